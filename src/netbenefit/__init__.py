@@ -1,0 +1,3 @@
+"""netbenefit."""
+
+__version__ = "0.1.0"

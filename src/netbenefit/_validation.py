@@ -1,0 +1,152 @@
+"""Argument checks whose errors say what was wrong, where, and what to do.
+
+Everything that a user can get wrong is checked here or in the public function that takes it, once;
+private code below that line trusts its arguments.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+__all__ = [
+    "FloatArray",
+    "InputError",
+    "IntArray",
+    "check_binary",
+    "check_names",
+    "check_risks",
+    "check_weights",
+    "shorten",
+]
+
+
+class InputError(ValueError):
+    """What a user passed cannot be used; the message names the culprit and the remedy."""
+
+
+def shorten(items: Sequence[Any], limit: int = 5) -> str:
+    """List a few items for an error message.
+
+    Examples
+    --------
+    >>> shorten([1, 2, 3, 4, 5, 6, 7])
+    '1, 2, 3, 4, 5 and 2 more'
+    """
+    shown = ", ".join(repr(item) for item in items[:limit])
+    more = len(items) - limit
+    return shown if more <= 0 else f"{shown} and {more} more"
+
+
+def check_names(names: Sequence[Any]) -> tuple[str, ...]:
+    """Return column names as strings; refuse duplicates.
+
+    Examples
+    --------
+    >>> check_names(["age", "sex"])
+    ('age', 'sex')
+    """
+    texts = tuple(str(name) for name in names)
+    repeated = [name for name, count in Counter(texts).items() if count > 1]
+    if repeated:
+        raise InputError(
+            f"duplicate column names: {shorten(repeated)}. Rename or drop the repeated columns: "
+            "a card refers to its columns by name."
+        )
+    return texts
+
+
+def check_binary(y: ArrayLike, *, name: str = "y_true") -> NDArray[np.bool_]:
+    """Return 0/1 (or boolean) outcomes as booleans, True for an event.
+
+    Examples
+    --------
+    >>> check_binary([0, 1, 1])
+    array([False,  True,  True])
+    """
+    array = np.asarray(y)
+    if array.ndim != 1:
+        raise InputError(
+            f"{name} must be one-dimensional, but has shape {array.shape}. Pass one column."
+        )
+    if array.size == 0:
+        raise InputError(f"{name} is empty: there are no rows. Pass at least one row.")
+    if array.dtype == np.bool_:
+        return array
+    if array.dtype.kind not in "iuf":
+        raise InputError(
+            f"{name} must hold 0 and 1, but holds {array.dtype} values such as "
+            f"{array.flat[0]!r}. Compare it with the event's label first, as in y == 'yes'."
+        )
+    bad = np.flatnonzero((array != 0) & (array != 1))
+    if bad.size:
+        row = int(bad[0])
+        raise InputError(
+            f"{name} must hold only 0 and 1, but row {row} holds {array[row].item()!r}"
+            f" ({bad.size} such rows). Recode the outcome, or drop those rows."
+        )
+    return array.astype(np.bool_)
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
+    """Return row weights as floats (ones by default); refuse negative or unusable ones.
+
+    Examples
+    --------
+    >>> check_weights(None, 2)
+    array([1., 1.])
+    """
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise InputError(
+            f"sample_weight has shape {weights.shape}, but there are {n_rows} rows. "
+            "Pass one weight a row."
+        )
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if bad.size:
+        row = int(bad[0])
+        raise InputError(
+            f"sample_weight must be finite and not negative, but row {row} has "
+            f"{weights[row].item()!r} ({bad.size} such rows). Drop those rows or set 0."
+        )
+    if not weights.any():
+        raise InputError("sample_weight is zero in every row. Give at least one row a weight.")
+    return weights
+
+
+def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArray:
+    """Return predicted risks as floats in [0, 1], one a row.
+
+    Examples
+    --------
+    >>> check_risks([0.2, 1], 2)
+    array([0.2, 1. ])
+    """
+    risks = np.asarray(risk, dtype=np.float64)
+    if risks.ndim == 2 and risks.shape[1] == 2:
+        raise InputError(
+            f"{name} has two columns, like predict_proba's output. Pass the event's: {name}[:, 1]."
+        )
+    if risks.shape != (n_rows,):
+        raise InputError(
+            f"{name} has shape {risks.shape}, but there are {n_rows} rows. Pass one risk a row."
+        )
+    bad = np.flatnonzero(~((risks >= 0) & (risks <= 1)))
+    if bad.size:
+        row = int(bad[0])
+        raise InputError(
+            f"{name} must lie in [0, 1], but row {row} has {risks[row].item()!r} ({bad.size} such "
+            "rows). Turn scores into probabilities first."
+        )
+    return risks
