@@ -80,10 +80,17 @@ def check_binary(y: ArrayLike, *, name: str = "y_true") -> NDArray[np.bool_]:
         raise InputError(f"{name} is empty: there are no rows. Pass at least one row.")
     if array.dtype == np.bool_:
         return array
-    if array.dtype.kind not in "iuf":
+    culprit = array[:1].tolist()[0]
+    if array.dtype == np.object_:  # a column that once held, or still holds, something else
+        others = [value for value in array if not isinstance(value, (bool, int, float, np.generic))]
+        if others:
+            culprit = others[0]
+        else:
+            array = np.array(array.tolist())
+    if array.dtype.kind not in "biuf":
         raise InputError(
             f"{name} must hold 0 and 1, but holds {array.dtype} values such as "
-            f"{array.flat[0]!r}. Compare it with the event's label first, as in y == 'yes'."
+            f"{culprit!r}. Compare it with the event's label first, as in y == 'yes'."
         )
     bad = np.flatnonzero((array != 0) & (array != 1))
     if bad.size:
@@ -105,7 +112,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     """
     if sample_weight is None:
         return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = _as_floats(sample_weight, "sample_weight")
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
@@ -133,7 +140,7 @@ def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArr
     >>> check_risks([0.2, 1], 2)
     array([0.2, 1. ])
     """
-    risks = np.asarray(risk, dtype=np.float64)
+    risks = _as_floats(risk, name)
     if risks.ndim == 2 and risks.shape[1] == 2:
         raise InputError(
             f"{name} has two columns, like predict_proba's output. Pass the event's: {name}[:, 1]."
@@ -141,6 +148,12 @@ def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArr
     if risks.shape != (n_rows,):
         raise InputError(
             f"{name} has shape {risks.shape}, but there are {n_rows} rows. Pass one risk a row."
+        )
+    missing = np.flatnonzero(np.isnan(risks))
+    if missing.size:
+        raise InputError(
+            f"{name} is missing (nan) in row {int(missing[0])} ({missing.size} such rows). Drop "
+            "those rows, or fill in what the model needs to predict them."
         )
     bad = np.flatnonzero(~((risks >= 0) & (risks <= 1)))
     if bad.size:
@@ -150,3 +163,13 @@ def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArr
             "rows). Turn scores into probabilities first."
         )
     return risks
+
+
+def _as_floats(values: ArrayLike, name: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} must hold one number a row. Convert text to numbers, and drop or fill missing "
+            "values."
+        ) from None

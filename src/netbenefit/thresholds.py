@@ -75,20 +75,17 @@ class Thresholds:
     zero_asked: bool = False
 
     def __post_init__(self) -> None:
-        values = tuple(_tidy(float(p)) for p in self.values)
-        weights = tuple(_tidy(float(w)) for w in self.weights)
+        values = tuple(_tidy(_number(p)) for p in self.values)
+        weights = tuple(_tidy(_number(w, "weight")) for w in self.weights)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "end", _tidy(float(self.end)))
+        object.__setattr__(self, "end", _tidy(_number(self.end, "end")))
         _check_values(values)
         if not values or values[0] != 0.0:
             raise InputError("Thresholds(values=…) must start at 0. Use Thresholds.of(list).")
         if len(values) < 2:
             raise InputError("thresholds hold only 0. Add at least one threshold between 0 and 1.")
-        if not values[-1] <= self.end <= 1.0:
-            raise InputError(
-                f"end={self.end!r} must lie between the last threshold {values[-1]!r} and 1."
-            )
+        _check_end(self.end, values[-1])
         _check_threshold_weights(weights, len(values))
 
     # -- ways to build ---------------------------------------------------------------------------
@@ -121,7 +118,9 @@ class Thresholds:
             raise InputError("thresholds are empty. Pass at least one, such as [0.1, 0.2].")
         _check_values(tuple(asked))
         zero_asked = asked[0] == 0.0
-        asked_weights = _make_weights(asked, weights, _tidy(float(end)))
+        end = _tidy(_number(end, "end"))
+        _check_end(end, asked[-1])
+        asked_weights = _make_weights(asked, weights, end)
         if not zero_asked:
             asked, asked_weights = [0.0, *asked], [0.0, *asked_weights]
         return cls(tuple(asked), tuple(asked_weights), end, zero_asked)
@@ -189,6 +188,10 @@ class Thresholds:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __reduce__(self) -> tuple[type[Thresholds], tuple[object, ...]]:
+        # Cached arrays stay behind: copied or unpickled, they would be writable.
+        return type(self), (self.values, self.weights, self.end, self.zero_asked)
+
     @property
     def asked(self) -> FloatArray:
         """The thresholds that the user asked for (0 left out where it was only added)."""
@@ -228,6 +231,11 @@ class Thresholds:
     def fractions(self) -> tuple[Fraction, ...]:
         """p_0 … p_M as exact fractions: the decimal that was meant, else the float itself."""
         return tuple(_rational(p) or Fraction(p) for p in self.values)
+
+    @cached_property
+    def weight_fractions(self) -> tuple[Fraction, ...]:
+        """ω_0 … ω_M as exact fractions: the simple fraction that was meant, else the float."""
+        return tuple(_rational(w) or Fraction(w) for w in self.weights)
 
     @cached_property
     def integer_gains(self) -> IntegerGains | None:
@@ -283,11 +291,11 @@ def as_thresholds(thresholds: ThresholdsLike, weights: Weights | None = None) ->
     return Thresholds.of(thresholds, weights)
 
 
-def _number(value: object) -> float:
+def _number(value: object, what: str = "threshold") -> float:
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise InputError(f"threshold {value!r} is not a number.") from None
+        raise InputError(f"{what} {value!r} is not a number.") from None
 
 
 def _rational(x: float) -> Fraction | None:
@@ -322,6 +330,11 @@ def _check_values(values: tuple[float, ...]) -> None:
             )
 
 
+def _check_end(end: float, last: float) -> None:
+    if not last <= end <= 1.0:
+        raise InputError(f"end={end!r} must lie between the last threshold {last!r} and 1.")
+
+
 def _check_threshold_weights(weights: tuple[float, ...], count: int) -> None:
     if len(weights) != count:
         raise InputError(
@@ -339,7 +352,7 @@ def _make_weights(asked: list[float], weights: Weights, end: float) -> list[floa
     edges = [*asked, end]
     if callable(weights):
         return _density_weights(edges, weights)
-    if isinstance(weights, str):
+    if isinstance(weights, str) or not np.iterable(weights):
         if weights == "equal":
             return [1.0 / len(asked)] * len(asked)
         if weights == "length":
@@ -355,7 +368,7 @@ def _make_weights(asked: list[float], weights: Weights, end: float) -> list[floa
             f'weights={weights!r} is not known. Use "equal", "length", one number a threshold, or '
             "a density (a function of the threshold)."
         )
-    numbers = [_number(w) for w in weights]
+    numbers = [_number(w, "weight") for w in weights]
     _check_threshold_weights(tuple(numbers), len(asked))
     return numbers
 

@@ -1,0 +1,64 @@
+# Every target makes the virtual environment that it needs: a fresh clone and Python 3.11+ suffice.
+# Override the interpreter with `make test PYTHON=/path/to/python`.
+
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+# The first interpreter that runs and is new enough (a name on the PATH may be an empty shell).
+NEW_ENOUGH := import sys; raise SystemExit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python; do \
+	if $$python -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$python; break; fi; done)
+
+# Stamps of what is installed.  The light one suffices to run the package, the other adds the tools
+# and test libraries.  Both are renewed only when pyproject.toml changes.
+BASE := $(VENV)/.base-stamp
+DEV := $(VENV)/.dev-stamp
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types format bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
+	$(BIN)/netbenefit demo
+
+test: lint types ## Lint, types, tests, and the doctests of docstrings and README
+	$(BIN)/python -m pytest -n $(WORKERS) tests src README.md
+
+lint: $(DEV) ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(DEV) ## Check types
+	$(BIN)/mypy
+
+format: $(DEV) ## Format the code and repair what can be repaired
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(BASE) ## Measure speed and search quality, and print tables
+	$(BIN)/python -m benchmarks
+
+clean: ## Remove the environment and everything that was generated
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf src/*.egg-info netbenefit-demo
+	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@if [ -z "$(PYTHON)" ] || ! "$(PYTHON)" -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then \
+		echo "netbenefit needs Python 3.11 or newer, but found: $(or $(PYTHON),none)." >&2; \
+		echo "Install one, or name it: make PYTHON=/path/to/python3.11" >&2; \
+		exit 1; \
+	fi
+	"$(PYTHON)" -m venv $(VENV)
+
+$(BASE): pyproject.toml | $(BIN)/python
+	$(INSTALL) --editable .
+	touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	$(INSTALL) --editable ".[dev]"
+	touch $@ $(BASE)

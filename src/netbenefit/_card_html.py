@@ -1,0 +1,61 @@
+"""A card as an HTML fragment for notebooks: the contents of the printed card, nothing foreign.
+
+Colours are inherited, so that the card reads on light and on dark pages alike.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from netbenefit._card_text import contents
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["render"]
+
+_LINE = "1px solid currentColor"
+_CELL = "padding:0.3em 0.8em;background:transparent;color:inherit;"
+_LEFT = f"{_CELL}text-align:left;overflow-wrap:anywhere;"
+_RIGHT = f"{_CELL}text-align:right;white-space:nowrap;"
+_CENTRE = f"{_CELL}text-align:center;white-space:nowrap;"
+_TABLE = "border-collapse:collapse;margin:0;color:inherit;background:transparent;font-size:1em;"
+_ROW = "background:transparent;border-top:1px solid rgba(128,128,128,0.45);"
+
+
+def render(card: Scorecard) -> str:
+    """Return the card as a self-contained fragment; every name is escaped.
+
+    Examples
+    --------
+    >>> from netbenefit.thresholds import Thresholds
+    >>> "<table" in render(Scorecard([], [1], [0.2, 0.7], Thresholds.of([0.5])))
+    True
+    """
+    told = contents(card)
+    rules = "".join(
+        f'<tr style="{_ROW}"><td style="{_LEFT}"><bdi>{escape(name)}</bdi></td>'
+        f'<td style="{_RIGHT}">{escape(points)}</td></tr>'
+        for name, points in told.rules
+    )
+    table = "".join(
+        f'<tr style="{_ROW}"><td style="{_CENTRE}">{escape(scores)}</td>'
+        f'<td style="{_CENTRE}">{escape(risk)}</td></tr>'
+        for scores, risk in told.table
+    )
+    footer = (
+        f'<div style="font-size:0.85em;opacity:0.75;margin-top:0.5em">{escape(told.footer)}</div>'
+    )
+    return (
+        '<div class="netbenefit-card" style="display:inline-block;max-width:100%;color:inherit;'
+        f'background:transparent;border:{_LINE};border-radius:6px;padding:0.8em 1em;">'
+        f'<div style="font-weight:bold;margin-bottom:0.5em"><bdi>{escape(told.title)}</bdi></div>'
+        '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
+        f'<table style="{_TABLE}"><thead><tr style="background:transparent">'
+        f'<th scope="col" style="{_LEFT}">Rule</th><th scope="col" style="{_RIGHT}">Points</th>'
+        f'</tr></thead><tbody>{rules}</tbody><tfoot><tr style="background:transparent;'
+        f'border-top:2px solid currentColor"><th scope="row" style="{_LEFT}">{escape(told.score)}'
+        f'</th><td style="{_RIGHT}">=&nbsp;_____</td></tr></tfoot></table>'
+        f'<table style="{_TABLE}"><thead><tr style="background:transparent">'
+        f'<th scope="col" style="{_CENTRE}">SCORE</th><th scope="col" style="{_CENTRE}">RISK</th>'
+        f"</tr></thead><tbody>{table}</tbody></table></div>"
+        f"{footer if told.footer else ''}</div>"
+    )

@@ -1,0 +1,282 @@
+"""A card as text, for paper and terminal: rules with points, a SCORE row, SCORE → RISK.
+
+:func:`contents` says what stands on a card, in words; :func:`render` draws it in one box.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from netbenefit.conditions import PerUnit
+from netbenefit.scorecard import Provenance, RiskRow, Rule, Scorecard
+from netbenefit.thresholds import Thresholds
+
+__all__ = ["Contents", "contents", "display_width", "percent", "render"]
+
+_BLANK = "_____"
+_NARROWEST = 16
+#: Format characters that belong to writing (joiners); the others could reorder or hide text.
+_JOINERS = "\u200c\u200d"
+#: A horizontal line meets a vertical one (above, below).
+_JUNCTIONS = {(True, True): "┼", (True, False): "┴", (False, True): "┬", (False, False): "─"}
+
+
+class Contents(NamedTuple):
+    """What stands on a card, cleaned of control characters, not escaped."""
+
+    title: str
+    rules: list[tuple[str, str]]
+    score: str
+    table: list[tuple[str, str]]
+    footer: str
+
+
+def contents(card: Scorecard) -> Contents:
+    """Put a card into words."""
+    outcome = clean(card.provenance.outcome or "") if card.provenance else ""
+    rounded = any(rule.term.decimals and rule.points for rule in card.rules)
+    return Contents(
+        title=f"Risk of {outcome}" if outcome else "Risk score",
+        rules=[(clean(rule.term.text()), points_text(rule)) for rule in display_order(card.rules)]
+        or [("no rules: every row scores 0", "")],
+        score="SCORE, rounded down" if rounded else "SCORE",
+        table=[(scores_text(r), percent(r.risk, card.thresholds)) for r in card.risk_table()],
+        footer=_footer(card.provenance),
+    )
+
+
+def display_order(rules: Sequence[Rule]) -> list[Rule]:
+    """Order rules by weight: columns by their largest points, rules of a column as they are."""
+    weight: dict[str, int] = {}
+    for rule in rules:
+        feature = rule.term.feature
+        weight[feature] = max(weight.get(feature, 0), abs(rule.points))
+    place = {feature: i for i, feature in enumerate(weight)}
+    return sorted(rules, key=lambda r: (-weight[r.term.feature], place[r.term.feature]))
+
+
+def points_text(rule: Rule) -> str:
+    """Write the points of a rule.
+
+    >>> points_text(Rule(PerUnit("falls"), -2)), points_text(Rule(PerUnit("ill", binary=True), 1))
+    ('× −2 per unit', '+1 point')
+    """
+    number = integer_text(rule.points)
+    if isinstance(rule.term, PerUnit) and not rule.term.binary:
+        return f"× {number} per unit"
+    sign = "+" if rule.points > 0 else ""
+    return f"{sign}{number} point{'' if abs(rule.points) == 1 else 's'}"
+
+
+def scores_text(row: RiskRow) -> str:
+    """Write the scores of one row of the table.
+
+    >>> ends = [(None, 9), (10, 14), (15, 15), (-3, 0), (25, None)]
+    >>> [scores_text(RiskRow(low, high, 0.5)) for low, high in ends]
+    ['≤ 9', '10–14', '15', '−3 to 0', '≥ 25']
+    """
+    if row.low is None:
+        return "any" if row.high is None else f"≤ {integer_text(row.high)}"
+    if row.high is None:
+        return f"≥ {integer_text(row.low)}"
+    if row.low == row.high:
+        return integer_text(row.low)
+    return f"{integer_text(row.low)}{' to ' if row.low < 0 else '–'}{integer_text(row.high)}"
+
+
+def percent(risk: float, thresholds: Thresholds | None = None) -> str:
+    """Write a risk with one decimal, never as 0 or 1 unless it is.
+
+    A risk that rounding would carry across a threshold gets more decimals: who decides by the
+    printed number decides as the card does.
+
+    >>> percent(0.14), percent(0.0002), percent(0.99999), percent(0.0)
+    ('14.0%', '<0.1%', '>99.9%', '0.0%')
+    >>> percent(0.0996, Thresholds.of([0.1])), percent(0.09996, Thresholds.of([0.1]))
+    ('9.96%', '9.996%')
+    """
+    for decimals in range(1, 12):
+        text = f"{100 * risk:.{decimals}f}"
+        shown = float(Decimal(text).scaleb(-2))
+        if shown in (0.0, 1.0) and shown != risk:  # say the nearest number that it is not
+            edge = Decimal(1).scaleb(-decimals)
+            text = f"<{edge}" if shown == 0.0 else f">{100 - edge}"
+            shown = abs(shown - 0.00999999 * float(edge))
+        if thresholds is None or _level(thresholds, shown) == _level(thresholds, risk):
+            break
+    return text + "%"
+
+
+def _level(thresholds: Thresholds, risk: float) -> int:
+    return bisect_right(thresholds.values, risk)
+
+
+def integer_text(number: int) -> str:
+    """Write an integer with a true minus sign."""
+    return f"−{-number}" if number < 0 else str(number)
+
+
+def _footer(provenance: Provenance | None) -> str:
+    if provenance is None:
+        return ""
+    parts = []
+    if provenance.n_rows is not None:
+        parts.append(f"{provenance.n_rows:,.10g} rows")
+    if provenance.prevalence is not None:
+        parts.append(f"prevalence {percent(provenance.prevalence)}")
+    if provenance.objective is not None:
+        parts.append(f"objective {provenance.objective:.4f}".replace("-", "−"))
+    if provenance.gap is not None and provenance.gap < math.inf:
+        parts.append("proven optimal" if provenance.gap == 0 else f"gap {percent(provenance.gap)}")
+    return " · ".join(parts)
+
+
+# -- drawing ---------------------------------------------------------------------------------------
+
+
+def render(card: Scorecard, width: int = 80) -> str:
+    """Draw a card in one box, at most ``width`` columns wide where its contents allow.
+
+    Recipe: (1) find the widths that the two tables want, (2) give the box the larger one, within
+    the page, (3) draw the title, (4) the rules, (5) the score, (6) the risks, in as many blocks as
+    they need, (7) the footer below the box.
+    """
+    told = contents(card)
+    # 1. The rules: label, points, blank to fill in.  The risks: heading and one cell a level.
+    label = max(map(display_width, [*(name for name, _ in told.rules), told.score]))
+    points = max(display_width(text) for _, text in told.rules)
+    blank = len(_BLANK) + 2
+    rules_width = label + points + blank + 10
+    cell = max(display_width(text) for pair in told.table for text in pair) + 2
+    heading = len("SCORE") + 2
+    fitting = max(1, (width - heading - 2) // (cell + 1))
+    blocks = -(-len(told.table) // fitting)
+    in_block = -(-len(told.table) // blocks)
+    table_width = heading + 2 + in_block * (cell + 1)
+    # 2. One width for all.
+    narrowest = _NARROWEST + points + blank + 10
+    wanted = max(rules_width, table_width, min(width, display_width(told.title) + 4))
+    total = max(min(wanted, width), narrowest, table_width)
+    label = total - points - blank - 10
+    rule_edges = (label + 3, label + points + 6)
+    box = _Box(total)
+    # 3. Title.
+    for line in wrap(told.title, total - 4):
+        box.row([line], ())
+    # 4. Rules.
+    box.line(rule_edges)
+    for i, (name, text) in enumerate(told.rules):
+        sign = "+" if i else " "
+        for k, line in enumerate(wrap(name, label)):
+            cells = [line, text, f"{sign} {_BLANK}"] if k == 0 else [line, "", ""]
+            box.row(cells, rule_edges)
+    # 5. Score.
+    box.line(rule_edges[1:])
+    box.row([told.score, f"= {_BLANK}"], rule_edges[1:], "><")
+    # 6. Risks: spare columns go to the first cells.
+    spare, extra = divmod(total - table_width, in_block)
+    edges = [heading + 1]
+    for i in range(in_block - 1):
+        edges.append(edges[-1] + cell + 1 + spare + (i < extra))
+    for start in range(0, len(told.table), in_block):
+        block = told.table[start : start + in_block]
+        block = block + [("", "")] * (in_block - len(block))
+        box.line(edges)
+        box.row(["SCORE", *(scores for scores, _ in block)], edges, "<" + "^" * in_block)
+        box.row(["RISK", *(risk for _, risk in block)], edges, "<" + "^" * in_block)
+    box.close()
+    # 7. Footer.
+    return "\n".join([*box.lines, *(f"  {line}" for line in wrap(told.footer, total - 2) if line)])
+
+
+class _Box:
+    """Lines of a box whose inner vertical edges change from part to part."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.lines = ["┌" + "─" * (width - 2) + "┐"]
+        self._edges: frozenset[int] = frozenset()
+
+    def row(self, cells: Sequence[str], edges: Sequence[int], align: str = "") -> None:
+        bounds = [0, *edges, self.width - 1]
+        texts = []
+        for i, cell in enumerate(cells):
+            room = bounds[i + 1] - bounds[i] - 3
+            texts.append(_pad(cell, room, align[i] if align else "<"))
+        self.lines.append("│ " + " │ ".join(texts) + " │")
+        self._edges = frozenset(edges)
+
+    def line(self, edges: Sequence[int]) -> None:
+        below = frozenset(edges)
+        middle = (_JUNCTIONS[i in self._edges, i in below] for i in range(1, self.width - 1))
+        self.lines.append("├" + "".join(middle) + "┤")
+        self._edges = below
+
+    def close(self) -> None:
+        self.line(())
+        self.lines[-1] = "└" + self.lines[-1][1:-1] + "┘"
+
+
+def _pad(text: str, width: int, align: str) -> str:
+    spare = max(0, width - display_width(text))
+    left = {"<": 0, ">": spare, "^": spare // 2}[align]
+    return " " * left + text + " " * (spare - left)
+
+
+def display_width(text: str) -> int:
+    """Count the columns that a text takes in a terminal.
+
+    >>> display_width("age"), display_width("年齢"), display_width("e\u0301")
+    (3, 4, 1)
+    """
+    return sum(map(_char_width, text))
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def clean(text: str) -> str:
+    r"""Make a name safe to print: no control characters, line breaks or direction overrides.
+
+    >>> clean("dose\n(mg)\x1b")
+    'dose (mg)�'
+    """
+    kept = []
+    for char in text:
+        category = unicodedata.category(char)
+        if char in "\t\n\r" or category in ("Zl", "Zp"):
+            kept.append(" ")
+        elif category in ("Cc", "Cs"):
+            kept.append("�")
+        elif category != "Cf" or char in _JOINERS:
+            kept.append(char)
+    return "".join(kept)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Break a text into lines of at most ``width`` columns, at spaces where there are any.
+
+    >>> wrap("number of real-estate loans", 12)
+    ['number of', 'real-estate', 'loans']
+    """
+    lines = [""]
+    for word in re.findall(r"\S+\s*|\s+", text):
+        if display_width(lines[-1] + word.rstrip()) <= width:
+            lines[-1] += word
+            continue
+        if lines[-1]:
+            lines.append("")
+        for char in word:
+            if lines[-1] and display_width(lines[-1] + char) > width and not char.isspace():
+                lines.append("")
+            lines[-1] += char
+    return [line.rstrip() for line in lines]

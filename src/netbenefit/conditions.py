@@ -1,0 +1,450 @@
+"""How one column of the design matrix arises from one raw column.
+
+A :class:`Condition` asks a question of a raw value (true counts 1, false 0); a :class:`PerUnit`
+counts the raw value itself in whole steps.  Both are structured, so that nothing is ever read back
+from a name, and both turn a value into an integer *code*: a card adds integers, never floats.
+
+Numbers are held as float64, missing is ``None``, NaN or a data frame's null.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._validation import InputError, IntArray
+
+__all__ = ["Column", "Condition", "Kind", "PerUnit", "Term", "as_column", "as_value"]
+
+Kind = Literal["number", "text", "any"]
+Value = int | float | str
+
+#: Integers up to here are exact in float64, hence the same in numpy, JavaScript and SQL.
+_EXACT = 2**53
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_SIGNS = {">=": "≥", ">": ">", "<=": "≤", "<": "<", "==": "=", "!=": "≠"}
+_OPS = (*_COMPARE, "between", "in", "missing")
+
+
+class Column(NamedTuple):
+    """A raw column, read: float64 (NaN where missing) or text (None where missing)."""
+
+    name: str
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A yes-or-no question about one raw column; yes counts 1.
+
+    Parameters
+    ----------
+    feature : str
+        Name of the raw column.
+    op : {">=", ">", "<=", "<", "==", "!=", "between", "in", "missing"}
+        ``"between"`` means ``lo <= x < hi``.
+    value : number, text, tuple, or None
+        What to compare with: ``(lo, hi)`` for ``"between"``, a tuple for ``"in"``, nothing for
+        ``"missing"``.  Text goes with ``"=="``, ``"!="`` and ``"in"``.
+
+    Examples
+    --------
+    >>> Condition("age", ">=", 52).holds([51, 52.5, None])
+    array([False,  True, False])
+    >>> Condition("age", "between", (40, 60)).text()
+    '40 ≤ age < 60'
+    """
+
+    feature: str
+    op: str
+    value: Value | tuple[Value, ...] | None = None
+
+    decimals: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "feature", _name(self.feature))
+        if self.op not in _OPS:
+            raise InputError(
+                f"op {self.op!r} of the condition on {self.feature!r} is not known. Use one of "
+                f"{', '.join(_OPS)}."
+            )
+        object.__setattr__(self, "value", self._checked_value())
+
+    def _checked_value(self) -> Value | tuple[Value, ...] | None:
+        what, value = f"the {self.op!r} condition on {self.feature!r}", self.value
+        if self.op == "missing":
+            if value is not None:
+                raise InputError(f"{what} takes no value, but has {value!r}. Leave it out.")
+            return None
+        if self.op in ("between", "in"):
+            if not isinstance(value, tuple | list):
+                raise InputError(f"{what} needs a tuple of values, not {value!r}.")
+            values = tuple(_value(item, what) for item in value)
+            if self.op == "between":
+                numbers = [item for item in values if not isinstance(item, str)]
+                if not (len(values) == len(numbers) == 2 and numbers[0] < numbers[1]):
+                    raise InputError(f"{what} needs two numbers lo < hi, not {value!r}.")
+            elif not values or len(set(values)) < len(values):
+                raise InputError(f"{what} needs different values, at least one, not {value!r}.")
+            elif len({isinstance(item, str) for item in values}) > 1:
+                raise InputError(f"{what} mixes numbers and text: {value!r}. Use one kind.")
+            return values
+        single = _value(value, what)
+        if isinstance(single, str) and self.op not in ("==", "!="):
+            raise InputError(f'{what} needs a number, not {value!r}. Text goes with "==" or "in".')
+        return single
+
+    @property
+    def kind(self) -> Kind:
+        """What the column must hold: ``"number"``, ``"text"``, or ``"any"`` of the two."""
+        if self.op == "missing":
+            return "any"
+        first = self.value[0] if isinstance(self.value, tuple) else self.value
+        return "text" if isinstance(first, str) else "number"
+
+    def holds(self, column: Any) -> NDArray[np.bool_]:
+        """Return for each value of a raw column whether the condition holds.
+
+        A missing value satisfies only ``"missing"``.  (A card refuses a missing value where none
+        of its rules says what it is worth; see :meth:`netbenefit.scorecard.Scorecard.score`.)
+        """
+        return self.column_codes(as_column(self.feature, column, self.kind))
+
+    def column_codes(self, column: Column) -> NDArray[np.bool_]:
+        """Return :meth:`holds` for a column that was read before."""
+        values, missing = column.values, column.missing
+        if self.op == "missing":
+            return np.zeros(len(values), dtype=np.bool_) if missing is None else missing
+        if isinstance(self.value, tuple):
+            if self.op == "between":
+                held = (values >= self.value[0]) & (values < self.value[1])
+            elif self.kind == "number":
+                held = np.isin(values, np.array(self.value, dtype=np.float64))
+            else:
+                among = frozenset(self.value)
+                held = np.fromiter((v in among for v in values.tolist()), np.bool_, len(values))
+        else:
+            held = _COMPARE[self.op](values, self.value)
+        held = np.asarray(held, dtype=np.bool_)
+        return held if missing is None else held & ~missing
+
+    def value_code(self, value: float | str | None) -> int:
+        """Return 1 where the condition holds for one value (None: missing), else 0."""
+        if value is None or self.op == "missing":
+            return int(value is None and self.op == "missing")
+        if isinstance(self.value, tuple):
+            if self.op == "between":
+                return int(self.value[0] <= value < self.value[1])  # type: ignore[operator]
+            return int(value in self.value)
+        return int(_COMPARE[self.op](value, self.value))
+
+    def text(self) -> str:
+        """Say it as a clinician reads it.
+
+        >>> Condition("sex", "==", "male").text(), Condition("stage", "in", (1, 2, 3)).text()
+        ('sex is male', 'stage is 1, 2 or 3')
+        >>> Condition("creatinine", "missing").text()
+        'creatinine missing'
+        """
+        if self.op == "missing":
+            return f"{self.feature} missing"
+        if isinstance(self.value, tuple):
+            words = [value_text(item) for item in self.value]
+            if self.op == "between":
+                return f"{words[0]} ≤ {self.feature} < {words[1]}"
+            listed = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+            return f"{self.feature} is {listed}"
+        if isinstance(self.value, str):
+            verb = "is" if self.op == "==" else "is not"
+            return f"{self.feature} {verb} {value_text(self.value)}"
+        return f"{self.feature} {_SIGNS[self.op]} {value_text(cast(float, self.value))}"
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """Points per unit of a raw number, which counts in whole steps of ``10**-decimals``.
+
+    The raw value is clipped to [lower, upper] where these are given; its code is then
+    ``floor(x * 10**decimals + 0.5)``, in float64, here as in every export.
+
+    Parameters
+    ----------
+    feature : str
+        Name of the raw column: numbers or booleans.
+    decimals : int, default=0
+        0 to 9.
+    lower, upper : float, optional
+        Where to clip.
+    binary : bool, default=False
+        Whether all training values were 0 or 1; only the printed card depends on it.
+
+    Examples
+    --------
+    >>> PerUnit("utilisation", decimals=1, upper=1.5).codes([0.04, 0.05, 0.7, 9.9])
+    array([ 0,  1,  7, 15])
+    """
+
+    feature: str
+    decimals: int = 0
+    lower: float | None = None
+    upper: float | None = None
+    binary: bool = False
+
+    kind: ClassVar[Kind] = "number"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "feature", _name(self.feature))
+        what = f"the per-unit rule on {self.feature!r}"
+        if not isinstance(self.binary, bool | np.bool_):
+            raise InputError(f"binary={self.binary!r} of {what} must be True or False.")
+        object.__setattr__(self, "binary", bool(self.binary))
+        decimals, whole = self.decimals, isinstance(self.decimals, int | np.integer)
+        if isinstance(decimals, bool) or not (whole and 0 <= decimals <= 9):
+            raise InputError(f"decimals={decimals!r} of {what} must be an integer from 0 to 9.")
+        object.__setattr__(self, "decimals", int(decimals))
+        for side in ("lower", "upper"):
+            bound = getattr(self, side)
+            if bound is None:
+                continue
+            number = _value(bound, f"{side} of {what}")
+            if isinstance(number, str) or abs(number) * self._steps > _EXACT:
+                raise InputError(f"{side}={bound!r} of {what} must be a number of usable size.")
+            object.__setattr__(self, side, number)
+        if self.lower is not None and self.upper is not None and not self.lower < self.upper:
+            raise InputError(f"lower={self.lower!r} of {what} must be below upper={self.upper!r}.")
+
+    @property
+    def _steps(self) -> float:
+        return float(10**self.decimals)
+
+    def codes(self, column: Any) -> IntArray:
+        """Return the number of steps in each value; missing and infinite values are refused."""
+        read = as_column(self.feature, column, "number")
+        if read.missing is not None:
+            raise missing_error(self.feature, read.missing)
+        return self.column_codes(read)
+
+    def column_codes(self, column: Column) -> IntArray:
+        """Return :meth:`codes` for a column that was read before, 0 where it is missing."""
+        values = column.values if column.missing is None else np.nan_to_num(column.values)
+        if self.lower is not None or self.upper is not None:
+            values = np.clip(values, self.lower, self.upper)
+        with np.errstate(over="ignore"):
+            steps = values * self._steps
+        bad = np.flatnonzero(np.abs(steps) > _EXACT)
+        if bad.size:
+            self._refuse(float(column.values[bad[0]]), f" in row {int(bad[0])}")
+        codes = np.floor(steps + 0.5).astype(np.int64)
+        if column.missing is not None:
+            codes[column.missing] = 0
+        return codes
+
+    def value_code(self, value: float | str | None) -> int:
+        """Return the number of steps in one value, 0 where it is missing."""
+        if value is None:
+            return 0
+        x = float(value)
+        if self.lower is not None and x < self.lower:
+            x = self.lower
+        if self.upper is not None and x > self.upper:
+            x = self.upper
+        steps = x * self._steps
+        if abs(steps) > _EXACT:
+            self._refuse(x, "")
+        return math.floor(steps + 0.5)
+
+    def _refuse(self, value: float, where: str) -> None:
+        raise InputError(
+            f"column {self.feature!r} holds {value!r}{where}, too large to count exactly in steps "
+            f"of 1e-{self.decimals}. Correct the value, or give the rule an upper and lower end."
+        )
+
+    def text(self) -> str:
+        """Name the column, how it is rounded and where it is clipped.
+
+        >>> PerUnit("utilisation", decimals=1, upper=1.5).text()
+        'utilisation (rounded to 0.1, at most 1.5)'
+        """
+        low, high = (None if v is None else value_text(v) for v in (self.lower, self.upper))
+        notes = [f"rounded to {10**-self.decimals:.{self.decimals}f}"] if self.decimals else []
+        if low and high:
+            notes.append(f"from {low} to {high}")
+        elif low or high:
+            notes.append(f"at least {low}" if low else f"at most {high}")
+        return f"{self.feature} ({', '.join(notes)})" if notes else self.feature
+
+
+Term = Condition | PerUnit
+
+
+def value_text(value: Value) -> str:
+    """Write a number with a true minus sign; quote text that would be misread.
+
+    >>> value_text(-2.5), value_text("male"), value_text("")
+    ('−2.5', 'male', '""')
+    """
+    if isinstance(value, str):
+        return value if value and value == value.strip() else f'"{value}"'
+    return repr(value).replace("-", "−", 1) if value < 0 else repr(value)
+
+
+def as_value(name: str, value: Any, kind: Kind, row: int | None = None) -> float | str | None:
+    """Read one raw value: None where missing, else a float or a text as ``kind`` asks.
+
+    >>> as_value("age", True, "number"), as_value("age", float("nan"), "number")
+    (1.0, None)
+    """
+    if isinstance(value, str):
+        if kind == "number":
+            raise _wrong_kind(name, value, kind, row)
+        return str(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, Real | Decimal | np.bool_):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if number != number:
+            return None
+        if kind == "text":
+            raise _wrong_kind(name, value, kind, row)
+        if math.isinf(number) and kind == "number":
+            raise _infinite(name, value, row)
+        return number
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return as_value(name, value.item(), kind, row)
+    if kind != "any":
+        raise _wrong_kind(name, value, kind, row)
+    return ""  # present, which is all that "missing" asks
+
+
+def as_column(name: str, data: Any, kind: Kind) -> Column:
+    """Read a raw column: any one-dimensional sequence or array.
+
+    >>> as_column("sex", ["f", None], "text").missing
+    array([False,  True])
+    """
+    if isinstance(data, list | tuple):
+        array = np.empty(len(data), dtype=object)  # np.array would turn ["a", 1] into text
+        array[:] = data
+    else:
+        array = np.asarray(data)
+    if array.ndim != 1:
+        raise InputError(f"column {name!r} has shape {array.shape}. Pass one value a row.")
+    if array.dtype.kind in "biuf":
+        return _number_column(name, array.astype(np.float64, copy=False), kind)
+    if array.dtype.kind == "U":
+        if kind == "number" and array.size:
+            raise _wrong_kind(name, str(array[0]), kind, 0)
+        return Column(name, array, None)
+    if array.dtype.kind not in "OT":
+        raise InputError(
+            f"column {name!r} holds {array.dtype} values. Turn it into numbers or text first."
+        )
+    items = array.tolist()
+    types = set(map(type, items))
+    if kind != "text" and types and types <= {int, float, bool}:
+        try:
+            return _number_column(name, np.array(items, dtype=np.float64), kind)
+        except OverflowError:  # an enormous int: found again below, with its row
+            pass
+    read = [
+        item if type(item) is str and kind != "number" else as_value(name, item, kind, row)
+        for row, item in enumerate(items)
+    ]
+    missing = np.fromiter((item is None for item in read), np.bool_, len(read))
+    values = np.empty(len(read), dtype=np.float64 if kind == "number" else object)
+    values[:] = [math.nan if item is None else item for item in read] if kind == "number" else read
+    return Column(name, values, missing if missing.any() else None)
+
+
+def missing_error(name: str, missing: NDArray[np.bool_] | None = None) -> InputError:
+    """Return the error for missing values that no rule speaks of (no rows named for one value)."""
+    rows = [] if missing is None else np.flatnonzero(missing).tolist()
+    where = _where(rows[0]) if rows else ""
+    more = f" ({len(rows)} such rows)" if len(rows) > 1 else ""
+    return InputError(
+        f"column {name!r} is missing{where}{more}, and the card has no rule for that. Fill in the "
+        "value, or fit a card with a rule for missing values."
+    )
+
+
+def _number_column(name: str, values: NDArray[np.float64], kind: Kind) -> Column:
+    finite = np.isfinite(values)
+    if finite.all():
+        missing = None
+    else:
+        missing = np.isnan(values)
+        if kind == "number" and not (finite | missing).all():
+            row = int(np.argmin(finite | missing))
+            raise _infinite(name, values[row].item(), row)
+        missing = missing if missing.any() else None
+    if kind == "text" and values.size and (missing is None or not missing.all()):
+        row = 0 if missing is None else int(np.argmin(missing))
+        raise _wrong_kind(name, values[row].item(), kind, row)
+    return Column(name, values, missing)
+
+
+def _where(row: int | None) -> str:
+    return "" if row is None else f" in row {row}"
+
+
+def _infinite(name: str, value: Any, row: int | None) -> InputError:
+    shown = "an enormous number" if isinstance(value, int) else repr(value)
+    return InputError(
+        f"column {name!r} holds {shown}{_where(row)}. Give a finite number, or mark the "
+        "value as missing."
+    )
+
+
+def _wrong_kind(name: str, value: Any, kind: Kind, row: int | None) -> InputError:
+    wanted = "numbers" if kind == "number" else "text"
+    return InputError(
+        f"column {name!r} holds {value!r}{_where(row)}, but the card expects {wanted}. "
+        f"Turn the column into {wanted} as it was in training."
+    )
+
+
+def _name(feature: Any) -> str:
+    if not isinstance(feature, str) or not feature:
+        raise InputError(f"a rule's column {feature!r} must be a name that is not empty.")
+    return _plain_text(feature, "a rule's column")
+
+
+def _value(value: Any, what: str) -> Value:
+    """Return a plain number (an int where it is whole) or text to compare with."""
+    if isinstance(value, str):
+        return _plain_text(value, f"the value of {what}")
+    if not isinstance(value, int | float | np.integer | np.floating | np.bool_):
+        raise InputError(f"{what} has {value!r}, which is neither a number nor text.")
+    if isinstance(value, int | np.integer) and abs(int(value)) > _EXACT:
+        raise InputError(f"{what} has {value!r}, beyond what numbers hold exactly (2**53).")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{what} has {value!r}. Use a finite number.")
+    return int(number) if number.is_integer() and abs(number) <= _EXACT else number
+
+
+def _plain_text(text: str, what: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{what} {text!r} holds half a character. Repair the text.") from None
+    return str(text)

@@ -1,0 +1,64 @@
+"""One way to compile: plain functions on arrays, cached on disk, free of the interpreter lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numba import types
+from numba.extending import overload
+
+__all__ = ["jit", "negatives", "positives"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def jit(function: F) -> F:
+    """Compile ``function`` on first use for the types it meets; threads may run it together."""
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+# A mass holds the positives and the negatives of some rows in one number, so that one addition counts
+# both: an int64 with positives in the upper half for counts, a complex number for real weights.
+
+
+def positives(mass: Any) -> Any:
+    """Positives of a mass, inside compiled code."""
+    raise TypeError("positives() works in compiled code only")  # replaced by the overload below
+
+
+def negatives(mass: Any) -> Any:
+    """Negatives of a mass, inside compiled code."""
+    raise TypeError("negatives() works in compiled code only")
+
+
+def _upper_half(mass):  # type: ignore[no-untyped-def]
+    return mass >> 32
+
+
+def _lower_half(mass):  # type: ignore[no-untyped-def]
+    return mass & 0xFFFFFFFF
+
+
+def _real(mass):  # type: ignore[no-untyped-def]
+    return mass.real
+
+
+def _imag(mass):  # type: ignore[no-untyped-def]
+    return mass.imag
+
+
+# numba compares argument names and annotations of both functions: hence none here.
+
+
+def _choose_positives(mass):  # type: ignore[no-untyped-def]
+    return _upper_half if isinstance(mass, types.Integer) else _real
+
+
+def _choose_negatives(mass):  # type: ignore[no-untyped-def]
+    return _lower_half if isinstance(mass, types.Integer) else _imag
+
+
+overload(positives)(_choose_positives)
+overload(negatives)(_choose_negatives)

@@ -1,0 +1,146 @@
+"""The truth, slowly: what the compiled kernels must give, in plain exact arithmetic.
+
+Everything is a Python integer or a :class:`fractions.Fraction`; nothing is updated, everything is
+counted again.  The functions serve tests, certificates and the final value of a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from numpy.typing import NDArray
+
+from netbenefit._validation import IntArray
+from netbenefit.patterns import PatternTable
+from netbenefit.thresholds import Thresholds
+
+__all__ = [
+    "best_cutoff",
+    "coordinate_objectives",
+    "cutoffs",
+    "floor_scores",
+    "objective",
+    "pair_objectives",
+    "weighted_net_benefit",
+]
+
+Number = int | Fraction
+
+
+def floor_scores(codes: IntArray, decimals: Sequence[int], points: Sequence[int]) -> list[int]:
+    """Floor of x·λ for each row of codes, where x = codes / 10 ** decimals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> floor_scores(np.array([[15, 1], [-1, 0]]), [1, 0], [3, 2])  # 1.5·3 + 1·2 and -0.1·3
+    [6, -1]
+    """
+    digits = max(decimals, default=0)
+    unit = 10**digits
+    return [
+        sum(
+            int(v) * int(c) * 10 ** (digits - d)
+            for v, c, d in zip(points, row, decimals, strict=True)
+        )
+        // unit
+        for row in codes
+    ]
+
+
+def best_cutoff(
+    scores: Sequence[int], positives: Sequence[Number], negatives: Sequence[Number], odds: Number
+) -> tuple[int, Number]:
+    """Smallest cut-off with the highest TP − odds · FP, and that value.
+
+    Candidates are the scores that occur and "nobody", one above the highest.
+
+    Examples
+    --------
+    >>> best_cutoff([0, 1, 2], [0, 1, 5], [5, 1, 0], 1)
+    (1, 5)
+    """
+    found = []
+    for cutoff in [*sorted(set(scores)), max(scores) + 1]:
+        value: Number = 0
+        for s, a, b in zip(scores, positives, negatives, strict=True):
+            if s >= cutoff:
+                value += a - odds * b
+        found.append((cutoff, value))
+    best = max(value for _, value in found)
+    return next((cutoff, value) for cutoff, value in found if value == best)
+
+
+def weighted_net_benefit(
+    patterns: PatternTable, thresholds: Thresholds, points: Sequence[int]
+) -> Fraction:
+    """Σ_i ω_i max_T NB_i(T): the weighted net benefit with the best cut-offs."""
+    scores = floor_scores(patterns.codes, patterns.decimals, points)
+    a, b = _exact(patterns.positives), _exact(patterns.negatives)
+    total = Fraction(0)
+    for p, weight in zip(thresholds.fractions, thresholds.weight_fractions, strict=True):
+        if weight:
+            total += weight * best_cutoff(scores, a, b, p / (1 - p))[1]
+    return total / (sum(a) + sum(b))
+
+
+def objective(
+    patterns: PatternTable, thresholds: Thresholds, penalty: Fraction, points: Sequence[int]
+) -> Fraction:
+    """G(λ): the weighted net benefit minus the penalty for each non-zero coefficient."""
+    size = sum(1 for v in points if v != 0)
+    return weighted_net_benefit(patterns, thresholds, points) - penalty * size
+
+
+def cutoffs(patterns: PatternTable, thresholds: Thresholds, points: Sequence[int]) -> list[int]:
+    """T_1 … T_M: the smallest best cut-off at each threshold."""
+    scores = floor_scores(patterns.codes, patterns.decimals, points)
+    a, b = _exact(patterns.positives), _exact(patterns.negatives)
+    return [best_cutoff(scores, a, b, p / (1 - p))[0] for p in thresholds.fractions[1:]]
+
+
+def coordinate_objectives(
+    patterns: PatternTable,
+    thresholds: Thresholds,
+    penalty: Fraction,
+    points: Sequence[int],
+    k: int,
+    values: Sequence[int],
+) -> list[Fraction]:
+    """G for each value of one coordinate, all else as it is."""
+    return [
+        objective(patterns, thresholds, penalty, neighbour)
+        for neighbour in _neighbours(points, (k,), (values,))
+    ]
+
+
+def pair_objectives(
+    patterns: PatternTable,
+    thresholds: Thresholds,
+    penalty: Fraction,
+    points: Sequence[int],
+    pair: tuple[int, int],
+    values: tuple[Sequence[int], Sequence[int]],
+) -> list[Fraction]:
+    """G for each pair of values of two coordinates, the second one fastest."""
+    return [
+        objective(patterns, thresholds, penalty, neighbour)
+        for neighbour in _neighbours(points, pair, values)
+    ]
+
+
+def _neighbours(
+    points: Sequence[int], where: Sequence[int], values: Sequence[Sequence[int]]
+) -> Iterator[list[int]]:
+    for chosen in product(*values):
+        neighbour = [int(v) for v in points]
+        for k, v in zip(where, chosen, strict=True):
+            neighbour[k] = int(v)
+        yield neighbour
+
+
+def _exact(masses: NDArray[Any]) -> list[Number]:
+    return [m if isinstance(m, int) else Fraction(m) for m in masses.tolist()]

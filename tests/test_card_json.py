@@ -1,0 +1,334 @@
+"""Cards as files: exact round trips, strict reading, writing that cannot half succeed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netbenefit._validation import InputError
+from netbenefit.conditions import Condition, PerUnit
+from netbenefit.scorecard import Provenance, Rule, Scorecard
+from netbenefit.thresholds import Thresholds
+
+# -- round trips -----------------------------------------------------------------------------------
+
+numbers = st.one_of(
+    st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), st.booleans()
+)
+texts = st.text(max_size=8)
+
+
+@st.composite
+def conditions(draw, feature):
+    is_text = feature.startswith("t")
+    ops = ["==", "!=", "in", "missing"]
+    op = draw(st.sampled_from(ops if is_text else [*ops, ">=", ">", "<=", "<", "between"]))
+    one = texts if is_text else numbers
+    if op == "missing":
+        return Condition(feature, op)
+    if op == "in":
+        return Condition(
+            feature, op, tuple(draw(st.lists(one, min_size=1, max_size=4, unique=True)))
+        )
+    if op == "between":
+        pair = draw(st.lists(one, min_size=2, max_size=2, unique=True))
+        return Condition(feature, op, tuple(sorted(pair)))
+    return Condition(feature, op, draw(one))
+
+
+@st.composite
+def per_units(draw, feature):
+    ends = draw(st.lists(st.floats(-1000, 1000), min_size=2, max_size=2, unique=True))
+    lower, upper = (draw(st.sampled_from([None, end])) for end in sorted(ends))
+    return PerUnit(feature, draw(st.integers(0, 9)), lower, upper, draw(st.booleans()))
+
+
+@st.composite
+def cards(draw):
+    names = draw(st.lists(texts.filter(bool), unique=True, max_size=4))
+    terms = {}
+    for name in names:
+        makers = [conditions(name)] + [per_units(name)] * (not name.startswith("t"))
+        for term in draw(st.lists(st.one_of(makers), max_size=3)):
+            terms[term] = draw(st.integers(-(10**9), 10**9))
+    grid = st.floats(0.001, 0.999)
+    asked = sorted(draw(st.lists(grid, min_size=1, max_size=5, unique_by=lambda p: round(p, 6))))
+    weights = draw(st.sampled_from(["equal", "length"]))
+    thresholds = Thresholds.of(asked, weights)
+    count = len(thresholds) - 1
+    small = st.integers(-20, 20)
+    cutoffs = sorted(draw(st.lists(small, min_size=count, max_size=count)))
+    score_range = draw(st.none() | st.lists(small, min_size=2, max_size=2).map(sorted).map(tuple))
+    low, high = score_range or (-30, 30)
+    reached = {sum(s >= t for t in cutoffs) for s in range(low, high + 1)}
+    edges = (*thresholds.values, 1.0)
+    risks = [
+        draw(st.floats(edges[i], edges[i + 1], exclude_max=i < count)) if i in reached else None
+        for i in range(count + 1)
+    ]
+    some = st.none() | st.floats(0, 1)
+    provenance = draw(
+        st.none()
+        | st.builds(
+            Provenance,
+            version=texts,
+            n_rows=st.none() | st.integers(0, 10**9) | st.floats(0, 1e9),
+            n_patterns=st.none() | st.integers(0, 10**9),
+            prevalence=some,
+            objective=some | st.floats(-1, 1),
+            bound=some,
+            penalty=some,
+            solver=st.none() | texts,
+            random_state=st.none() | st.integers(0, 2**32),
+            outcome=st.none() | texts,
+        )
+    )
+    rules = [Rule(term, points) for term, points in terms.items()]
+    extra = draw(st.lists(texts, max_size=2, unique=True))
+    used = list(dict.fromkeys(rule.term.feature for rule in rules))
+    columns = used + [name for name in extra if name not in used] if extra else ()
+    return Scorecard(rules, cutoffs, risks, thresholds, score_range, tuple(columns), provenance)
+
+
+@settings(max_examples=150, deadline=None)
+@given(cards())
+def test_a_card_comes_back_as_it_was(card):
+    text = card.to_json()
+    again = Scorecard.from_json(text)
+    assert again == card
+    assert again.to_json() == text
+    assert repr(again) == repr(card)  # also the types and the sign of zero
+    json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+# -- strict reading --------------------------------------------------------------------------------
+
+
+def example() -> Scorecard:
+    return Scorecard(
+        rules=[
+            Rule(Condition("age", ">=", 52), -2),
+            Rule(PerUnit("utilisation", decimals=1, upper=1.5), 10),
+            Rule(Condition("größe", "in", ("S", "M")), 1),
+        ],
+        cutoffs=[3, 8],
+        risks=[0.05, 0.1 + 0.2, 0.8],
+        thresholds=Thresholds.of([0.2, 0.5]),
+        score_range=(-2, 16),
+        provenance=Provenance(version="0.1.0", n_rows=100, prevalence=0.25, outcome="Default = 1"),
+    )
+
+
+def changed(path: list, value) -> str:
+    """Return the example's text with the value at a path replaced (or removed: KeyError)."""
+    data = json.loads(example().to_json())
+    place = data
+    for key in path[:-1]:
+        place = place[key]
+    if value is KeyError:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return json.dumps(data)
+
+
+def test_the_layout_is_readable_and_versioned():
+    text = example().to_json()
+    data = json.loads(text)
+    assert list(data)[:2] == ["schema", "version"]
+    assert (data["schema"], data["version"]) == ("netbenefit.scorecard", 1)
+    assert data["rules"][0] == {
+        "kind": "condition",
+        "feature": "age",
+        "op": ">=",
+        "value": 52,
+        "points": -2,
+    }
+    assert data["risks"] == [0.05, 0.30000000000000004, 0.8]
+    assert "größe" in text
+    assert text.endswith("}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON: Expecting value .line 1, column 1."),
+        ('{"schema": ', "not JSON"),
+        ("[]", "not a card: expected a JSON object"),
+        ("3", "not a card: expected a JSON object"),
+        ("{}", 'not a card: .* "schema": "netbenefit.scorecard"'),
+        (changed(["schema"], "other"), "not a card"),
+        (changed(["version"], KeyError), "^version is missing"),
+        (changed(["version"], 2), "version 2 .* this package reads version 1. Update the package"),
+        (changed(["version"], "1"), 'version "1" of the card format is not known'),
+        (changed(["version"], True), "version true of the card format is not known"),
+        (changed(["version"], 1.0), "version 1.0 of the card format is not known"),
+        ('{"a": 1, "a": 2}', 'key "a" appears twice'),
+        ('{"schema": NaN}', "NaN is not a number in JSON"),
+        ('{"schema": -Infinity}', "-Infinity is not a number in JSON"),
+        ("[" * 100_000, "too large to read|not JSON"),
+        ("1" * 10_000, "too large to read"),
+        *[
+            (changed([key], KeyError), f"^{key} is missing. The file is incomplete")
+            for key in ("rules", "cutoffs", "risks", "thresholds", "score_range", "feature_names")
+        ],
+        (changed(["provenance"], KeyError), "^provenance is missing"),
+        (changed(["colour"], "red"), "^colour is not a known key"),
+        # types
+        (changed(["rules"], {}), "^rules must be a list, but is {}"),
+        (changed(["rules", 1], 3), r"^rules\[1\] must be an object, but is 3"),
+        (
+            changed(["rules", 2, "points"], True),
+            r"^rules\[2\].points must be an integer, but is tr",
+        ),
+        (
+            changed(["rules", 2, "points"], 1.0),
+            r"^rules\[2\].points must be an integer, but is 1.0",
+        ),
+        (changed(["rules", 2, "points"], None), r"^rules\[2\].points must be an integer"),
+        (changed(["rules", 2, "points"], 2**63), r"^rules\[2\].points must be .* 64 bits"),
+        (changed(["rules", 2, "points"], KeyError), r"^rules\[2\].points is missing"),
+        (changed(["rules", 2, "weight"], 1), r"^rules\[2\].weight is not a known key"),
+        (changed(["rules", 0, "kind"], KeyError), r"^rules\[0\].kind is missing"),
+        (changed(["rules", 0, "kind"], "tree"), r'^rules\[0\].kind must be "condition" or "per_un'),
+        (changed(["rules", 0, "kind"], []), r"^rules\[0\].kind must be"),
+        (changed(["rules", 0, "feature"], 3), r"^rules\[0\].feature must be text, but is 3"),
+        (changed(["rules", 0, "op"], None), r"^rules\[0\].op must be text, but is null"),
+        (changed(["rules", 0, "value"], True), r"^rules\[0\].value must be a finite number"),
+        (changed(["rules", 0, "value"], {}), r"^rules\[0\].value must be a finite number"),
+        (changed(["rules", 2, "value"], ["S", None]), r"^rules\[2\].value\[1\] must be a finite"),
+        (changed(["rules", 1, "decimals"], "1"), r"^rules\[1\].decimals must be an integer"),
+        (changed(["rules", 1, "upper"], "1"), r"^rules\[1\].upper must be a finite number"),
+        (changed(["rules", 1, "binary"], 0), r"^rules\[1\].binary must be true or false"),
+        (changed(["cutoffs", 1], 8.0), r"^cutoffs\[1\] must be an integer, but is 8.0"),
+        (changed(["cutoffs"], "38"), '^cutoffs must be a list, but is "38"'),
+        (changed(["risks", 0], "low"), r"^risks\[0\] must be a finite number"),
+        (changed(["risks", 0], False), r"^risks\[0\] must be a finite number, but is false"),
+        (changed(["thresholds"], [0.2]), "^thresholds must be an object"),
+        (changed(["thresholds", "end"], None), "^thresholds.end must be a finite number"),
+        (changed(["thresholds", "zero_asked"], 1), "^thresholds.zero_asked must be true or false"),
+        (changed(["thresholds", "values", 1], "x"), r"^thresholds.values\[1\] must be a finite"),
+        (changed(["thresholds", "weights"], KeyError), "^thresholds.weights is missing"),
+        (changed(["score_range"], [1]), "^score_range must be two integers"),
+        (changed(["score_range"], [1, True]), r"^score_range\[1\] must be an integer"),
+        (changed(["feature_names", 0], 3), r"^feature_names\[0\] must be text"),
+        (changed(["provenance"], []), "^provenance must be an object"),
+        (changed(["provenance", "version"], None), "^provenance.version must be text, but is null"),
+        (changed(["provenance", "n_rows"], "9"), "^provenance.n_rows must be a finite number"),
+        (changed(["provenance", "n_rows"], True), "^provenance.n_rows must be a finite number"),
+        (changed(["provenance", "seed"], 1), "^provenance.seed is not a known key"),
+        (changed(["provenance", "solver"], KeyError), "^provenance.solver is missing"),
+        # values
+        (changed(["rules", 0, "op"], "=>"), r"^rules\[0\]: op '=>' .* is not known"),
+        (changed(["rules", 0, "feature"], ""), r"^rules\[0\]: .* not empty"),
+        (changed(["rules", 1, "decimals"], 10), r"^rules\[1\]: decimals=10 .* from 0 to 9"),
+        (changed(["rules", 1, "lower"], 2), r"^rules\[1\]: lower=2 .* must be below upper=1.5"),
+        (changed(["rules", 1, "points"], 10**10), r"^rules\[1\]: .* use at most 10\*\*9"),
+        (changed(["rules", 0, "feature"], "a\ud800"), r"^rules\[0\]: .* half a character"),
+        (changed(["thresholds", "values", 1], 1.5), "^thresholds: threshold 1.5 .* is outside"),
+        (changed(["thresholds", "weights", 1], 0.9), "^thresholds: threshold weights sum to"),
+        (changed(["provenance", "prevalence"], 2), "^provenance: .*prevalence=2 must be a number"),
+        (changed(["cutoffs", 1], 2), r"cutoffs\[1\] = 2 follows 3"),
+        (changed(["risks", 1], 0.9), r"risks\[1\] = 0.9 must lie in"),
+        (changed(["risks", 1], None), r"risks\[1\] is None"),
+        (changed(["feature_names"], ["age"]), "feature_names lack 'utilisation', 'größe'"),
+        (
+            changed(["risks", 0], 0).replace('"risks": [0,', '"risks": [1e999,'),
+            r"^risks\[0\] must be a finite number",
+        ),
+    ],
+)
+def test_what_is_read_is_checked(text, message):
+    with pytest.raises(InputError, match=message):
+        Scorecard.from_json(text)
+
+
+def test_every_mutilation_is_an_input_error():
+    text = example().to_json()
+    for end in range(0, len(text) - 2, 7):
+        with pytest.raises(InputError):
+            Scorecard.from_json(text[:end])
+    with pytest.raises(InputError, match="from text, not from bytes"):
+        Scorecard.from_json(text.encode())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_no_replacement_crashes_the_reader(data):
+    """Whatever stands in any one place, the answer is a card or an InputError."""
+    card = json.loads(example().to_json())
+    place, key = card, data.draw(st.sampled_from(sorted(card)))
+    while isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans()):
+        place = place[key]
+        keys = sorted(place) if isinstance(place, dict) else range(len(place))
+        key = data.draw(st.sampled_from(list(keys)))
+    odd = st.none() | st.booleans() | st.integers() | st.floats() | texts
+    place[key] = data.draw(
+        odd | st.lists(odd, max_size=3) | st.dictionaries(texts, odd, max_size=2)
+    )
+    try:
+        again = Scorecard.from_json(json.dumps(card))
+    except InputError:
+        return
+    assert Scorecard.from_json(again.to_json()) == again
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def test_save_and_load(tmp_path):
+    path = tmp_path / "card.json"
+    example().save(path)
+    assert Scorecard.load(path) == example()
+    assert Scorecard.load(str(path)) == example()
+    assert [file.name for file in tmp_path.iterdir()] == ["card.json"]
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())  # as some editors save it
+    assert Scorecard.load(path) == example()
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path):
+    example().save(tmp_path / "card.json")
+    (tmp_path / "plain").write_text("")
+    modes = {stat.S_IMODE(os.stat(tmp_path / name).st_mode) for name in ("card.json", "plain")}
+    assert len(modes) == 1
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch, step):
+    path = tmp_path / "card.json"
+    path.write_text("old")
+
+    def fail(*args):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(OSError, match="disk full"):
+        example().save(path)
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["card.json"]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real.json").write_text("old")
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "real.json")
+    example().save(link)
+    assert link.is_symlink()
+    assert Scorecard.load(tmp_path / "real.json") == example()
+
+
+def test_errors_of_a_file_name_the_file(tmp_path):
+    path = tmp_path / "card.json"
+    path.write_text(changed(["version"], 7))
+    with pytest.raises(InputError, match=r"card.json: version 7 of the card format"):
+        Scorecard.load(path)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match=r"card.json: not a card file"):
+        Scorecard.load(path)
+    with pytest.raises(FileNotFoundError):
+        Scorecard.load(tmp_path / "absent.json")

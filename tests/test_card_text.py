@@ -1,0 +1,354 @@
+"""The card on paper and in a notebook: it lines up, it is complete, and names cannot break it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netbenefit._card_text import clean, display_order, display_width, percent, wrap
+from netbenefit.conditions import Condition, PerUnit
+from netbenefit.scorecard import Provenance, Rule, Scorecard
+from netbenefit.thresholds import Thresholds
+
+HALF = Thresholds.of([0.5])
+
+
+def credit_card(**options) -> Scorecard:
+    """The published card on credit data."""
+    return Scorecard(
+        rules=[
+            Rule(Condition("age", ">=", 52), -2),
+            Rule(PerUnit("utilisation", decimals=1, upper=1.5), 10),
+            Rule(Condition("open lines", ">=", 8), 1),
+            Rule(Condition("real-estate loans", ">=", 1), -1),
+            Rule(PerUnit("past due", binary=True), 9),
+        ],
+        cutoffs=[10, 15, 18, 20, 21, 25, 25, 25, 25],
+        risks=[0.028, 0.14, 0.268, 0.371, 0.489, 0.534, None, None, None, 0.9],
+        thresholds=Thresholds.tenths(),
+        score_range=(-3, 25),
+        **options,
+    )
+
+
+PRINTED = """\
+┌─────────────────────────────────────────────────────────────────────┐
+│ Risk of serious delinquency                                         │
+├───────────────────────────────────────────┬───────────────┬─────────┤
+│ utilisation (rounded to 0.1, at most 1.5) │ × 10 per unit │   _____ │
+│ past due                                  │ +9 points     │ + _____ │
+│ age ≥ 52                                  │ −2 points     │ + _____ │
+│ open lines ≥ 8                            │ +1 point      │ + _____ │
+│ real-estate loans ≥ 1                     │ −1 point      │ + _____ │
+├───────────────────────────────────────────┴───────────────┼─────────┤
+│                                       SCORE, rounded down │ = _____ │
+├───────┬────────┬────────┬────────┬────────┬────────┬──────┴─┬───────┤
+│ SCORE │  ≤ 9   │ 10–14  │ 15–17  │ 18–19  │   20   │ 21–24  │ ≥ 25  │
+│ RISK  │  2.8%  │ 14.0%  │ 26.8%  │ 37.1%  │ 48.9%  │ 53.4%  │ 90.0% │
+└───────┴────────┴────────┴────────┴────────┴────────┴────────┴───────┘
+  150,000 rows · prevalence 6.7% · objective 0.0123 · gap 5.7%"""
+
+
+def test_the_published_card_prints_as_published():
+    provenance = Provenance(
+        version="1",
+        n_rows=150_000,
+        prevalence=0.0668,
+        objective=0.0123,
+        bound=0.0130,
+        outcome="serious delinquency",
+    )
+    assert str(credit_card(provenance=provenance)) == PRINTED
+
+
+def test_little_is_known():
+    text = str(credit_card())
+    assert "Risk score" in text
+    assert text.endswith("┘")
+    bare = str(credit_card(provenance=Provenance(version="1")))
+    assert bare == text
+
+
+@pytest.mark.parametrize(
+    ("facts", "footer"),
+    [
+        ({"n_rows": 12.5}, "12.5 rows"),
+        ({"objective": -0.25}, "objective −0.2500"),
+        ({"objective": 0.3, "bound": 0.3}, "objective 0.3000 · proven optimal"),
+        ({"objective": 0.3, "bound": 0.30001}, "objective 0.3000 · gap <0.1%"),
+        ({"objective": 0.0, "bound": 0.3}, "objective 0.0000"),
+        ({"n_rows": 3, "prevalence": 1.0}, "3 rows · prevalence 100.0%"),
+    ],
+)
+def test_footer(facts, footer):
+    text = str(credit_card(provenance=Provenance(version="1", **facts)))
+    assert text.splitlines()[-1].strip() == footer
+
+
+def box_of(card: Scorecard) -> list[str]:
+    lines = str(card).splitlines()
+    end = next(i for i, line in enumerate(lines) if line.startswith("└"))
+    assert all(line.startswith("  ") for line in lines[end + 1 :])
+    return lines[: end + 1]
+
+
+def check_box(lines: list[str]) -> None:
+    """Check that lines are equally wide and that every vertical stroke meets its neighbours."""
+    assert len({display_width(line) for line in lines}) == 1
+    grids = []
+    for line in lines:  # one entry a terminal column
+        grid = []
+        for char in line:
+            grid += [char] * display_width(char)
+        grids.append(grid)
+    down, up = set("┌┐├┤┬┼│"), set("└┘├┤┴┼│")
+    for above, below in pairwise(grids):
+        for a, b in zip(above, below, strict=True):
+            assert (a in down) == (b in up)
+
+
+names = st.text(
+    st.characters(codec="utf-8", exclude_characters="┌┐├┤┬┼│└┘┴"), min_size=1, max_size=60
+) | st.sampled_from(["年齢", "e\u0301te\u0301", "גיל", "👩‍⚕️ doctor", "a\nb\tc", "x" * 300, " "])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.tuples(names, st.integers(-(10**9), 10**9), st.integers(0, 5)), max_size=6),
+    st.integers(1, 12),
+    st.integers(-(10**6), 10),
+    st.integers(0, 400),
+    names,
+)
+def test_every_line_of_the_box_lines_up(columns, count, start, step, outcome):
+    rules = {}
+    for name, points, kind in columns:
+        term = [
+            PerUnit(name, binary=True),
+            PerUnit(name, 3, lower=-1, upper=12.5),
+            Condition(name, ">=", -12.25),
+            Condition(name, "between", (0, 1e-9)),
+            Condition(name, "missing"),
+            Condition(name, "in", (1, 2, 3)),
+        ][kind]
+        rules[term] = Rule(term, points)
+    thresholds = Thresholds.of([(i + 1) / 20 for i in range(count)])
+    cutoffs = [start + i * step for i in range(count)]
+    reached = [True] + [step > 0] * (count - 1) + [True]
+    risks = [p if r else None for p, r in zip(thresholds.values, reached, strict=True)]
+    card = Scorecard(
+        tuple(rules.values()),
+        cutoffs,
+        risks,
+        thresholds,
+        provenance=Provenance(version="1", n_rows=3, outcome=outcome),
+    )
+    lines = box_of(card)
+    check_box(lines)
+    assert all(display_width(line) <= 80 for line in str(card).splitlines())
+    assert sum(line.startswith("│ SCORE │") for line in lines) >= 1
+
+
+def test_the_alignment_check_can_fail():
+    broken = PRINTED.splitlines()[:-1]
+    broken[4] = broken[4].replace("past due", "past  due")
+    with pytest.raises(AssertionError):
+        check_box(broken)
+    broken = PRINTED.splitlines()[:-1]
+    broken[10] = broken[10].replace("─┬─", "───", 1)
+    with pytest.raises(AssertionError):
+        check_box(broken)
+
+
+def test_long_names_wrap_and_long_tables_split():
+    name = "worst concave points of the cell nucleus, as the mean over the three largest of them"
+    thresholds = Thresholds.of([i / 20 for i in range(20)])
+    card = Scorecard(
+        [Rule(Condition(name, ">=", 0.142), 4)],
+        range(-19, 0),
+        [p + 0.01 for p in thresholds.values],
+        thresholds,
+    )
+    lines = box_of(card)
+    check_box(lines)
+    assert max(map(display_width, lines)) <= 80
+    words = " ".join(line.split("│")[1].strip() for line in lines[3:5])
+    assert " ".join(words.split()).startswith(f"{name} ≥ 0.142")
+    scores = [line for line in lines if line.startswith("│ SCORE │")]
+    assert len(scores) > 1
+    printed = [cell.strip() for line in scores for cell in line.split("│")[2:-1] if cell.strip()]
+    assert printed == ["≤ −20", *(f"−{n}" for n in range(19, 1, -1)), "≥ −1"]
+
+
+def test_a_card_without_rules_and_with_many():
+    empty = Scorecard([], [1], [0.2, 0.7], HALF)
+    check_box(box_of(empty))
+    assert "no rules: every row scores 0" in str(empty)
+    assert "no rules: every row scores 0" in empty._repr_html_()
+    many = Scorecard([Rule(PerUnit(f"x{i}"), i) for i in range(200)], [1], [0.2, 0.7], HALF)
+    lines = box_of(many)
+    check_box(lines)
+    assert all(any(re.search(rf"\bx{i} ", line) for line in lines) for i in range(200))
+
+
+def test_rules_of_a_column_stay_together_heaviest_first():
+    rules = [
+        Rule(Condition("age", ">=", 40), 1),
+        Rule(PerUnit("falls"), -2),
+        Rule(Condition("age", ">=", 60), 3),
+        Rule(PerUnit("sex"), 2),
+        Rule(Condition("age", "missing"), 0),
+    ]
+    assert [rule.term.text() for rule in display_order(rules)] == [
+        "age ≥ 40",
+        "age ≥ 60",
+        "age missing",
+        "falls",
+        "sex",
+    ]
+
+
+def test_points_say_what_they_count():
+    card = Scorecard(
+        [
+            Rule(PerUnit("falls"), 2),
+            Rule(PerUnit("bmi", decimals=1), -1),
+            Rule(PerUnit("ill", binary=True), 1),
+            Rule(Condition("lab", "missing"), 0),
+        ],
+        [1],
+        [0.2, 0.7],
+        HALF,
+    )
+    for words in ("× 2 per unit", "bmi (rounded to 0.1)", "× −1 per unit", "+1 point ", "0 points"):
+        assert words in str(card)
+    assert "rounded down" in str(card)
+    whole = Scorecard([Rule(PerUnit("falls"), 2)], [1], [0.2, 0.7], HALF)
+    assert "rounded down" not in str(whole)
+
+
+@pytest.mark.parametrize(
+    ("risk", "text"),
+    [
+        (0.0, "0.0%"),
+        (1e-9, "<0.1%"),
+        (0.00049, "<0.1%"),
+        (0.0006, "0.1%"),
+        (0.14, "14.0%"),
+        (0.9994, "99.9%"),
+        (0.9996, ">99.9%"),
+        (1 - 1e-16, ">99.9%"),
+        (1.0, "100.0%"),
+    ],
+)
+def test_percentages_are_never_falsely_certain(risk, text):
+    assert percent(risk) == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.floats(0, 1), st.lists(st.integers(1, 9999), min_size=1, max_size=4, unique=True))
+def test_a_printed_risk_stays_on_its_side_of_every_threshold(risk, grid):
+    thresholds = Thresholds.of([i / 10_000 for i in sorted(grid)])
+    text = percent(risk, thresholds)
+    if text[0] in "<>":
+        edge = float(text[1:-1]) / 100
+        low, high = (0, edge) if text[0] == "<" else (edge, 1)
+        assert low < risk < high
+        assert not any(low + 1e-12 < p < high - 1e-12 for p in thresholds.values)
+        return
+    for p in thresholds.values:
+        if abs(p - risk) > 1e-9:
+            assert (round(float(text[:-1]), 12) >= round(100 * p, 12)) == (risk >= p)
+
+
+def test_wrap_keeps_every_word():
+    assert wrap("", 5) == [""]
+    assert wrap("ab cd", 80) == ["ab cd"]
+    assert wrap("年齢年齢", 5) == ["年齢", "年齢"]
+    assert wrap("abcdefgh ij", 4) == ["abcd", "efgh", "ij"]
+
+
+@given(st.text(max_size=40), st.integers(2, 20))
+def test_wrapped_lines_fit(text, width):
+    lines = wrap(clean(text), width)
+    assert all(display_width(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(clean(text).split())
+
+
+def test_names_cannot_disturb_the_terminal():
+    assert clean("a\x1b[31m\u202egnp\u2028b") == "a�[31mgnp b"
+    assert clean("می\u200cشود") == "می\u200cشود"
+
+
+# -- HTML ------------------------------------------------------------------------------------------
+
+
+class Reader(HTMLParser):
+    """Collect elements, attributes and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.open.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += f"|{data}"
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+EVIL = "\"><script>alert('1')</script><img src=x onerror=alert(1)>&amp;"
+
+
+def test_html_says_what_the_text_says():
+    reader = read(credit_card(provenance=Provenance(version="1", outcome="default"))._repr_html_())
+    wanted = ["Risk of default", "utilisation (rounded to 0.1, at most 1.5)", "× 10 per unit"]
+    wanted += ["−2 points", "SCORE, rounded down", "≤ 9", "21–24", "53.4%", "≥ 25", "90.0%"]
+    for words in wanted:
+        assert f"|{words}" in reader.text
+
+
+def test_html_escapes_names():
+    card = Scorecard(
+        [
+            Rule(Condition(EVIL, "==", EVIL), 1),
+            Rule(PerUnit("<b>bold</b>"), 1),
+        ],
+        [1],
+        [0.2, 0.7],
+        HALF,
+        provenance=Provenance(version=EVIL, solver=EVIL, status=EVIL, outcome=EVIL),
+    )
+    reader = read(card._repr_html_())
+    assert not {"script", "img", "b", "link", "style", "iframe"} & set(reader.tags)
+    assert f"{EVIL} is {EVIL}" in reader.text
+    assert f"Risk of {EVIL}" in reader.text
+    assert {name for name, _ in reader.attributes} <= {"style", "class", "scope"}
+
+
+def test_html_is_self_contained_and_inherits_colours():
+    html = credit_card()._repr_html_()
+    assert not re.search(r"https?:|url\(|src=|href=|@import", html)
+    colours = re.findall(r"(?<![-\w])(?:color|background):([^;\"]+)", html)
+    assert set(colours) <= {"inherit", "transparent"}
