@@ -259,11 +259,21 @@ def test_a_printed_risk_stays_on_its_side_of_every_threshold(risk, grid):
         edge = float(text[1:-1]) / 100
         low, high = (0, edge) if text[0] == "<" else (edge, 1)
         assert low < risk < high
+        if abs(edge - risk) < 1e-7:  # right below or above a threshold
+            low, high = sorted([edge, risk])
         assert not any(low + 1e-12 < p < high - 1e-12 for p in thresholds.values)
         return
     for p in thresholds.values:
         if abs(p - risk) > 1e-9:
             assert (round(float(text[:-1]), 12) >= round(100 * p, 12)) == (risk >= p)
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [("age ≥ 5", 7), ("年齢", 4), ("e\u0301te\u0301", 3), ("می\u200cشود", 5), ("😀", 2), ("", 0)],
+)
+def test_display_width(text, width):
+    assert display_width(text) == width
 
 
 def test_wrap_keeps_every_word():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 
 from netbenefit._card_text import contents
-from netbenefit.scorecard import Scorecard
+from netbenefit._card_types import Card
 
 __all__ = ["render"]
 
@@ -21,11 +21,12 @@ _TABLE = "border-collapse:collapse;margin:0;color:inherit;background:transparent
 _ROW = "background:transparent;border-top:1px solid rgba(128,128,128,0.45);"
 
 
-def render(card: Scorecard) -> str:
+def render(card: Card) -> str:
     """Return the card as a self-contained fragment; every name is escaped.
 
     Examples
     --------
+    >>> from netbenefit.scorecard import Scorecard
     >>> from netbenefit.thresholds import Thresholds
     >>> "<table" in render(Scorecard([], [1], [0.2, 0.7], Thresholds.of([0.5])))
     True

@@ -11,14 +11,14 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypedDict, TypeVar
 
+from netbenefit._card_types import Card, Provenance, Rule
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit, Value
-from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["SCHEMA", "VERSIONS", "dumps", "loads"]
+__all__ = ["SCHEMA", "VERSIONS", "Parts", "dumps", "loads"]
 
 SCHEMA = "netbenefit.scorecard"
 VERSIONS = (1,)
@@ -45,13 +45,26 @@ _TEXT_KEYS = ("version", "solver", "status", "outcome")
 T = TypeVar("T")
 
 
-def dumps(card: Scorecard) -> str:
+class Parts(TypedDict):
+    """What a :class:`netbenefit.scorecard.Scorecard` is made from."""
+
+    rules: tuple[Rule, ...]
+    cutoffs: tuple[int, ...]
+    risks: tuple[float | None, ...]
+    thresholds: Thresholds
+    score_range: tuple[int, int] | None
+    feature_names: tuple[str, ...]
+    provenance: Provenance | None
+
+
+def dumps(card: Card) -> str:
     """Write a card; floats are written so that they come back as they were.
 
     Examples
     --------
+    >>> from netbenefit.scorecard import Scorecard
     >>> card = Scorecard([], [0], [None, 0.6], Thresholds.of([0.5]), score_range=(0, 0))
-    >>> loads(dumps(card)) == card
+    >>> Scorecard(**loads(dumps(card))) == card
     True
     """
     data = {
@@ -73,8 +86,8 @@ def _rule_data(rule: Rule) -> dict[str, Any]:
     return {"kind": kind, **asdict(rule.term), "points": rule.points}
 
 
-def loads(text: str) -> Scorecard:
-    """Read a card.
+def loads(text: str) -> Parts:
+    """Read the parts of a card, each of them checked; the card checks that they fit together.
 
     Raises
     ------
@@ -96,7 +109,7 @@ def loads(text: str) -> Scorecard:
             f"version {known}. Update the package: pip install --upgrade netbenefit."
         )
     _object(data, "", _CARD_KEYS)
-    return Scorecard(
+    return Parts(
         rules=tuple(_list(data["rules"], "rules", _rule)),
         cutoffs=tuple(_list(data["cutoffs"], "cutoffs", _integer)),
         risks=tuple(_list(data["risks"], "risks", _or_null(_number))),

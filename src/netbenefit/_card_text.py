@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
+from netbenefit._card_types import Card, Provenance, RiskRow, Rule
 from netbenefit.conditions import PerUnit
-from netbenefit.scorecard import Provenance, RiskRow, Rule, Scorecard
 from netbenefit.thresholds import Thresholds
 
 __all__ = ["Contents", "contents", "display_width", "percent", "render"]
@@ -37,7 +37,7 @@ class Contents(NamedTuple):
     footer: str
 
 
-def contents(card: Scorecard) -> Contents:
+def contents(card: Card) -> Contents:
     """Put a card into words."""
     outcome = clean(card.provenance.outcome or "") if card.provenance else ""
     rounded = any(rule.term.decimals and rule.points for rule in card.rules)
@@ -98,10 +98,11 @@ def percent(risk: float, thresholds: Thresholds | None = None) -> str:
 
     >>> percent(0.14), percent(0.0002), percent(0.99999), percent(0.0)
     ('14.0%', '<0.1%', '>99.9%', '0.0%')
-    >>> percent(0.0996, Thresholds.of([0.1])), percent(0.09996, Thresholds.of([0.1]))
-    ('9.96%', '9.996%')
+    >>> tenth = Thresholds.of([0.1])
+    >>> percent(0.0996, tenth), percent(0.09996, tenth), percent(0.1 - 1e-12, tenth)
+    ('9.96%', '9.996%', '<10.0%')
     """
-    for decimals in range(1, 12):
+    for decimals in range(1, 6):
         text = f"{100 * risk:.{decimals}f}"
         shown = float(Decimal(text).scaleb(-2))
         if shown in (0.0, 1.0) and shown != risk:  # say the nearest number that it is not
@@ -109,8 +110,8 @@ def percent(risk: float, thresholds: Thresholds | None = None) -> str:
             text = f"<{edge}" if shown == 0.0 else f">{100 - edge}"
             shown = abs(shown - 0.00999999 * float(edge))
         if thresholds is None or _level(thresholds, shown) == _level(thresholds, risk):
-            break
-    return text + "%"
+            return text + "%"
+    return f"{'<' if shown > risk else '>'}{float(text.lstrip('<>'))}%"  # next to a threshold
 
 
 def _level(thresholds: Thresholds, risk: float) -> int:
@@ -140,7 +141,7 @@ def _footer(provenance: Provenance | None) -> str:
 # -- drawing ---------------------------------------------------------------------------------------
 
 
-def render(card: Scorecard, width: int = 80) -> str:
+def render(card: Card, width: int = 80) -> str:
     """Draw a card in one box, at most ``width`` columns wide where its contents allow.
 
     Recipe: (1) find the widths that the two tables want, (2) give the box the larger one, within

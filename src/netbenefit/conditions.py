@@ -13,22 +13,19 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._columns import Column, Kind, as_column, missing_error
+from netbenefit._steps import LARGEST_STEPS, to_step, to_steps
 from netbenefit._validation import InputError, IntArray
 
-__all__ = ["Column", "Condition", "Kind", "PerUnit", "Term", "as_column", "as_value"]
+__all__ = ["Condition", "Kind", "PerUnit", "Term", "Value", "value_text"]
 
-Kind = Literal["number", "text", "any"]
 Value = int | float | str
 
-#: Integers up to here are exact in float64, hence the same in numpy, JavaScript and SQL.
-_EXACT = 2**53
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
     ">": operator.gt,
@@ -39,14 +36,6 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 _SIGNS = {">=": "≥", ">": ">", "<=": "≤", "<": "<", "==": "=", "!=": "≠"}
 _OPS = (*_COMPARE, "between", "in", "missing")
-
-
-class Column(NamedTuple):
-    """A raw column, read: float64 (NaN where missing) or text (None where missing)."""
-
-    name: str
-    values: NDArray[Any]
-    missing: NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True)
@@ -181,7 +170,8 @@ class PerUnit:
     """Points per unit of a raw number, which counts in whole steps of ``10**-decimals``.
 
     The raw value is clipped to [lower, upper] where these are given; its code is then
-    ``floor(x * 10**decimals + 0.5)``, in float64, here as in every export.
+    ``floor(x * 10**decimals + 0.5)``, in float64, here as in every export (see
+    :func:`netbenefit._steps.to_steps`).
 
     Parameters
     ----------
@@ -223,7 +213,7 @@ class PerUnit:
             if bound is None:
                 continue
             number = _value(bound, f"{side} of {what}")
-            if isinstance(number, str) or abs(number) * self._steps > _EXACT:
+            if isinstance(number, str) or abs(number) * self._steps > LARGEST_STEPS:
                 raise InputError(f"{side}={bound!r} of {what} must be a number of usable size.")
             object.__setattr__(self, side, number)
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
@@ -247,7 +237,7 @@ class PerUnit:
             values = np.clip(values, self.lower, self.upper)
         with np.errstate(over="ignore"):
             steps = values * self._steps
-        bad = np.flatnonzero(np.abs(steps) > _EXACT)
+        bad = np.flatnonzero(np.abs(steps) > LARGEST_STEPS)
         if bad.size:
             self._refuse(float(column.values[bad[0]]), f" in row {int(bad[0])}")
         codes = np.floor(steps + 0.5).astype(np.int64)
@@ -265,7 +255,7 @@ class PerUnit:
         if self.upper is not None and x > self.upper:
             x = self.upper
         steps = x * self._steps
-        if abs(steps) > _EXACT:
+        if abs(steps) > LARGEST_STEPS:
             self._refuse(x, "")
         return math.floor(steps + 0.5)
 
@@ -304,124 +294,6 @@ def value_text(value: Value) -> str:
     return repr(value).replace("-", "−", 1) if value < 0 else repr(value)
 
 
-def as_value(name: str, value: Any, kind: Kind, row: int | None = None) -> float | str | None:
-    """Read one raw value: None where missing, else a float or a text as ``kind`` asks.
-
-    >>> as_value("age", True, "number"), as_value("age", float("nan"), "number")
-    (1.0, None)
-    """
-    if isinstance(value, str):
-        if kind == "number":
-            raise _wrong_kind(name, value, kind, row)
-        return str(value)
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(value, Real | Decimal | np.bool_):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if number != number:
-            return None
-        if kind == "text":
-            raise _wrong_kind(name, value, kind, row)
-        if math.isinf(number) and kind == "number":
-            raise _infinite(name, value, row)
-        return number
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        return as_value(name, value.item(), kind, row)
-    if kind != "any":
-        raise _wrong_kind(name, value, kind, row)
-    return ""  # present, which is all that "missing" asks
-
-
-def as_column(name: str, data: Any, kind: Kind) -> Column:
-    """Read a raw column: any one-dimensional sequence or array.
-
-    >>> as_column("sex", ["f", None], "text").missing
-    array([False,  True])
-    """
-    if isinstance(data, list | tuple):
-        array = np.empty(len(data), dtype=object)  # np.array would turn ["a", 1] into text
-        array[:] = data
-    else:
-        array = np.asarray(data)
-    if array.ndim != 1:
-        raise InputError(f"column {name!r} has shape {array.shape}. Pass one value a row.")
-    if array.dtype.kind in "biuf":
-        return _number_column(name, array.astype(np.float64, copy=False), kind)
-    if array.dtype.kind == "U":
-        if kind == "number" and array.size:
-            raise _wrong_kind(name, str(array[0]), kind, 0)
-        return Column(name, array, None)
-    if array.dtype.kind not in "OT":
-        raise InputError(
-            f"column {name!r} holds {array.dtype} values. Turn it into numbers or text first."
-        )
-    items = array.tolist()
-    types = set(map(type, items))
-    if kind != "text" and types and types <= {int, float, bool}:
-        try:
-            return _number_column(name, np.array(items, dtype=np.float64), kind)
-        except OverflowError:  # an enormous int: found again below, with its row
-            pass
-    read = [
-        item if type(item) is str and kind != "number" else as_value(name, item, kind, row)
-        for row, item in enumerate(items)
-    ]
-    missing = np.fromiter((item is None for item in read), np.bool_, len(read))
-    values = np.empty(len(read), dtype=np.float64 if kind == "number" else object)
-    values[:] = [math.nan if item is None else item for item in read] if kind == "number" else read
-    return Column(name, values, missing if missing.any() else None)
-
-
-def missing_error(name: str, missing: NDArray[np.bool_] | None = None) -> InputError:
-    """Return the error for missing values that no rule speaks of (no rows named for one value)."""
-    rows = [] if missing is None else np.flatnonzero(missing).tolist()
-    where = _where(rows[0]) if rows else ""
-    more = f" ({len(rows)} such rows)" if len(rows) > 1 else ""
-    return InputError(
-        f"column {name!r} is missing{where}{more}, and the card has no rule for that. Fill in the "
-        "value, or fit a card with a rule for missing values."
-    )
-
-
-def _number_column(name: str, values: NDArray[np.float64], kind: Kind) -> Column:
-    finite = np.isfinite(values)
-    if finite.all():
-        missing = None
-    else:
-        missing = np.isnan(values)
-        if kind == "number" and not (finite | missing).all():
-            row = int(np.argmin(finite | missing))
-            raise _infinite(name, values[row].item(), row)
-        missing = missing if missing.any() else None
-    if kind == "text" and values.size and (missing is None or not missing.all()):
-        row = 0 if missing is None else int(np.argmin(missing))
-        raise _wrong_kind(name, values[row].item(), kind, row)
-    return Column(name, values, missing)
-
-
-def _where(row: int | None) -> str:
-    return "" if row is None else f" in row {row}"
-
-
-def _infinite(name: str, value: Any, row: int | None) -> InputError:
-    shown = "an enormous number" if isinstance(value, int) else repr(value)
-    return InputError(
-        f"column {name!r} holds {shown}{_where(row)}. Give a finite number, or mark the "
-        "value as missing."
-    )
-
-
-def _wrong_kind(name: str, value: Any, kind: Kind, row: int | None) -> InputError:
-    wanted = "numbers" if kind == "number" else "text"
-    return InputError(
-        f"column {name!r} holds {value!r}{_where(row)}, but the card expects {wanted}. "
-        f"Turn the column into {wanted} as it was in training."
-    )
-
-
 def _name(feature: Any) -> str:
     if not isinstance(feature, str) or not feature:
         raise InputError(f"a rule's column {feature!r} must be a name that is not empty.")
@@ -434,12 +306,12 @@ def _value(value: Any, what: str) -> Value:
         return _plain_text(value, f"the value of {what}")
     if not isinstance(value, int | float | np.integer | np.floating | np.bool_):
         raise InputError(f"{what} has {value!r}, which is neither a number nor text.")
-    if isinstance(value, int | np.integer) and abs(int(value)) > _EXACT:
+    if isinstance(value, int | np.integer) and abs(int(value)) > LARGEST_STEPS:
         raise InputError(f"{what} has {value!r}, beyond what numbers hold exactly (2**53).")
     number = float(value)
     if not math.isfinite(number):
         raise InputError(f"{what} has {value!r}. Use a finite number.")
-    return int(number) if number.is_integer() and abs(number) <= _EXACT else number
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_STEPS else number
 
 
 def _plain_text(text: str, what: str) -> str:

@@ -1,0 +1,1 @@
+"""One file an algorithm; each takes a Problem and returns a SolverResult."""

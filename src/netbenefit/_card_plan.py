@@ -1,0 +1,182 @@
+"""How the rules of a card add up: integer units, column by column, for one row or for many.
+
+One unit is 10^-D of a point, with D the most decimals of any rule, so that no float takes part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._card_types import INT64, Rule
+from netbenefit._columns import Kind, as_column, as_value, check_present, missing_error
+from netbenefit._validation import InputError, IntArray
+from netbenefit.conditions import Condition, PerUnit, Term
+
+__all__ = ["ColumnPlan", "Plan", "check_rules"]
+
+
+def check_rules(rules: Any) -> tuple[Rule, ...]:
+    """Return rules that can stand on one card: no term twice, one kind of value a column."""
+    seen: dict[Term, int] = {}
+    kinds: dict[str, Kind] = {}
+    for i, rule in enumerate(rules):
+        if not isinstance(rule, Rule):
+            raise InputError(f"rules[{i}] = {rule!r} is not a Rule.")
+        term = rule.term
+        if term in seen:
+            raise InputError(
+                f"rules[{i}] ({term.text()}) repeats rules[{seen[term]}]. Add up their points."
+            )
+        seen[term] = i
+        if term.kind != "any" and kinds.setdefault(term.feature, term.kind) != term.kind:
+            raise InputError(
+                f"rules[{i}] ({term.text()}) reads column {term.feature!r} as {term.kind}, another "
+                f"rule as {kinds[term.feature]}. A column holds numbers or text, not both."
+            )
+    return tuple(rules)
+
+
+class ColumnPlan(NamedTuple):
+    """What to do with one raw column."""
+
+    name: str
+    kind: Kind
+    missing_allowed: bool
+    terms: tuple[tuple[Term, int], ...]  #: with the units of one step; terms worth 0 left out
+
+
+class Plan(NamedTuple):
+    """What to do with each raw column.
+
+    Examples
+    --------
+    >>> plan = Plan.of([Rule(PerUnit("bmi", decimals=1), 2), Rule(Condition("age", ">=", 40), 3)])
+    >>> plan.unit, plan.units_of_row({"bmi": 25.25, "age": 30})
+    (10, [(PerUnit(feature='bmi', decimals=1, ...), 506), (Condition(feature='age', ...), 0)])
+    """
+
+    columns: tuple[ColumnPlan, ...]
+    unit: int  #: units in one point, 10**D
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule]) -> Plan:
+        """Make the plan of a card with these rules."""
+        decimals = max((rule.term.decimals for rule in rules), default=0)
+        by_column: dict[str, list[Rule]] = {}
+        for rule in rules:
+            by_column.setdefault(rule.term.feature, []).append(rule)
+        columns = []
+        for name, own in by_column.items():
+            kinds = {rule.term.kind for rule in own} - {"any"}
+            holes = any(rule.term.kind == "any" for rule in own)
+            terms = tuple(
+                (rule.term, rule.points * 10 ** (decimals - rule.term.decimals))
+                for rule in own
+                if rule.points
+            )
+            columns.append(ColumnPlan(name, kinds.pop() if kinds else "any", holes, terms))
+        return cls(tuple(columns), int(10**decimals))
+
+    def units_of_row(self, row: Mapping[str, Any]) -> list[tuple[Term, int]]:
+        """Return the units that each term brings for one row of plain values."""
+        if not all(column.name in row for column in self.columns):
+            row = {str(name): value for name, value in row.items()}
+            check_present([column.name for column in self.columns], list(row))
+        units, total = [], 0
+        for plan in self.columns:
+            value = as_value(plan.name, row[plan.name], plan.kind)
+            if value is None and not plan.missing_allowed:
+                raise missing_error(plan.name)
+            for term, factor in plan.terms:
+                part = factor * term.value_code(value)
+                total += part
+                units.append((term, part))
+        if not -INT64 <= total < INT64:
+            raise _too_large(None)
+        return units
+
+    def units(self, data: Mapping[str, Any], n_rows: int) -> IntArray:
+        """Return the sum of units of each row, from raw columns by name."""
+        total = np.zeros(n_rows, dtype=np.int64)
+        bound = 0  # of the units so far, as a Python int: it cannot overflow
+        parts = []
+        for plan in self.columns:
+            column = as_column(plan.name, data[plan.name], plan.kind)
+            if len(column.values) != n_rows:
+                raise InputError(
+                    f"column {plan.name!r} has {len(column.values)} rows, but "
+                    f"{self.columns[0].name!r} has {n_rows}. Pass columns of equal length."
+                )
+            if column.missing is not None and not plan.missing_allowed:
+                raise missing_error(plan.name, column.missing)
+            for term, factor in plan.terms:
+                codes = term.column_codes(column)
+                largest = 1 if codes.dtype == np.bool_ else int(np.abs(codes).max(initial=0))
+                bound += abs(factor) * largest
+                if bound >= INT64:
+                    parts.append((codes, factor))
+                else:
+                    total += codes * np.int64(factor)
+        return _add_large(total, parts) if parts else total
+
+    def limits(self) -> tuple[int, int] | None:
+        """Return the fewest and most units that any row can get, or None where there is no end."""
+        low = high = 0
+        for column in self.columns:
+            limits = _column_limits(column.kind, column.terms, column.missing_allowed)
+            if limits is None:
+                return None
+            low, high = low + limits[0], high + limits[1]
+        return low, high
+
+
+def _column_limits(kind: Kind, terms: Sequence[tuple[Term, int]], holes: bool) -> Any:
+    """Return the fewest and most units that one column can bring, or None."""
+    units = [term for term, _ in terms if isinstance(term, PerUnit) and not term.binary]
+    if len(units) > 1:  # roundings may work against each other: bound each on its own
+        parts = [_column_limits(kind, [pair], holes) for pair in terms]
+        return None if None in parts else tuple(map(sum, zip(*parts, strict=True)))
+    values: list[Any] = [None] if holes else []
+    for term, _ in terms:
+        if isinstance(term, Condition):
+            mentioned = term.value if isinstance(term.value, tuple) else (term.value,)
+            values += [value for value in mentioned if value is not None]
+        elif term.binary:
+            values += [0.0, 1.0]
+        elif term.lower is None or term.upper is None:
+            return None
+        else:
+            values += [term.lower, term.upper]
+    if kind == "text":
+        values.append("".join(filter(None, values)) + "…")  # equals none of them
+    elif any(isinstance(term, PerUnit) and term.binary for term, _ in terms):
+        values = [value for value in values if value in (None, 0, 1)]
+    else:
+        near = [v for v in values if v is not None] or [0.0]
+        values += [math.nextafter(v, end) for v in near for end in (-math.inf, math.inf)]
+    sums = [sum(factor * term.value_code(v) for term, factor in terms) for v in values]
+    return min(sums), max(sums)
+
+
+def _add_large(total: IntArray, parts: list[tuple[NDArray[Any], int]]) -> IntArray:
+    """Add units that may leave 64 bits, with Python integers."""
+    exact = total.astype(object)
+    for codes, factor in parts:
+        exact = exact + codes.astype(object) * factor
+    for row, units in enumerate(exact):
+        if not -INT64 <= units < INT64:
+            raise _too_large(row)
+    return exact.astype(np.int64)
+
+
+def _too_large(row: int | None) -> InputError:
+    where = "" if row is None else f" of row {row}"
+    return InputError(
+        f"the score{where} does not fit into 64 bits. Correct the values, or give the card's "
+        "per-unit rules an upper and lower end."
+    )

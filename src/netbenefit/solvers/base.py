@@ -1,0 +1,228 @@
+"""What every solver shares: its result, its progress reports, its clock, its incumbent."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from netbenefit._validation import InputError, IntArray
+from netbenefit.problem import Problem
+
+__all__ = [
+    "Callback",
+    "Progress",
+    "Run",
+    "Solver",
+    "SolverResult",
+    "Status",
+    "TraceRow",
+    "check_time_limit",
+]
+
+#: "finished": the search did all it meant to do; the others say what stopped it.
+Status = Literal["finished", "time_limit", "interrupted", "optimal"]
+
+
+class TraceRow(NamedTuple):
+    """When a better card was found."""
+
+    seconds: float
+    objective: float
+    size: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a running solver stands."""
+
+    objective: float
+    size: int
+    seconds: float
+    evaluations: int
+    bound: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How far the incumbent can be from the best, relative to the bound; None if unknown."""
+        return relative_gap(self.objective, self.bound)
+
+
+Callback = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResult:
+    """A solver's answer, with its value counted anew from the data.
+
+    Attributes
+    ----------
+    points : (P,) int64
+    cutoffs : tuple of int
+        T_1 … T_M, the best cut-off at each threshold.
+    objective : float
+        G, penalty included; exact up to the last rounding to a float.
+    net_benefit : float
+        Weighted net benefit on the training rows, without the penalty.
+    score_range : (int, int)
+        Lowest and highest floor-score of a training row.
+    bound : float or None
+        No card can have a higher objective; None where nothing is proven.
+    status : {"finished", "time_limit", "interrupted", "optimal"}
+    seconds : float
+    evaluations : int
+        Point vectors whose objective was computed.
+    trace : tuple of TraceRow
+        The improvements, in order of time.
+    solver : str
+    """
+
+    points: IntArray
+    cutoffs: tuple[int, ...]
+    objective: float
+    net_benefit: float
+    score_range: tuple[int, int]
+    bound: float | None
+    status: Status
+    seconds: float
+    evaluations: int
+    trace: tuple[TraceRow, ...]
+    solver: str
+
+    @property
+    def size(self) -> int:
+        """Number of non-zero points."""
+        return int(np.count_nonzero(self.points))
+
+    @property
+    def gap(self) -> float | None:
+        """(bound − objective) / |bound|; None where nothing is proven."""
+        return relative_gap(self.objective, self.bound)
+
+
+class Solver(Protocol):
+    """What the estimator needs of a solver."""
+
+    def solve(self, problem: Problem, *, callback: Callback | None = None) -> SolverResult:
+        """Search for the best points."""
+
+
+def relative_gap(objective: float, bound: float | None) -> float | None:
+    """(bound − objective) / |bound|: the one definition of the gap.
+
+    Examples
+    --------
+    >>> relative_gap(0.9, 1.0)
+    0.1
+    """
+    if bound is None:
+        return None
+    if bound == objective:
+        return 0.0
+    return round((bound - objective) / abs(bound), 12) if bound else float("inf")
+
+
+def check_time_limit(time_limit: float | None) -> float:
+    """Return seconds; None is no limit.
+
+    Examples
+    --------
+    >>> check_time_limit(None)
+    inf
+    """
+    if time_limit is None:
+        return float("inf")
+    if isinstance(time_limit, bool) or not isinstance(time_limit, int | float | np.number):
+        raise InputError(f"time_limit must be a number of seconds or None, not {time_limit!r}.")
+    if not time_limit > 0:
+        raise InputError(f"time_limit must be positive, but is {time_limit!r} seconds.")
+    return float(time_limit)
+
+
+class Run:
+    """The state of one solve: clock, incumbent, counters, trace; safe to use from threads.
+
+    A callback is called with the interpreter's lock but never from two threads at once, at most
+    every ``interval`` seconds and at every improvement.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: str,
+        time_limit: float,
+        callback: Callback | None = None,
+        interval: float = 0.1,
+    ) -> None:
+        self.problem = problem
+        self.solver = solver
+        self.stop = threading.Event()
+        self.evaluations = 0
+        self._callback = callback
+        self._interval = interval
+        self._lock = threading.Lock()
+        self._begin = time.perf_counter()
+        self._deadline = self._begin + time_limit
+        self._told = 0.0
+        self._value: float | None = None
+        self._size = 0
+        self._trace: list[TraceRow] = []
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+        return time.perf_counter() - self._begin
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the limit."""
+        return self._deadline - time.perf_counter()
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the limit has passed."""
+        return self.time_left <= 0
+
+    @property
+    def must_stop(self) -> bool:
+        """Whether loops should end, for whatever reason."""
+        return self.stop.is_set() or self.out_of_time
+
+    def report(self, evaluations: int, value: Any, points: IntArray) -> None:
+        """Tell of work done and of the best value of this part of the search."""
+        with self._lock:
+            self.evaluations += evaluations
+            better = self._value is None or value > self._value
+            if better:
+                self._value = value
+                self._size = int(np.count_nonzero(points))
+                objective = self.problem.to_objective(value)
+                self._trace.append(TraceRow(self.seconds, objective, self._size))
+            if self._callback is None:
+                return
+            now = self.seconds
+            if better or now - self._told >= self._interval:
+                self._told = now
+                best = self._trace[-1]
+                self._callback(Progress(best.objective, best.size, now, self.evaluations))
+
+    def result(self, points: IntArray, status: Status) -> SolverResult:
+        """Count the answer from the data and wrap it up."""
+        value = self.problem.evaluate(points)
+        return SolverResult(
+            points=points.copy(),
+            cutoffs=value.cutoffs,
+            objective=float(value.objective),
+            net_benefit=float(value.net_benefit),
+            score_range=value.score_range,
+            bound=None,
+            status=status,
+            seconds=self.seconds,
+            evaluations=self.evaluations,
+            trace=tuple(self._trace),
+            solver=self.solver,
+        )

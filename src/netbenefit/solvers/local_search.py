@@ -1,0 +1,240 @@
+"""The default search: annealing in rounds of growing length, with descent and pair moves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netbenefit._validation import IntArray
+from netbenefit.kernels.layout import State, make_state
+from netbenefit.problem import Problem
+from netbenefit.solvers import _chain
+from netbenefit.solvers.base import Callback, Run, SolverResult, Status, check_time_limit
+from netbenefit.solvers.polish import polish, simplify
+
+__all__ = ["LocalSearch"]
+
+#: Seconds of compiled work between two looks at the clock.
+_SLICE = 0.02
+
+
+@dataclass(frozen=True)
+class LocalSearch:
+    """Anytime search for the best points.
+
+    1. Descend from zero, one coordinate at a time; the losses of the best other value of each
+       coordinate, at that local optimum, set the temperatures.
+    2. Run a round of ``chains`` independent heat-bath annealings, each from its own random numbers:
+       draw a column, then its new value from a softmax over all values.  One-hot groups are free to
+       shift as a whole.  Every second chain starts from the best card so far, at half the heat.
+    3. Descend from each chain's best points.  The best of all chains becomes the incumbent if it is
+       better, or as good and simpler; then pairs of coordinates are tried on it.
+    4. Make the chains four times longer, up to a limit, and go to 2, until ``patience`` rounds in a
+       row brought nothing, or ``max_rounds`` are done, or time is up.
+    5. Among equally good values take the smallest points; divide by the greatest common divisor.
+
+    Chains do not talk to each other within a round, and rounds end in a fixed order, so that the
+    same seed gives the same card on any number of threads, unless time runs out first.
+
+    Parameters
+    ----------
+    time_limit : float or None, default=10.0
+        Seconds.
+    max_rounds : int or None, default=None
+        Rounds of annealing; None leaves it to patience and time.
+    patience : int, default=3
+        Rounds without a better card after which the search ends.
+    chains : int, default=4
+        Annealings a round.
+    n_jobs : int, default=1
+        Threads.
+    seed : int, default=0
+
+    Examples
+    --------
+    >>> from netbenefit.patterns import PatternTable
+    >>> from netbenefit.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
+    >>> result = LocalSearch().solve(Problem.build(table, Thresholds.tenths()))
+    >>> result.points, result.status
+    (array([1, 0]), 'finished')
+    """
+
+    time_limit: float | None = 10.0
+    max_rounds: int | None = None
+    patience: int = 3
+    chains: int = 4
+    n_jobs: int = 1
+    seed: int = 0
+
+    #: Steps of the shortest and of the longest chains, a column that may change.
+    _SHORTEST, _LONGEST = 100, 5000
+    #: With fewer columns than this, chains are shorter still.
+    _FEW_COLUMNS = 16
+    #: Temperatures in units of the median loss of the best other value.
+    _HOT, _COLD = 0.5, 0.1
+
+    def solve(
+        self,
+        problem: Problem,
+        *,
+        start: IntArray | None = None,
+        callback: Callback | None = None,
+    ) -> SolverResult:
+        """Search from ``start`` (zero by default) and return the best card found.
+
+        Ctrl-C ends the search and returns the best so far.
+        """
+        limit = check_time_limit(self.time_limit)
+        first = problem.nearest_to_zero() if start is None else np.asarray(start, dtype=np.int64)
+        _compile(problem)
+        run = Run(problem, "local", limit, callback)
+        with ThreadPoolExecutor(max(1, self.n_jobs)) as pool:
+            search = _Search(problem, run, self.seed, first)
+            status: Status = "finished"
+            try:
+                status = self._rounds(search, pool)
+            except KeyboardInterrupt:
+                run.stop.set()
+                status = "interrupted"
+        return run.result(simplify(problem, search.best), status)
+
+    def _rounds(self, search: _Search, pool: ThreadPoolExecutor) -> Status:
+        run, free = search.run, search.n_free
+        heat = search.first_descent()
+        quiet, done = 0, 0
+        unit = free * min(1.0, free / self._FEW_COLUMNS)
+        length = max(32, int(self._SHORTEST * unit))
+        while not run.must_stop:
+            if free == 0 or quiet >= self.patience or done == self.max_rounds:
+                return "finished"
+            steps = search.affordable(length, self.chains, self.n_jobs)
+            better = search.round(pool, self.chains, steps, (self._HOT * heat, self._COLD * heat))
+            quiet = 0 if better else quiet + 1
+            done += 1
+            length = min(4 * length, max(128, int(self._LONGEST * unit)))
+        return "time_limit"
+
+
+class _Search:
+    """The incumbent and the speed of one solve."""
+
+    def __init__(self, problem: Problem, run: Run, seed: int, start: IntArray) -> None:
+        self.problem, self.run = problem, run
+        self.best = start.copy()
+        self._seeds = np.random.SeedSequence(seed)
+        self._start = start
+        self._value: Any = None
+        self._seconds_per_step = 0.0
+        self.n_free = int(_chain.make_chain(problem, 0).free.size)
+
+    def first_descent(self) -> float:
+        """Step 1; returns the typical loss of a move from a local optimum."""
+        columns = self.problem.columns
+        state, chain = make_state(columns), _chain.make_chain(self.problem, self._next_seed())
+        _chain.start(columns, state, chain, self._start, True)
+        self._offer(chain.value[1], chain.best)
+        if not self.n_free:
+            return 1.0
+        evaluated = _chain.descend(columns, state, chain)
+        self._offer(chain.value[1], chain.best, evaluated)
+        losses = []
+        for k in chain.free:
+            _chain.values_of(columns, state, chain, k)
+            lower, upper = int(self.problem.lower[k]), int(self.problem.upper[k])
+            others = np.delete(chain.out[: upper - lower + 1], state.points[k] - lower)
+            losses.append(float(chain.value[0]) - float(others.max()))
+        positive = [loss for loss in losses if loss > 0]
+        fallback = float(np.mean(positive)) if positive else 0.001 * self.problem.value_of_one
+        return float(np.median(losses)) or fallback
+
+    def affordable(self, length: int, chains: int, n_jobs: int) -> int:
+        """Shorten a round that would not finish: a chain cut off while hot is worth little."""
+        waves = -(-chains // max(1, n_jobs))
+        if not self._seconds_per_step:
+            return length
+        most = int(0.95 * self.run.time_left / (waves * self._seconds_per_step))
+        return max(1, min(length, most))
+
+    def round(
+        self, pool: ThreadPoolExecutor, chains: int, steps: int, heats: tuple[float, float]
+    ) -> bool:
+        """Steps 2 and 3; returns whether a better card was found."""
+        before = self._value
+        jobs: list[Callable[[], tuple[Any, IntArray, float]]] = []
+        for number in range(chains):
+            warm = number % 2 == 1
+            schedule = np.array([heats[0] * (0.5 if warm else 1.0), heats[1], steps])
+            chain = _chain.make_chain(self.problem, self._next_seed())
+            origin = self.best if warm else self._start
+            jobs.append(lambda c=chain, s=schedule, o=origin: self._anneal(c, s, o))  # type: ignore[misc]
+        futures = [pool.submit(job) for job in jobs]
+        pending = set(futures)
+        while pending:  # waiting in short spells keeps Ctrl-C responsive
+            _, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+        results = [future.result() for future in futures]
+        for value, points, _ in results:  # in order of the chains, not of their ends
+            self._offer(value, points)
+        work = sum(seconds for _, _, seconds in results)
+        if not self.run.must_stop:
+            self._seconds_per_step = work / (chains * steps)
+        improved = before is None or self._value > before
+        if improved and not self.run.must_stop:
+            value, points, evaluated = polish(self.problem, self.best, self.run)
+            self._offer(value, points, evaluated)
+        return improved
+
+    def _anneal(
+        self, chain: _chain.Chain, schedule: Any, origin: IntArray
+    ) -> tuple[Any, IntArray, float]:
+        """One chain, in slices; stops early when told to."""
+        columns, run = self.problem.columns, self.run
+        state: State = make_state(columns)
+        begin = time.perf_counter()
+        _chain.start(columns, state, chain, origin, True)
+        done, total, piece = 0, int(schedule[2]), 16
+        while done < total and not run.must_stop:
+            tick = time.perf_counter()
+            end = min(done + piece, total)
+            evaluated = _chain.heat_bath(columns, state, chain, schedule, done, end)
+            run.report(evaluated, chain.value[1], chain.best)
+            done = end
+            spent = max(time.perf_counter() - tick, 1e-6)
+            piece = max(1, min(4 * piece, int(piece * _SLICE / spent)))
+            # Counting anew also sweeps up the rounding that real weights leave in the histogram.
+            _chain.start(columns, state, chain, state.points.copy(), False)
+        _chain.start(columns, state, chain, chain.best.copy(), False)
+        evaluated = _chain.descend(columns, state, chain)
+        run.report(evaluated, chain.value[1], chain.best)
+        return chain.value[1], chain.best, time.perf_counter() - begin
+
+    def _offer(self, value: Any, points: IntArray, evaluated: int = 0) -> None:
+        """Make points the incumbent if they are better, or as good and simpler."""
+        self.run.report(evaluated, value, points)
+        if self._value is None or value > self._value:
+            self._value, self.best = value, points.copy()
+        elif value == self._value and _plainness(points) < _plainness(self.best):
+            self.best = points.copy()
+
+    def _next_seed(self) -> int:
+        return int(self._seeds.spawn(1)[0].generate_state(1, dtype=np.uint64)[0])
+
+
+def _plainness(points: IntArray) -> tuple[Any, ...]:
+    size = int(np.count_nonzero(points))
+    return size, int(np.abs(points).sum()), tuple((-points).tolist())
+
+
+def _compile(problem: Problem) -> None:
+    """Compile (or load) what the search needs before its clock starts."""
+    columns = problem.columns
+    state, chain = make_state(columns), _chain.make_chain(problem, 1)
+    _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
+    if chain.free.size:
+        _chain.heat_bath(columns, state, chain, np.array([1.0, 1.0, 1.0]), 0, 1)
+        _chain.descend(columns, state, chain)
