@@ -28,6 +28,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "metrics",
         "decision",
         "_table",
+        "_columns",
+        "_gap",
         "conditions",
         "scorecard",
         "_card_*",
@@ -47,7 +49,7 @@ TOP = len(LAYERS)
 
 #: A card must score wherever numpy is: these modules use nothing else (tables come in through
 #: narwhals, imported late).
-CARD_MODULES = ("_validation", "conditions", "scorecard", "_card_*", "_steps")
+CARD_MODULES = ("_validation", "_columns", "_gap", "conditions", "scorecard", "_card_*", "_steps")
 CARD_TOP = {"numpy"}
 CARD_LATE = {"numpy", "narwhals"}
 

@@ -100,7 +100,7 @@ class Plan(NamedTuple):
             raise _too_large(None)
         return units
 
-    def units(self, data: Mapping[str, Any], n_rows: int) -> IntArray:
+    def units_of_rows(self, data: Mapping[str, Any], n_rows: int) -> IntArray:
         """Return the sum of units of each row, from raw columns by name."""
         total = np.zeros(n_rows, dtype=np.int64)
         bound = 0  # of the units so far, as a Python int: it cannot overflow

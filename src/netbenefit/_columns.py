@@ -320,7 +320,9 @@ def read_columns(
         check_present(features, list(columns))
         first = next((columns[f] for f in features), next(iter(columns.values()), ()))
         return {f: columns[f] for f in features}, len(first)
-    frame = Frame(X, "Pass a data frame in memory, a dict of columns, a list of dicts, or one dict.")
+    frame = Frame(
+        X, "Pass a data frame in memory, a dict of columns, a list of dicts, or one dict."
+    )
     check_present(features, frame.names)
     return {f: frame.column(f) for f in features}, len(frame)
 
@@ -328,10 +330,11 @@ def read_columns(
 def _record(record: Any, features: tuple[str, ...], row: int) -> Mapping[str, Any]:
     if not isinstance(record, Mapping):
         raise InputError(f"row {row} is {type(record).__name__}, not a dict by column name.")
-    if not all(f in record for f in features):
-        record = {str(name): value for name, value in record.items()}
-        check_present(features, list(record), row)
-    return record
+    if all(f in record for f in features):
+        return record
+    named = {str(name): value for name, value in record.items()}
+    check_present(features, list(named), row)
+    return named
 
 
 def is_one_row(X: Mapping[Any, Any], features: Sequence[str]) -> bool:

@@ -7,6 +7,7 @@ integer divisions, which come out the same in every language that a card is expo
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from numpy.typing import NDArray
 
 from netbenefit._validation import IntArray
 
-__all__ = ["MAX_DECIMALS", "find_decimals", "to_steps"]
+__all__ = ["LARGEST_EXACT", "MAX_DECIMALS", "find_decimals", "to_step", "to_steps"]
+
+#: Integers up to here are exact in float64, hence the same in numpy, JavaScript and SQL.
+LARGEST_EXACT = 2**53
 
 #: Finest step that a column can have: 10^-9.
 MAX_DECIMALS = 9
@@ -36,16 +40,33 @@ def to_steps(values: NDArray[Any], decimals: int) -> IntArray:
     """
     if decimals == 0 and values.dtype.kind in "iub":
         return values.astype(np.int64)
-    scaled = values.astype(np.float64) * float(10**decimals)
-    steps: IntArray = np.floor(scaled + 0.5).astype(np.int64)
+    steps: IntArray = np.floor(_raised(values.astype(np.float64), decimals)).astype(np.int64)
     return steps
+
+
+def to_step(value: float, decimals: int) -> int:
+    """Return :func:`to_steps` of one number.
+
+    Examples
+    --------
+    >>> to_step(0.25, 1)
+    3
+    """
+    raised: float = _raised(value, decimals)
+    return math.floor(raised)
+
+
+def _raised(values: Any, decimals: int) -> Any:
+    """Return x · 10^decimals + ½, whose floor is the number of steps."""
+    return values * float(10**decimals) + 0.5
 
 
 def find_decimals(values: NDArray[Any]) -> tuple[int, bool]:
     """Return (decimals, exact): the coarsest step that loses nothing, else a fine enough one.
 
     A column is exact when every value is the float nearest to a decimal with at most six decimals.
-    Otherwise it is taken to be continuous, and the step keeps four significant digits of its spread.
+    Otherwise it is taken to be continuous, and the step keeps four significant digits of its
+    spread.
 
     Examples
     --------
@@ -60,12 +81,14 @@ def find_decimals(values: NDArray[Any]) -> tuple[int, bool]:
     for decimals in range(_MAX_EXACT_DECIMALS + 1):
         if _loses_nothing(head, decimals) and _loses_nothing(values, decimals):
             return decimals, True
-    spread = float(values.max()) - float(values.min())
+    spread = min(float(values.max()) - float(values.min()), sys.float_info.max)
     magnitude = math.floor(math.log10(spread)) if spread > 0 else 0
     return min(max(_SIGNIFICANT_DIGITS - 1 - magnitude, 0), MAX_DECIMALS), False
 
 
 def _loses_nothing(values: NDArray[Any], decimals: int) -> bool:
-    steps = np.floor(values.astype(np.float64) * float(10**decimals) + 0.5)
-    # In the column's own precision: 0.1 as float32 is 0.1, not 0.10000000149.
-    return bool(np.array_equal((steps / float(10**decimals)).astype(values.dtype), values))
+    with np.errstate(over="ignore"):  # an infinite number of steps is none of the values
+        steps = np.floor(_raised(values.astype(np.float64), decimals))
+        # In the column's own precision: 0.1 as float32 is 0.1, not 0.10000000149.
+        back = (steps / float(10**decimals)).astype(values.dtype)
+    return bool(np.array_equal(back, values))

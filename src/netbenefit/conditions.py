@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._columns import Column, Kind, as_column, missing_error
-from netbenefit._steps import LARGEST_STEPS, to_step, to_steps
+from netbenefit._steps import LARGEST_EXACT, to_step, to_steps
 from netbenefit._validation import InputError, IntArray
 
 __all__ = ["Condition", "Kind", "PerUnit", "Term", "Value", "value_text"]
@@ -213,7 +213,7 @@ class PerUnit:
             if bound is None:
                 continue
             number = _value(bound, f"{side} of {what}")
-            if isinstance(number, str) or abs(number) * self._steps > LARGEST_STEPS:
+            if isinstance(number, str) or abs(number) * self._steps > LARGEST_EXACT:
                 raise InputError(f"{side}={bound!r} of {what} must be a number of usable size.")
             object.__setattr__(self, side, number)
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
@@ -236,11 +236,10 @@ class PerUnit:
         if self.lower is not None or self.upper is not None:
             values = np.clip(values, self.lower, self.upper)
         with np.errstate(over="ignore"):
-            steps = values * self._steps
-        bad = np.flatnonzero(np.abs(steps) > LARGEST_STEPS)
+            bad = np.flatnonzero(np.abs(values * self._steps) > LARGEST_EXACT)
         if bad.size:
             self._refuse(float(column.values[bad[0]]), f" in row {int(bad[0])}")
-        codes = np.floor(steps + 0.5).astype(np.int64)
+        codes = to_steps(values, self.decimals)
         if column.missing is not None:
             codes[column.missing] = 0
         return codes
@@ -254,10 +253,9 @@ class PerUnit:
             x = self.lower
         if self.upper is not None and x > self.upper:
             x = self.upper
-        steps = x * self._steps
-        if abs(steps) > LARGEST_STEPS:
+        if abs(x * self._steps) > LARGEST_EXACT:
             self._refuse(x, "")
-        return math.floor(steps + 0.5)
+        return to_step(x, self.decimals)
 
     def _refuse(self, value: float, where: str) -> None:
         raise InputError(
@@ -306,12 +304,12 @@ def _value(value: Any, what: str) -> Value:
         return _plain_text(value, f"the value of {what}")
     if not isinstance(value, int | float | np.integer | np.floating | np.bool_):
         raise InputError(f"{what} has {value!r}, which is neither a number nor text.")
-    if isinstance(value, int | np.integer) and abs(int(value)) > LARGEST_STEPS:
+    if isinstance(value, int | np.integer) and abs(int(value)) > LARGEST_EXACT:
         raise InputError(f"{what} has {value!r}, beyond what numbers hold exactly (2**53).")
     number = float(value)
     if not math.isfinite(number):
         raise InputError(f"{what} has {value!r}. Use a finite number.")
-    return int(number) if number.is_integer() and abs(number) <= LARGEST_STEPS else number
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_EXACT else number
 
 
 def _plain_text(text: str, what: str) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit._steps import MAX_DECIMALS, find_decimals, to_steps
+from netbenefit._columns import Frame, numeric_column
+from netbenefit._steps import LARGEST_EXACT, MAX_DECIMALS, find_decimals, to_steps
 from netbenefit._validation import (
     FloatArray,
     InputError,
@@ -26,10 +26,7 @@ from netbenefit._validation import (
     shorten,
 )
 
-__all__ = ["PatternTable", "columns_of", "numeric_column"]
-
-#: Beyond this a float no longer holds every integer, so rounding to steps would lose digits.
-_LARGEST_CODE = 2**53
+__all__ = ["PatternTable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +90,23 @@ class PatternTable:
         decimals : mapping of str to int, optional
             Decimals to keep for some columns, instead of those found in the data.
         """
-        matrix = np.asarray(X)
+        try:
+            matrix = np.asarray(X)
+        except ValueError:
+            raise InputError("the rows of X have different lengths. Pass a full table.") from None
         if matrix.ndim != 2:
             raise InputError(
-                f"X must be a table with rows and columns, but has shape {matrix.shape}."
+                f"X must be a table with rows and columns, but has shape {matrix.shape}. "
+                "Reshape it to one row an observation, one column a feature."
             )
         if names is None:
             names = [f"x{k}" for k in range(matrix.shape[1])]
         if len(names) != matrix.shape[1]:
-            raise InputError(f"{len(names)} names for {matrix.shape[1]} columns.")
+            raise InputError(
+                f"{len(names)} names for {matrix.shape[1]} columns. Pass one name a column."
+            )
         columns = {name: matrix[:, k] for k, name in enumerate(check_names(names))}
-        return cls._from_columns(columns, y, sample_weight, decimals)
+        return cls.from_columns(columns, y, sample_weight=sample_weight, decimals=decimals)
 
     @classmethod
     def from_frame(
@@ -129,46 +132,58 @@ class PatternTable:
         decimals : mapping of str to int, optional
             As in :meth:`from_arrays`.
         """
-        columns = columns_of(frame)
+        table = Frame(frame)
         weight_name = sample_weight if isinstance(sample_weight, str) else None
-        chosen = [c for c in columns if c not in (target, weight_name)]
-        needed = [target, *(features or chosen), *([weight_name] if weight_name else [])]
-        absent = [name for name in needed if name not in columns]
+        others = [name for name in table.names if name not in (target, weight_name)]
+        chosen = others if features is None else check_names(features)
+        needed = [target, *chosen, *([weight_name] if weight_name is not None else [])]
+        absent = [name for name in needed if name not in table.names]
         if absent:
             raise InputError(
                 f"the table has no column {shorten(absent)}; its columns are "
-                f"{shorten(list(columns), 10)}."
+                f"{shorten(table.names, 10)}. Correct the name, or add the column."
             )
-        return cls._from_columns(
-            {name: columns[name] for name in (features or chosen)},
-            columns[target],
-            columns[weight_name] if weight_name else sample_weight,
-            decimals,
+        weights = sample_weight
+        if weight_name is not None:
+            weights = numeric_column(weight_name, table.column(weight_name))
+        return cls.from_columns(
+            {name: table.column(name) for name in chosen},
+            table.column(target),
+            sample_weight=weights,
+            decimals=decimals,
+            target=f"column {target!r}",
         )
 
     @classmethod
-    def _from_columns(
+    def from_columns(
         cls,
         columns: Mapping[str, NDArray[Any]],
         y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        decimals: Mapping[str, int] | None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        decimals: Mapping[str, int] | None = None,
+        target: str = "y",
     ) -> PatternTable:
+        """Merge the rows of named columns; ``target`` is what errors call the outcome."""
         if not columns:
             raise InputError("the table has no feature columns. Pass at least one.")
-        event = check_binary(y, name="y")
+        event = check_binary(y, name=target)
         weights = check_weights(sample_weight, event.size)
         kept = weights > 0
         unknown = [name for name in decimals or {} if name not in columns]
         if unknown:
-            raise InputError(f"decimals are given for unknown columns: {shorten(unknown)}.")
+            raise InputError(
+                f"decimals are given for unknown columns: {shorten(unknown)}; the columns are "
+                f"{shorten(list(columns), 10)}. Correct the names."
+            )
         codes, found, rounded = [], [], []
         for name, values in columns.items():
             if values.shape != event.shape:
                 raise InputError(
-                    f"column {name!r} has {values.shape[0]} rows, but y has {event.size}."
+                    f"column {name!r} has {values.shape[0]} rows, but {target} has {event.size}. "
+                    "Pass one outcome a row."
                 )
-            column = numeric_column(values, name)[kept]
+            column = numeric_column(name, values)[kept]
             digits, exact = find_decimals(column)
             if decimals and name in decimals:
                 digits, exact = _check_decimals(decimals[name], name), True
@@ -183,7 +198,7 @@ class PatternTable:
         w, e = weights[kept], event[kept]
         positives = np.bincount(inverse, weights=w * e, minlength=n)
         negatives = np.bincount(inverse, weights=w * ~e, minlength=n)
-        if (w == np.floor(w)).all() and w.sum() < _LARGEST_CODE:
+        if (w == np.floor(w)).all() and w.sum() < LARGEST_EXACT:
             positives, negatives = positives.astype(np.int64), negatives.astype(np.int64)
         return cls(
             codes=patterns,
@@ -247,71 +262,9 @@ class PatternTable:
         return result
 
 
-def columns_of(frame: Any) -> dict[str, NDArray[Any]]:
-    """Read an eager data frame into named arrays; missing values become NaN or None.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> columns_of(pd.DataFrame({"a": [1, 2]}))
-    {'a': array([1, 2])}
-    """
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError:
-        raise InputError(
-            f"cannot read a {type(frame).__name__} as a table. Pass a pandas, polars or pyarrow table."
-        ) from None
-    names = check_names(table.columns)
-    return {
-        name: table.get_column(column).to_numpy()
-        for name, column in zip(names, table.columns, strict=True)
-    }
-
-
-def numeric_column(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return a column as booleans, integers or floats; refuse text, missing values, infinities."""
-    if values.dtype.kind == "O":
-        values = _from_objects(values, name)
-    if values.dtype.kind not in "iufb":
-        raise InputError(
-            f"column {name!r} holds {values.dtype} values, such as {values.flat[0]!r}. Encode it as "
-            "numbers (0/1 for yes/no, one column a category), or drop it."
-        )
-    if values.dtype.kind == "f":
-        missing = np.flatnonzero(np.isnan(values))
-        if missing.size:
-            raise InputError(
-                f"column {name!r} has {missing.size} missing values (NaN), the first in row "
-                f"{missing[0]}. Impute or drop them first."
-            )
-        infinite = np.flatnonzero(np.isinf(values))
-        if infinite.size:
-            raise InputError(
-                f"column {name!r} has {infinite.size} infinite values (inf), the first in row "
-                f"{infinite[0]}. Clip or drop them first."
-            )
-    return values
-
-
-def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Booleans, numbers and decimals behind Python objects; None counts as missing."""
-    for row, value in enumerate(values):
-        if isinstance(value, str | bytes | dict | list | tuple):
-            raise InputError(
-                f"column {name!r} holds text or other objects, such as {value!r} in row {row}. Encode "
-                "it as numbers (0/1 for yes/no, one column a category), or drop it."
-            )
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        missing = [row for row, value in enumerate(values) if value is None or value != value]
-        what = f"missing values in rows {shorten(missing)}" if missing else "values of mixed kinds"
-        raise InputError(f"column {name!r} has {what}. Impute or drop them first.") from None
-
-
 def _check_decimals(decimals: int, name: str) -> int:
-    if not (isinstance(decimals, int | np.integer) and 0 <= decimals <= MAX_DECIMALS):
+    whole = isinstance(decimals, int | np.integer) and not isinstance(decimals, bool)
+    if not (whole and 0 <= decimals <= MAX_DECIMALS):
         raise InputError(
             f"decimals of column {name!r} must be a whole number from 0 to {MAX_DECIMALS}, "
             f"not {decimals!r}."
@@ -320,11 +273,11 @@ def _check_decimals(decimals: int, name: str) -> int:
 
 
 def _codes(column: NDArray[Any], decimals: int, name: str) -> IntArray:
-    largest = max(abs(float(column.max())), abs(float(column.min()))) * 10**decimals
-    if largest >= _LARGEST_CODE:
+    largest = max(abs(float(column.max())), abs(float(column.min())))
+    if largest * float(10**decimals) >= LARGEST_EXACT:
         raise InputError(
-            f"column {name!r} holds values as large as {largest / 10**decimals:g}, too large for steps "
-            f"of 10^-{decimals}. Rescale it, take its logarithm, or bin it."
+            f"column {name!r} holds values as large as {largest:g}, too large for steps of "
+            f"10^-{decimals}. Rescale it, take its logarithm, or bin it."
         )
     return to_steps(column, decimals)
 

@@ -15,11 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from numbers import Rational, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._card_types import MOST_POINTS
 from netbenefit._validation import InputError, IntArray, shorten
 from netbenefit.kernels.cutoffs import best_cutoffs, floor_scores
 from netbenefit.kernels.layout import Columns, make_columns, pack_masses
@@ -114,9 +116,19 @@ class Problem:
         if patterns.n_events in (0, patterns.n_total):
             what = "no events" if patterns.n_events == 0 else "only events"
             raise InputError(
-                f"the outcome has one class only: there are {what}. A card needs rows of both classes."
+                f"the outcome has one class only: there are {what}. A card needs rows of both "
+                "classes."
             )
-        lower, upper = _boxes(patterns.names, _whole(max_points, "max_points", 1), sign, bounds)
+        weighed = zip(thresholds.values, thresholds.weights, strict=True)
+        if not any(p > 0 and weight > 0 for p, weight in weighed):
+            raise InputError(
+                "all weight lies on threshold 0, where every card is equally good. Give weight to "
+                "a threshold above 0."
+            )
+        most = _whole(max_points, "max_points", 1)
+        if most > MOST_POINTS:
+            raise InputError(f"max_points={most} is too large. Use at most {MOST_POINTS}.")
+        lower, upper = _boxes(patterns.names, most, sign, bounds)
         limit = patterns.n_features
         if max_features is not None:
             limit = min(limit, _whole(max_features, "max_features", 0))
@@ -216,7 +228,7 @@ class Problem:
         if gains is None or not table.is_whole:
             return None
         events, others = int(table.n_events), int(table.n_total - table.n_events)
-        price = self.penalty * gains.scale * table.n_total
+        price = self.penalty * gains.scale * Fraction(table.n_total)
         largest = max(max(gains.found) * events, max(gains.alarm) * others)
         total_gain = sum(gains.found) * events
         top = price.denominator * total_gain + abs(price.numerator) * table.n_features
@@ -256,8 +268,8 @@ class Problem:
         if sum(reach) * 4 >= 2**63:
             culprit = table.names[reach.index(max(reach))]
             raise InputError(
-                f"scores could exceed 64-bit integers; column {culprit!r} contributes most. Rescale "
-                "or bin it, keep fewer decimals, or lower max_points."
+                f"scores could exceed 64-bit integers; column {culprit!r} contributes most. "
+                "Rescale or bin it, keep fewer decimals, or lower max_points."
             )
 
 
@@ -273,12 +285,15 @@ def _penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fractio
             raise InputError(f'penalty={penalty!r} is not known. Use "auto" or a number.')
         share = Fraction(patterns.n_events) / Fraction(patterns.n_total)
         return share / (10 * patterns.n_features)
-    if isinstance(penalty, Fraction):
-        exact = penalty
-    elif isinstance(penalty, int | float | np.number) and math.isfinite(penalty):
+    refusal = InputError(f'penalty must be a finite number or "auto", not {penalty!r}.')
+    if isinstance(penalty, bool):
+        raise refusal
+    if isinstance(penalty, Rational):
+        exact = Fraction(int(penalty.numerator), int(penalty.denominator))
+    elif isinstance(penalty, float | np.floating) and math.isfinite(penalty):
         exact = Fraction(repr(float(penalty)))  # the decimal that was written
     else:
-        raise InputError(f'penalty must be a number or "auto", not {penalty!r}.')
+        raise refusal
     if exact < 0:
         raise InputError(f"penalty must not be negative, but is {penalty!r}.")
     return exact
@@ -291,7 +306,7 @@ def _position(key: Any, names: tuple[str, ...], what: str) -> int:
         return names.index(key)
     raise InputError(
         f"{what} names column {key!r}, which is not in the table; its columns are "
-        f"{shorten(names, 10)}."
+        f"{shorten(names, 10)}. Correct the name."
     )
 
 
@@ -310,26 +325,38 @@ def _boxes(
         k = _position(key, names, "bounds")
         try:
             low, high = (int(v) for v in pair if v == int(v))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(
                 f"bounds of column {names[k]!r} must be two whole numbers (lowest, highest), not "
                 f"{pair!r}."
             ) from None
         if low > high:
-            raise InputError(f"bounds of column {names[k]!r} are empty: {low} > {high}.")
+            raise InputError(
+                f"bounds of column {names[k]!r} are empty: {low} > {high}. Give (lowest, highest)."
+            )
+        if max(-low, high) > MOST_POINTS:
+            raise InputError(
+                f"bounds of column {names[k]!r} are too wide: ({low}, {high}). Use at most "
+                f"{MOST_POINTS} points either way."
+            )
         lower[k], upper[k] = low, high
     for key, direction in _items(sign, "sign"):
         k = _position(key, names, "sign")
-        if isinstance(direction, bool) or direction not in _SIGNS:
+        bounds_of = int(lower[k]), int(upper[k])
+        way = _SIGNS.get(direction) if isinstance(direction, str | Real) else None
+        if isinstance(direction, bool) or way is None:
             raise InputError(
                 f'sign of column {names[k]!r} must be "+" or "-" (or 1, −1), not {direction!r}.'
             )
-        if _SIGNS[direction] > 0:
+        if way > 0:
             lower[k] = max(lower[k], 0)
         else:
             upper[k] = min(upper[k], 0)
         if lower[k] > upper[k]:
-            raise InputError(f"sign and bounds of column {names[k]!r} contradict each other.")
+            raise InputError(
+                f"sign and bounds of column {names[k]!r} contradict each other: the bounds are "
+                f"({bounds_of[0]}, {bounds_of[1]}), the sign is {direction!r}. Change one of them."
+            )
     return lower, upper
 
 

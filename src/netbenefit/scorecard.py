@@ -219,7 +219,7 @@ class Scorecard:
         if isinstance(X, Mapping) and is_one_row(X, self.features):
             return sum(units for _, units in self._plan.units_of_row(X)) // self._plan.unit
         data, n_rows = read_columns(X, self.features, self.feature_names)
-        return self._plan.units(data, n_rows) // self._plan.unit
+        return self._plan.units_of_rows(data, n_rows) // self._plan.unit
 
     def level(self, X: Any) -> Any:
         """Return the level of each row: how many cut-offs its score reaches."""

@@ -19,8 +19,9 @@ def jit(function: F) -> F:
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
-# A mass holds the positives and the negatives of some rows in one number, so that one addition counts
-# both: an int64 with positives in the upper half for counts, a complex number for real weights.
+# A mass holds the positives and the negatives of some rows in one number, so that one addition
+# counts both: an int64 with positives in the upper half for counts, a complex number for real
+# weights.
 
 
 def positives(mass: Any) -> Any:

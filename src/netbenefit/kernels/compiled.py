@@ -46,7 +46,7 @@ from netbenefit.kernels.layout import (
 __all__ = ["coordinate_gains", "gain_now", "move", "place"]
 
 
-# -- whole-array steps: loops compile far faster than array expressions -----------------------------
+# -- whole-array steps: loops compile far faster than array expressions ----------------------------
 
 
 @jit

@@ -1,8 +1,9 @@
 """Columns of which exactly one is 1 in every row.
 
-Adding the same number to the points of all columns of such a group moves every score by that number,
-which changes no comparison.  A search that treats these cards as one sees a much smoother landscape:
-the column without points, against which the others are measured, can change in a single step.
+Adding the same number to the points of all columns of such a group moves every score by that
+number, which changes no comparison.  A search that treats these cards as one sees a much smoother
+landscape: the column without points, against which the others are measured, can change in a single
+step.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from netbenefit._gap import relative_gap
 from netbenefit._validation import InputError, IntArray
 from netbenefit.problem import Problem
 
@@ -48,7 +49,7 @@ class Progress:
 
     @property
     def gap(self) -> float | None:
-        """How far the incumbent can be from the best, relative to the bound; None if unknown."""
+        """How far the incumbent can be from the best, relative to itself; None if unknown."""
         return relative_gap(self.objective, self.bound)
 
 
@@ -100,7 +101,7 @@ class SolverResult:
 
     @property
     def gap(self) -> float | None:
-        """(bound − objective) / |bound|; None where nothing is proven."""
+        """(bound − objective) / |objective|; None where nothing is proven."""
         return relative_gap(self.objective, self.bound)
 
 
@@ -109,21 +110,6 @@ class Solver(Protocol):
 
     def solve(self, problem: Problem, *, callback: Callback | None = None) -> SolverResult:
         """Search for the best points."""
-
-
-def relative_gap(objective: float, bound: float | None) -> float | None:
-    """(bound − objective) / |bound|: the one definition of the gap.
-
-    Examples
-    --------
-    >>> relative_gap(0.9, 1.0)
-    0.1
-    """
-    if bound is None:
-        return None
-    if bound == objective:
-        return 0.0
-    return round((bound - objective) / abs(bound), 12) if bound else float("inf")
 
 
 def check_time_limit(time_limit: float | None) -> float:

@@ -1,0 +1,392 @@
+"""The scikit-learn estimator: a thin coat around patterns, problem, solver and card."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import joblib
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from netbenefit._columns import Frame, numeric_column
+from netbenefit._validation import FloatArray, InputError, IntArray, shorten
+from netbenefit._version import __version__
+from netbenefit.assemble import assemble_card
+from netbenefit.patterns import PatternTable
+from netbenefit.problem import Problem
+from netbenefit.scorecard import Provenance, Scorecard
+from netbenefit.solvers.annealing import Annealing
+from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_limit
+from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.solvers.progress import LiveLine
+from netbenefit.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
+
+__all__ = ["RiskScoreClassifier"]
+
+
+class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
+    """Learn a scorecard with small integer points that maximises decision net benefit.
+
+    With thresholds p_i, weights ω_i and odds r_i = p_i / (1 − p_i), the points λ maximise
+
+        Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ ,
+
+    where a row is positive at p_i when its score x·λ reaches the cut-off T_i.  Between two cut-offs
+    the risk is the event rate of the training rows there.
+
+    Parameters
+    ----------
+    thresholds : Thresholds, str or sequence of float, default=None
+        Risks from which one would act: a list, a text such as ``"0.05:0.5:0.05"``, or
+        :class:`~netbenefit.Thresholds`.  None is the published grid 0, 0.1, …, 0.9.
+    weights : {"equal", "length"}, sequence of float or callable, default=None
+        How much each threshold matters; see :meth:`Thresholds.of`.  None is ``"equal"``, or
+        whatever a ``Thresholds`` brings along.
+    max_points : int, default=10
+        Largest absolute value of a rule's points.
+    penalty : "auto" or float, default="auto"
+        Price C0 of a rule in units of net benefit; ``"auto"`` is 0.1 · prevalence / columns.
+    max_features : int, default=None
+        Largest number of rules.
+    sign : mapping, default=None
+        ``{"age": "+", "haemoglobin": "-"}``: columns whose points may not be negative, or not
+        positive.
+    bounds : mapping, default=None
+        ``{"age": (0, 5)}``: lowest and highest points of single columns.
+    solver : {"auto", "local", "anneal"} or solver object, default="auto"
+        ``"auto"`` and ``"local"`` are the default search, ``"anneal"`` the published annealing; a
+        solver object such as ``Annealing(steps_per_temperature=100)`` is used as it is.
+    time_limit : float, default=10.0
+        Seconds for the search, or None.  (The first fit on a machine compiles first.)
+    random_state : int, RandomState or None, default=0
+        Seed of the search: the same data give the same card, on any number of threads, unless time
+        runs out.
+    n_jobs : int, default=-1
+        Threads; −1 for all cores.
+    verbose : int, default=0
+        1 shows a progress line on a terminal.
+    calibrate : bool, default=True
+        Give each level the event rate of its training rows; otherwise the middle of its interval.
+    decimals : mapping, default=None
+        ``{"lactate": 1}``: decimals to keep of single columns, instead of those found in the data.
+    callback : callable, default=None
+        Called during the search with a :class:`~netbenefit.solvers.base.Progress`.
+
+    Attributes
+    ----------
+    scorecard_ : Scorecard
+        The card: prints, scores, saves.
+    result_ : SolverResult
+        Objective, status, time and trace of the search.
+    coef_ : (n_features,) int64
+        Points of each column.
+    cutoffs_ : (M,) int64
+        T_1 … T_M.
+    risks_ : (M + 1,) float
+        Risk of each level; NaN for a level that no training row reaches.
+    thresholds_ : Thresholds
+    classes_ : (2,) array
+        Labels; the second one is the event.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) array of str
+        Only when the table had column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (500, 3))
+    >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
+    >>> model = RiskScoreClassifier(thresholds="0.1:0.6:0.1").fit(X, y)
+    >>> model.coef_
+    array([1, 0, 2])
+    >>> model.predict(X[:3], threshold=0.25)
+    array([ True, False, False])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "thresholds": [Thresholds, str, "array-like", None],
+        "weights": [str, "array-like", callable, None],
+        "max_points": [Interval(Integral, 1, None, closed="left")],
+        "penalty": [str, Interval(Real, 0, None, closed="left")],
+        "max_features": [Interval(Integral, 0, None, closed="left"), None],
+        "sign": [Mapping, None],
+        "bounds": [Mapping, None],
+        "solver": [str, object],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "calibrate": ["boolean"],
+        "decimals": [Mapping, None],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        thresholds: ThresholdsLike = None,
+        weights: Weights | None = None,
+        max_points: int = 10,
+        penalty: str | float = "auto",
+        max_features: int | None = None,
+        sign: Mapping[Any, Any] | None = None,
+        bounds: Mapping[Any, Any] | None = None,
+        solver: str | Solver = "auto",
+        time_limit: float | None = 10.0,
+        random_state: Any = 0,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+        calibrate: bool = True,
+        decimals: Mapping[str, int] | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.thresholds = thresholds
+        self.weights = weights
+        self.max_points = max_points
+        self.penalty = penalty
+        self.max_features = max_features
+        self.sign = sign
+        self.bounds = bounds
+        self.solver = solver
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.calibrate = calibrate
+        self.decimals = decimals
+        self.callback = callback
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn a card.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : (n_rows,) array
+            Two labels of any kind; the one that sorts last is the event.
+        sample_weight : (n_rows,) array, optional
+
+        Returns
+        -------
+        RiskScoreClassifier
+            The fitted estimator.
+        """
+        columns = self._read(X, y, reset=True)
+        event, self.classes_ = _encode(y)
+        table = PatternTable.from_columns(
+            columns, event, sample_weight=sample_weight, decimals=self.decimals
+        )
+        _warn_of_constants(table)
+        self.thresholds_ = as_thresholds(self.thresholds, self.weights)
+        problem = Problem.build(
+            table,
+            self.thresholds_,
+            penalty=self.penalty,
+            max_points=self.max_points,
+            sign=self.sign,
+            bounds=self.bounds,
+            max_features=self.max_features,
+        )
+        seed = self._seed()
+        self.result_ = self._solve(problem, seed)
+        if self.result_.status == "interrupted":
+            warnings.warn("the search was interrupted; the card is the best so far", stacklevel=2)
+        outcome = f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
+        provenance = _provenance(problem, self.result_, seed, outcome)
+        self.scorecard_ = assemble_card(problem, self.result_, provenance, calibrate=self.calibrate)
+        self.coef_ = self.result_.points
+        self.cutoffs_ = np.array(self.result_.cutoffs, dtype=np.int64)
+        self.risks_ = np.array(self.scorecard_.risks, dtype=np.float64)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Risk of each row, as probabilities of both classes.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        (n_rows, 2) array
+            Columns as in ``classes_``; the second one is the risk.
+        """
+        check_is_fitted(self)
+        risk = np.asarray(self.scorecard_.risk(self._read(X)), dtype=np.float64)
+        return np.column_stack([1.0 - risk, risk])
+
+    def predict(self, X: Any, *, threshold: float = 0.5) -> NDArray[Any]:
+        """Decide for each row: the event's label where its risk is at least ``threshold``.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        threshold : float, default=0.5
+            The risk from which one would act.  To carry another threshold through scikit-learn's
+            tools, wrap the estimator in :class:`sklearn.model_selection.FixedThresholdClassifier`,
+            or request ``threshold`` by ``set_predict_request``.
+
+        Returns
+        -------
+        (n_rows,) array of labels
+        """
+        if not 0.0 <= threshold <= 1.0:
+            raise InputError(f"threshold must be a risk between 0 and 1, not {threshold!r}.")
+        risk = self.predict_proba(X)[:, 1]
+        labels: NDArray[Any] = self.classes_[(risk >= threshold).astype(np.intp)]
+        return labels
+
+    def decision_function(self, X: Any) -> IntArray:
+        """Score of each row, counted from the default decision.
+
+        scikit-learn expects the sign of this function to agree with ``predict``; so the score is
+        shifted by a constant that makes it positive from the cut-off of a 50% risk upwards.  The
+        card's own score is ``scorecard_.score(X)``.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        (n_rows,) array of int
+        """
+        check_is_fitted(self)
+        card = self.scorecard_
+        low, high = self.result_.score_range
+        score = np.clip(np.asarray(card.score(self._read(X)), dtype=np.int64), low, high)
+        reached = [row.low for row in card.risk_table() if row.risk >= 0.5]
+        # The table's first row has no lower end: there everybody is positive.
+        first = high + 1 if not reached else low if reached[0] is None else reached[0]
+        result: IntArray = score - first + 1
+        return result
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # -- steps of fit ----------------------------------------------------------------------------
+
+    def _read(self, X: Any, y: Any = None, *, reset: bool = False) -> dict[str, NDArray[Any]]:
+        """Named numeric columns of a data frame or an array."""
+        if nw.dependencies.is_into_dataframe(X):
+            # scikit-learn would make one matrix of it; column by column, types and errors stay exact
+            frame = Frame(X)
+            columns = {name: frame.column(name) for name in frame.names}
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if reset and not columns:
+                raise InputError("the table has 0 feature(s): no columns. Pass at least one.")
+        else:
+            matrix = validate_data(
+                self, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse=False
+            )
+            columns = {f"x{k}": matrix[:, k] for k in range(matrix.shape[1])}
+        if y is None and reset:
+            raise InputError("fit requires y to be passed, but the target y is None. Pass the outcome of each row.")
+        return {name: numeric_column(name, values) for name, values in columns.items()}
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _solve(self, problem: Problem, seed: int) -> SolverResult:
+        solver = self._solver(seed)
+        if not self.verbose:
+            return solver.solve(problem, callback=self.callback)
+        with LiveLine() as line:
+            return solver.solve(problem, callback=self.callback or line)
+
+    def _solver(self, seed: int) -> Solver:
+        limit = self.time_limit
+        check_time_limit(limit)
+        if self.solver in ("auto", "local"):
+            n_jobs = joblib.effective_n_jobs(self.n_jobs)
+            return LocalSearch(time_limit=limit, n_jobs=n_jobs, seed=seed)
+        if self.solver == "anneal":
+            return Annealing(time_limit=limit, seed=seed)
+        if isinstance(self.solver, str) or not hasattr(self.solver, "solve"):
+            raise InputError(
+                f'solver={self.solver!r} is not known. Use "auto", "local", "anneal", or a solver '
+                "object."
+            )
+        return self.solver
+
+
+def _encode(y: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Whether each row is an event, and the two labels."""
+    labels = column_or_1d(y, warn=True)
+    missing = _missing(labels)
+    if missing.size:
+        raise InputError(
+            f"y has {missing.size} missing labels (NaN), the first in row {missing[0]}. Drop those "
+            "rows."
+        )
+    check_classification_targets(labels)
+    classes, code = np.unique(labels, return_inverse=True)
+    if classes.size == 1:
+        raise InputError(
+            f"y holds one class only: every row is {classes[0]!r}. A card needs rows of both "
+            "classes."
+        )
+    if classes.size > 2:
+        raise InputError(
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(labels)}: y holds {classes.size} labels ({shorten(classes.tolist())})."
+            " Compare it with the event's label first, as in y == label."
+        )
+    return code == 1, classes
+
+
+def _missing(labels: NDArray[Any]) -> NDArray[np.intp]:
+    if labels.dtype.kind == "f":
+        return np.flatnonzero(np.isnan(labels))
+    if labels.dtype.kind == "O":
+        gone = [label is None or label != label for label in labels]
+        return np.flatnonzero(gone)
+    return np.zeros(0, dtype=np.intp)
+
+
+def _warn_of_constants(table: PatternTable) -> None:
+    constant = table.constant
+    if len(constant) == table.n_features:
+        raise InputError(
+            f"every column is constant ({shorten(constant)}): nothing tells rows apart. Add a "
+            "column that varies."
+        )
+    if constant:
+        warnings.warn(
+            f"constant columns get no points: {shorten(constant)}. Drop them to silence this.",
+            stacklevel=3,
+        )
+
+
+def _provenance(problem: Problem, result: SolverResult, seed: int, outcome: str) -> Provenance:
+    table = problem.patterns
+    return Provenance(
+        version=__version__,
+        n_rows=int(np.count_nonzero(table.pattern_of_row >= 0)),
+        n_events=table.n_events,
+        n_patterns=len(table),
+        prevalence=table.prevalence,
+        objective=result.objective,
+        bound=result.bound,
+        penalty=float(problem.penalty),
+        solver=result.solver,
+        status=result.status,
+        seconds=round(result.seconds, 3),
+        random_state=seed,
+        outcome=outcome,
+    )

@@ -1,0 +1,68 @@
+"""Progress that people see: one live line on a terminal, nothing elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from types import TracebackType
+
+from rich.console import Console
+from rich.status import Status
+
+from netbenefit.solvers.base import Progress
+
+__all__ = ["LiveLine", "describe"]
+
+logger = logging.getLogger(__name__)
+
+
+def describe(progress: Progress) -> str:
+    """One line: incumbent, size, bound and gap where known, elapsed, evaluations.
+
+    Examples
+    --------
+    >>> describe(Progress(0.25, 4, 1.26, 2_500_000))
+    'objective 0.250000 · size 4 · 1.3 s · 2,500,000 cards tried'
+    """
+    parts = [f"objective {progress.objective:.6f}", f"size {progress.size}"]
+    if progress.bound is not None and progress.gap is not None:
+        parts += [f"bound {progress.bound:.6f}", f"gap {progress.gap:.1%}"]
+    parts += [f"{progress.seconds:.1f} s", f"{progress.evaluations:,} cards tried"]
+    return " · ".join(parts)
+
+
+class LiveLine:
+    """A context manager whose calls update one line on the terminal; quiet where there is none.
+
+    Examples
+    --------
+    >>> with LiveLine() as line:
+    ...     line(Progress(0.25, 4, 1.0, 100))
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = Console(stderr=True) if console is None else console
+        self._status: Status | None = None
+
+    def __enter__(self) -> LiveLine:
+        if self._console.is_terminal:
+            # The first call on a machine compiles for some seconds; later ones load from disk.
+            self._status = self._console.status("preparing (the first run compiles its kernels)")
+            self._status.start()
+        return self
+
+    def __call__(self, progress: Progress) -> None:
+        text = describe(progress)
+        logger.info(text)
+        if self._status is not None:
+            self._status.update(text)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+            sys.stderr.flush()
