@@ -435,6 +435,18 @@ def test_no_rows_and_no_rules():
     assert empty.features == ()
 
 
+def test_decimals_of_arrow_are_the_nearest_floats():
+    # A cast inside pyarrow makes 299.9 a bit more than it is.
+    values = [Decimal("299.9"), Decimal("300.0"), None]
+    frame = pa.table({"x": pa.array(values, pa.decimal128(9, 1))})
+    card = simple(Rule(Condition("x", "<=", 299.9), 1), Rule(Condition("x", "missing"), 5))
+    assert card.score(frame).tolist() == [1, 0, 5]
+
+
+def test_records_may_have_names_that_are_no_text():
+    assert simple(Rule(PerUnit("1"), 1)).score([{"1": 7}, {1: 8}]).tolist() == [7, 8]
+
+
 def test_numpy_is_enough_to_score(monkeypatch):
     for name in ("narwhals", "pandas", "polars", "pyarrow", "scipy", "sklearn", "numba"):
         monkeypatch.setitem(sys.modules, name, None)  # importing it would fail

@@ -23,6 +23,7 @@ from netbenefit._validation import FloatArray, InputError, check_names, shorten
 __all__ = [
     "Column",
     "Frame",
+    "InputTypeError",
     "Kind",
     "as_column",
     "as_value",
@@ -34,6 +35,10 @@ __all__ = [
 ]
 
 Kind = Literal["number", "text", "any"]
+
+
+class InputTypeError(InputError, TypeError):
+    """An object of a kind that no column can hold; scikit-learn expects a TypeError there."""
 
 
 class Column(NamedTuple):
@@ -149,9 +154,12 @@ def _numbers(name: str, items: list[Any]) -> FloatArray:
     for row, item in enumerate(items):
         value = as_value(name, item, "any", row)
         if isinstance(value, str):
-            raise InputError(
-                f"column {name!r} holds text or other objects, such as {item!r} in row {row}. "
-                f"{_ENCODE}"
+            what = f"column {name!r} holds text or other objects, such as {item!r} in row {row}"
+            if isinstance(item, str | bytes):
+                raise InputError(f"{what}. {_ENCODE}")
+            kind = type(item).__name__
+            raise InputTypeError(
+                f"{what}. {_ENCODE} (Each argument must be no string and no {kind}, but a number.)"
             )
         numbers[row] = math.nan if value is None else value
     return numbers

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from netbenefit._validation import IntArray
-from netbenefit.calibration import calibrate_levels
 from netbenefit.conditions import PerUnit, Term
 from netbenefit.kernels.cutoffs import floor_scores
 from netbenefit.patterns import PatternTable
@@ -17,6 +16,9 @@ from netbenefit.solvers.base import SolverResult
 from netbenefit.thresholds import Thresholds
 
 __all__ = ["assemble_card", "level_risks", "terms_of"]
+
+#: Events, as a share of all rows, that the sums of real weights may be off by.
+_ROUNDING = 1e-9
 
 
 def assemble_card(
@@ -85,17 +87,23 @@ def level_risks(
     """Risk of each level; None where no row is.
 
     With ``calibrate``, Algorithm 2: the share of events.  Best cut-offs leave nothing for
-    Algorithm 1 to move, so every share lies in its own interval.
+    Algorithm 1 to move, so every share lies in its own interval.  (Sums of real weights are
+    rounded; a share that lies outside by no more than that is moved to the end of its interval.
+    A larger difference means that the cut-offs are not the best ones, and the card refuses it.)
     """
-    edges = (*thresholds.values, 1.0)
+    size = len(thresholds)
     level = np.searchsorted(np.asarray(cutoffs), scores, side="right")
-    seen = np.bincount(level, minlength=len(thresholds)) > 0
-    if not calibrate:
-        middle = [(low + high) / 2 for low, high in zip(edges[:-1], edges[1:], strict=True)]
-        return tuple(q if there else None for q, there in zip(middle, seen, strict=True))
-    outcome = np.repeat([1, 0], level.size)
-    weights = np.concatenate([table.positives, table.negatives]).astype(np.float64)
-    at_level = np.tile(thresholds.array[level], 2)
-    rates = calibrate_levels(outcome, at_level, thresholds, sample_weight=weights)
-    risks = rates.apply(thresholds.array)
+    seen = np.bincount(level, minlength=size) > 0
+    low, high = thresholds.array, np.append(thresholds.array[1:], 1.0)
+    if calibrate:
+        events = np.bincount(level, weights=table.positives, minlength=size)
+        others = np.bincount(level, weights=table.negatives, minlength=size)
+        mass = events + others
+        rate = events / np.where(seen, mass, 1.0)
+        # The last interval is the only one that holds its upper end.
+        inside = np.clip(rate, low, np.append(np.nextafter(high[:-1], 0.0), 1.0))
+        rounded = np.abs(inside - rate) * mass <= _ROUNDING * mass.sum()
+        risks = np.where(rounded, inside, rate)
+    else:
+        risks = (low + high) / 2
     return tuple(float(q) if there else None for q, there in zip(risks, seen, strict=True))

@@ -7,33 +7,34 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-import joblib
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from netbenefit._columns import Frame, numeric_column
+from netbenefit._card_types import is_finite
+from netbenefit._columns import Frame, as_value, numeric_column
 from netbenefit._validation import FloatArray, InputError, IntArray, shorten
 from netbenefit._version import __version__
 from netbenefit.assemble import assemble_card
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
-from netbenefit.scorecard import Provenance, Scorecard
+from netbenefit.scorecard import Provenance
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_limit
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.solvers.progress import LiveLine
 from netbenefit.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
 
 __all__ = ["RiskScoreClassifier"]
 
 
-class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
+class RiskScoreClassifier(
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
+    BaseEstimator,  # type: ignore[misc]
+):
     """Learn a scorecard with small integer points that maximises decision net benefit.
 
     With thresholds p_i, weights ω_i and odds r_i = p_i / (1 − p_i), the points λ maximise
@@ -182,7 +183,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         RiskScoreClassifier
             The fitted estimator.
         """
-        columns = self._read(X, y, reset=True)
+        columns = self._read(X, reset=True)
         event, self.classes_ = _encode(y)
         table = PatternTable.from_columns(
             columns, event, sample_weight=sample_weight, decimals=self.decimals
@@ -201,7 +202,7 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         seed = self._seed()
         self.result_ = self._solve(problem, seed)
         if self.result_.status == "interrupted":
-            warnings.warn("the search was interrupted; the card is the best so far", stacklevel=2)
+            warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
         outcome = f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
         provenance = _provenance(problem, self.result_, seed, outcome)
         self.scorecard_ = assemble_card(problem, self.result_, provenance, calibrate=self.calibrate)
@@ -241,8 +242,10 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         -------
         (n_rows,) array of labels
         """
-        if not 0.0 <= threshold <= 1.0:
-            raise InputError(f"threshold must be a risk between 0 and 1, not {threshold!r}.")
+        if not (is_finite(threshold) and 0.0 <= threshold <= 1.0):
+            raise InputError(
+                f"threshold={threshold!r} is not a risk between 0 and 1. Write 0.2 for 20%."
+            )
         risk = self.predict_proba(X)[:, 1]
         labels: NDArray[Any] = self.classes_[(risk >= threshold).astype(np.intp)]
         return labels
@@ -279,10 +282,16 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
 
     # -- steps of fit ----------------------------------------------------------------------------
 
-    def _read(self, X: Any, y: Any = None, *, reset: bool = False) -> dict[str, NDArray[Any]]:
+    def _read(self, X: Any, *, reset: bool = False) -> dict[str, NDArray[Any]]:
         """Named numeric columns of a data frame or an array."""
+        by_name = isinstance(X, Mapping) and not hasattr(X, "shape")  # a sparse matrix may be a dict
+        if by_name or nw.dependencies.is_polars_lazyframe(X):
+            raise InputError(
+                f"X is a {type(X).__name__}. Pass a data frame in memory, or an array of rows and "
+                "columns. A fitted card scores dicts, too: scorecard_.risk(X)."
+            )
         if nw.dependencies.is_into_dataframe(X):
-            # scikit-learn would make one matrix of it; column by column, types and errors stay exact
+            # scikit-learn would make one matrix of it; this way types and errors stay exact
             frame = Frame(X)
             columns = {name: frame.column(name) for name in frame.names}
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -293,8 +302,9 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
                 self, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse=False
             )
             columns = {f"x{k}": matrix[:, k] for k in range(matrix.shape[1])}
-        if y is None and reset:
-            raise InputError("fit requires y to be passed, but the target y is None. Pass the outcome of each row.")
+        if not reset and set(columns) != set(self.scorecard_.feature_names):
+            # Names on one side only, of which scikit-learn has warned: go by position.
+            columns = dict(zip(self.scorecard_.feature_names, columns.values(), strict=True))
         return {name: numeric_column(name, values) for name, values in columns.items()}
 
     def _seed(self) -> int:
@@ -306,6 +316,8 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         solver = self._solver(seed)
         if not self.verbose:
             return solver.solve(problem, callback=self.callback)
+        from netbenefit.solvers.progress import LiveLine  # late: rich takes its time to import
+
         with LiveLine() as line:
             return solver.solve(problem, callback=self.callback or line)
 
@@ -313,7 +325,9 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
         limit = self.time_limit
         check_time_limit(limit)
         if self.solver in ("auto", "local"):
-            n_jobs = joblib.effective_n_jobs(self.n_jobs)
+            from joblib import effective_n_jobs  # type: ignore[import-untyped]  # by scikit-learn
+
+            n_jobs = effective_n_jobs(self.n_jobs)
             return LocalSearch(time_limit=limit, n_jobs=n_jobs, seed=seed)
         if self.solver == "anneal":
             return Annealing(time_limit=limit, seed=seed)
@@ -327,36 +341,62 @@ class RiskScoreClassifier(ClassifierMixin, BaseEstimator):
 
 def _encode(y: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     """Whether each row is an event, and the two labels."""
-    labels = column_or_1d(y, warn=True)
-    missing = _missing(labels)
+    labels = _labels(y)
+    try:
+        classes, code = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = [type(label) for label in labels]
+        row = next((row for row, kind in enumerate(kinds) if kind is not kinds[0]), 0)
+        raise InputError(
+            f"y mixes labels that do not compare, such as {labels[0]!r} in row 0 and "
+            f"{labels[row]!r} in row {row}. Use one kind of label."
+        ) from None
+    if classes.size == 1:
+        raise InputError(
+            f"y holds one class only: every row is {classes.tolist()[0]!r}. A card needs rows of "
+            "both classes."
+        )
+    if classes.size > 2:
+        # The first sentence is the one that scikit-learn's own checks look for.
+        raise InputError(
+            "Only binary classification is supported. The type of the target is multiclass: y "
+            f"holds {classes.size} labels ({shorten(classes.tolist())}). Compare it with the "
+            "event's label first, as in y == label."
+        )
+    return code == 1, classes
+
+
+def _labels(y: Any) -> NDArray[Any]:
+    """Labels as an array, none missing; objects as what they are where they are all numbers."""
+    if y is None:
+        raise InputError(
+            "fit requires y to be passed, but the target y is None. Pass the outcome of each row."
+        )
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        y = Frame(series.alias("y").to_frame().to_native()).column("y")
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "O":
+        items = labels.tolist()
+        missing = np.flatnonzero([as_value("y", item, "any") is None for item in items])
+        if not missing.size and all(isinstance(item, Real | np.bool_) for item in items):
+            labels = np.array(items)
+    else:
+        missing = np.flatnonzero(labels != labels)
     if missing.size:
         raise InputError(
             f"y has {missing.size} missing labels (NaN), the first in row {missing[0]}. Drop those "
             "rows."
         )
-    check_classification_targets(labels)
-    classes, code = np.unique(labels, return_inverse=True)
-    if classes.size == 1:
-        raise InputError(
-            f"y holds one class only: every row is {classes[0]!r}. A card needs rows of both "
-            "classes."
-        )
-    if classes.size > 2:
-        raise InputError(
-            "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(labels)}: y holds {classes.size} labels ({shorten(classes.tolist())})."
-            " Compare it with the event's label first, as in y == label."
-        )
-    return code == 1, classes
-
-
-def _missing(labels: NDArray[Any]) -> NDArray[np.intp]:
     if labels.dtype.kind == "f":
-        return np.flatnonzero(np.isnan(labels))
-    if labels.dtype.kind == "O":
-        gone = [label is None or label != label for label in labels]
-        return np.flatnonzero(gone)
-    return np.zeros(0, dtype=np.intp)
+        odd = np.flatnonzero(~np.isfinite(labels) | (labels != np.floor(labels)))
+        if odd.size:
+            raise InputError(
+                f"Unknown label type: continuous. y holds {labels[odd[0]].item()!r} in row "
+                f"{odd[0]} ({odd.size} such rows), but a card needs two labels. Compare it with a "
+                "limit first, as in y >= limit."
+            )
+    return labels
 
 
 def _warn_of_constants(table: PatternTable) -> None:
@@ -369,7 +409,7 @@ def _warn_of_constants(table: PatternTable) -> None:
     if constant:
         warnings.warn(
             f"constant columns get no points: {shorten(constant)}. Drop them to silence this.",
-            stacklevel=3,
+            stacklevel=4,  # scikit-learn's decorator stands between the user and fit
         )
 
 
@@ -377,7 +417,7 @@ def _provenance(problem: Problem, result: SolverResult, seed: int, outcome: str)
     table = problem.patterns
     return Provenance(
         version=__version__,
-        n_rows=int(np.count_nonzero(table.pattern_of_row >= 0)),
+        n_rows=table.n_total,
         n_events=table.n_events,
         n_patterns=len(table),
         prevalence=table.prevalence,

@@ -9,14 +9,24 @@ import numba
 from numba import types
 from numba.extending import overload
 
-__all__ = ["jit", "negatives", "positives"]
+__all__ = ["inner", "jit", "negatives", "positives"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def jit(function: F) -> F:
     """Compile ``function`` on first use for the types it meets; threads may run it together."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    options = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return cast(F, numba.njit(**options)(function))
+
+
+def inner(function: F) -> F:
+    """Compile ``function`` for other compiled functions only: no way in from Python, no cache.
+
+    Ways in take more time to compile than many a kernel.
+    """
+    options = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(F, numba.njit(**options)(function))
 
 
 # A mass holds the positives and the negatives of some rows in one number, so that one addition

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.kernels._jit import jit, negatives, positives
+from netbenefit.kernels._jit import inner, jit, negatives, positives
 from netbenefit.kernels.layout import (
     FIRST,
     GROUP,
@@ -49,19 +49,19 @@ __all__ = ["coordinate_gains", "gain_now", "move", "place"]
 # -- whole-array steps: loops compile far faster than array expressions ----------------------------
 
 
-@jit
+@inner
 def _fill(target: Array, value: Any) -> None:
     for t in range(target.size):
         target[t] = value
 
 
-@jit
+@inner
 def _copy(target: Array, source: Array) -> None:
     for t in range(target.size):
         target[t] = source[t]
 
 
-@jit
+@inner
 def _add(target: Array, source: Array) -> None:
     for t in range(target.size):
         target[t] += source[t]
@@ -70,7 +70,7 @@ def _add(target: Array, source: Array) -> None:
 # -- gains of counts -------------------------------------------------------------------------------
 
 
-@jit
+@inner
 def cumulate(masses: Array, tp: Array, fp: Array) -> None:
     """Positives and negatives at or above each score; ``masses`` is overwritten."""
     above = masses[0] - masses[0]
@@ -82,7 +82,7 @@ def cumulate(masses: Array, tp: Array, fp: Array) -> None:
         fp[t] = negatives(masses[t])
 
 
-@jit
+@inner
 def best_gains(tp: Array, fp: Array, gains: Array) -> Any:
     """Σ_i max(0, max_t found_i tp_t − alarm_i fp_t)."""
     kind = gains.dtype.type
@@ -98,7 +98,7 @@ def best_gains(tp: Array, fp: Array, gains: Array) -> Any:
     return total
 
 
-@jit
+@inner
 def gain_of(masses: Array, gains: Array, curves: Array) -> Any:
     """Gain of masses by score; ``masses`` is overwritten."""
     tp, fp = curves[0, : masses.size], curves[1, : masses.size]
@@ -106,7 +106,7 @@ def gain_of(masses: Array, gains: Array, curves: Array) -> Any:
     return best_gains(tp, fp, gains)
 
 
-@jit
+@inner
 def _sort_keys(keys: Array, low: int, high: int) -> int:
     """Radix-sort keys[0] (in [low, high]) with keys[2]; the result is in rows 0, 2 or 1, 3."""
     n = keys.shape[1]
@@ -129,7 +129,7 @@ def _sort_keys(keys: Array, low: int, high: int) -> int:
     return side
 
 
-@jit
+@inner
 def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
     """Gain of the scores in keys[0], whatever their range."""
     n = keys.shape[1]
@@ -154,7 +154,7 @@ def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
 # -- the state -------------------------------------------------------------------------------------
 
 
-@jit
+@inner
 def _fill_histogram(mass: Array, whole: Array, hist: Array, window: Array) -> None:
     """Count scores anew; the window is centred so that moves have room on both sides."""
     low, high = np.int64(whole[0]), np.int64(whole[0])
@@ -246,7 +246,7 @@ def move(columns: Columns, state: State, k: int, points: int) -> None:
 # -- one coordinate --------------------------------------------------------------------------------
 
 
-@jit
+@inner
 def gain_curve(out: Array, a: Any, b: Any, tp: Array, fp: Array, left: int, right: int) -> None:
     """Gain by score: constant for ``left`` cells below the lowest score, 0 above the highest."""
     size = tp.size
@@ -258,7 +258,7 @@ def gain_curve(out: Array, a: Any, b: Any, tp: Array, fp: Array, left: int, righ
     _fill(out[left + size : left + size + right], 0)
 
 
-@jit
+@inner
 def highest_sum(x: Array, y: Array) -> Any:
     """max(0, max_t x_t + y_t)."""
     kind = x.dtype.type
@@ -270,7 +270,7 @@ def highest_sum(x: Array, y: Array) -> Any:
     return best
 
 
-@jit
+@inner
 def _slide(
     still: Array, sliding: Array, size: int, slides: tuple[int, int, int], out: Array
 ) -> None:
@@ -284,7 +284,7 @@ def _slide(
         out[v] += highest_sum(still[begin:end], sliding[begin + offset : end + offset])
 
 
-@jit
+@inner
 def _two_valued(columns: Columns, state: State, k: int, out: Array) -> bool:
     """Recipe 1; False, with nothing done, where the frame has no room."""
     group = columns.group[columns.column[k, GROUP]]
@@ -319,7 +319,7 @@ def _two_valued(columns: Columns, state: State, k: int, out: Array) -> bool:
     return True
 
 
-@jit
+@inner
 def _few_valued(columns: Columns, state: State, k: int, room: int, out: Array) -> None:
     """Recipe 2: histograms of the groups, added at the shifts of each value."""
     groups = columns.group[columns.column[k, GROUP] : columns.column[k + 1, GROUP]]
@@ -348,7 +348,7 @@ def _few_valued(columns: Columns, state: State, k: int, room: int, out: Array) -
     _fill(stack[: groups.shape[0] * size], 0)
 
 
-@jit
+@inner
 def _advance(whole: Array, part: Array, by_whole: Array, by_part: Array, unit: Any) -> None:
     """Move each row by its own step; all of one type, so that the loop becomes vector code."""
     kind = whole.dtype.type
@@ -359,7 +359,7 @@ def _advance(whole: Array, part: Array, by_whole: Array, by_part: Array, unit: A
         whole[e] = kind(kind(whole[e] + by_whole[e]) + carry)
 
 
-@jit
+@inner
 def _negate(whole: Array, part: Array, unit: int) -> None:
     """Turn steps into their opposites, with 0 <= part < unit again."""
     for e in range(whole.size):
@@ -368,7 +368,7 @@ def _negate(whole: Array, part: Array, unit: int) -> None:
         part[e] = borrow * unit - part[e]
 
 
-@jit
+@inner
 def _walk(columns: Columns, state: State, k: int, room: int, out: Array) -> None:
     """Recipe 3: the rows that deviate walk up from the current value, then down."""
     window, own = state.window, state.points[k]
@@ -380,7 +380,6 @@ def _walk(columns: Columns, state: State, k: int, room: int, out: Array) -> None
     _copy(by_whole, columns.steps[WHOLE, first:last])
     _copy(by_part, columns.steps[PART, first:last])
     unit = whole.dtype.type(columns.unit)
-    out[own - lower] = gain_now(columns, state)
     rest, both = state.work[0], state.work[1]
     begin, end = window[LOW] - room - origin, window[HIGH] + room - origin + 1
     _copy(rest[begin:end], state.hist[begin:end])
@@ -390,10 +389,10 @@ def _walk(columns: Columns, state: State, k: int, room: int, out: Array) -> None
         for e in range(rows.size):
             whole[e] = state.score[WHOLE, rows[e]]
             part[e] = state.score[PART, rows[e]]
-        v = own
-        while v != (columns.column[k, UPPER] if direction > 0 else lower):
-            v += direction
-            _advance(whole, part, by_whole, by_part, unit)
+        n_steps = columns.column[k, UPPER] - own if direction > 0 else own - lower
+        for step in range(n_steps + 1):
+            if step > 0:
+                _advance(whole, part, by_whole, by_part, unit)
             low, high = whole[0], whole[0]
             for e in range(whole.size):
                 low, high = min(low, whole[e]), max(high, whole[e])
@@ -401,13 +400,13 @@ def _walk(columns: Columns, state: State, k: int, room: int, out: Array) -> None
             _copy(both[a:b], rest[a:b])
             for e in range(whole.size):
                 both[whole[e] - origin] += masses[e]
-            out[v - lower] = gain_of(both[a:b], columns.gains, state.curves)
+            out[own + direction * step - lower] = gain_of(both[a:b], columns.gains, state.curves)
             _fill(both[a:b], 0)
         _negate(by_whole, by_part, columns.unit)
     _fill(rest[begin:end], 0)
 
 
-@jit
+@inner
 def _by_sorting(columns: Columns, state: State, k: int, out: Array) -> None:
     """Recipe 4: every value from its own sorted scores."""
     unit, keys = columns.unit, state.keys
@@ -429,10 +428,7 @@ def coordinate_gains(columns: Columns, state: State, k: int, out: Array) -> None
     listed = column[k + 1, START] - column[k, START]
     groups = column[k + 1, GROUP] - column[k, GROUP]
     _fill(out, 0)
-    if listed == 0:  # a constant column changes nothing
-        _fill(out, gain_now(columns, state))
-        return
-    if window[IN_USE] == 1:
+    if window[IN_USE] == 1 and listed > 0:
         if groups == 1 and _two_valued(columns, state, k, out):
             return
         bins, low, high = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from netbenefit.kernels._jit import jit
+from netbenefit.kernels._jit import inner, jit
 from netbenefit.kernels.compiled import coordinate_gains, cumulate, gain_curve, highest_sum, move
 from netbenefit.kernels.layout import (
     FIRST,
@@ -31,7 +31,7 @@ from netbenefit.kernels.layout import (
 __all__ = ["pair_gains"]
 
 
-@jit
+@inner
 def _split_in_four(columns: Columns, state: State, k: int, j: int, size: int) -> None:
     """Masses by score of the rows that deviate in neither, k only, j only, both: state.work."""
     low, whole, work = state.window[LOW], state.score[WHOLE], state.work
@@ -52,13 +52,13 @@ def _split_in_four(columns: Columns, state: State, k: int, j: int, size: int) ->
         work[0, t] = state.hist[base + t] - work[1, t] - work[2, t] - work[3, t]
 
 
-@jit
+@inner
 def _sum_shifted(out: Array, still: Array, moved: Array, offset: int) -> None:
     for t in range(out.size):
         out[t] = still[t] + moved[t + offset]
 
 
-@jit
+@inner
 def _two_by_two(columns: Columns, state: State, k: int, j: int, out: Array) -> bool:
     """All pairs of values of two two-valued columns; False where the frames have no room."""
     column, points = columns.column, state.points

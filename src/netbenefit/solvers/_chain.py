@@ -10,18 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.kernels._jit import jit
+from netbenefit.kernels._jit import inner, jit
 from netbenefit.kernels.compiled import coordinate_gains, gain_now, move, place
 from netbenefit.kernels.groups import one_hot_groups
 from netbenefit.kernels.layout import LOWER, START, UPPER, Array, Columns, State
 from netbenefit.problem import Problem
 
-__all__ = ["Chain", "descend", "heat_bath", "make_chain", "metropolis", "start", "values_of"]
+__all__ = ["DESCEND", "Chain", "anneal", "list_values", "make_chain", "metropolis", "start"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+
+#: The schedule that makes ``anneal`` a plain descent: no heat, and no end but a local optimum.
+DESCEND = np.zeros(3)
 
 
 class Chain(NamedTuple):
@@ -63,7 +66,7 @@ def make_chain(problem: Problem, seed: int) -> Chain:
     )
 
 
-@jit
+@inner
 def random(rng: Array) -> Any:
     """Next number in [0, 1) (splitmix64)."""
     rng[0] += _GOLDEN
@@ -84,19 +87,19 @@ def start(columns: Columns, state: State, chain: Chain, points: Array, first: bo
     chain.size[0] = size
     chain.value[0] = chain.rates[0] * gain_now(columns, state) - chain.rates[1] * size
     if first:
-        _keep(state, chain)
+        _keep(state.points, chain.value, chain.best)
 
 
-@jit
-def _keep(state: State, chain: Chain) -> None:
+@inner
+def _keep(points: Array, value: Array, best: Array) -> None:
     """Remember the current points as the best."""
-    chain.value[1] = chain.value[0]
-    for k in range(state.points.size):
-        chain.best[k] = state.points[k]
+    value[1] = value[0]
+    for k in range(points.size):
+        best[k] = points[k]
 
 
-@jit
-def _list_shifts(column: Array, points: Array, group: Array, k: int, shifts: Array) -> int:
+@inner
+def _list_shifts(column: Array, points: Array, group: Array, k: int, shifts: Array) -> Any:
     """Shifts that make one more of column k's companions zero, and how many they leave non-zero."""
     first, last = group[0], group[1]
     count = 0
@@ -119,9 +122,9 @@ def _list_shifts(column: Array, points: Array, group: Array, k: int, shifts: Arr
     return count
 
 
-@jit
+@inner
 def _best_shift(shifts: Array, lower: int, upper: int, value: int) -> Any:
-    """The shift that leaves the fewest non-zero points when column k has ``value``, and how many."""
+    """The shift that leaves the fewest non-zero points with points[k] = value, and how many."""
     best = 0
     fewest = shifts[0, 1] + (1 if value != 0 else 0)
     for c in range(1, shifts.shape[0]):
@@ -133,130 +136,103 @@ def _best_shift(shifts: Array, lower: int, upper: int, value: int) -> Any:
 
 
 @jit
-def values_of(columns: Columns, state: State, chain: Chain, k: int) -> int:
-    """Objectives and sizes of column k's values; return the index of the best allowed one."""
+def list_values(columns: Columns, state: State, chain: Chain, k: int) -> Any:
+    """Objectives and sizes of column k's values; return the number of shifts listed."""
     coordinate_gains(columns, state, k, chain.out)
-    column, group = columns.column, chain.group[k]
+    column, group, points = columns.column, chain.group[k], state.points
     lower, upper = column[k, LOWER], column[k, UPPER]
-    shifts = chain.shifts[: _list_shifts(column, state.points, group, k, chain.shifts)]
+    count = _list_shifts(column, points, group, k, chain.shifts)
+    shifts = chain.shifts[:count]
     rest = chain.size[0]
     for i in range(group[0], group[1]):
-        rest -= 1 if state.points[i] != 0 else 0
+        rest -= 1 if points[i] != 0 else 0
     for v in range(upper - lower + 1):
-        size = rest + _best_shift(shifts, lower, upper, lower + v)[1]
-        chain.sizes[v] = size
-        chain.out[v] = chain.rates[0] * chain.out[v] - chain.rates[1] * size
-    best = state.points[k] - lower
-    for v in range(upper - lower + 1):
-        if chain.sizes[v] <= chain.size[1] and chain.out[v] > chain.out[best]:
-            best = v
-    return best
+        chain.sizes[v] = rest + _best_shift(shifts, lower, upper, lower + v)[1]
+        chain.out[v] = chain.rates[0] * chain.out[v] - chain.rates[1] * chain.sizes[v]
+    return count
 
 
-@jit
-def set_points(columns: Columns, state: State, chain: Chain, k: int, v: int) -> None:
-    """Give column k its v-th value, whose objective stands in chain.out."""
-    column, group = columns.column, chain.group[k]
-    points = column[k, LOWER] + v
-    if group[1] - group[0] > 1:
-        shifts = chain.shifts[: _list_shifts(column, state.points, group, k, chain.shifts)]
-        shift = _best_shift(shifts, column[k, LOWER], column[k, UPPER], points)[0]
-        move(columns, state, k, points)
-        for i in range(group[0], group[1]):
-            state.points[i] -= shift
-    else:
-        move(columns, state, k, points)
-    chain.size[0] = chain.sizes[v]
-    chain.value[0] = chain.out[v]
-    if chain.value[0] > chain.value[1]:
-        _keep(state, chain)
-
-
-@jit
-def _draw(chain: Chain, top: int, n_values: int, heat: float) -> int:
-    """Index of a value drawn from the softmax of chain.out at this temperature."""
-    highest = chain.out[top]
+@inner
+def _draw(values: Array, sizes: Array, limit: int, top: int, heat: float, part: float) -> int:
+    """Index at ``part`` of the softmax of the allowed values at this temperature."""
     total = 0.0
-    for v in range(n_values):
-        if chain.sizes[v] <= chain.size[1]:
-            total += np.exp((chain.out[v] - highest) / heat)
-    left = random(chain.rng) * total
-    for v in range(n_values):
-        if chain.sizes[v] <= chain.size[1]:
-            left -= np.exp((chain.out[v] - highest) / heat)
+    for v in range(values.size):
+        if sizes[v] <= limit:
+            total += np.exp((values[v] - values[top]) / heat)
+    left = part * total
+    for v in range(values.size):
+        if sizes[v] <= limit:
+            left -= np.exp((values[v] - values[top]) / heat)
             if left <= 0.0:
                 return v
     return top
 
 
+@inner
+def _removable(columns: Columns, points: Array, j: int) -> bool:
+    return points[j] != 0 and columns.column[j, LOWER] <= 0 <= columns.column[j, UPPER]
+
+
 @jit
-def heat_bath(
+def anneal(
     columns: Columns, state: State, chain: Chain, schedule: Array, begin: int, end: int
 ) -> int:
     """Anneal: draw a column, then its value from a softmax over all of them.
 
     Steps ``begin`` … ``end`` of a run whose temperature falls geometrically; ``schedule`` holds the
-    first temperature, the last one, and the number of steps.  At the largest allowed size, a column
-    without points takes the place of one that has some.  Returns the number of vectors evaluated.
+    first temperature, the last one, and the number of steps.  A first temperature of 0 is a descent:
+    columns in turn, the best value, until none improves.  At the largest allowed size, a column
+    without points may take the place of one that has some.  Returns the number of vectors evaluated.
     """
-    evaluated = 0
-    n_free = chain.free.size
-    for step in range(begin, end):
-        heat = schedule[0] * (schedule[1] / schedule[0]) ** (step / schedule[2])
-        k = chain.free[int(random(chain.rng) * n_free)]
-        if state.points[k] == 0 and chain.size[0] >= chain.size[1]:
-            evaluated += _swap(columns, state, chain, k, heat)
-            continue
-        top = values_of(columns, state, chain, k)
-        n_values = columns.column[k, UPPER] - columns.column[k, LOWER] + 1
-        evaluated += n_values
-        if chain.out[top] > chain.value[1]:
-            set_points(columns, state, chain, k, top)
-        else:
-            set_points(columns, state, chain, k, _draw(chain, top, n_values, heat))
-    return evaluated
-
-
-@jit
-def _swap(columns: Columns, state: State, chain: Chain, k: int, heat: float) -> int:
-    """Take the points of a random column away and offer them to column k, or go back."""
-    column = columns.column
-    j = chain.free[int(random(chain.rng) * chain.free.size)]
-    if state.points[j] == 0 or column[j, LOWER] > 0 or column[j, UPPER] < 0:
-        return 0
-    before, points = chain.value[0], state.points[j]
-    values_of(columns, state, chain, j)
-    set_points(columns, state, chain, j, -column[j, LOWER])
-    evaluated = column[j, UPPER] - column[j, LOWER] + 1
-    if chain.size[0] < chain.size[1]:
-        top = values_of(columns, state, chain, k)
-        n_values = column[k, UPPER] - column[k, LOWER] + 1
-        evaluated += n_values
-        v = top if chain.out[top] > chain.value[1] else _draw(chain, top, n_values, heat)
-        change = (chain.out[v] - before) / heat
-        if change >= 0.0 or random(chain.rng) < np.exp(change):
-            set_points(columns, state, chain, k, v)
-            return evaluated
-    values_of(columns, state, chain, j)
-    set_points(columns, state, chain, j, points - column[j, LOWER])
-    return evaluated
-
-
-@jit
-def descend(columns: Columns, state: State, chain: Chain) -> int:
-    """Best value of one column after another, until none improves."""
     evaluated, quiet = 0, 0
-    n_free = chain.free.size
-    position = int(random(chain.rng) * n_free)
-    while quiet < n_free:
-        k = chain.free[position]
-        position = (position + 1) % n_free
-        top = values_of(columns, state, chain, k)
-        evaluated += columns.column[k, UPPER] - columns.column[k, LOWER] + 1
+    column, points, free = columns.column, state.points, chain.free
+    descent = schedule[0] == 0.0
+    for step in range(begin, end):
+        # 1. A column, and where there is no room for it, one that makes room.
+        if descent and quiet == free.size:
+            break
+        k = free[step % free.size] if descent else free[int(random(chain.rng) * free.size)]
+        given_up, points_given_up = -1, 0
+        if not descent and points[k] == 0 and chain.size[0] >= chain.size[1]:
+            j = free[int(random(chain.rng) * free.size)]
+            if not _removable(columns, points, j):
+                continue
+            given_up, points_given_up = j, points[j]
+            move(columns, state, j, 0)
+            chain.size[0] -= 1
+        # 2. All of its values.
+        n_shifts = list_values(columns, state, chain, k)
+        lower, upper = column[k, LOWER], column[k, UPPER]
+        values, sizes = chain.out[: upper - lower + 1], chain.sizes[: upper - lower + 1]
+        evaluated += values.size
+        top = points[k] - lower
+        for v in range(values.size):
+            if sizes[v] <= chain.size[1] and values[v] > values[top]:
+                top = v
+        # 3. The best one, or one by chance.
         quiet += 1
-        if chain.out[top] > chain.value[0]:
-            set_points(columns, state, chain, k, top)
+        if descent:
+            if values[top] <= chain.value[0]:
+                continue
             quiet = 0
+        elif values[top] <= chain.value[1]:
+            heat = schedule[0] * (schedule[1] / schedule[0]) ** (step / schedule[2])
+            top = _draw(values, sizes, chain.size[1], top, heat, random(chain.rng))
+            loss = chain.value[0] - values[top]
+            if given_up >= 0 and loss > 0 and random(chain.rng) >= np.exp(-loss / heat):
+                move(columns, state, given_up, points_given_up)
+                chain.size[0] += 1
+                continue
+        # 4. Go there; a group shifts to where most of its points are zero.
+        chain.size[0], chain.value[0] = sizes[top], values[top]
+        shifts = chain.shifts[:n_shifts]
+        shift = _best_shift(shifts, lower, upper, lower + top)[0]
+        move(columns, state, k, lower + top)
+        if shift != 0:
+            for i in range(chain.group[k, 0], chain.group[k, 1]):
+                points[i] -= shift
+        if chain.value[0] > chain.value[1]:
+            _keep(points, chain.value, chain.best)
     return evaluated
 
 
@@ -289,7 +265,7 @@ def metropolis(
             chain.size[0] = size
             chain.value[0] = value
             if value > chain.value[1]:
-                _keep(state, chain)
+                _keep(state.points, chain.value, chain.best)
         else:
             move(columns, state, k, old)
     return evaluated

@@ -21,14 +21,18 @@ __all__ = ["LocalSearch"]
 
 #: Seconds of compiled work between two looks at the clock.
 _SLICE = 0.02
+#: More steps than any descent takes.
+_FOREVER = 2**62
+#: Local optima whose surroundings set the temperatures.
+_DESCENTS = 4
 
 
 @dataclass(frozen=True)
 class LocalSearch:
     """Anytime search for the best points.
 
-    1. Descend from zero, one coordinate at a time; the losses of the best other value of each
-       coordinate, at that local optimum, set the temperatures.
+    1. Descend from the start and from three random vectors, one coordinate at a time; the losses of
+       the best other value of each coordinate, at these local optima, set the temperatures.
     2. Run a round of ``chains`` independent heat-bath annealings, each from its own random numbers:
        draw a column, then its new value from a softmax over all values.  One-hot groups are free to
        shift as a whole.  Every second chain starts from the best card so far, at half the heat.
@@ -106,7 +110,7 @@ class LocalSearch:
 
     def _rounds(self, search: _Search, pool: ThreadPoolExecutor) -> Status:
         run, free = search.run, search.n_free
-        heat = search.first_descent()
+        heat = search.first_descents()
         quiet, done = 0, 0
         unit = free * min(1.0, free / self._FEW_COLUMNS)
         length = max(32, int(self._SHORTEST * unit))
@@ -133,7 +137,7 @@ class _Search:
         self._seconds_per_step = 0.0
         self.n_free = int(_chain.make_chain(problem, 0).free.size)
 
-    def first_descent(self) -> float:
+    def first_descents(self) -> float:
         """Step 1; returns the typical loss of a move from a local optimum."""
         columns = self.problem.columns
         state, chain = make_state(columns), _chain.make_chain(self.problem, self._next_seed())
@@ -141,17 +145,38 @@ class _Search:
         self._offer(chain.value[1], chain.best)
         if not self.n_free:
             return 1.0
-        evaluated = _chain.descend(columns, state, chain)
-        self._offer(chain.value[1], chain.best, evaluated)
-        losses = []
-        for k in chain.free:
-            _chain.values_of(columns, state, chain, k)
-            lower, upper = int(self.problem.lower[k]), int(self.problem.upper[k])
-            others = np.delete(chain.out[: upper - lower + 1], state.points[k] - lower)
-            losses.append(float(chain.value[0]) - float(others.max()))
-        positive = [loss for loss in losses if loss > 0]
-        fallback = float(np.mean(positive)) if positive else 0.001 * self.problem.value_of_one
-        return float(np.median(losses)) or fallback
+        rng = np.random.default_rng(self._next_seed())
+        medians = []
+        for number in range(_DESCENTS):
+            if number:
+                _chain.start(columns, state, chain, self._some_points(rng), False)
+            rng.shuffle(chain.free)
+            evaluated = _chain.anneal(columns, state, chain, _chain.DESCEND, 0, _FOREVER)
+            self._offer(chain.value[1], chain.best, evaluated)
+            losses = [self._loss(state, chain, k) for k in chain.free.tolist()]
+            medians.append(float(np.median(losses)))
+            if self.run.must_stop:
+                break
+        return float(np.mean(medians)) or 0.001 * self.problem.value_of_one
+
+    def _loss(self, state: State, chain: _chain.Chain, k: int) -> float:
+        """What the best other value of column k costs."""
+        _chain.list_values(self.problem.columns, state, chain, k)
+        lower, upper = int(self.problem.lower[k]), int(self.problem.upper[k])
+        others = np.delete(chain.out[: upper - lower + 1], state.points[k] - lower)
+        return float(chain.value[0]) - float(others.max())
+
+    def _some_points(self, rng: np.random.Generator) -> IntArray:
+        """Random points on a random half of the columns, within the allowed size."""
+        problem = self.problem
+        points = rng.integers(problem.lower, problem.upper + 1)
+        order = rng.permutation(points.size)
+        points[order[points.size // 2 :]] = 0
+        points = np.clip(points, problem.lower, problem.upper)
+        removable = [k for k in order if points[k] and problem.lower[k] <= 0 <= problem.upper[k]]
+        excess = max(0, int(np.count_nonzero(points)) - problem.max_features)
+        points[removable[:excess]] = 0
+        return points
 
     def affordable(self, length: int, chains: int, n_jobs: int) -> int:
         """Shorten a round that would not finish: a chain cut off while hot is worth little."""
@@ -201,7 +226,7 @@ class _Search:
         while done < total and not run.must_stop:
             tick = time.perf_counter()
             end = min(done + piece, total)
-            evaluated = _chain.heat_bath(columns, state, chain, schedule, done, end)
+            evaluated = _chain.anneal(columns, state, chain, schedule, done, end)
             run.report(evaluated, chain.value[1], chain.best)
             done = end
             spent = max(time.perf_counter() - tick, 1e-6)
@@ -209,7 +234,7 @@ class _Search:
             # Counting anew also sweeps up the rounding that real weights leave in the histogram.
             _chain.start(columns, state, chain, state.points.copy(), False)
         _chain.start(columns, state, chain, chain.best.copy(), False)
-        evaluated = _chain.descend(columns, state, chain)
+        evaluated = _chain.anneal(columns, state, chain, _chain.DESCEND, 0, _FOREVER)
         run.report(evaluated, chain.value[1], chain.best)
         return chain.value[1], chain.best, time.perf_counter() - begin
 
@@ -236,5 +261,4 @@ def _compile(problem: Problem) -> None:
     state, chain = make_state(columns), _chain.make_chain(problem, 1)
     _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
     if chain.free.size:
-        _chain.heat_bath(columns, state, chain, np.array([1.0, 1.0, 1.0]), 0, 1)
-        _chain.descend(columns, state, chain)
+        _chain.anneal(columns, state, chain, _chain.DESCEND, 0, _FOREVER)

@@ -81,16 +81,19 @@ def simplify(problem: Problem, points: IntArray) -> IntArray:
     changed = True
     while changed:
         changed = False
-        for k in chain.free:
+        for k in chain.free.tolist():
             _chain.start(columns, state, chain, current, True)
-            _chain.values_of(columns, state, chain, k)
+            _chain.list_values(columns, state, chain, k)
             values = np.arange(problem.lower[k], problem.upper[k] + 1)
-            value = chain.out[: values.size]
-            allowed = chain.sizes[: values.size] <= problem.max_features
+            # Sizes as they are, without shifts of groups, which would change several points.
+            size = chain.size[0] - int(current[k] != 0) + (values != 0)
+            value = chain.out[: values.size] + problem.rates[1] * (
+                chain.sizes[: values.size] - size
+            )
+            allowed = size <= problem.max_features
             best = value[allowed].max()
             plain = min(values[allowed & (value == best)], key=lambda v: (abs(v), -v))
             if (best, -abs(plain)) > (chain.value[0], -abs(current[k])):
-                _chain.set_points(columns, state, chain, k, int(plain - problem.lower[k]))
-                current = state.points.copy()
+                current[k] = plain
                 changed = True
     return problem.primitive(current)
