@@ -5,6 +5,7 @@ Colours are inherited, so that the card reads on light and on dark pages alike.
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from netbenefit._card_text import contents
@@ -33,7 +34,7 @@ def render(card: Card) -> str:
     """
     told = contents(card)
     rules = "".join(
-        f'<tr style="{_ROW}"><td style="{_LEFT}"><bdi>{escape(name)}</bdi></td>'
+        f'<tr style="{_ROW}"><td style="{_LEFT}"><bdi>{_unbroken(name)}</bdi></td>'
         f'<td style="{_RIGHT}">{escape(points)}</td></tr>'
         for name, points in told.rules
     )
@@ -60,3 +61,16 @@ def render(card: Card) -> str:
         f"</tr></thead><tbody>{table}</tbody></table></div>"
         f"{footer if told.footer else ''}</div>"
     )
+
+
+def _unbroken(name: str) -> str:
+    """Escape a rule's words, and keep a comparison and its value on one line.
+
+    >>> _unbroken("worst area ≥ 690")
+    'worst area <span style="white-space:nowrap">≥ 690</span>'
+    """
+    found = re.search(r" ([≥≤<>=≠] \S+)$", name)
+    if found is None:
+        return escape(name)
+    start, end = escape(name[: found.start()]), escape(found[1])
+    return f'{start} <span style="white-space:nowrap">{end}</span>'

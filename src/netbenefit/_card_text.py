@@ -193,7 +193,8 @@ def render(card: Card, width: int = 80) -> str:
         box.row(["RISK", *(risk for _, risk in block)], edges, "<" + "^" * in_block)
     box.close()
     # 7. Footer.
-    return "\n".join([*box.lines, *(f"  {line}" for line in wrap(told.footer, total - 2) if line)])
+    footer = wrap(told.footer, max(total, width) - 2)
+    return "\n".join([*box.lines, *(f"  {line}" for line in footer if line)])
 
 
 class _Box:

@@ -160,7 +160,9 @@ def _solver(name: str, time_limit: float | None, seed: int, n_jobs: int) -> Solv
         return Annealing(time_limit=time_limit, seed=seed)
     if name not in ("auto", "local"):
         raise InputError(f'solver={name!r} is not known. Use "auto", "local" or "anneal".')
-    from joblib import effective_n_jobs  # scikit-learn's own; late, as not everybody needs it
+    if n_jobs == 0:
+        raise InputError("0 threads cannot search. Use 1 or more, or −1 for all cores.")
+    from joblib import effective_n_jobs  # type: ignore[import-untyped]  # by scikit-learn
 
     return LocalSearch(time_limit=time_limit, n_jobs=effective_n_jobs(n_jobs), seed=seed)
 
@@ -177,7 +179,7 @@ def _notes(table: PatternTable, result: SolverResult) -> list[str]:
     if result.status == "interrupted":
         notes.append("interrupted: this is the best card so far.")
     if result.status == "time_limit":
-        notes.append("time ran out while searching: a longer --time-limit may find a better card.")
+        notes.append("time ran out: a longer --time-limit may find a better card.")
     if result.size == 0:
         notes.append("no rule was worth its penalty: try --penalty 0, or other columns.")
     return notes

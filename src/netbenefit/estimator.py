@@ -284,7 +284,9 @@ class RiskScoreClassifier(
 
     def _read(self, X: Any, *, reset: bool = False) -> dict[str, NDArray[Any]]:
         """Named numeric columns of a data frame or an array."""
-        by_name = isinstance(X, Mapping) and not hasattr(X, "shape")  # a sparse matrix may be a dict
+        by_name = isinstance(X, Mapping) and not hasattr(
+            X, "shape"
+        )  # a sparse matrix may be a dict
         if by_name or nw.dependencies.is_polars_lazyframe(X):
             raise InputError(
                 f"X is a {type(X).__name__}. Pass a data frame in memory, or an array of rows and "

@@ -129,6 +129,9 @@ class Problem:
         if most > MOST_POINTS:
             raise InputError(f"max_points={most} is too large. Use at most {MOST_POINTS}.")
         lower, upper = _boxes(patterns.names, most, sign, bounds)
+        # A constant column tells nothing apart; it could only move the floors of fractional scores.
+        still = np.isin(patterns.names, patterns.constant) & (lower <= 0) & (upper >= 0)
+        lower, upper = np.where(still, 0, lower), np.where(still, 0, upper)
         limit = patterns.n_features
         if max_features is not None:
             limit = min(limit, _whole(max_features, "max_features", 0))
@@ -218,6 +221,11 @@ class Problem:
     def value_of_one(self) -> float:
         """What an objective of 1 is worth in the search's units."""
         return float(self._scale.total)
+
+    @property
+    def slack(self) -> float:
+        """Differences up to this are rounding: none where values are exact, else 1e-12."""
+        return 0 if self.rates.dtype.kind == "i" else 1e-12 * self.value_of_one
 
     @cached_property
     def _scale(self) -> _Scale:

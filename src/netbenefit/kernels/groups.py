@@ -18,8 +18,8 @@ __all__ = ["one_hot_groups"]
 def one_hot_groups(codes: IntArray, decimals: tuple[int, ...]) -> IntArray:
     """Return (first, last) of the run of adjacent columns that each column shares its rows with.
 
-    A column on its own gets (k, k + 1).  Only adjacent columns are tried, as every encoder puts
-    them.
+    A column on its own gets (k, k + 1).  Only adjacent columns that vary are tried, as every encoder
+    puts them; a constant column never gets points, not even by a shift.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def one_hot_groups(codes: IntArray, decimals: tuple[int, ...]) -> IntArray:
     """
     n_columns = codes.shape[1]
     binary = [
-        decimals[k] == 0 and bool(((codes[:, k] == 0) | (codes[:, k] == 1)).all())
+        decimals[k] == 0 and codes[:, k].min() == 0 and codes[:, k].max() == 1
         for k in range(n_columns)
     ]
     groups = np.stack([np.arange(n_columns), np.arange(n_columns) + 1], axis=1)
@@ -48,6 +48,6 @@ def _end_of_group(codes: IntArray, binary: list[bool], first: int) -> int:
         taken += codes[:, k]
         if taken.max() > 1:
             break
-        if taken.min() == 1 and k > first:
+        if taken.min() == 1:
             return k + 1
     return first + 1

@@ -33,6 +33,7 @@ class Chain(NamedTuple):
     rng: Array  #: (1,) state of the random numbers
     free: Array  #: columns that may change
     rates: Array  #: (2,) objective = rates[0] · gain − rates[1] · size
+    slack: Array  #: (1,) what counts as a gain: more than 0, for floats more than their rounding
     value: Array  #: (2,) objective of the current and of the best points
     best: Array  #: (P,) best points seen
     size: Array  #: (2,) size of the current points, and the largest allowed
@@ -56,6 +57,7 @@ def make_chain(problem: Problem, seed: int) -> Chain:
         rng=np.array([seed], dtype=np.uint64),
         free=np.flatnonzero(movable).astype(np.int64),
         rates=problem.rates,
+        slack=np.array([problem.slack], dtype=problem.rates.dtype),
         value=np.zeros(2, dtype=problem.rates.dtype),
         best=np.zeros(n_columns, dtype=np.int64),
         size=np.array([0, problem.max_features], dtype=np.int64),
@@ -212,7 +214,7 @@ def anneal(
         # 3. The best one, or one by chance.
         quiet += 1
         if descent:
-            if values[top] <= chain.value[0]:
+            if values[top] <= chain.value[0] + chain.slack[0]:
                 continue
             quiet = 0
         elif values[top] <= chain.value[1]:

@@ -91,11 +91,11 @@ class Annealing:
         _chain.start(columns, state, chain, first, True)
         _chain.metropolis(columns, state, chain, schedule, 0, 0)  # compiles before the clock starts
         run = Run(problem, "anneal", limit, callback)
-        run.report(1, chain.value[1], chain.best)
         status: Status = "finished"
         done, piece = 0, 64
         total = self.n_steps if chain.free.size else 0
         try:
+            run.report(1, chain.value[1], chain.best)
             while done < total:
                 if run.must_stop:
                     status = "time_limit"

@@ -180,11 +180,11 @@ class _Search:
 
     def affordable(self, length: int, chains: int, n_jobs: int) -> int:
         """Shorten a round that would not finish: a chain cut off while hot is worth little."""
-        waves = -(-chains // max(1, n_jobs))
         if not self._seconds_per_step:
             return length
-        most = int(0.95 * self.run.time_left / (waves * self._seconds_per_step))
-        return max(1, min(length, most))
+        waves = -(-chains // max(1, n_jobs))
+        most = 0.95 * self.run.time_left / (waves * self._seconds_per_step)
+        return max(1, int(min(length, most)))
 
     def round(
         self, pool: ThreadPoolExecutor, chains: int, steps: int, heats: tuple[float, float]

@@ -39,7 +39,7 @@ def polish(problem: Problem, points: IntArray, run: Run) -> tuple[Any, IntArray,
         pair_gains(columns, state, k, j, gains)
         values, better = _best_pair(problem, gains, chain.best, k, j)
         evaluated += values.size
-        if values.max() > chain.value[1]:
+        if values.max() > chain.value[1] + problem.slack:
             _chain.start(columns, state, chain, better, True)
             tried.clear()
             todo = _pairs(chain.best, free)
@@ -92,8 +92,9 @@ def simplify(problem: Problem, points: IntArray) -> IntArray:
             )
             allowed = size <= problem.max_features
             best = value[allowed].max()
-            plain = min(values[allowed & (value == best)], key=lambda v: (abs(v), -v))
-            if (best, -abs(plain)) > (chain.value[0], -abs(current[k])):
+            equals = values[allowed & (value >= best - problem.slack)]
+            plain = min(equals, key=lambda v: (abs(v), -v))
+            if best > chain.value[0] + problem.slack or abs(plain) < abs(current[k]):
                 current[k] = plain
                 changed = True
     return problem.primitive(current)

@@ -1,0 +1,156 @@
+"""What all commands share: how they print, fail and show progress."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import typer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from rich.console import Console
+
+    from netbenefit.scorecard import Scorecard
+    from netbenefit.solvers.base import Callback
+
+__all__ = [
+    "check_writable",
+    "friendly",
+    "load_card",
+    "make_console",
+    "pick_column",
+    "print_card",
+    "progress",
+    "read_penalty",
+    "read_signs",
+    "tell",
+]
+
+P = ParamSpec("P")
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console that colours on a terminal only, and never breaks lines."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True)
+
+
+def tell(style: str, label: str, message: object) -> None:
+    """Say something about the work, on stderr and in one line."""
+    from rich.text import Text
+
+    line = " ".join(str(message).split())
+    make_console(stderr=True).print(Text.assemble((f"{label}: ", style), line))
+
+
+def friendly(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn errors that a user can mend into one line and exit code 2."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        from netbenefit._validation import InputError
+
+        try:
+            command(*args, **kwargs)
+        except (InputError, OSError, KeyboardInterrupt) as error:
+            if kwargs.get("debug") or isinstance(error, BrokenPipeError):  # as of "… | head"
+                raise
+            if isinstance(error, KeyboardInterrupt):
+                tell("bold red", "stopped", "nothing was saved.")
+                raise typer.Exit(130) from None
+            text: object = error
+            if isinstance(error, OSError) and error.filename:
+                text = f"{error.filename}: {error.strerror}."
+            tell("bold red", "error", text)
+            raise typer.Exit(2) from None
+
+    return run
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Callback | None]:
+    """Show a live line while searching, where somebody can see it."""
+    from netbenefit.solvers.progress import LiveLine
+
+    if quiet:
+        yield None
+        return
+    with LiveLine(make_console(stderr=True)) as line:
+        yield line
+
+
+def print_card(card: Scorecard) -> None:
+    """Print a card, as wide as the terminal allows."""
+    from netbenefit._card_text import render
+
+    console = make_console()
+    console.print(render(card, max(60, min(console.width, 100))))
+
+
+def load_card(path: Path) -> Scorecard:
+    """Read a card that an argument names."""
+    from netbenefit._validation import InputError
+    from netbenefit.scorecard import Scorecard
+
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "no such file"
+        raise InputError(f"{path}: {what}. Name a card that `netbenefit fit --out` has written.")
+    return Scorecard.load(path)
+
+
+def check_writable(path: Path | None) -> None:
+    """Refuse a place that cannot be written before the work, not after it."""
+    from netbenefit._validation import InputError
+
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Name the file to write, such as {path}/card.json.")
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent}. Make it first: mkdir -p {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"the folder {path.parent} cannot be written to. Choose another place.")
+
+
+def pick_column(columns: dict[str, NDArray[Any]], name: str, option: str) -> NDArray[Any]:
+    """Return a column that an option names."""
+    from netbenefit._validation import InputError, shorten
+
+    if name not in columns:
+        raise InputError(
+            f"{option} names column {name!r}, which the table does not have; its columns are "
+            f"{shorten(list(columns), 10)}. Correct the name."
+        )
+    return columns[name]
+
+
+def read_penalty(text: str) -> str | float:
+    """Read "auto" or a number."""
+    from netbenefit._validation import InputError
+
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--penalty must be auto or a number, not {text!r}.") from None
+
+
+def read_signs(texts: list[str]) -> dict[str, str]:
+    """Read NAME=+ and NAME=-."""
+    from netbenefit._validation import InputError
+
+    signs = {}
+    for text in texts:
+        name, equals, direction = text.rpartition("=")
+        direction = direction.replace("−", "-")
+        if not (name and equals and direction in ("+", "-")):
+            raise InputError(f"--sign {text!r}: write NAME=+ or NAME=-, as in --sign age=+")
+        signs[name] = direction
+    return signs

@@ -1,0 +1,338 @@
+"""The command line: ``netbenefit demo | fit | evaluate | show``.
+
+This module reads options and prints; what it prints is computed elsewhere.  Imports that take time
+stand inside the commands, so that help comes at once.  Results go to stdout; progress, notes and
+errors go to stderr.
+"""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from netbenefit._terminal import (
+    check_writable,
+    friendly,
+    load_card,
+    make_console,
+    pick_column,
+    print_card,
+    progress,
+    read_penalty,
+    read_signs,
+    tell,
+)
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Risk scorecards that maximise decision net benefit.",
+    epilog="Start with: netbenefit demo",
+    rich_markup_mode="markdown",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal without box characters shows "?" instead
+            stream.reconfigure(errors="replace")
+    app()
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from netbenefit._version import __version__
+
+        make_console().print(f"netbenefit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Risk scorecards that maximise decision net benefit."""
+
+
+class _Weights(StrEnum):
+    equal = "equal"
+    length = "length"
+
+
+class _Solver(StrEnum):
+    auto = "auto"
+    local = "local"
+    anneal = "anneal"
+
+
+def _option(metavar: str, text: str, default: str | bool = True) -> Any:
+    return typer.Option(metavar=metavar, help=text, show_default=default)
+
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz, .tsv or .parquet.")]
+Card = Annotated[Path, typer.Argument(metavar="CARD", help="A card that `fit --out` has written.")]
+Positive = Annotated[
+    str | None, _option("LABEL", "The event's label in the outcome column.", "the last in order")
+]
+RowWeights = Annotated[str | None, _option("COLUMN", "A column of row weights.")]
+Seconds = Annotated[float, _option("SECONDS", "Time to search.")]
+Debug = Annotated[
+    bool, typer.Option("--debug", envvar="NETBENEFIT_DEBUG", help="Show where an error arose.")
+]
+_GRID = "Risks from which one might act: low:high:step, or a list like 0.1,0.2,0.5."
+
+
+# -- demo ------------------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: netbenefit demo --out /tmp/demo")
+@friendly
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the card and the report.")] = Path(
+        "netbenefit-demo"
+    ),
+    time_limit: Seconds = 5.0,
+    debug: Debug = False,
+) -> None:
+    """Learn a card that tells malignant breast tumours from benign ones.
+
+    Uses the measurements that scikit-learn ships.  Prints the card and how it does on tumours that
+    were held out, and writes a report.
+    """
+    from netbenefit._validation import InputError
+    from netbenefit.report.html import thresholds_text
+    from netbenefit.report.text import comparison_table
+
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file. Name a folder: --out FOLDER.")
+    console = make_console()
+    console.print("Which breast tumours are malignant? Learning a card that tells them apart.\n")
+    with progress(quiet=False) as callback:
+        from netbenefit import demo as demonstration
+
+        data = demonstration.demo_data()
+        result = demonstration.run_demo(data, time_limit=time_limit, callback=callback)
+    files = demonstration.save_demo(data, result, out)
+    print_card(result.training.card)
+    for note in result.training.notes:
+        tell("yellow", "note", note)
+    grid = thresholds_text(result.training.card.thresholds)
+    console.print(f"\nOn {data.test_event.size} other tumours, at {grid}:")
+    console.print(comparison_table(result.rows))
+    console.print(
+        "AUNBC is the mean net benefit: more is better. ECE is the calibration error.\n"
+        "One split of a small table: small differences mean little.\n"
+    )
+    console.print(f"Wrote {files['card']}\n      {files['report']}\n      {files['held-out rows']}")
+    console.print(
+        "\nNext: open the report in a browser, then try\n"
+        f"  netbenefit evaluate {files['card']} {files['held-out rows']} --target malignant\n"
+        "  netbenefit fit YOUR.csv --target OUTCOME --out card.json"
+    )
+
+
+# -- fit -------------------------------------------------------------------------------------------
+
+
+@app.command(
+    epilog="Example: netbenefit fit patients.csv --target died --thresholds 0.05:0.5:0.05 "
+    "--max-features 6 --out card.json"
+)
+@friendly
+def fit(
+    data: Data,
+    target: Annotated[str, _option("COLUMN", "The column with the outcome.")],
+    thresholds: Annotated[str | None, _option("GRID", _GRID, "0,0.1,…,0.9")] = None,
+    weights: Annotated[
+        _Weights, typer.Option(help="Every threshold alike, or each by the interval it opens.")
+    ] = _Weights.equal,
+    max_features: Annotated[int | None, _option("K", "Largest number of rules.")] = None,
+    max_points: Annotated[int, _option("N", "Points of a rule: from −N to N.")] = 10,
+    penalty: Annotated[
+        str,
+        _option(
+            "PRICE", "What a rule must bring, in net benefit; auto is 0.1 · prevalence / columns."
+        ),
+    ] = "auto",
+    sign: Annotated[
+        list[str] | None,
+        _option("NAME=+", "Points of a column may only be + or only be −."),
+    ] = None,
+    drop: Annotated[list[str] | None, _option("COLUMN", "A column to leave out.")] = None,
+    sample_weight: RowWeights = None,
+    positive: Positive = None,
+    solver: Annotated[
+        _Solver, typer.Option(help="local (auto) is the default search, anneal the published one.")
+    ] = _Solver.auto,
+    time_limit: Seconds = 10.0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the search.")] = 0,
+    jobs: Annotated[int, _option("N", "Threads; −1 for all cores.")] = -1,
+    out: Annotated[Path | None, _option("FILE", "Where to save the card, as JSON.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Learn a scorecard from a table and print it.
+
+    All columns but the outcome are used; they have to be numbers or true/false, with nothing
+    missing.  Ctrl-C ends the search and keeps the best card so far.
+    """
+    from netbenefit._io import read_table
+    from netbenefit._outcome import read_outcome
+    from netbenefit._training import check_features, train
+    from netbenefit.thresholds import as_thresholds
+
+    check_writable(out)
+    grid = as_thresholds(thresholds, weights.value)
+    price, signs = read_penalty(penalty), read_signs(sign or [])
+    columns = read_table(data)
+    outcome = read_outcome(target, pick_column(columns, target, "--target"), positive)
+    weight = (
+        None if sample_weight is None else pick_column(columns, sample_weight, "--sample-weight")
+    )
+    for name in drop or []:
+        pick_column(columns, name, "--drop")
+    unused = {target, sample_weight, *(drop or [])}
+    features = {name: column for name, column in columns.items() if name not in unused}
+    if weight is not None:
+        check_features({str(sample_weight): weight})
+    check_features(features)
+    if not quiet:
+        rows = f"{outcome.event.size:,} rows, {outcome.event.sum():,} with {outcome.text}"
+        plural = "s" * (len(features) != 1)
+        tell("bold", data.name, f"{rows}; {len(features)} column{plural} to learn from")
+    with progress(quiet) as callback:
+        card, result, notes = train(
+            features,
+            outcome.event,
+            grid,
+            outcome=outcome.text,
+            sample_weight=weight,
+            penalty=price,
+            max_points=max_points,
+            max_features=max_features,
+            sign=signs,
+            solver=solver.value,
+            time_limit=time_limit,
+            seed=seed,
+            n_jobs=jobs,
+            callback=callback,
+        )
+    if out is not None:
+        card.save(out)
+    print_card(card)
+    rules = f"{result.size} rule{'s' * (result.size != 1)}"
+    make_console().print(
+        f"objective {result.objective:.6f} · net benefit {result.net_benefit:.6f} · {rules} · "
+        f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
+    )
+    if not quiet:
+        for note in notes:
+            tell("yellow", "note", note)
+        tell(
+            "bold", "saved" if out else "not saved", out or "add --out card.json to keep the card."
+        )
+
+
+# -- evaluate --------------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: netbenefit evaluate card.json new_patients.csv --csv curve.csv")
+@friendly
+def evaluate(
+    card: Card,
+    data: Data,
+    target: Annotated[
+        str | None,
+        _option("COLUMN", "The column with the outcome.", "the card's own"),
+    ] = None,
+    sample_weight: RowWeights = None,
+    positive: Positive = None,
+    thresholds: Annotated[str | None, _option("GRID", _GRID, "the card's own")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Save the decision curve.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Measure a card on a table: net benefit, discrimination, calibration.
+
+    The thresholds are the card's own unless others are given.
+    """
+    from netbenefit import _outcome
+    from netbenefit._io import read_table, write_csv
+    from netbenefit._training import check_features
+    from netbenefit.decision import decision_curve
+    from netbenefit.report import measure, text
+    from netbenefit.thresholds import as_thresholds
+
+    check_writable(csv)
+    scorecard = load_card(card)
+    says = scorecard.provenance.outcome if scorecard.provenance else None
+    columns = read_table(data)
+    label: str | None
+    if target is None:
+        target, label = _outcome.find_target(columns, says, scorecard.features)
+    else:
+        label = _outcome.label_in(says, target)
+    outcome = _outcome.read_outcome(
+        target,
+        pick_column(columns, target, "--target"),
+        positive if positive is not None else label,
+    )
+    weight = None
+    if sample_weight is not None:
+        weight = pick_column(columns, sample_weight, "--sample-weight")
+        check_features({sample_weight: weight})
+    risk = scorecard.risk(columns)
+    grid = scorecard.thresholds if thresholds is None else as_thresholds(thresholds)
+    measures = measure(outcome.event, risk, grid, sample_weight=weight)
+    curve = decision_curve(outcome.event, {"Card": risk}, grid, sample_weight=weight)
+    if csv is not None:
+        write_csv(curve, csv)
+    if as_json:
+        typer.echo(text.to_json(measures, curve, outcome.text, grid))
+        return
+    console = make_console()
+    console.print(f"{card} on {data}, {outcome.text}:")
+    console.print(text.measure_table(measures))
+    console.print(text.curve_table(curve))
+    if csv is not None:
+        tell("bold", "saved", csv)
+
+
+# -- show ------------------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: netbenefit show card.json --html card.html")
+@friendly
+def show(
+    card: Card,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page to print.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Print a saved card, and write it as a page that works offline."""
+    from netbenefit.report.html import card_page
+
+    check_writable(html)
+    scorecard = load_card(card)
+    print_card(scorecard)
+    if html is not None:
+        html.write_text(card_page(scorecard), encoding="utf-8")
+        tell("bold", "saved", html)

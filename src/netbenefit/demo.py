@@ -1,0 +1,128 @@
+"""A first card, on data that everybody has: it tells malignant breast tumours from benign ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._io import write_csv
+from netbenefit._table import Table
+from netbenefit._training import Training, train
+from netbenefit._validation import FloatArray
+from netbenefit.datasets import apply_conditions, load_breast_cancer, quantile_conditions
+from netbenefit.decision import decision_curve
+from netbenefit.report import ModelRow, compare, report_page
+from netbenefit.solvers.base import Callback
+from netbenefit.thresholds import Thresholds
+
+__all__ = ["DemoData", "DemoResult", "demo_data", "run_demo", "save_demo"]
+
+#: Risks from which people might act: 19 false alarms accepted for a tumour found, down to one.
+THRESHOLDS = Thresholds.parse("0.05:0.5:0.05")
+#: Short enough to add up in one's head.
+MAX_RULES, MAX_POINTS = 5, 5
+_TEST_SHARE, _SPLIT_SEED = 0.3, 0
+
+
+class DemoData(NamedTuple):
+    """Raw measurements and outcomes of the tumours to learn from and of those held out."""
+
+    train: dict[str, FloatArray]
+    train_event: NDArray[np.bool_]
+    test: dict[str, FloatArray]
+    test_event: NDArray[np.bool_]
+
+
+class DemoResult(NamedTuple):
+    """The card, and how it does on the tumours that were held out."""
+
+    training: Training
+    rows: list[ModelRow]
+    curve: Table
+
+
+def demo_data() -> DemoData:
+    """Split the breast-cancer data, keeping the share of malignant tumours in both parts."""
+    from sklearn.model_selection import train_test_split  # late: slow to import
+
+    columns, event = load_breast_cancer()
+    first, second = train_test_split(
+        np.arange(event.size), test_size=_TEST_SHARE, random_state=_SPLIT_SEED, stratify=event
+    )
+    parts = [{name: values[rows] for name, values in columns.items()} for rows in (first, second)]
+    return DemoData(parts[0], event[first], parts[1], event[second])
+
+
+def run_demo(
+    data: DemoData, *, time_limit: float | None = 5.0, callback: Callback | None = None
+) -> DemoResult:
+    """Learn a card and measure it.
+
+    1. Cut each measurement at three round numbers, found on the training part.
+    2. Learn a card of at most five rules; larger measurements may only add points.
+    3. On the held-out part, compare it with a logistic regression on the same raw measurements.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    # 1.
+    conditions = quantile_conditions(data.train)
+    asked = apply_conditions(conditions, data.train)
+    # 2.
+    training = train(
+        asked,
+        data.train_event,
+        THRESHOLDS,
+        outcome="malignancy",
+        terms=conditions,
+        max_points=MAX_POINTS,
+        max_features=MAX_RULES,
+        sign=dict.fromkeys(asked, "+"),
+        time_limit=time_limit,
+        callback=callback,
+    )
+    # 3.
+    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    logistic.fit(np.column_stack(list(data.train.values())), data.train_event)
+    test = np.column_stack(list(data.test.values()))
+    risks = {
+        f"Card, {training.card.size} rules": training.card.risk(data.test),
+        f"Logistic regression, {len(data.test)} columns": logistic.predict_proba(test)[:, 1],
+    }
+    return DemoResult(
+        training,
+        compare(data.test_event, risks, THRESHOLDS),
+        decision_curve(data.test_event, risks, THRESHOLDS),
+    )
+
+
+def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Path]:
+    """Write the card, the report and the held-out rows; return the files by what they are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {
+        "card": folder / "card.json",
+        "report": folder / "report.html",
+        "held-out rows": folder / "held_out.csv",
+    }
+    learnt, held_out = data.train_event, data.test_event
+    result.training.card.save(files["card"])
+    page = report_page(
+        result.training.card,
+        result.rows,
+        result.curve,
+        lead=(
+            f"Learnt from {learnt.size} breast tumours, {learnt.sum()} of them malignant. Each "
+            "rule asks one question about a measurement of the cell nuclei (“worst” is the mean of "
+            "the three largest values). Add up the points, then look up the risk of the score."
+        ),
+        tested_on=f"{held_out.size} tumours that were held out",
+        note="One split of a small table: small differences mean little.",
+    )
+    files["report"].write_text(page, encoding="utf-8")
+    rows = Table({**data.test, "malignant": held_out.astype(np.int64)})
+    write_csv(rows, files["held-out rows"])
+    return files

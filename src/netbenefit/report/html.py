@@ -1,0 +1,209 @@
+"""Pages that work offline: one HTML file each, without script, font or anything from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from netbenefit._table import Table
+from netbenefit.report.curve import curve_key, curve_svg, lines_of
+from netbenefit.report.measures import ModelRow
+from netbenefit.scorecard import Scorecard
+from netbenefit.thresholds import Thresholds
+
+__all__ = ["card_page", "report_page", "thresholds_text"]
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1b2430; --soft: #5a6675; --page: #f6f7f9; --sheet: #fff;
+  --line: #d9dee5; --one: #1257b5; --two: #b4540a; --all: #5a6675; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #a3adba; --page: #12161c;
+  --sheet: #1a2029; --line: #36404d; --one: #7db4ff; --two: #ffb169; --all: #a3adba; } }
+* { box-sizing: border-box; }
+body { margin: 0; padding: 2rem 1rem 3rem; background: var(--page); color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
+main { max-width: 46rem; margin: 0 auto; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .4rem; }
+h2 { font-size: 1.1rem; margin: 0 0 .8rem; }
+p { margin: 0 0 .8rem; }
+.lead, .note, figcaption { color: var(--soft); }
+.note, figcaption { font-size: .9rem; margin-top: .8rem; }
+section { background: var(--sheet); border: 1px solid var(--line); border-radius: 10px;
+  padding: 1.2rem 1.3rem; margin-top: 1.2rem; overflow-x: auto; }
+section > :last-child { margin-bottom: 0; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.data { width: 100%; }
+.data th, .data td { padding: .4rem .6rem; text-align: right; border-top: 1px solid var(--line); }
+.data thead th { border-top: 0; font-weight: 600; color: var(--soft); font-size: .9rem; }
+.data th:first-child, .data td:first-child { text-align: left; font-weight: inherit; }
+.data tr.first td { font-weight: 600; }
+figure { margin: 0; } .nowrap { white-space: nowrap; }
+svg { display: block; width: 100%; height: auto; }
+svg text { fill: var(--soft); font-size: 13px; }
+svg .grid { stroke: var(--line); } svg .zero { stroke: var(--all); stroke-width: 1.5; }
+svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.key { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .9rem; margin: 0 0 .6rem;
+  padding: 0; list-style: none; }
+.key svg { display: inline-block; width: 30px; vertical-align: middle; margin-right: .45rem; }
+svg .s0 { stroke: var(--one); stroke-width: 3; } svg circle.s0 { fill: var(--one); stroke: none; }
+svg .s1 { stroke: var(--two); stroke-dasharray: 8 3; }
+svg .s2 { stroke: var(--all); stroke-dasharray: 2 4; stroke-width: 2.5; }
+svg .s3 { stroke: var(--all); stroke-width: 1.5; }
+details { margin-top: .9rem; } summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.2rem; margin: 0; }
+dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
+@media (max-width: 30rem) { body { padding: 1rem .6rem 2rem; } section { padding: 1rem .8rem; }
+  .data th, .data td { padding: .35rem .3rem; } figure > svg text { font-size: 21px; } }
+@media print { :root { --ink: #000; --soft: #333; --page: #fff; --sheet: #fff; --line: #aaa;
+    --one: #1257b5; --two: #b4540a; --all: #555; }
+  body { padding: 0; font-size: 11pt; } section { border: 0; padding: 0; break-inside: avoid; }
+  details { display: none; } }
+"""
+
+
+def card_page(card: Scorecard) -> str:
+    """Return a page with the card and where it comes from."""
+    return _page(_title(card), [("", card._repr_html_()), ("Where it comes from", _made(card))])
+
+
+def report_page(
+    card: Scorecard,
+    rows: Sequence[ModelRow],
+    curve: Table,
+    *,
+    lead: str,
+    tested_on: str,
+    note: str = "",
+) -> str:
+    """Return a page with the card, its measures beside others, and the decision curve.
+
+    Parameters
+    ----------
+    card : Scorecard
+    rows : sequence of ModelRow
+        As :func:`netbenefit.report.compare` makes them, the card first.
+    curve : Table
+        Decision curves of the same models; see :func:`netbenefit.decision_curve`.
+    lead : str
+        What the data are, in a sentence or two.
+    tested_on : str
+        What the measures were computed on, such as "171 held-out tumours".
+    note : str, default=""
+        What to keep in mind when reading the measures.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+    """
+    area = thresholds_text(card.thresholds)
+    measures = _measure_table(rows) + (
+        f'<p class="note">AUNBC is the mean net benefit over {escape(area)}: higher is better. ECE '
+        f"is the calibration error: lower is better. {escape(note)}</p>"
+    )
+    drawing = (
+        f"<figure>{curve_key(curve)}{curve_svg(curve)}<figcaption>Whoever would act from a risk of "
+        "p on looks above p: the higher the curve, the better the decisions, counted in events "
+        "found per person after paying for false alarms at the odds <span class='nowrap'>"
+        "p&thinsp;/&thinsp;(1&minus;p)</span>.</figcaption></figure>"
+        f"<details><summary>The numbers</summary>{_curve_table(curve)}</details>"
+    )
+    return _page(
+        _title(card),
+        [
+            ("The card", card._repr_html_()),
+            (f"On {tested_on}", measures),
+            ("Decision curve", drawing),
+            ("How it was made", _made(card)),
+        ],
+        lead=lead,
+    )
+
+
+def _page(title: str, sections: Sequence[tuple[str, str]], lead: str = "") -> str:
+    parts = [
+        f"<section>{f'<h2>{escape(head)}</h2>' if head else ''}{body}</section>"
+        for head, body in sections
+    ]
+    lead = f'<p class="lead">{escape(lead)}</p>' if lead else ""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        # The browser itself refuses to fetch anything.
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        "style-src 'unsafe-inline'\">"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><main><h1>{escape(title)}</h1>{lead}\n"
+        + "\n".join(parts)
+        + "\n</main></body></html>\n"
+    )
+
+
+def _title(card: Scorecard) -> str:
+    outcome = card.provenance.outcome if card.provenance else None
+    return f"Risk of {outcome}" if outcome else "Risk score"
+
+
+def thresholds_text(thresholds: Thresholds) -> str:
+    """Say which thresholds there are.
+
+    >>> thresholds_text(Thresholds.parse("0.05:0.5:0.05")), thresholds_text(Thresholds.of([0.2]))
+    ('thresholds 5% to 50%', 'threshold 20%')
+    """
+    asked = [f"{100 * p:g}%" for p in thresholds.asked]
+    return f"threshold {asked[0]}" if len(asked) == 1 else f"thresholds {asked[0]} to {asked[-1]}"
+
+
+def _made(card: Scorecard) -> str:
+    p = card.provenance
+    told: dict[str, str] = {"Thresholds": thresholds_text(card.thresholds).split(" ", 1)[1]}
+    if p is not None:
+        if p.n_rows is not None and p.n_events is not None:
+            told["Learnt from"] = f"{p.n_rows:,.10g} rows, {p.n_events:,.10g} with the event"
+        if p.objective is not None:
+            price = f", after a penalty of {p.penalty:.4g} a rule" if p.penalty else ""
+            told["Objective"] = f"{p.objective:.5f}, the mean net benefit in training{price}"
+        proof = "no better card is known" if p.bound is None else f"none can exceed {p.bound:.5f}"
+        told["Proof"] = f"{proof}{'; nothing is proven' if p.bound is None else ''}"
+        if p.solver is not None:
+            seconds = "" if p.seconds is None else f", {p.seconds:.1f} s"
+            seed = "" if p.random_state is None else f", seed {p.random_state}"
+            told["Search"] = f"{p.solver} ({p.status}{seconds}{seed})"
+        told["Version"] = f"netbenefit {p.version}"
+    return "<dl>" + "".join(f"<dt>{k}</dt><dd>{escape(v)}</dd>" for k, v in told.items()) + "</dl>"
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    body = "".join(
+        f"<tr{' class=first' if i == 0 else ''}>"
+        + "".join(f"<td>{escape(cell)}</td>" for cell in row)
+        + "</tr>"
+        for i, row in enumerate(rows)
+    )
+    return f'<table class="data"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _measure_table(rows: Sequence[ModelRow]) -> str:
+    cells = [
+        [row.model, *map(_number, (row.auroc, row.aunbc, row.expected_calibration_error))]
+        for row in rows
+    ]
+    return _table(["", "AUROC", "AUNBC", "ECE"], cells)
+
+
+def _curve_table(curve: Table) -> str:
+    lines = lines_of(curve)
+    thresholds = next(iter(lines.values()))[0]
+    rows = [
+        [f"{100 * p:g}%", *(_number(benefit[i], 4) for _, benefit in lines.values())]
+        for i, p in enumerate(thresholds)
+    ]
+    table = _table(["Threshold", *lines], rows)
+    return table.replace(" class=first", "")
+
+
+def _number(value: float | None, decimals: int = 3) -> str:
+    return "–" if value is None else f"{value:.{decimals}f}".replace("-", "−")

@@ -1,0 +1,113 @@
+"""Measures and decision curves for a terminal, and for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from netbenefit._table import Table
+from netbenefit.report.curve import lines_of
+from netbenefit.report.measures import Measures, ModelRow
+from netbenefit.thresholds import Thresholds
+
+__all__ = ["comparison_table", "curve_table", "measure_table", "to_json"]
+
+
+def comparison_table(rows: Sequence[ModelRow]) -> RichTable:
+    """Models side by side, the first one in bold."""
+    table = _table("", "AUROC", "AUNBC", "ECE")
+    for i, row in enumerate(rows):
+        numbers = (row.auroc, row.aunbc, row.expected_calibration_error)
+        cells = ["–" if x is None else number_text(x, 3) for x in numbers]
+        table.add_row(row.model, *cells, style="bold" if i == 0 else None)
+    return table
+
+
+def measure_table(measures: Measures) -> RichTable:
+    """One measure a line."""
+    m = measures
+    table = RichTable(box=None, show_header=False, pad_edge=True)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    for name, value, note in (
+        ("rows", f"{m.n:,.10g}", ""),
+        ("prevalence", f"{m.prevalence:.1%}", f"{m.events:,.10g} with the event"),
+        ("AUROC", number_text(m.auroc, 4), "ties count one half"),
+        ("AUNBC", number_text(m.aunbc, 4), "area under the net benefit curve / its length"),
+        ("net benefit", number_text(m.weighted_net_benefit, 4), "mean by the thresholds' weights"),
+        ("ECE", number_text(m.expected_calibration_error, 4), "expected calibration error"),
+        ("HL", number_text(m.hosmer_lemeshow, 2), "Hosmer-Lemeshow statistic"),
+    ):
+        table.add_row(name, value, note)
+    return table
+
+
+def curve_table(curve: Table) -> RichTable:
+    """Net benefit of all strategies, one threshold a line, the best one in bold."""
+    lines = lines_of(curve)
+    first = next(iter(lines))
+    avoided = curve["net_intervention_avoided"][curve["model"] == first]
+    table = _table("Threshold", *lines, "Avoided per 100")
+    for i, threshold in enumerate(lines[first][0]):
+        benefits = [benefit[i] for _, benefit in lines.values()]
+        cells = [Text(number_text(b, 4), "bold" * (b == max(benefits))) for b in benefits]
+        per_100 = "–" if math.isnan(avoided[i]) else number_text(100 * avoided[i], 1)
+        table.add_row(f"{100 * threshold:g}%", *cells, per_100)
+    table.caption = "Net benefit; avoided: interventions per 100 rows, beside treating all."
+    table.caption_justify = "left"
+    return table
+
+
+def to_json(measures: Measures, curve: Table, outcome: str, thresholds: Thresholds) -> str:
+    """Return all of it as JSON; what is infinite or not defined is null.
+
+    Examples
+    --------
+    >>> from netbenefit.decision import decision_curve
+    >>> from netbenefit.report.measures import measure
+    >>> y, risk, grid = [0, 1, 1], [0.2, 0.4, 0.9], Thresholds.of([0.5])
+    >>> curve = decision_curve(y, risk, grid)
+    >>> json.loads(to_json(measure(y, risk, grid), curve, "ill = 1", grid))["auroc"]
+    1.0
+    """
+    columns = [column.tolist() for column in curve.values()]
+    rows = [dict(zip(curve, row, strict=True)) for row in zip(*columns, strict=True)]
+    told: dict[str, Any] = {
+        "outcome": outcome,
+        **measures._asdict(),
+        "thresholds": thresholds.asked.tolist(),
+        "decision_curve": rows,
+    }
+    return json.dumps(_plain(told), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def number_text(value: float, decimals: int) -> str:
+    """Write a number with a true minus sign, infinity as ∞.
+
+    >>> number_text(-0.25, 3), number_text(float("inf"), 3)
+    ('−0.250', '∞')
+    """
+    return "∞" if math.isinf(value) else f"{value:.{decimals}f}".replace("-", "−")
+
+
+def _table(*heads: str) -> RichTable:
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, head in enumerate(heads):
+        table.add_column(head, justify="right" if i else "left")
+    return table
+
+
+def _plain(value: Any) -> Any:
+    """Replace numbers that JSON does not know by null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

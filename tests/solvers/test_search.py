@@ -1,0 +1,206 @@
+"""Both searches: answers, limits, seeds, reports, interrupts."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netbenefit._validation import InputError
+from netbenefit.kernels import reference
+from netbenefit.patterns import PatternTable
+from netbenefit.problem import Problem
+from netbenefit.solvers.annealing import Annealing
+from netbenefit.solvers.base import Progress
+from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.solvers.polish import simplify
+from netbenefit.thresholds import Thresholds
+from tests.strategies import problems
+
+
+def random_problem(seed: int = 0, rows: int = 200, columns: int = 8, **settings: object) -> Problem:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (rows, columns))
+    risk = 1 / (1 + np.exp(-(X @ rng.normal(size=columns) - 0.5)))
+    table = PatternTable.from_arrays(X, rng.random(rows) < risk)
+    return Problem.build(table, Thresholds.tenths(), **settings)  # type: ignore[arg-type]
+
+
+def best_by_trying_all(problem: Problem) -> float:
+    ranges = [
+        range(low, high + 1)
+        for low, high in zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
+    ]
+    return max(
+        float(problem.evaluate(points).objective)
+        for points in itertools.product(*ranges)
+        if problem.allows(points)
+    )
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["exact", "real"])
+@given(data=st.data())
+@settings(max_examples=150)
+def test_small_problems_are_solved(data: st.DataObject, real: bool) -> None:
+    problem = data.draw(problems(real=real, max_points=2, max_columns=3))
+    result = LocalSearch(time_limit=None, max_rounds=3).solve(problem)
+    assert problem.allows(result.points)
+    assert result.objective == pytest.approx(best_by_trying_all(problem), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "solver", [LocalSearch(max_rounds=2), Annealing(cooling=1e-5)], ids=["local", "anneal"]
+)
+def test_result_is_counted_from_the_data(solver: LocalSearch | Annealing) -> None:
+    problem = random_problem()
+    seen: list[Progress] = []
+    result = solver.solve(problem, callback=seen.append)
+    points = result.points.tolist()
+    exact = reference.objective(problem.patterns, problem.thresholds, problem.penalty, points)
+    assert result.objective == float(exact)
+    assert list(result.cutoffs) == reference.cutoffs(problem.patterns, problem.thresholds, points)
+    assert result.size == sum(v != 0 for v in points)
+    assert result.net_benefit == pytest.approx(
+        result.objective + float(problem.penalty) * result.size
+    )
+    assert (result.bound, result.gap, result.status) == (None, None, "finished")
+    assert result.evaluations > 100
+    # The trace climbs to the answer; the reports climb with it.
+    objectives = [row.objective for row in result.trace]
+    assert objectives == sorted(objectives)
+    assert objectives[-1] == pytest.approx(result.objective, abs=1e-12)
+    assert [row.seconds for row in result.trace] == sorted(row.seconds for row in result.trace)
+    assert len(seen) >= len(result.trace)
+    assert [p.objective for p in seen] == sorted(p.objective for p in seen)
+    assert [p.evaluations for p in seen] == sorted(p.evaluations for p in seen)
+    assert seen[-1].objective == pytest.approx(result.objective, abs=1e-12)
+    assert seen[-1].bound is None
+
+
+def test_same_seed_same_answer_on_any_number_of_threads() -> None:
+    problem = random_problem(columns=12)
+    answers = [
+        LocalSearch(time_limit=None, max_rounds=2, n_jobs=jobs, seed=4).solve(problem)
+        for jobs in (1, 2, 3)
+    ]
+    for other in answers[1:]:
+        assert other.points.tolist() == answers[0].points.tolist()
+        assert other.evaluations == answers[0].evaluations
+    annealed = [Annealing(seed=seed).solve(problem) for seed in (1, 1, 2)]
+    assert annealed[0].points.tolist() == annealed[1].points.tolist()
+    assert [row.objective for row in annealed[0].trace] != [
+        row.objective for row in annealed[2].trace
+    ]
+
+
+@pytest.mark.parametrize("solver", [LocalSearch(max_rounds=2), Annealing(cooling=1e-5)])
+def test_bounds_signs_and_size_are_respected(solver: LocalSearch | Annealing) -> None:
+    problem = random_problem(
+        1, sign={"x0": "+", "x1": "-"}, bounds={"x2": (2, 3), "x3": (0, 0)}, max_features=3
+    )
+    points = solver.solve(problem).points
+    assert points[0] >= 0 >= points[1]
+    assert points[2] in (2, 3)
+    assert points[3] == 0
+    assert np.count_nonzero(points) <= 3
+
+
+def test_full_cards_swap_columns() -> None:
+    """With room for one column only, the best single column must be found."""
+    for seed in range(5):
+        problem = random_problem(seed, columns=6, max_features=1, max_points=3)
+        best = LocalSearch(max_rounds=3, seed=seed).solve(problem).objective
+        single = max(
+            float(problem.evaluate(np.eye(6, dtype=int)[k] * v).objective)
+            for k in range(6)
+            for v in range(-3, 4)
+        )
+        assert best == single
+
+
+@pytest.mark.parametrize("solver", [LocalSearch(), Annealing()], ids=["local", "anneal"])
+def test_time_limit_ends_the_search_with_a_valid_card(solver: LocalSearch | Annealing) -> None:
+    problem = random_problem(columns=14, rows=400)
+    result = replace(solver, time_limit=0.01).solve(problem)
+    assert result.status == "time_limit"
+    assert problem.allows(result.points)
+    assert result.objective == float(problem.evaluate(result.points).objective)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("kind", ["local", "anneal"])
+def test_interrupt_returns_the_best_so_far(kind: str, n_jobs: int) -> None:
+    problem = random_problem(columns=12)
+    seen: list[Progress] = []
+
+    def stop_soon(progress: Progress) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    solver = LocalSearch(time_limit=None, n_jobs=n_jobs) if kind == "local" else Annealing()
+    result = solver.solve(problem, callback=stop_soon)
+    assert result.status == "interrupted"
+    assert problem.allows(result.points)
+    if kind == "anneal":
+        assert result.objective == pytest.approx(seen[2].objective, abs=1e-12)
+    assert threading.active_count() <= 3  # no thread goes on searching
+
+
+def test_start_is_used_and_kept_if_nothing_is_better() -> None:
+    problem = random_problem()
+    best = LocalSearch(max_rounds=3).solve(problem)
+    again = Annealing(temperature=1e-6, cooling=1e-6).solve(problem, start=best.points)
+    assert again.objective == best.objective
+
+
+def test_simplify_keeps_the_value_and_reports_primitive_points() -> None:
+    X = [[0, 0], [1, 0], [1, 1], [0, 1]] * 3
+    y = [0, 1, 1, 0] * 3
+    problem = Problem.build(PatternTable.from_arrays(X, y), Thresholds.tenths(), penalty=0.0)
+    points = np.array([8, 2])
+    plain = simplify(problem, points)
+    assert plain.tolist() == [1, 0]  # the second column changes nothing
+    assert problem.evaluate(plain).objective == problem.evaluate(points).objective
+
+
+@given(data=st.data())
+@settings(max_examples=150)
+def test_simplify_never_loses(data: st.DataObject) -> None:
+    problem = data.draw(problems(max_points=3))
+    points = problem.nearest_to_zero()
+    for k in range(points.size):
+        points[k] = data.draw(st.integers(int(problem.lower[k]), int(problem.upper[k])))
+    if not problem.allows(points):
+        return
+    plain = simplify(problem, points)
+    assert problem.allows(plain)
+    assert problem.evaluate(plain).objective >= problem.evaluate(points).objective
+
+
+def test_data_without_a_usable_column() -> None:
+    table = PatternTable.from_arrays([[1, 0], [1, 1]], [0, 1])
+    problem = Problem.build(table, Thresholds.tenths(), bounds={1: (2, 2)})
+    assert LocalSearch().solve(problem).points.tolist() == [0, 2]
+    assert Annealing().solve(problem).points.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"temperature": 0.0}, "temperature must be positive"),
+        ({"cooling": -1.0}, "cooling must be positive"),
+        ({"steps_per_temperature": 0}, "steps_per_temperature must be positive"),
+        ({"lowest_temperature": 1.0}, "lowest_temperature must lie between 0 and temperature"),
+        ({"time_limit": 0.0}, "time_limit must be positive"),
+        ({"time_limit": "soon"}, "time_limit must be a number of seconds"),
+    ],
+)
+def test_bad_settings_are_named(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Annealing(**settings).solve(random_problem(rows=20, columns=2))  # type: ignore[arg-type]
