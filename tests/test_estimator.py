@@ -5,12 +5,14 @@ from __future__ import annotations
 import pickle
 import warnings
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -60,7 +62,7 @@ def model(**options) -> RiskScoreClassifier:
     return RiskScoreClassifier(**{"time_limit": LATE, "n_jobs": 1, "thresholds": GRID, **options})
 
 
-def make_data(n: int = 240, seed: int = 0):
+def make_data(n: int = 500, seed: int = 0):
     """Two binary columns, an integer one and one with tenths; all matter."""
     rng = np.random.default_rng(seed)
     X = np.column_stack(
@@ -71,7 +73,7 @@ def make_data(n: int = 240, seed: int = 0):
             rng.integers(0, 30, n) / 10,
         ]
     )
-    risk = 0.02 + 0.3 * X[:, 0] + 0.1 * X[:, 1] + 0.08 * X[:, 2] + 0.08 * X[:, 3]
+    risk = 0.04 + 0.3 * X[:, 0] + 0.1 * X[:, 1] + 0.12 * X[:, 2] + 0.06 * X[:, 3]
     return X, (rng.random(n) < risk).astype(np.int64)
 
 
@@ -108,8 +110,7 @@ def test_scikit_learn_checks(estimator, check):
 # -- what fit leaves -------------------------------------------------------------------------------
 
 
-def test_fitted_attributes(fitted, data):
-    X, y = data
+def test_fitted_attributes(fitted):
     levels = len(fitted.thresholds_)
     assert fitted.thresholds_ == Thresholds.range(0.1, 0.6, 0.1)
     assert isinstance(fitted.scorecard_, Scorecard)
@@ -187,8 +188,8 @@ def test_clone_pickle_and_set_params(fitted, data):
     thawed = pickle.loads(pickle.dumps(fitted))
     assert thawed.scorecard_ == fitted.scorecard_
     np.testing.assert_array_equal(thawed.predict_proba(X), fitted.predict_proba(X))
-    smaller = clone(fitted).set_params(max_features=1, thresholds=Thresholds.of([0.3]))
-    assert clone(smaller).thresholds == Thresholds.of([0.3])
+    smaller = clone(fitted).set_params(max_features=1, thresholds=Thresholds.of([0.5]))
+    assert clone(smaller).thresholds == Thresholds.of([0.5])
     smaller.fit(X, y)
     assert np.count_nonzero(smaller.coef_) == 1
     assert smaller.cutoffs_.shape == (1,)
@@ -201,12 +202,12 @@ def test_clone_pickle_and_set_params(fitted, data):
 
 def test_pipeline(data):
     X, y = data
-    bins = KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform")
-    pipeline = make_pipeline(bins, model(max_features=4)).fit(X[:, 2:], y)
+    bins = KBinsDiscretizer([2, 3], encode="onehot-dense", strategy="uniform")
+    pipeline = make_pipeline(bins, model(max_features=3)).fit(X[:, [0, 2]], y)
     inner = pipeline[-1]
-    assert inner.n_features_in_ == 6
-    risk = pipeline.predict_proba(X[:, 2:])[:, 1]
-    np.testing.assert_array_equal(risk, inner.scorecard_.risk(bins.fit_transform(X[:, 2:])))
+    assert inner.n_features_in_ == 5
+    risk = pipeline.predict_proba(X[:, [0, 2]])[:, 1]
+    np.testing.assert_array_equal(risk, inner.scorecard_.risk(bins.fit_transform(X[:, [0, 2]])))
     assert roc_auc_score(y, risk) > 0.6
 
 
@@ -255,7 +256,8 @@ def test_fixed_threshold_classifier(fitted, data, threshold):
 
 
 def test_threshold_can_be_requested_as_metadata():
-    asked = model().set_predict_request(threshold=True)
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = model().set_predict_request(threshold=True)
     assert asked.get_metadata_routing().predict.requests == {"threshold": True}
 
 
@@ -315,8 +317,8 @@ def test_columns_in_another_order_are_refused(data):
 def test_kinds_of_numbers(data, fitted, kind):
     X, y = data
     binary = X[:, :2]
-    one = model().fit(binary.astype(kind), y)
-    assert same_card(one, model().fit(binary, y))
+    one = model(penalty=0.0).fit(binary.astype(kind), y)
+    assert same_card(one, model(penalty=0.0).fit(binary, y))
     assert one.result_.size > 0
     np.testing.assert_array_equal(one.predict_proba(binary.astype(kind)), one.predict_proba(binary))
     if kind is np.float32:  # 0.1 as float32 is meant as 0.1
@@ -347,7 +349,7 @@ def test_labels_of_any_two_classes(data, fitted, labels):
     assert set(predicted.tolist()) == set(labels.tolist())
     np.testing.assert_array_equal(predicted, labels[fitted.predict(X)])
     np.testing.assert_array_equal(other.predict_proba(X), fitted.predict_proba(X))
-    assert other.score(X, labels[y]) == fitted.score(X, y)
+    assert (predicted == labels[y]).mean() == fitted.score(X, y)
 
 
 @pytest.mark.parametrize(
@@ -417,6 +419,7 @@ def test_the_unit_of_weights_does_not_matter(data):
     weight = np.random.default_rng(3).integers(1, 4, len(y))
     whole = model().fit(X, y, sample_weight=weight)
     quarters = model().fit(X, y, sample_weight=weight / 4)  # real weights, exact in binary
+    assert quarters.result_.status == "finished"
     assert quarters.coef_.tolist() == whole.coef_.tolist()
     assert quarters.scorecard_.cutoffs == whole.scorecard_.cutoffs
     assert quarters.scorecard_.risks == whole.scorecard_.risks
@@ -446,16 +449,11 @@ def test_decision_function_is_the_score_and_agrees_with_predict(data):
     seed = data.draw(st.integers(0, 10**6))
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 4, (12, 2)) / rng.choice([1, 2])
+    X[:2] = [[0.0], [1.0]]  # never constant
     y = rng.permutation([0, 1, *rng.integers(0, 2, 10)])
     points = data.draw(st.tuples(st.integers(-4, 4), st.integers(-4, 4)))
     grid = data.draw(st.sampled_from([[0.5], [0.1, 0.2], [0.2, 0.5, 0.8], [0.45, 0.7]]))
-    fit = model(thresholds=grid, solver=FixedPoints(*points))
-    with warnings.catch_warnings(action="ignore"):
-        try:
-            fit.fit(X, y)
-        except InputError as error:
-            assert "every column is constant" in str(error)
-            return
+    fit = model(thresholds=grid, solver=FixedPoints(*points)).fit(X, y)
     new = np.vstack([X, rng.integers(-9, 9, (30, 2))])
     decision, score = fit.decision_function(new), fit.scorecard_.score(new)
     np.testing.assert_array_equal(decision > 0, fit.predict(new) == 1)
@@ -464,7 +462,7 @@ def test_decision_function_is_the_score_and_agrees_with_predict(data):
 
 
 def test_predictions_rank_alike(fitted, data):
-    X, y = data
+    X, _ = data
     score, risk = fitted.decision_function(X), fitted.predict_proba(X)[:, 1]
     order = np.argsort(score, kind="stable")
     assert (np.diff(risk[order]) >= 0).all()
@@ -546,7 +544,7 @@ def test_without_calibration_the_net_benefit_stays(case):
     estimator, X, y, weight, grid = case
     risk = estimator.predict_proba(X)[:, 1]
     edges = [*grid.values, 1.0]
-    middles = {(low + high) / 2 for low, high in zip(edges[:-1], edges[1:], strict=True)}
+    middles = {(low + high) / 2 for low, high in pairwise(edges)}
     assert set(risk.tolist()) <= middles
     benefit = weighted_net_benefit(y, risk, grid, sample_weight=weight)
     assert benefit == pytest.approx(estimator.result_.net_benefit, abs=1e-12)
@@ -685,9 +683,9 @@ def test_unknown_solvers(data, solver):
 
 
 def test_same_seed_same_card_on_any_number_of_threads():
-    X, y = make_data(400, seed=5)
+    X, y = make_data(250, seed=5)
     rng = np.random.default_rng(6)
-    X = np.column_stack([X, rng.integers(0, 2, (400, 4))])
+    X = np.column_stack([X, rng.integers(0, 2, (250, 2))])
     first = model(random_state=11, n_jobs=1, penalty=0.0).fit(X, y)
     assert first.result_.status == "finished"
     assert same_card(first, model(random_state=11, n_jobs=1, penalty=0.0).fit(X, y))
@@ -724,7 +722,7 @@ def test_callback(data, solver, verbose):
     fit = model(callback=seen.append, solver=solver, verbose=verbose, n_jobs=2).fit(*data)
     assert len(seen) >= 2
     assert all(isinstance(progress, Progress) for progress in seen)
-    for before, after in zip(seen[:-1], seen[1:], strict=True):
+    for before, after in pairwise(seen):
         assert after.seconds >= before.seconds
         assert after.objective >= before.objective
         assert after.evaluations >= before.evaluations
@@ -751,7 +749,7 @@ class Interrupt:
 
 
 @pytest.mark.parametrize("solver", ["auto", "anneal"])
-@pytest.mark.parametrize("call", [1, 2, 4])
+@pytest.mark.parametrize("call", [1, 2, 3])
 def test_an_interrupted_search_leaves_a_fitted_estimator(data, solver, call):
     X, y = data
     interrupt = Interrupt(call)
@@ -766,7 +764,7 @@ def test_an_interrupted_search_leaves_a_fitted_estimator(data, solver, call):
 
 
 @pytest.mark.parametrize("solver", ["auto", "anneal"])
-@pytest.mark.parametrize("call", [1, 2, 4])
+@pytest.mark.parametrize("call", [1, 2, 3])
 def test_an_interrupted_search_returns_the_best_that_it_had_reported(data, solver, call):
     interrupt = Interrupt(call)
     estimator = model(callback=interrupt, solver=solver, penalty=0.0)

@@ -23,7 +23,7 @@ PACKAGE = "netbenefit"
 #: Modules bottom to top, as names or patterns.  A module imports from its own row and from rows
 #: above it in this table; no chain of imports comes back to where it started.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_validation", "thresholds"),
+    ("_validation", "_version", "thresholds"),
     (
         "metrics",
         "decision",
@@ -40,9 +40,22 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("kernels", "kernels.*"),
     ("constraints", "problem", "bounds", "bounds.*"),
     ("solvers", "solvers.*"),
-    ("certificate", "calibration", "theory"),
+    ("certificate", "calibration", "assemble", "theory"),
     ("estimator", "calibrator", "baselines", "baselines.*", "evaluation"),
-    ("plots", "export", "export.*", "report", "report.*", "cli", "datasets", "_io"),
+    (
+        "plots",
+        "export",
+        "export.*",
+        "report",
+        "report.*",
+        "cli",
+        "datasets",
+        "demo",
+        "_io",
+        "_outcome",
+        "_terminal",
+        "_training",
+    ),
 )
 #: The package itself gathers the public names, so nothing inside may import from it.
 TOP = len(LAYERS)

@@ -1,7 +1,7 @@
 """Risk scorecards that maximise decision net benefit.
 
-Names are loaded when they are first used, so that reading a card or computing a metric does not wait
-for the compiler.
+Names are loaded when they are first used, so that reading a card or computing a metric does not
+wait for the compiler.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def demo(
     console.print(comparison_table(result.rows))
     console.print(
         "AUNBC is the mean net benefit: more is better. ECE is the calibration error.\n"
-        "One split of a small table: small differences mean little.\n"
+        "One split of a small table: other splits give other numbers.\n"
     )
     console.print(f"Wrote {files['card']}\n      {files['report']}\n      {files['held-out rows']}")
     console.print(

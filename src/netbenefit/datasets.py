@@ -122,7 +122,7 @@ def quantile_conditions(
     Returns
     -------
     tuple of Condition
-        ``column >= cut``, cumulative, one for each different cut.
+        ``column >= cut``, cumulative, one for each cut that parts the rows differently.
 
     Examples
     --------
@@ -131,9 +131,12 @@ def quantile_conditions(
     """
     conditions = []
     for name, values in columns.items():
-        lowest = values.min()
-        cuts = dict.fromkeys(_round_cut(values, q) for q in quantiles)
-        conditions += [Condition(name, ">=", cut) for cut in cuts if cut > lowest]
+        above = {values.size, 0}  # a question that all rows answer alike is none
+        for cut in (_round_cut(values, q) for q in quantiles):
+            count = int(np.count_nonzero(values >= cut))
+            if count not in above:
+                above.add(count)
+                conditions.append(Condition(name, ">=", cut))
     return tuple(conditions)
 
 

@@ -120,7 +120,7 @@ def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Pat
             "the three largest values). Add up the points, then look up the risk of the score."
         ),
         tested_on=f"{held_out.size} tumours that were held out",
-        note="One split of a small table: small differences mean little.",
+        note="One split of a small table: other splits give other numbers.",
     )
     files["report"].write_text(page, encoding="utf-8")
     rows = Table({**data.test, "malignant": held_out.astype(np.int64)})

@@ -118,7 +118,7 @@ class RiskScoreClassifier(
         "thresholds": [Thresholds, str, "array-like", None],
         "weights": [str, "array-like", callable, None],
         "max_points": [Interval(Integral, 1, None, closed="left")],
-        "penalty": [str, Interval(Real, 0, None, closed="left")],
+        "penalty": [str, Real],  # Problem has the better errors
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
         "sign": [Mapping, None],
         "bounds": [Mapping, None],
@@ -333,10 +333,10 @@ class RiskScoreClassifier(
             return LocalSearch(time_limit=limit, n_jobs=n_jobs, seed=seed)
         if self.solver == "anneal":
             return Annealing(time_limit=limit, seed=seed)
-        if isinstance(self.solver, str) or not hasattr(self.solver, "solve"):
+        if isinstance(self.solver, str | type) or not hasattr(self.solver, "solve"):
             raise InputError(
                 f'solver={self.solver!r} is not known. Use "auto", "local", "anneal", or a solver '
-                "object."
+                "object such as Annealing()."
             )
         return self.solver
 

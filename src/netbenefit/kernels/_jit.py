@@ -9,15 +9,26 @@ import numba
 from numba import types
 from numba.extending import overload
 
-__all__ = ["inner", "jit", "negatives", "positives"]
+__all__ = ["inner", "jit", "merged", "negatives", "positives"]
 
 F = TypeVar("F", bound=Callable[..., object])
+
+_ENTRY: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
+_INNER: dict[str, Any] = {
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 
 
 def jit(function: F) -> F:
     """Compile ``function`` on first use for the types it meets; threads may run it together."""
-    options = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    return cast(F, numba.njit(**options)(function))
+    return cast(F, numba.njit(**_ENTRY)(function))
 
 
 def inner(function: F) -> F:
@@ -25,8 +36,15 @@ def inner(function: F) -> F:
 
     Ways in take more time to compile than many a kernel.
     """
-    options = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(F, numba.njit(**options)(function))
+    return cast(F, numba.njit(**_INNER)(function))
+
+
+def merged(function: F) -> F:
+    """Compile ``function`` as part of each caller, which suits a large one with a single caller.
+
+    Otherwise it would be optimised once by itself and again inside the caller.
+    """
+    return cast(F, numba.njit(inline="always", **_ENTRY)(function))
 
 
 # A mass holds the positives and the negatives of some rows in one number, so that one addition

@@ -22,7 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.kernels._jit import inner, jit, negatives, positives
+from netbenefit.kernels._jit import inner, jit, merged
+from netbenefit.kernels.gains import (
+    add,
+    copy,
+    cumulate,
+    fill,
+    gain_curve,
+    gain_of,
+    gain_of_keys,
+    highest_sum,
+)
 from netbenefit.kernels.layout import (
     FIRST,
     GROUP,
@@ -43,112 +53,10 @@ from netbenefit.kernels.layout import (
     State,
 )
 
+#: Gains that a vectorised loop takes at once; the rest would go one by one.
+BLOCK = 32
+
 __all__ = ["coordinate_gains", "gain_now", "move", "place"]
-
-
-# -- whole-array steps: loops compile far faster than array expressions ----------------------------
-
-
-@inner
-def _fill(target: Array, value: Any) -> None:
-    for t in range(target.size):
-        target[t] = value
-
-
-@inner
-def _copy(target: Array, source: Array) -> None:
-    for t in range(target.size):
-        target[t] = source[t]
-
-
-@inner
-def _add(target: Array, source: Array) -> None:
-    for t in range(target.size):
-        target[t] += source[t]
-
-
-# -- gains of counts -------------------------------------------------------------------------------
-
-
-@inner
-def cumulate(masses: Array, tp: Array, fp: Array) -> None:
-    """Positives and negatives at or above each score; ``masses`` is overwritten."""
-    above = masses[0] - masses[0]
-    for t in range(masses.size - 1, -1, -1):
-        above += masses[t]
-        masses[t] = above
-    for t in range(masses.size):
-        tp[t] = positives(masses[t])
-        fp[t] = negatives(masses[t])
-
-
-@inner
-def best_gains(tp: Array, fp: Array, gains: Array) -> Any:
-    """Σ_i max(0, max_t found_i tp_t − alarm_i fp_t)."""
-    kind = gains.dtype.type
-    total = gains[0, 0] - gains[0, 0]
-    for i in range(gains.shape[1]):
-        a, b = gains[0, i], gains[1, i]
-        best = kind(0)
-        for t in range(tp.size):
-            gain = kind(kind(a * tp[t]) - kind(b * fp[t]))
-            if gain > best:
-                best = gain
-        total += best
-    return total
-
-
-@inner
-def gain_of(masses: Array, gains: Array, curves: Array) -> Any:
-    """Gain of masses by score; ``masses`` is overwritten."""
-    tp, fp = curves[0, : masses.size], curves[1, : masses.size]
-    cumulate(masses, tp, fp)
-    return best_gains(tp, fp, gains)
-
-
-@inner
-def _sort_keys(keys: Array, low: int, high: int) -> int:
-    """Radix-sort keys[0] (in [low, high]) with keys[2]; the result is in rows 0, 2 or 1, 3."""
-    n = keys.shape[1]
-    counts = np.zeros(2049, dtype=np.int64)
-    side, shift = 0, 0
-    while shift == 0 or ((high - low) >> shift) > 0:
-        _fill(counts, 0)
-        for j in range(n):
-            counts[(((keys[side, j] - low) >> shift) & 2047) + 1] += 1
-        for digit in range(2048):
-            counts[digit + 1] += counts[digit]
-        for j in range(n):
-            digit = ((keys[side, j] - low) >> shift) & 2047
-            target = counts[digit]
-            counts[digit] += 1
-            keys[1 - side, target] = keys[side, j]
-            keys[3 - side, target] = keys[2 + side, j]
-        side = 1 - side
-        shift += 11
-    return side
-
-
-@inner
-def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
-    """Gain of the scores in keys[0], whatever their range."""
-    n = keys.shape[1]
-    low, high = keys[0, 0], keys[0, 0]
-    for j in range(n):
-        low, high = min(low, keys[0, j]), max(high, keys[0, j])
-        keys[2, j] = j
-    side = _sort_keys(keys, low, high)
-    tp, fp = curves[0], curves[1]
-    above = mass[0] - mass[0]
-    size = 0
-    for back in range(n):
-        j = n - 1 - back
-        above += mass[keys[2 + side, j]]
-        if j == 0 or keys[side, j - 1] != keys[side, j]:
-            tp[size] = positives(above)
-            fp[size] = negatives(above)
-            size += 1
-    return best_gains(tp[:size], fp[:size], gains)
 
 
 # -- the state -------------------------------------------------------------------------------------
@@ -166,7 +74,7 @@ def _fill_histogram(mass: Array, whole: Array, hist: Array, window: Array) -> No
         return
     origin = low - (hist.size - (high - low + 1)) // 2
     window[ORIGIN] = origin
-    _fill(hist, 0)
+    fill(hist, 0)
     for u in range(whole.size):
         hist[whole[u] - origin] += mass[u]
 
@@ -176,8 +84,8 @@ def place(columns: Columns, state: State, points: Array) -> None:
     """Set the state to ``points``, from scratch."""
     unit = columns.unit
     whole, part = state.score[WHOLE], state.score[PART]
-    _fill(whole, 0)
-    _fill(part, 0)
+    fill(whole, 0)
+    fill(part, 0)
     for k in range(points.size):
         v = points[k]
         state.points[k] = v
@@ -199,11 +107,11 @@ def gain_now(columns: Columns, state: State) -> Any:
     if window[IN_USE] == 1:
         first, last = window[LOW] - window[ORIGIN], window[HIGH] - window[ORIGIN] + 1
         masses = state.work[0, : last - first]
-        _copy(masses, state.hist[first:last])
+        copy(masses, state.hist[first:last])
         gain = gain_of(masses, columns.gains, state.curves)
-        _fill(masses, 0)
+        fill(masses, 0)
         return gain
-    _copy(state.keys[0], state.score[WHOLE])
+    copy(state.keys[0], state.score[WHOLE])
     return gain_of_keys(state.keys, columns.mass, columns.gains, state.curves)
 
 
@@ -247,41 +155,29 @@ def move(columns: Columns, state: State, k: int, points: int) -> None:
 
 
 @inner
-def gain_curve(out: Array, a: Any, b: Any, tp: Array, fp: Array, left: int, right: int) -> None:
-    """Gain by score: constant for ``left`` cells below the lowest score, 0 above the highest."""
-    size = tp.size
-    kind = out.dtype.type
-    _fill(out[:left], a * tp[0] - b * fp[0])
-    body = out[left : left + size]
-    for t in range(size):
-        body[t] = kind(kind(a * tp[t]) - kind(b * fp[t]))
-    _fill(out[left + size : left + size + right], 0)
-
-
-@inner
-def highest_sum(x: Array, y: Array) -> Any:
-    """max(0, max_t x_t + y_t)."""
-    kind = x.dtype.type
-    best = kind(0)
-    for t in range(x.size):
-        both = kind(x[t] + y[t])
-        if both > best:
-            best = both
-    return best
-
-
-@inner
 def _slide(
-    still: Array, sliding: Array, size: int, slides: tuple[int, int, int], out: Array
+    still: Array, sliding: Array, size: int, slides: tuple[int, int, int, int], out: Array
 ) -> None:
     """Add to out[v] the best sum of two gain curves, one of them moved by ``first + v · step``."""
-    first, step, right = slides
-    left = still.size - size - right
+    first, step, left, right = slides
     for v in range(out.size):
         slide = first + v * step
-        begin, end = left + min(0, slide), left + size + max(0, slide)
+        begin = left + min(0, slide)
+        # Both curves end in zeros, so a range may be rounded up to whole vectors.
+        end = begin + (size + abs(slide) + BLOCK - 1) // BLOCK * BLOCK
         offset = right - slide
         out[v] += highest_sum(still[begin:end], sliding[begin + offset : end + offset])
+
+
+@inner
+def _count(rows: Array, masses: Array, whole: Array, low: int, even: Array, odd: Array) -> None:
+    """Count rows by score, half of them into each array: two additions then run side by side."""
+    half = rows.size // 2
+    for e in range(half):
+        even[np.uintp(whole[rows[e]] - low)] += masses[e]
+        odd[np.uintp(whole[rows[half + e]] - low)] += masses[half + e]
+    if 2 * half < rows.size:
+        even[np.uintp(whole[rows[2 * half]] - low)] += masses[2 * half]
 
 
 @inner
@@ -294,28 +190,36 @@ def _two_valued(columns: Columns, state: State, k: int, out: Array) -> bool:
     left, right = max(0, -min(first, last)), max(0, max(first, last))
     low = state.window[LOW]
     size = state.window[HIGH] - low + 1
-    if 2 * (left + right) + size > state.curves.shape[1] or size > state.hist.size:
+    if 2 * (left + right) + size + BLOCK > state.curves.shape[1] or size > state.hist.size:
         return False
     # 1. Count the rows that deviate; the others are what is left of the histogram.
     moved, rest, whole = state.work[0, :size], state.work[1, :size], state.score[WHOLE]
-    for e in range(group[FIRST], group[LAST]):
-        moved[whole[columns.rows[e]] - low] += columns.masses[e]
+    first_row, last_row = group[FIRST], group[LAST]
+    _count(
+        columns.rows[first_row:last_row],
+        columns.masses[first_row:last_row],
+        whole,
+        low,
+        moved,
+        rest,
+    )
     base = low - state.window[ORIGIN]
     for t in range(size):
+        moved[t] += rest[t]
         rest[t] = state.hist[base + t] - moved[t]
     tp, fp = state.curves[0, :size], state.curves[1, :size]
     tp1, fp1 = state.curves[2, :size], state.curves[3, :size]
     cumulate(rest, tp, fp)
     cumulate(moved, tp1, fp1)
-    _fill(moved, 0)
-    _fill(rest, 0)
+    fill(moved, 0)
+    fill(rest, 0)
     # 2. At each threshold, slide one gain curve along the other.
-    still, sliding = state.curves[4, : left + size + right], state.curves[5]
+    still, sliding, both = state.curves[4], state.curves[5], left + right
     for i in range(columns.gains.shape[1]):
         a, b = columns.gains[0, i], columns.gains[1, i]
-        gain_curve(still, a, b, tp, fp, left, right)
-        gain_curve(sliding, a, b, tp1, fp1, left + right, left + right)
-        _slide(still, sliding, size, (first, shift, right), out)
+        gain_curve(still, a, b, tp, fp, left, right + BLOCK)
+        gain_curve(sliding, a, b, tp1, fp1, both, both + BLOCK)
+        _slide(still, sliding, size, (first, shift, left, right), out)
     return True
 
 
@@ -327,7 +231,7 @@ def _few_valued(columns: Columns, state: State, k: int, room: int, out: Array) -
     size = state.window[HIGH] - low + 1
     base = low - state.window[ORIGIN]
     rest, both, stack = state.work[0, :size], state.work[1], state.work[2:].reshape(-1)
-    _copy(rest, state.hist[base : base + size])
+    copy(rest, state.hist[base : base + size])
     for g in range(groups.shape[0]):
         own = stack[g * size : (g + 1) * size]
         for e in range(groups[g, FIRST], groups[g, LAST]):
@@ -337,15 +241,15 @@ def _few_valued(columns: Columns, state: State, k: int, room: int, out: Array) -
     for v in range(out.size):
         step = columns.column[k, LOWER] + v - state.points[k]
         begin, end = room, room + size
-        _copy(both[begin:end], rest)
+        copy(both[begin:end], rest)
         for g in range(groups.shape[0]):
             at = room + step * groups[g, SHIFT]
             begin, end = min(begin, at), max(end, at + size)
-            _add(both[at : at + size], stack[g * size : (g + 1) * size])
+            add(both[at : at + size], stack[g * size : (g + 1) * size])
         out[v] = gain_of(both[begin:end], columns.gains, state.curves)
-        _fill(both[begin:end], 0)
-    _fill(rest, 0)
-    _fill(stack[: groups.shape[0] * size], 0)
+        fill(both[begin:end], 0)
+    fill(rest, 0)
+    fill(stack[: groups.shape[0] * size], 0)
 
 
 @inner
@@ -377,12 +281,12 @@ def _walk(columns: Columns, state: State, k: int, room: int, out: Array) -> None
     rows, masses = columns.rows[first:last], columns.masses[first:last]
     whole, part = state.walk[WHOLE, : rows.size], state.walk[PART, : rows.size]
     by_whole, by_part = state.walk[2, : rows.size], state.walk[3, : rows.size]
-    _copy(by_whole, columns.steps[WHOLE, first:last])
-    _copy(by_part, columns.steps[PART, first:last])
+    copy(by_whole, columns.steps[WHOLE, first:last])
+    copy(by_part, columns.steps[PART, first:last])
     unit = whole.dtype.type(columns.unit)
     rest, both = state.work[0], state.work[1]
     begin, end = window[LOW] - room - origin, window[HIGH] + room - origin + 1
-    _copy(rest[begin:end], state.hist[begin:end])
+    copy(rest[begin:end], state.hist[begin:end])
     for e in range(rows.size):
         rest[state.score[WHOLE, rows[e]] - origin] -= masses[e]
     for direction in (1, -1):
@@ -397,13 +301,13 @@ def _walk(columns: Columns, state: State, k: int, room: int, out: Array) -> None
             for e in range(whole.size):
                 low, high = min(low, whole[e]), max(high, whole[e])
             a, b = min(low, window[LOW]) - origin, max(high, window[HIGH]) - origin + 1
-            _copy(both[a:b], rest[a:b])
+            copy(both[a:b], rest[a:b])
             for e in range(whole.size):
                 both[whole[e] - origin] += masses[e]
             out[own + direction * step - lower] = gain_of(both[a:b], columns.gains, state.curves)
-            _fill(both[a:b], 0)
+            fill(both[a:b], 0)
         _negate(by_whole, by_part, columns.unit)
-    _fill(rest[begin:end], 0)
+    fill(rest[begin:end], 0)
 
 
 @inner
@@ -412,7 +316,7 @@ def _by_sorting(columns: Columns, state: State, k: int, out: Array) -> None:
     unit, keys = columns.unit, state.keys
     for v in range(out.size):
         step = columns.column[k, LOWER] + v - state.points[k]
-        _copy(keys[0], state.score[WHOLE])
+        copy(keys[0], state.score[WHOLE])
         for e in range(columns.column[k, START], columns.column[k + 1, START]):
             u = columns.rows[e]
             units = state.score[PART, u] + step * np.int64(columns.steps[PART, e])
@@ -420,14 +324,14 @@ def _by_sorting(columns: Columns, state: State, k: int, out: Array) -> None:
         out[v] = gain_of_keys(keys, columns.mass, columns.gains, state.curves)
 
 
-@jit
+@merged
 def coordinate_gains(columns: Columns, state: State, k: int, out: Array) -> None:
     """Gain of every allowed value of column ``k``, all else as it is: out[v - lower]."""
     column, window = columns.column, state.window
     out = out[: column[k, UPPER] - column[k, LOWER] + 1]
     listed = column[k + 1, START] - column[k, START]
     groups = column[k + 1, GROUP] - column[k, GROUP]
-    _fill(out, 0)
+    fill(out, 0)
     if window[IN_USE] == 1 and listed > 0:
         if groups == 1 and _two_valued(columns, state, k, out):
             return

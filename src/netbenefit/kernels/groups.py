@@ -18,8 +18,8 @@ __all__ = ["one_hot_groups"]
 def one_hot_groups(codes: IntArray, decimals: tuple[int, ...]) -> IntArray:
     """Return (first, last) of the run of adjacent columns that each column shares its rows with.
 
-    A column on its own gets (k, k + 1).  Only adjacent columns that vary are tried, as every encoder
-    puts them; a constant column never gets points, not even by a shift.
+    A column on its own gets (k, k + 1).  Only adjacent columns that vary are tried, as every
+    encoder puts them; a constant column never gets points, not even by a shift.
 
     Examples
     --------

@@ -133,7 +133,7 @@ def make_columns(
         gains=np.stack([found, alarm]),
         column=column,
         group=group,
-        rows=rows.astype(np.int32),
+        rows=rows.astype(np.uint32),  # unsigned: no check for negative indices
         masses=mass[rows],
         steps=np.stack([whole, part]).astype(score_type),
         unit=unit,
@@ -157,7 +157,7 @@ def make_state(columns: Columns) -> State:
         hist=np.zeros(bins, dtype=columns.mass.dtype),
         window=np.zeros(4, dtype=np.int64),
         work=np.zeros((4, bins), dtype=columns.mass.dtype),
-        curves=np.zeros((6, max(2 * bins, n) + 1), dtype=columns.gains.dtype),
+        curves=np.zeros((6, max(2 * bins, n) + 64), dtype=columns.gains.dtype),
         keys=np.zeros((4, n), dtype=np.int64),
         walk=np.zeros((4, n), dtype=columns.steps.dtype),
     )

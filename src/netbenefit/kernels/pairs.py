@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from netbenefit.kernels._jit import inner, jit
-from netbenefit.kernels.compiled import coordinate_gains, cumulate, gain_curve, highest_sum, move
+from netbenefit.kernels.gains import cumulate, gain_curve, highest_sum
 from netbenefit.kernels.layout import (
     FIRST,
     GROUP,
@@ -58,10 +58,20 @@ def _sum_shifted(out: Array, still: Array, moved: Array, offset: int) -> None:
         out[t] = still[t] + moved[t + offset]
 
 
-@inner
-def _two_by_two(columns: Columns, state: State, k: int, j: int, out: Array) -> bool:
-    """All pairs of values of two two-valued columns; False where the frames have no room."""
+@jit
+def pair_gains(columns: Columns, state: State, k: int, j: int, out: Array) -> bool:
+    """Gain of every allowed pair of values of columns k ≠ j: out[v_k − lower_k, v_j − lower_j].
+
+    Only for two columns with two values each, whose scores have a histogram and whose frames have
+    room: otherwise nothing is done and False returned.
+    """
     column, points = columns.column, state.points
+    if (
+        state.window[IN_USE] == 0
+        or column[k + 1, GROUP] - column[k, GROUP] != 1
+        or column[j + 1, GROUP] - column[j, GROUP] != 1
+    ):
+        return False
     shift_k = columns.group[column[k, GROUP], SHIFT]
     shift_j = columns.group[column[j, GROUP], SHIFT]
     n_k = column[k, UPPER] - column[k, LOWER] + 1
@@ -102,21 +112,3 @@ def _two_by_two(columns: Columns, state: State, k: int, j: int, out: Array) -> b
                 slide_j = (column[j, LOWER] + w - points[j]) * shift_j
                 out[v, w] += highest_sum(curves[4, :frame], curves[5, pad_j - slide_j :])
     return True
-
-
-@jit
-def pair_gains(columns: Columns, state: State, k: int, j: int, out: Array) -> None:
-    """Gain of every allowed pair of values of columns k ≠ j: out[v_k − lower_k, v_j − lower_j]."""
-    column = columns.column
-    two_valued = (
-        state.window[IN_USE] == 1
-        and column[k + 1, GROUP] - column[k, GROUP] == 1
-        and column[j + 1, GROUP] - column[j, GROUP] == 1
-    )
-    if two_valued and _two_by_two(columns, state, k, j, out):
-        return
-    own = state.points[k]
-    for v in range(column[k, UPPER] - column[k, LOWER] + 1):
-        move(columns, state, k, column[k, LOWER] + v)
-        coordinate_gains(columns, state, j, out[v])
-    move(columns, state, k, own)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.kernels._jit import inner, jit
+from netbenefit.kernels._jit import inner, jit, merged
 from netbenefit.kernels.compiled import coordinate_gains, gain_now, move, place
 from netbenefit.kernels.groups import one_hot_groups
 from netbenefit.kernels.layout import LOWER, START, UPPER, Array, Columns, State
@@ -137,8 +137,8 @@ def _best_shift(shifts: Array, lower: int, upper: int, value: int) -> Any:
     return best, fewest
 
 
-@jit
-def list_values(columns: Columns, state: State, chain: Chain, k: int) -> Any:
+@merged
+def _list_values(columns: Columns, state: State, chain: Chain, k: int) -> Any:
     """Objectives and sizes of column k's values; return the number of shifts listed."""
     coordinate_gains(columns, state, k, chain.out)
     column, group, points = columns.column, chain.group[k], state.points
@@ -171,7 +171,7 @@ def _draw(values: Array, sizes: Array, limit: int, top: int, heat: float, part: 
 
 
 @inner
-def _removable(columns: Columns, points: Array, j: int) -> bool:
+def _removable(columns: Columns, points: Array, j: int) -> Any:
     return points[j] != 0 and columns.column[j, LOWER] <= 0 <= columns.column[j, UPPER]
 
 
@@ -182,9 +182,10 @@ def anneal(
     """Anneal: draw a column, then its value from a softmax over all of them.
 
     Steps ``begin`` … ``end`` of a run whose temperature falls geometrically; ``schedule`` holds the
-    first temperature, the last one, and the number of steps.  A first temperature of 0 is a descent:
-    columns in turn, the best value, until none improves.  At the largest allowed size, a column
-    without points may take the place of one that has some.  Returns the number of vectors evaluated.
+    first temperature, the last one, and the number of steps.  A first temperature of 0 is a
+    descent: columns in turn, the best value, until none improves.  At the largest allowed size, a
+    column without points may take the place of one that has some.  Step −1 − k only lists the
+    values of column k (see :func:`list_values`).  Returns the number of vectors evaluated.
     """
     evaluated, quiet = 0, 0
     column, points, free = columns.column, state.points, chain.free
@@ -193,7 +194,12 @@ def anneal(
         # 1. A column, and where there is no room for it, one that makes room.
         if descent and quiet == free.size:
             break
-        k = free[step % free.size] if descent else free[int(random(chain.rng) * free.size)]
+        if step < 0:
+            k = -1 - step
+        elif descent:
+            k = free[step % free.size]
+        else:
+            k = free[int(random(chain.rng) * free.size)]
         given_up, points_given_up = -1, 0
         if not descent and points[k] == 0 and chain.size[0] >= chain.size[1]:
             j = free[int(random(chain.rng) * free.size)]
@@ -203,7 +209,9 @@ def anneal(
             move(columns, state, j, 0)
             chain.size[0] -= 1
         # 2. All of its values.
-        n_shifts = list_values(columns, state, chain, k)
+        n_shifts = _list_values(columns, state, chain, k)
+        if step < 0:
+            break
         lower, upper = column[k, LOWER], column[k, UPPER]
         values, sizes = chain.out[: upper - lower + 1], chain.sizes[: upper - lower + 1]
         evaluated += values.size
@@ -236,6 +244,11 @@ def anneal(
         if chain.value[0] > chain.value[1]:
             _keep(points, chain.value, chain.best)
     return evaluated
+
+
+def list_values(columns: Columns, state: State, chain: Chain, k: int) -> None:
+    """Leave objectives and sizes of column k's values in chain.out and chain.sizes."""
+    anneal(columns, state, chain, DESCEND, -1 - k, -k)
 
 
 @jit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -15,9 +16,11 @@ from netbenefit.kernels.layout import State, make_state
 from netbenefit.problem import Problem
 from netbenefit.solvers import _chain
 from netbenefit.solvers.base import Callback, Run, SolverResult, Status, check_time_limit
-from netbenefit.solvers.polish import polish, simplify
+from netbenefit.solvers.polish import compile_polish, polish, simplify
 
 __all__ = ["LocalSearch"]
+
+logger = logging.getLogger(__name__)
 
 #: Seconds of compiled work between two looks at the clock.
 _SLICE = 0.02
@@ -257,8 +260,13 @@ def _plainness(points: IntArray) -> tuple[Any, ...]:
 
 def _compile(problem: Problem) -> None:
     """Compile (or load) what the search needs before its clock starts."""
+    begin = time.perf_counter()
     columns = problem.columns
     state, chain = make_state(columns), _chain.make_chain(problem, 1)
     _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
-    if chain.free.size:
-        _chain.anneal(columns, state, chain, _chain.DESCEND, 0, _FOREVER)
+    _chain.anneal(columns, state, chain, _chain.DESCEND, 0, 0)
+    if chain.free.size > 1:
+        compile_polish(problem, state, int(chain.free[0]), int(chain.free[1]))
+    seconds = time.perf_counter() - begin
+    if seconds > 1.0:
+        logger.info("compiled the kernels in %.1f s; later runs load them from disk", seconds)

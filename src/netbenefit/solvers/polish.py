@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from netbenefit._validation import IntArray
-from netbenefit.kernels.layout import make_state
+from netbenefit.kernels.compiled import move
+from netbenefit.kernels.layout import State, make_state
 from netbenefit.kernels.pairs import pair_gains
 from netbenefit.problem import Problem
 from netbenefit.solvers import _chain
 from netbenefit.solvers.base import Run
 
-__all__ = ["polish", "simplify"]
+__all__ = ["compile_polish", "polish", "simplify"]
 
 
 def polish(problem: Problem, points: IntArray, run: Run) -> tuple[Any, IntArray, int]:
@@ -24,8 +25,7 @@ def polish(problem: Problem, points: IntArray, run: Run) -> tuple[Any, IntArray,
     columns = problem.columns
     state, chain = make_state(columns), _chain.make_chain(problem, 0)
     _chain.start(columns, state, chain, points, True)
-    widest = int((problem.upper - problem.lower).max()) + 1
-    gains = np.zeros((widest, widest), dtype=problem.rates.dtype)
+    gains = _room_for_pairs(problem)
     free = set(chain.free.tolist())
     evaluated, tried = 0, set[tuple[int, int]]()
     todo = _pairs(chain.best, free)
@@ -36,14 +36,23 @@ def polish(problem: Problem, points: IntArray, run: Run) -> tuple[Any, IntArray,
         if pair in tried:
             continue
         tried.add(pair)
-        pair_gains(columns, state, k, j, gains)
-        values, better = _best_pair(problem, gains, chain.best, k, j)
+        values, better = _best_pair(problem, state, chain, (k, j), gains)
         evaluated += values.size
         if values.max() > chain.value[1] + problem.slack:
             _chain.start(columns, state, chain, better, True)
             tried.clear()
             todo = _pairs(chain.best, free)
     return chain.value[1], chain.best, evaluated
+
+
+def compile_polish(problem: Problem, state: State, k: int, j: int) -> None:
+    """Have the pair kernel compiled, or loaded, by one use of it."""
+    pair_gains(problem.columns, state, k, j, _room_for_pairs(problem))
+
+
+def _room_for_pairs(problem: Problem) -> Any:
+    widest = int((problem.upper - problem.lower).max()) + 1
+    return np.zeros((widest, widest), dtype=problem.rates.dtype)
 
 
 def _pairs(points: IntArray, free: set[int]) -> list[tuple[int, int]]:
@@ -53,20 +62,34 @@ def _pairs(points: IntArray, free: set[int]) -> list[tuple[int, int]]:
 
 
 def _best_pair(
-    problem: Problem, gains: Any, points: IntArray, k: int, j: int
+    problem: Problem, state: State, chain: _chain.Chain, pair: tuple[int, int], room: Any
 ) -> tuple[Any, IntArray]:
     """Objectives of all pairs of values (not allowed ones lowest), and the best points."""
-    v_k = np.arange(problem.lower[k], problem.upper[k] + 1)
-    v_j = np.arange(problem.lower[j], problem.upper[j] + 1)
+    (k, j), points = pair, chain.best
+    v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
+    gains = room[: v_k.size, : v_j.size]
+    if not pair_gains(problem.columns, state, k, j, room):
+        for v, row in zip(v_k.tolist(), gains, strict=True):
+            move(problem.columns, state, k, v)
+            row[:] = _gains_of(problem, state, chain, j)
+        move(problem.columns, state, k, int(points[k]))
     rest = int(np.count_nonzero(points)) - int(points[k] != 0) - int(points[j] != 0)
     sizes = rest + (v_k != 0)[:, None].astype(np.int64) + (v_j != 0)[None, :]
-    values = problem.rates[0] * gains[: v_k.size, : v_j.size] - problem.rates[1] * sizes
+    values = problem.rates[0] * gains - problem.rates[1] * sizes
     lowest = np.iinfo(np.int64).min if values.dtype.kind == "i" else -np.inf
     values = np.where(sizes <= problem.max_features, values, lowest)
     a, b = np.unravel_index(int(np.argmax(values)), values.shape)
     better = points.copy()
     better[k], better[j] = v_k[a], v_j[b]
     return values, better
+
+
+def _gains_of(problem: Problem, state: State, chain: _chain.Chain, k: int) -> Any:
+    """Gains of column k's values, without any price of features."""
+    _chain.list_values(problem.columns, state, chain, k)
+    n_values = int(problem.upper[k] - problem.lower[k]) + 1
+    priced = chain.out[:n_values] + problem.rates[1] * chain.sizes[:n_values]
+    return priced // problem.rates[0] if priced.dtype.kind == "i" else priced / problem.rates[0]
 
 
 def simplify(problem: Problem, points: IntArray) -> IntArray:
@@ -83,13 +106,10 @@ def simplify(problem: Problem, points: IntArray) -> IntArray:
         changed = False
         for k in chain.free.tolist():
             _chain.start(columns, state, chain, current, True)
-            _chain.list_values(columns, state, chain, k)
             values = np.arange(problem.lower[k], problem.upper[k] + 1)
             # Sizes as they are, without shifts of groups, which would change several points.
             size = chain.size[0] - int(current[k] != 0) + (values != 0)
-            value = chain.out[: values.size] + problem.rates[1] * (
-                chain.sizes[: values.size] - size
-            )
+            value = problem.rates[0] * _gains_of(problem, state, chain, k) - problem.rates[1] * size
             allowed = size <= problem.max_features
             best = value[allowed].max()
             equals = values[allowed & (value >= best - problem.slack)]

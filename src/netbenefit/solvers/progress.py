@@ -52,6 +52,7 @@ class LiveLine:
         return self
 
     def __call__(self, progress: Progress) -> None:
+        """Show where the solver stands."""
         text = describe(progress)
         logger.info(text)
         if self._status is not None:

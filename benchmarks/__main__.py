@@ -1,0 +1,15 @@
+"""Run every benchmark and print its table."""
+
+from __future__ import annotations
+
+from benchmarks import annealing, footprint, kernel, search
+
+
+def main() -> None:
+    """Print all tables, the quick ones first."""
+    for part in (kernel, footprint, search, annealing):
+        part.main()
+
+
+if __name__ == "__main__":
+    main()

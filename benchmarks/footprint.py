@@ -1,0 +1,80 @@
+"""What a fit costs besides searching: import, compilation, memory; each in a fresh process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from benchmarks.common import available, show
+
+_IMPORT = """
+import json, time
+begin = time.perf_counter()
+import netbenefit
+package = time.perf_counter() - begin
+from netbenefit import RiskScoreClassifier
+print(json.dumps([package, time.perf_counter() - begin]))
+"""
+
+_FIT = """
+import json, resource, time
+import numpy as np
+from netbenefit import RiskScoreClassifier
+from netbenefit.datasets import load_dataset
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+X, y, names = load_dataset("adult")
+import numba, sklearn  # the import baseline: everything that a fit uses
+before = peak()
+begin = time.perf_counter()
+model = RiskScoreClassifier(time_limit=2).fit(X, y)
+wall = time.perf_counter() - begin
+first = wall - model.result_.seconds
+begin = time.perf_counter()
+model = RiskScoreClassifier(time_limit=2).fit(X, y)
+again = time.perf_counter() - begin - model.result_.seconds
+print(json.dumps([first - again, peak() - before]))
+"""
+
+
+def _run(code: str, cache: str | None = None) -> list[float]:
+    environment = dict(os.environ)
+    if cache:
+        environment["NUMBA_CACHE_DIR"] = cache
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+    )
+    numbers: list[float] = json.loads(done.stdout)
+    return numbers
+
+
+def main() -> None:
+    """Print import seconds, compile seconds and memory."""
+    _run(_IMPORT)
+    package, estimator = (
+        min(pair) for pair in zip(*(_run(_IMPORT) for _ in range(3)), strict=True)
+    )
+    rows = [
+        ["import netbenefit, s", f"{package:.2f}", "1.5"],
+        ["… and the estimator (with scikit-learn and numba), s", f"{estimator:.2f}", ""],
+    ]
+    if "adult" in available():
+        with tempfile.TemporaryDirectory() as cache:
+            compile_seconds, cold = _run(_FIT, cache)
+            load_seconds, warm = _run(_FIT, cache)
+        rows += [
+            ["cold compilation of a fit, s", f"{compile_seconds:.1f}", "15"],
+            ["loading the compiled code, s", f"{load_seconds:.1f}", ""],
+            ["peak memory of a fit on adult, MB above import", f"{warm:.0f}", "300"],
+            ["… when it also compiles", f"{cold:.0f}", ""],
+        ]
+    show("Footprint", ["what", "measured", "goal below"], rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Data to try things on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netbenefit import InputError
+from netbenefit.conditions import Condition
+from netbenefit.datasets import (
+    apply_conditions,
+    data_folder,
+    load_breast_cancer,
+    load_dataset,
+    quantile_conditions,
+)
+
+
+def test_data_folder_is_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NETBENEFIT_DATA", str(tmp_path))
+    assert data_folder() == tmp_path
+    monkeypatch.delenv("NETBENEFIT_DATA")
+    assert data_folder() == Path("../shared/data")
+
+
+def test_load_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tiny.csv").write_text("ill,age,sex\n1,51,0\n0,52,1\n")
+    monkeypatch.setenv("NETBENEFIT_DATA", str(tmp_path))
+    X, y, names = load_dataset("tiny")
+    assert names == ("age", "sex")
+    assert X.dtype == np.int64
+    assert X.tolist() == [[51, 0], [52, 1]]
+    assert y.tolist() == [True, False]
+    with pytest.raises(InputError, match=r"no data set 'huge' in .*; there are 'tiny'"):
+        load_dataset("huge")
+
+
+def test_no_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NETBENEFIT_DATA", str(tmp_path / "absent"))
+    with pytest.raises(InputError, match="Set the environment variable NETBENEFIT_DATA"):
+        load_dataset("adult")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "share"),
+    [
+        ("adult", (32_561, 36), 0.241),
+        ("bankruptcy", (250, 6), 0.572),
+        ("breastcancer", (683, 9), 0.350),
+        ("haberman", (306, 3), 0.735),
+        ("heart", (303, 32), 0.459),
+        ("mammo", (961, 14), 0.463),
+        ("mushroom", (8_124, 113), 0.482),
+        ("spambase", (4_601, 57), 0.394),
+    ],
+)
+def test_benchmark_files(
+    data_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    shape: tuple[int, int],
+    share: float,
+) -> None:
+    monkeypatch.setenv("NETBENEFIT_DATA", str(data_folder))
+    X, y, names = load_dataset(name)
+    assert X.shape == shape
+    assert len(names) == shape[1]
+    assert round(y.mean(), 3) == share
+
+
+def test_breast_cancer() -> None:
+    columns, malignant = load_breast_cancer()
+    assert len(columns) == 10
+    assert all(name.startswith("worst ") for name in columns)
+    assert (malignant.size, malignant.sum()) == (569, 212)
+    assert columns["worst area"][malignant].mean() > columns["worst area"][~malignant].mean()
+    with pytest.raises(InputError, match='Use "worst" or "mean"'):
+        load_breast_cancer("largest")
+
+
+def test_cuts_are_numbers_that_people_write() -> None:
+    columns, _ = load_breast_cancer()
+    conditions = quantile_conditions(columns)
+    assert 20 <= len(conditions) <= 60
+    for condition in conditions:
+        digits = f"{condition.value!r}".replace(".", "").lstrip("0").rstrip("0")
+        assert len(digits) <= 3, condition
+        share = condition.holds(columns[condition.feature]).mean()
+        assert min(abs(share - (1 - q)) for q in (0.25, 0.5, 0.75)) < 0.03
+
+
+def test_cuts_of_a_column_with_few_values() -> None:
+    conditions = quantile_conditions({"n": np.array([0.0, 0, 0, 1, 1, 2])})
+    assert [c.holds([0, 1, 2]).tolist() for c in conditions] == [[False, True, True]]
+    assert quantile_conditions({"n": np.zeros(5)}) == ()
+
+
+def test_apply_conditions_to_raw_columns() -> None:
+    conditions = (Condition("a", ">=", 2), Condition("a", ">=", 3))
+    asked = apply_conditions(conditions, {"a": [1, 2, 3]})
+    assert {k: v.tolist() for k, v in asked.items()} == {
+        "a ≥ 2": [False, True, True],
+        "a ≥ 3": [False, False, True],
+    }

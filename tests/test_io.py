@@ -1,0 +1,305 @@
+"""Tables from files, and which rows of them had the event."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib.util
+import time
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from netbenefit._io import read_cell, read_table, write_csv
+from netbenefit._outcome import find_target, label_in, read_outcome
+from netbenefit._table import Table
+from netbenefit._validation import InputError
+
+
+def write(folder: Path, text: str | bytes, name: str = "t.csv") -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        read_table(path)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+# -- CSV -------------------------------------------------------------------------------------------
+
+
+def test_csv_finds_the_kind_of_each_column(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "whole,real,yes,word,gap,mixed\n1,0.5,true,a,3,1\n-2,1e3,FALSE,b,,x\n+3,7,True,a,NA,true\n",
+    )
+    table = read_table(path)
+    assert list(table) == ["whole", "real", "yes", "word", "gap", "mixed"]
+    assert table["whole"].dtype == np.int64
+    assert table["whole"].tolist() == [1, -2, 3]
+    assert table["real"].tolist() == [0.5, 1000.0, 7.0]
+    assert table["yes"].dtype == np.bool_
+    assert table["yes"].tolist() == [True, False, True]
+    assert table["word"].tolist() == ["a", "b", "a"]
+    np.testing.assert_array_equal(table["gap"], [3.0, np.nan, np.nan])
+    assert table["mixed"].tolist() == ["1", "x", "true"]
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "  "])
+def test_csv_missing_cells(tmp_path: Path, missing: str) -> None:
+    table = read_table(write(tmp_path, f"x,t,b\n1,a,true\n{missing},{missing},{missing}\n"))
+    np.testing.assert_array_equal(table["x"], [1.0, np.nan])
+    assert table["t"].tolist() == ["a", None]
+    np.testing.assert_array_equal(table["b"], [1.0, np.nan])
+
+
+def test_csv_column_without_any_value(tmp_path: Path) -> None:
+    column = read_table(write(tmp_path, "x,y\n,1\n,0\n"))["x"]
+    assert column.dtype == np.float64
+    assert np.isnan(column).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1_000", "1_000"),
+        ("0x10", "0x10"),
+        ("1,5", "1,5"),
+        ("007", 7),
+        ("-0", 0),
+        (".5", 0.5),
+        ("inf", np.inf),
+        ("9223372036854775808", 9223372036854775808.0),
+        ("true", True),
+        ("yes", "yes"),
+        ("NA", None),
+    ],
+)
+def test_cells(text: str, value: object) -> None:
+    found = read_cell(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_csv_quotes_mark_and_windows_lines(tmp_path: Path) -> None:
+    text = '\ufeff"age, years",note\r\n51,"says ""no"", twice"\r\n52,"two\r\nlines"\r\n\r\n'
+    table = read_table(write(tmp_path, text))
+    assert table["age, years"].tolist() == [51, 52]
+    assert table["note"].tolist() == ['says "no", twice', "two\r\nlines"]
+
+
+def test_csv_strips_blanks_around_cells(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path, "age, sex\n 51 , f\n52, m \n"))
+    assert table["age"].tolist() == [51, 52]
+    assert table["sex"].tolist() == ["f", "m"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.tsv", "a\tb\n1\tx,y\n2\tz\n"),
+        ("t.csv", "a\tb\n1\tx,y\n2\tz\n"),
+        ("t.csv", "a;b\n1;x,y\n2;z\n"),
+        ("T.CSV", 'a,b\n1,"x,y"\n2,z\n'),
+    ],
+)
+def test_separators(tmp_path: Path, name: str, text: str) -> None:
+    table = read_table(write(tmp_path, text, name))
+    assert table["a"].tolist() == [1, 2]
+    assert table["b"].tolist() == ["x,y", "z"]
+
+
+def test_gzip(tmp_path: Path) -> None:
+    path = write(tmp_path, gzip.compress("\ufeffa,b\n1,é\n".encode()), "t.csv.gz")
+    assert read_table(path)["b"].tolist() == ["é"]
+
+
+def test_row_numbers_without_a_name_are_left_out(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [5, 6, 7]})
+    frame.to_csv(tmp_path / "t.csv")  # writes its index
+    assert list(read_table(tmp_path / "t.csv")) == ["a"]
+    assert list(read_table(write(tmp_path, ",a\n1,5\n2,6\n"))) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty. The first line has to name the columns."),
+        ("\n\na,b\n", "the first line is blank"),
+        ("a,b\n", "no rows below the header"),
+        ("1,2\n3,4\n", "the first line names no columns, it holds '1'"),
+        ("a,b,a\n1,2,3\n", "duplicate column names: 'a'"),
+        ("a,,c\n1,2,3\n", "column 2 has no name"),
+        (",a\n5,2\n9,3\n", "column 1 has no name"),
+        ("a,,\n1,2,3\n", "2 columns have no name"),
+        ("a,b\n1,2\n\n3\n", "line 4: 1 cells, but the header names 2 columns"),
+        ("a,b\n1,2,3\n", "line 2: 3 cells"),
+        ('a,b\n1,"2\n', "line 2: unexpected end of data"),
+        ('a,b\n1,"2"x\n', "line 2:"),
+        (b"a,b\n1,\xff\xfe\n", "not UTF-8 text"),
+    ],
+)
+def test_csv_refusals_name_file_place_and_remedy(
+    tmp_path: Path, text: str | bytes, message: str
+) -> None:
+    assert message in refusal(write(tmp_path, text))
+
+
+def test_broken_gzip(tmp_path: Path) -> None:
+    whole = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)
+    assert "not a whole gzip file" in refusal(write(tmp_path, whole[:-20], "t.csv.gz"))
+    assert "not a whole gzip file" in refusal(write(tmp_path, b"a,b\n1,2\n", "u.csv.gz"))
+
+
+def test_no_such_file_folder_and_suffix(tmp_path: Path) -> None:
+    assert "no such file. Check the name" in refusal(tmp_path / "absent.csv")
+    assert "is a folder. Name the file in it." in refusal(tmp_path)
+    message = refusal(write(tmp_path, "a\n1\n", "t.xlsx"))
+    assert "cannot tell the format" in message
+    assert ".parquet" in message
+
+
+def test_reading_is_quick(data_folder: Path) -> None:
+    begin = time.process_time()
+    table = read_table(data_folder / "adult.csv")
+    assert time.process_time() - begin < 1.0
+    assert len(table) == 37
+    assert len(table["Over50K"]) == 32_561
+
+
+def test_agrees_with_pandas_on_real_numbers(data_folder: Path) -> None:
+    table = read_table(data_folder / "heart.csv")
+    frame = pd.read_csv(data_folder / "heart.csv", float_precision="round_trip")
+    assert list(table) == list(frame.columns)
+    for name, column in table.items():
+        np.testing.assert_array_equal(column, frame[name].to_numpy())
+        assert column.dtype == frame[name].dtype
+
+
+def test_write_csv_round_trip(tmp_path: Path) -> None:
+    table = Table({"m": ["a,b", "c"], "x": [0.1, np.nan], "n": [1, 2]})
+    write_csv(table, tmp_path / "t.csv")
+    with open(tmp_path / "t.csv", newline="") as file:
+        assert list(csv.reader(file)) == [["m", "x", "n"], ["a,b", "0.1", "1"], ["c", "", "2"]]
+    np.testing.assert_array_equal(read_table(tmp_path / "t.csv")["x"], [0.1, np.nan])
+
+
+# -- Parquet ---------------------------------------------------------------------------------------
+
+COLUMNS = {"n": [1, 2], "x": [0.5, None], "b": [True, False], "t": ["a", None]}
+
+
+def write_parquet(path: Path) -> Path:
+    pq.write_table(pa.table({**COLUMNS, "d": [Decimal("0.1"), Decimal("2.0")]}), path)
+    return path
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas"])
+def test_parquet_with_each_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    known = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: known(name, *a) if name == library else None
+    )
+    table = read_table(write_parquet(tmp_path / "t.parquet"))
+    assert list(table) == ["n", "x", "b", "t", "d"]
+    assert table["n"].tolist() == [1, 2]
+    np.testing.assert_array_equal(table["x"], [0.5, np.nan])
+    assert table["b"].dtype == np.bool_
+    assert table["t"].tolist() == ["a", None]
+    assert [float(item) for item in table["d"]] == [0.1, 2.0]
+
+
+def test_parquet_of_other_writers(tmp_path: Path) -> None:
+    pl.DataFrame({"n": [1, 2]}).write_parquet(tmp_path / "t.pq")
+    assert read_table(tmp_path / "t.pq")["n"].tolist() == [1, 2]
+
+
+def test_parquet_without_a_reader_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
+    assert "netbenefit[parquet]" in refusal(path)
+
+
+def test_broken_or_empty_parquet(tmp_path: Path) -> None:
+    assert "cannot read it as Parquet" in refusal(write(tmp_path, "a,b\n1,2\n", "t.parquet"))
+    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "none.parquet")
+    assert "no rows" in refusal(tmp_path / "none.parquet")
+
+
+# -- outcomes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "event", "text"),
+    [
+        ([0, 1, 1], [False, True, True], "y = 1"),
+        ([0.0, 1.0], [False, True], "y = 1"),
+        ([True, False], [True, False], "y = True"),
+        (["no", "yes"], [False, True], "y = yes"),
+        ([2, 1, 2], [True, False, True], "y = 2"),
+    ],
+)
+def test_the_label_that_sorts_last_is_the_event(
+    labels: list[object], event: list[bool], text: str
+) -> None:
+    found = read_outcome("y", np.array(labels))
+    assert found.event.tolist() == event
+    assert found.text == text
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "event"),
+    [
+        ([0, 1], "0", [True, False]),
+        ([0.0, 1.0], "0", [True, False]),
+        ([False, True], "false", [True, False]),
+        ([0, 1], "True", [False, True]),
+        ([1, 2, 3], "2", [False, True, False]),
+        (["a", "b", "c"], "a", [True, False, False]),
+    ],
+)
+def test_positive_chooses_the_event(labels: list[object], positive: str, event: list[bool]) -> None:
+    assert read_outcome("y", np.array(labels), positive).event.tolist() == event
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "message"),
+    [
+        ([1, 1], None, "column 'y' holds one class only: every row is 1"),
+        ([1, 2, 3], None, "holds 3 labels (1, 2, 3), but an outcome has two. Say which one"),
+        ([0, 1], "2", "column 'y' never is '2'; it holds 0, 1"),
+        ([0.0, np.nan], None, "column 'y' has 1 missing outcomes, the first in row 1"),
+    ],
+)
+def test_outcome_refusals(labels: list[object], positive: str | None, message: str) -> None:
+    with pytest.raises(InputError, match="column 'y'") as caught:
+        read_outcome("y", np.array(labels), positive)
+    assert message in str(caught.value)
+
+
+def test_missing_text_outcome() -> None:
+    with pytest.raises(InputError, match="first in row 1"):
+        read_outcome("y", np.array(["a", None, "b"], dtype=object))
+
+
+def test_find_target_composes_and_never_parses() -> None:
+    columns = {"a": np.array([1]), "a = b": np.array(["c"]), "x": np.array([0])}
+    assert find_target(columns, "a = b = c", ["x"]) == ("a = b", "c")
+    assert label_in("a = b = c", "a") == "b = c"
+    for outcome in (None, "z = 1", "x = 0", "a = 2"):
+        with pytest.raises(InputError, match="--target COLUMN"):
+            find_target(columns, outcome, ["x"])

@@ -1,0 +1,219 @@
+"""Measures side by side, pages that work offline, the drawing of the curve."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from netbenefit import metrics
+from netbenefit.conditions import Condition
+from netbenefit.decision import decision_curve
+from netbenefit.report import card_page, compare, measure, report_page
+from netbenefit.report.curve import curve_svg
+from netbenefit.report.text import comparison_table, curve_table, measure_table, to_json
+from netbenefit.scorecard import Provenance, Rule, Scorecard
+from netbenefit.thresholds import Thresholds
+
+GRID = Thresholds.parse("0.1:0.5:0.1")
+NASTY = '<script>alert(1)</script> & "co"'
+
+
+def card(outcome: str = "malignancy") -> Scorecard:
+    return Scorecard(
+        [Rule(Condition("area", ">=", 690), 3), Rule(Condition(NASTY, ">=", 2), -1)],
+        [1, 1, 2, 3, 3],
+        [0.05, None, 0.2, 0.35, None, 0.9],
+        GRID,
+        score_range=(-1, 3),
+        provenance=Provenance(
+            version="9.9", n_rows=10, n_events=4, prevalence=0.4, objective=0.25, outcome=outcome
+        ),
+    )
+
+
+@pytest.fixture
+def sample() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    risk = rng.random(200).round(2)
+    return rng.random(200) < risk, risk
+
+
+def page_of(y: np.ndarray, risk: np.ndarray, outcome: str = "malignancy") -> str:
+    risks = {"Card": risk, "Other": np.sqrt(risk)}
+    return report_page(
+        card(outcome),
+        compare(y, risks, GRID),
+        decision_curve(y, risks, GRID),
+        lead="Some rows.",
+        tested_on="200 rows",
+        note="A note.",
+    )
+
+
+class Checker(HTMLParser):
+    """Finds what a page would fetch, and whether its tags close."""
+
+    VOID = frozenset({"meta", "line", "circle", "rect", "br"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.foreign: list[tuple[str, str]] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "srcset", "data", "action", "xlink:href"):
+                self.foreign.append((name, value or ""))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def check(page: str) -> Checker:
+    checker = Checker()
+    checker.feed(page)
+    assert checker.open == []
+    assert checker.foreign == []
+    assert not {"script", "link", "img", "iframe"} & checker.tags
+    assert "http:" not in page
+    assert "https:" not in page
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+    return checker
+
+
+# -- pages -----------------------------------------------------------------------------------------
+
+
+def test_report_is_one_file_that_fetches_nothing(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    page = page_of(*sample)
+    checker = check(page)
+    assert {"svg", "polyline", "table", "style"} <= checker.tags
+    assert "default-src 'none'" in page
+    assert "prefers-color-scheme: dark" in page
+    assert "@media print" in page
+
+
+def test_report_holds_card_measures_and_curve(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    y, risk = sample
+    page = page_of(y, risk)
+    assert card()._repr_html_() in page
+    for value in (metrics.auroc(y, risk), metrics.aunbc(y, risk, GRID)):
+        assert f"<td>{value:.3f}</td>" in page
+    for word in ("On 200 rows", "Some rows.", "A note.", "Treat All", "Treat None", "Other"):
+        assert word in page
+    assert "nothing is proven" in page
+
+
+def test_names_are_escaped_everywhere(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    for page in (page_of(*sample, outcome=NASTY), card_page(card(NASTY))):
+        check(page)
+        assert "&lt;script&gt;" in page
+
+
+def test_card_page_without_provenance() -> None:
+    bare = Scorecard([], [1], [0.2, 0.7], Thresholds.of([0.5]))
+    page = card_page(bare)
+    check(page)
+    assert "<title>Risk score</title>" in page
+    assert "50%" in page
+
+
+# -- the curve -------------------------------------------------------------------------------------
+
+
+def test_curve_draws_every_point(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    y, risk = sample
+    svg = curve_svg(decision_curve(y, {"Card": risk, "Other": risk**2}, GRID))
+    assert svg.count("<polyline") == 4
+    assert svg.count("<circle") == len(GRID.asked)
+    points = re.findall(r'class="s0" points="([^"]+)"', svg)[0].split()
+    heights = [float(point.split(",")[1]) for point in points]
+    benefit = metrics.net_benefit(y, risk, GRID)
+    # One straight line leads from net benefits to heights.
+    assert np.corrcoef(heights, benefit)[0, 1] == pytest.approx(-1, abs=1e-4)
+
+
+@pytest.mark.parametrize("thresholds", [[0.2], [0, 0.5], [0.001, 0.002], "0:0.9:0.1"])
+def test_curve_of_odd_grids(thresholds: object) -> None:
+    svg = curve_svg(decision_curve([0, 1], {"Card": [0.1, 0.9]}, thresholds))  # type: ignore[arg-type]
+    assert "nan" not in svg
+    assert "inf" not in svg
+
+
+def test_curve_without_events() -> None:
+    assert "nan" not in curve_svg(decision_curve([0, 0], {"Card": [0.1, 0.9]}, GRID))
+
+
+# -- measures --------------------------------------------------------------------------------------
+
+
+def test_measures_are_those_of_the_library(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    y, risk = sample
+    weight = np.arange(200) % 3 + 0.5
+    found = measure(y, risk, GRID, sample_weight=weight)
+    assert found.n == weight.sum()
+    assert found.prevalence == pytest.approx(np.average(y, weights=weight))
+    assert found.auroc == metrics.auroc(y, risk, sample_weight=weight)
+    assert found.aunbc == metrics.aunbc(y, risk, GRID, sample_weight=weight)
+    assert found.hosmer_lemeshow == metrics.hosmer_lemeshow(y, risk, GRID, sample_weight=weight)
+    assert measure(y, risk, GRID).n == 200
+    assert isinstance(measure(y, risk, GRID).n, int)
+
+
+def test_compare_adds_the_two_strategies(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    y, risk = sample
+    rows = compare(y, {"Card": risk}, GRID)
+    assert [row.model for row in rows] == ["Card", "Treat All", "Treat None"]
+    everybody = GRID.length_weights[1:] @ metrics.treat_all(y, GRID)
+    assert rows[1].aunbc == pytest.approx(everybody)
+    assert rows[1].auroc is None
+    assert rows[2].aunbc == 0.0
+
+
+def text_of(table: object) -> str:
+    console = Console(width=80, markup=False)
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get()
+
+
+def test_terminal_tables(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    y, risk = sample
+    curve = decision_curve(y, {"Card": risk}, "0:0.9:0.1")
+    shown = text_of(curve_table(curve))
+    assert "Threshold" in shown
+    assert "90%" in shown
+    assert "−" in shown  # treating all at 90%, with a true minus sign
+    assert "–" in shown  # nothing is avoided at threshold 0
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert f"{metrics.auroc(y, risk):.4f}" in text_of(measure_table(measure(y, risk, GRID)))
+    assert "Treat None" in text_of(comparison_table(compare(y, {"Card": risk}, GRID)))
+
+
+def test_json_knows_no_infinity() -> None:
+    y, risk = [0, 1, 1], [0.0, 0.0, 1.0]
+    measures = measure(y, risk, GRID)
+    assert math.isinf(measures.hosmer_lemeshow)
+    assert "∞" in text_of(measure_table(measures))
+    curve = decision_curve(y, {"Card": risk}, [0, 0.5])
+    told = json.loads(to_json(measures, curve, "y = 1", GRID))
+    assert told["hosmer_lemeshow"] is None
+    assert told["decision_curve"][0]["net_intervention_avoided"] is None
+    assert told["decision_curve"][0]["model"] == "Card"
+    assert told["thresholds"] == [0.1, 0.2, 0.3, 0.4, 0.5]
