@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from netbenefit.kernels import compiled, reference
 from netbenefit.kernels.cutoffs import best_cutoffs, floor_scores
-from netbenefit.kernels.layout import GROUP, IN_USE, REACH, State, make_state, pack_masses
+from netbenefit.kernels.layout import GROUP, IN_USE, State, make_state, pack_masses
 from netbenefit.kernels.pairs import pair_gains
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
@@ -130,9 +130,9 @@ def test_all_pairs_of_values(data: st.DataObject, real: bool) -> None:
     out = np.zeros((len(ranges[0]), len(ranges[1])), dtype=problem.rates.dtype)
     two_valued = np.diff(problem.columns.column[:, GROUP])[[k, j]].tolist() == [1, 1]
     done = pair_gains(problem.columns, state, k, j, out)
-    if not done:  # another kind of column, or no room for its shifts
-        assert not two_valued or problem.columns.column[[k, j], REACH].max() > 7
+    if not done:  # another kind of column, or no room for the range of scores
         return
+    assert two_valued
     wanted = reference.pair_objectives(
         problem.patterns, problem.thresholds, problem.penalty, points.tolist(), (k, j),
         (ranges[0], ranges[1]),
@@ -143,6 +143,20 @@ def test_all_pairs_of_values(data: st.DataObject, real: bool) -> None:
         neighbour[k], neighbour[j] = v, w
         assert agree(problem, value_of(problem, gain, neighbour), exact), (v, w)
     np.testing.assert_array_equal(state.points, points)
+
+
+def test_pairs_of_binary_columns_take_the_fast_way() -> None:
+    rng = np.random.default_rng(0)
+    table = PatternTable.from_arrays(rng.integers(0, 2, (50, 3)), rng.integers(0, 2, 50))
+    problem = Problem.build(table, Thresholds.tenths())
+    out = np.zeros((21, 21), dtype=np.int64)
+    assert pair_gains(problem.columns, placed(problem, np.array([3, -1, 10])), 0, 2, out)
+    best = max(
+        truth(problem, np.array([v, -1, w])) + problem.penalty * (1 + (v != 0) + (w != 0))
+        for v in range(-10, 11)
+        for w in range(-10, 11)
+    )
+    assert value_of(problem, out.max(), np.zeros(3)) == best
 
 
 @given(tables(), st.data())

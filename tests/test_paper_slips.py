@@ -1,0 +1,423 @@
+"""Where the method's paper, read literally, goes wrong: the slip, an example, and what we do.
+
+Each test holds the printed formula or algorithm, as it stands, in plain Python.  The list with the
+reasons is docs/paper_notes.md; a test at the end keeps the two together.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netbenefit import (
+    PatternTable,
+    RiskScoreClassifier,
+    Thresholds,
+    aunbc,
+    auroc,
+    calibrate_levels,
+    expected_calibration_error,
+    grouped_auroc,
+    hosmer_lemeshow,
+    improve_levels,
+    keep_order,
+    net_benefit,
+)
+from netbenefit.kernels import reference
+from netbenefit.problem import Problem
+from netbenefit.solvers.annealing import Annealing
+from netbenefit.solvers.local_search import LocalSearch
+
+NOTES = Path(__file__).resolve().parents[1] / "docs" / "paper_notes.md"
+
+
+def problem_of(X, y, thresholds: Thresholds, **options) -> Problem:
+    return Problem.build(PatternTable.from_arrays(X, y), thresholds, **options)
+
+
+# -- Definition of AUROC ---------------------------------------------------------------------------
+
+
+def printed_auroc(y: Sequence[int], risk: Sequence[float], p: Sequence[float]) -> Fraction:
+    """Σ (FP_i − FP_{i+1}) TP_i / (N⁺ N⁻), with FP_{M+1} = 0."""
+    tp = [sum(1 for t, c in zip(y, risk, strict=True) if t == 1 and c >= q) for q in p]
+    fp = [sum(1 for t, c in zip(y, risk, strict=True) if t == 0 and c >= q) for q in p] + [0]
+    wins = sum((fp[i] - fp[i + 1]) * tp[i] for i in range(len(p)))
+    return Fraction(wins, sum(y) * (len(y) - sum(y)))
+
+
+def test_printed_auroc_counts_ties_as_wins():
+    grid = Thresholds.tenths()
+    y, constant = [0, 1, 0, 1, 1], [0.3] * 5
+    assert printed_auroc(y, constant, grid.values) == 1  # a model that knows nothing is perfect
+    assert auroc(y, constant) == 0.5
+    # Worse: within a level, a model that has every pair the wrong way round is perfect, too.
+    reversed_risk = [0.39, 0.31, 0.38, 0.32, 0.33]
+    assert printed_auroc(y, reversed_risk, grid.values) == 1
+    assert auroc(y, reversed_risk) == 0.0
+    # Both are kept, under names that tell them apart: the theorem speaks of the printed one.
+    for risk in (constant, reversed_risk, [0.1, 0.5, 0.5, 0.2, 0.9]):
+        assert grouped_auroc(y, risk, grid) == float(printed_auroc(y, risk, grid.values))
+    ordinary = [
+        1.0 if a > b else 0.5 if a == b else 0.0
+        for a in (0.5, 0.2, 0.9)
+        for b in (0.1, 0.5)
+    ]  # fmt: skip
+    assert auroc(y, [0.1, 0.5, 0.5, 0.2, 0.9]) == sum(ordinary) / 6
+
+
+# -- FindOptimalT ----------------------------------------------------------------------------------
+
+
+def find_optimal_t(
+    scores: Sequence[int],
+    y: Sequence[int],
+    p: Sequence[Fraction],
+    *,
+    false_positive: int = 1,
+    nobody: bool = True,
+    first_term: str = "printed",
+) -> tuple[list[int], Fraction]:
+    """FindOptimalT for integer scores, without the penalty: cut-offs T_0 … T_M and the loss.
+
+    ``false_positive`` is the label that its second sum counts (1 in print), ``nobody`` whether
+    max + 1 is a candidate, ``first_term`` whether the loss weighs NB^0 once more, as printed.
+    """
+    n, ends = len(y), [*p, Fraction(1)]
+    candidates = sorted(set(scores) | ({max(scores) + 1} if nobody else set()))
+    cutoffs = [min(scores)]
+    once = Fraction(sum(y), n)
+    benefits = [(ends[1] - ends[0]) * once if first_term == "printed" else once]
+    for i in range(1, len(p)):
+        allowed = [t for t in candidates if t >= cutoffs[-1]]
+        values = []
+        for t in allowed:
+            tp = sum(1 for s, label in zip(scores, y, strict=True) if s >= t and label == 1)
+            fp = sum(
+                1 for s, label in zip(scores, y, strict=True) if s >= t and label == false_positive
+            )
+            values.append(Fraction(tp, n) - Fraction(fp, n) * p[i] / (1 - p[i]))
+        best = values.index(max(values))
+        cutoffs.append(allowed[best])
+        benefits.append(values[best])
+    loss = -sum((b - a) * nb for (a, b), nb in zip(pairwise(ends), benefits, strict=True))
+    return cutoffs, loss
+
+
+def corrected_t(scores, y, p):
+    return find_optimal_t(scores, y, p, false_positive=0, first_term="once")
+
+
+def test_find_optimal_t_counts_false_positives_among_the_events():
+    """Then no non-event counts at all: below 50% everybody is positive, above it nobody."""
+    grid = Thresholds.of([0, 0.25, 0.75], weights="length")
+    X, y = [[0], [0], [1], [1]], [0, 0, 1, 1]
+    scores = [0, 0, 1, 1]
+    printed, _ = find_optimal_t(scores, y, grid.fractions)
+    assert printed == [0, 0, 2]  # although the score tells the classes apart without an error
+    turned, _ = find_optimal_t(scores, [1 - label for label in y], grid.fractions)
+    assert turned == printed  # … or has them exactly the wrong way round
+    right, loss = corrected_t(scores, y, grid.fractions)
+    assert right == [0, 1, 1]
+    result = LocalSearch().solve(problem_of(X, y, grid, penalty=0))
+    assert result.points.tolist() == [1]
+    assert list(result.cutoffs) == right[1:]
+    assert result.net_benefit == float(-loss) == 0.5
+
+
+def test_corrected_find_optimal_t_is_ours_on_random_scores():
+    rng = random.Random(3)
+    grid = Thresholds.of([0, 0.1, 0.35, 0.5, 0.8], weights="length")
+    for _ in range(300):
+        n = rng.randint(2, 12)
+        scores = [rng.randint(-3, 3) for _ in range(n)]
+        y = [0, 1, *(rng.randint(0, 1) for _ in range(n - 2))]
+        value = problem_of([[s] for s in scores], y, grid, penalty=0).evaluate([1])
+        cutoffs, loss = corrected_t(scores, y, grid.fractions)
+        assert list(value.cutoffs) == cutoffs[1:]
+        assert value.net_benefit == -loss
+
+
+def test_find_optimal_t_hard_codes_the_weights():
+    """The loss ignores ω: with other weights than lengths it picks the wrong card.
+
+    Column 0 finds half of the events without a false alarm, which is what high thresholds want;
+    column 1 finds all of them with many false alarms, which is what low ones want.
+    """
+    X = [[1, 1]] * 4 + [[0, 1]] * 4 + [[0, 1]] * 8 + [[0, 0]] * 16
+    y = [1] * 8 + [0] * 24
+    p = [0, 0.1, 0.2, 0.3]  # lengths 0.1, 0.1, 0.1, 0.7: the last threshold decides
+    options = {"penalty": 0, "max_points": 1, "max_features": 1}
+
+    def hard_coded(points: tuple[int, int]) -> Fraction:
+        scores = [points[0] * a + points[1] * b for a, b in X]
+        return -corrected_t(scores, y, Thresholds.of(p).fractions)[1]
+
+    candidates = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1)]
+    grid = Thresholds.of(p, weights=[0, 1, 0, 0])  # the user cares for 10% alone
+    problem = problem_of(X, y, grid, **options)
+    truth = {points: problem.evaluate(points).objective for points in candidates}
+    best = max(truth.values())
+    assert truth[0, 1] == best == Fraction(8, 32) - Fraction(8, 32) / 9
+    assert truth[1, 0] < best
+    assert LocalSearch().solve(problem).points.tolist() == [0, 1]
+    # The hard-coded loss cannot tell this user from one who cares for 80% alone, …
+    high = Thresholds.of([0, 0.1, 0.8], weights=[0, 0, 1])
+    assert LocalSearch().solve(problem_of(X, y, high, **options)).points.tolist() == [1, 0]
+    # … and, for one and the same grid, prefers what neither of the two asked for.
+    wide = Thresholds.of([0, 0.1, 0.8])
+    lengths = {points: _length_value(X, y, points, wide) for points in candidates}
+    assert max(lengths, key=lengths.get) == (0, 1)
+    assert hard_coded((0, 1)) == _length_value(X, y, (0, 1), Thresholds.of(p))
+    only_high = problem_of(X, y, Thresholds.of([0, 0.1, 0.8], weights=[0, 0, 1]), **options)
+    assert only_high.evaluate((0, 1)).objective < only_high.evaluate((1, 0)).objective
+
+
+def _length_value(X, y, points, grid: Thresholds) -> Fraction:
+    scores = [points[0] * a + points[1] * b for a, b in X]
+    return -corrected_t(scores, y, grid.fractions)[1]
+
+
+def test_find_optimal_t_weighs_its_first_term_twice():
+    """NB^0 is printed with p_1 − p_0 inside, and the loss multiplies by it once more.
+
+    It is a constant, so no card changes; but the value is not the AUNBC of the definition.
+    """
+    grid = Thresholds.of([0, 0.5], weights="length")
+    X, y = [[0], [0], [1], [1]], [0, 0, 1, 1]
+    scores = [0, 0, 1, 1]
+    _, printed = find_optimal_t(scores, y, grid.fractions, false_positive=0)
+    _, once = corrected_t(scores, y, grid.fractions)
+    risk = [0.0, 0.0, 1.0, 1.0]
+    assert aunbc(y, risk, grid) == float(-once) == 0.5
+    assert float(-printed) == 0.375  # a quarter of the share of events is missing
+    assert problem_of(X, y, grid, penalty=0).evaluate([1]).net_benefit == -once
+
+
+def test_nobody_positive_must_be_a_candidate():
+    """Where no score is worth acting on, acting on the highest one does harm.
+
+    The paper has this candidate, max + 1; it is easily lost, as only scores that occur are tried.
+    """
+    grid = Thresholds.of([0, 0.5, 0.9], weights="length")
+    X, y = [[0], [0], [1], [1]], [0, 0, 1, 0]
+    scores = [0, 0, 1, 1]
+    with_it, loss = corrected_t(scores, y, grid.fractions)
+    without, worse = find_optimal_t(
+        scores, y, grid.fractions, false_positive=0, first_term="once", nobody=False
+    )
+    assert with_it == [0, 1, 2]
+    assert without == [0, 1, 1]  # one event is not worth nine false alarms
+    assert -loss - -worse == Fraction(1, 10) * Fraction(8, 4)
+    estimator = RiskScoreClassifier(thresholds=grid, penalty=0.0, n_jobs=1).fit(X, y)
+    assert estimator.cutoffs_.tolist() == [1, 2]
+    assert not estimator.predict([[1], [5]], threshold=0.9).any()
+    assert estimator.result_.net_benefit == float(-loss)
+    at_90 = net_benefit(y, estimator.predict_proba(X)[:, 1], grid)[-1]
+    assert at_90 == 0.0
+    assert reference.best_cutoff(scores, [0, 0, 1, 0], [1, 1, 0, 1], 9) == (2, 0)
+
+
+# -- annealing -------------------------------------------------------------------------------------
+
+
+def printed_annealing(
+    problem: Problem, start: tuple[int, ...], rng: random.Random, *, rounds: int, length: int = 10
+) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
+    """The published loop (with a right FindOptimalT): λ_opt, or None where it was never set."""
+    most = 3
+    step = 1e-3 / rounds
+
+    def loss(points: tuple[int, ...]) -> float:
+        return -float(problem.evaluate(points).objective)
+
+    optimum: tuple[int, ...] | None = None  # the print sets Loss_opt before the loop, λ_opt not
+    points, current = start, loss(start)
+    best = current
+    for turn in range(rounds):
+        heat = 1e-3 - turn * step
+        for _ in range(length):
+            k = rng.randrange(len(points))
+            others = [v for v in range(-most, most + 1) if v != points[k]]
+            new = (*points[:k], rng.choice(others), *points[k + 1 :])
+            value = loss(new)
+            if value < current:
+                points, current = new, value
+                if current < best:
+                    best, optimum = current, points
+            elif rng.random() < math.exp((current - value) / heat):
+                points, current = new, value
+    return optimum, points
+
+
+def test_annealing_never_sets_its_answer_where_nothing_beats_the_start():
+    """A column that says nothing about the outcome: any points cost, none gain."""
+    X, y = [[0], [1], [0], [1]], [0, 0, 1, 1]
+    problem = problem_of(X, y, Thresholds.tenths(), max_points=3)
+    start = (0,)
+    values = {v: problem.evaluate([v]).objective for v in range(-3, 4)}
+    assert max(values, key=values.get) == 0
+    optimum, last = printed_annealing(problem, start, random.Random(0), rounds=20)
+    assert optimum is None
+    assert last in product(range(-3, 4), repeat=1)
+    for seed in range(5):
+        result = Annealing(seed=seed).solve(problem)
+        assert result.points.tolist() == [0]
+        assert result.objective == float(values[0])
+        assert len(result.cutoffs) == 9
+        assert result.status == "finished"
+    # The same from a start that is the best there is, though not zero.
+    useful = problem_of([[0], [1]] * 4, [0, 1] * 4, Thresholds.tenths(), max_points=3)
+    assert printed_annealing(useful, (1,), random.Random(0), rounds=20)[0] is None
+    assert Annealing().solve(useful, start=np.array([1])).points.tolist() == [1]
+    # Where something does beat the start, print and program agree.
+    assert printed_annealing(useful, (0,), random.Random(0), rounds=20)[0] is not None
+    assert Annealing().solve(useful).points.tolist() == [1]
+
+
+# -- Algorithm 1 -----------------------------------------------------------------------------------
+
+
+class PrintedRisks:
+    """Risks that the printed algorithms move, level by level, counted anew each time."""
+
+    def __init__(self, y: Sequence[int], risk: Sequence[float], grid: Thresholds):
+        self.y, self.risk = list(y), list(risk)
+        self.p = [*grid.fractions, Fraction(1)]
+        self.edges = [*grid.values, 1.0]
+        self.last = len(grid) - 1
+
+    def inside(self, i: int, c: float) -> bool:
+        return self.edges[i] <= c and (c < self.edges[i + 1] or i == self.last)
+
+    def count(self, i: int) -> tuple[int, int]:
+        """N_i and O_i; rows without an outcome (None) are new ones, which do not count."""
+        members = [t for t, c in zip(self.y, self.risk, strict=True) if self.inside(i, c)]
+        known = [t for t in members if t is not None]
+        return len(known), sum(known)
+
+    def send(self, i: int, value: float) -> None:
+        self.risk = [value if self.inside(i, c) else c for c in self.risk]
+
+    def algorithm_1(self) -> list[float]:
+        for i in range(self.last):
+            n, events = self.count(i)
+            if events > self.p[i + 1] * n:
+                self.send(i, self.edges[i + 1])
+        for i in range(self.last, 0, -1):
+            n, events = self.count(i)
+            if events < self.p[i] * n:
+                self.send(i, self.edges[i - 1])
+        return self.risk
+
+    def algorithm_2(self) -> list[float]:
+        self.algorithm_1()
+        for i in range(self.last + 1):
+            n, events = self.count(i)
+            if events == self.p[i + 1] * n:  # holds for an empty level: 0 = p · 0
+                self.send(i, self.edges[i + 1])
+            else:
+                self.send(i, events / n)
+        return self.risk
+
+
+def turned_round(before: Sequence[float], after: Sequence[float]) -> int:
+    """How many pairs of risks changed their order."""
+    pairs = zip(before, after, strict=True)
+    return sum(1 for (a, x), (b, y) in product(list(pairs), repeat=2) if a < b and x > y)
+
+
+def test_algorithm_1_may_turn_the_order_round():
+    """A level that is sent down lands on p_{i−1}, below the risks that were there before it."""
+    grid = Thresholds.of([0.2, 0.5])
+    y = [0, 1, 0] + [0, 1, 1, 0, 0]
+    risk = [0.3, 0.3, 0.4] + [0.6, 0.6, 0.7, 0.8, 0.9]  # 1 of 3, and 2 of 5, not half of them
+    printed = PrintedRisks(y, risk, grid).algorithm_1()
+    assert printed == [0.3, 0.3, 0.4] + [0.2] * 5
+    assert turned_round(risk, printed) == 15  # every pair from different levels
+    assert auroc(y, printed) < auroc(y, risk)
+    # As published, and as said in its notes, our Algorithm 1 does the same …
+    plain = improve_levels(y, risk, grid)
+    assert plain.apply(risk).tolist() == printed
+    # … and there are two ways out, both with the same decisions at every threshold.
+    ordered = improve_levels(y, risk, grid, order_keeping=True).apply(risk)
+    calibrated = calibrate_levels(y, risk, grid).apply(risk)
+    for better in (ordered, calibrated):
+        assert turned_round(risk, better) == 0
+        np.testing.assert_array_equal(
+            net_benefit(y, better, grid), net_benefit(y, printed, grid)
+        )  # fmt: skip
+    assert len(set(ordered.tolist())) == len(set(risk))  # strictly kept
+    assert auroc(y, ordered) == auroc(y, risk)
+
+
+def test_one_per_cent_of_the_original_risk_may_cross_a_threshold():
+    """The remark's way to keep the order is not free; a share that knows the distances is."""
+    grid = Thresholds.of([0.5])
+    y, weight = [1, 0], [499, 501]
+    risk = np.array([0.40, 0.41])
+    flat = calibrate_levels(y, risk, grid, sample_weight=weight)
+    assert flat.apply(risk).tolist() == [0.499, 0.499]
+    remark = flat.apply(risk) + 0.01 * risk
+    before = aunbc(y, flat.apply(risk), grid, sample_weight=weight)
+    assert aunbc(y, remark, grid, sample_weight=weight) < before
+    ours = keep_order(flat)
+    assert ours.delta < 0.01
+    assert aunbc(y, ours.apply(risk), grid, sample_weight=weight) == before
+    assert ours.apply(risk)[0] < ours.apply(risk)[1]
+
+
+# -- Algorithm 2 -----------------------------------------------------------------------------------
+
+
+def test_algorithm_2_joins_empty_levels_to_the_next_one():
+    """Nobody in training is harmed, but a new row in an empty level is told nonsense."""
+    grid = Thresholds.of([0.2, 0.5])
+    y = [0, 0, 0, 1] + [1, 0]
+    risk = [0.25, 0.3, 0.35, 0.4] + [0.3, 0.3]
+    new = [0.1, 0.6]  # below and above all that training has seen
+    printed = PrintedRisks([*y, None, None], [*risk, *new], grid).algorithm_2()
+    assert printed[: len(y)] == [1 / 3] * len(y)
+    assert printed[-1] == 1.0  # "certain", since none of no rows lacks the event
+    assert printed[-2] == 1 / 3  # three times the model's risk, on no evidence
+    ours = calibrate_levels(y, risk, grid)
+    assert ours.apply(risk).tolist() == [1 / 3] * len(y)
+    assert ours.apply(new).tolist() == new
+    assert ours.values == (None, 1 / 3, None)
+    # A level that is not empty and whose rate is the next threshold does join it, in both.
+    y, risk = [1, 0], [0.3, 0.4]
+    assert PrintedRisks(y, risk, grid).algorithm_2() == [0.5, 0.5]
+    assert calibrate_levels(y, risk, grid).apply(risk).tolist() == [0.5, 0.5]
+
+
+def test_hosmer_lemeshow_is_not_defined_where_a_risk_is_0_or_1():
+    """Algorithm 2 gives a level without events the risk 0, and the printed quotient is 0 / 0."""
+    grid = Thresholds.of([0.2, 0.5])
+    y = [0, 0, 0, 1, 1, 1]
+    risk = calibrate_levels(y, [0.1, 0.1, 0.1, 0.9, 0.9, 0.9], grid).apply([0.1] * 3 + [0.9] * 3)
+    assert risk.tolist() == [0, 0, 0, 1, 1, 1]
+    for observed, q, n in [(0, 0, 3), (3, 1, 3)]:
+        expected = Fraction(q * n)
+        with pytest.raises(ZeroDivisionError):
+            (observed - expected) ** 2 / (expected * (1 - expected / n))
+    assert hosmer_lemeshow(y, risk, grid) == 0.0
+    assert expected_calibration_error(y, risk, grid) == 0.0
+    assert hosmer_lemeshow([1, 0, 0, 1, 1, 1], risk, grid) == math.inf  # an event at risk 0
+
+
+# -- the notes -------------------------------------------------------------------------------------
+
+
+def test_every_slip_has_its_line_in_the_notes():
+    named = set(re.findall(r"`(test_\w+)`", NOTES.read_text(encoding="utf-8")))
+    here = {name for name in globals() if name.startswith("test_")}
+    here -= {"test_every_slip_has_its_line_in_the_notes"}
+    assert named == here
