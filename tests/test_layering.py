@@ -54,7 +54,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_io",
         "_outcome",
         "_terminal",
-        "_training",
+        "_fit_notes",
     ),
 )
 #: The package itself gathers the public names, so nothing inside may import from it.

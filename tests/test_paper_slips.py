@@ -123,10 +123,10 @@ def test_find_optimal_t_counts_false_positives_among_the_events():
     scores = [0, 0, 1, 1]
     printed, _ = find_optimal_t(scores, y, grid.fractions)
     assert printed == [0, 0, 2]  # although the score tells the classes apart without an error
-    turned, _ = find_optimal_t(scores, [1 - label for label in y], grid.fractions)
-    assert turned == printed  # … or has them exactly the wrong way round
     right, loss = corrected_t(scores, y, grid.fractions)
     assert right == [0, 1, 1]
+    risk = grid.array[[sum(s >= t for t in printed[1:]) for s in scores]]
+    assert net_benefit(y, risk, grid).tolist() == pytest.approx([1 / 2, 1 / 3, 0])
     result = LocalSearch().solve(problem_of(X, y, grid, penalty=0))
     assert result.points.tolist() == [1]
     assert list(result.cutoffs) == right[1:]
@@ -154,36 +154,21 @@ def test_find_optimal_t_hard_codes_the_weights():
     """
     X = [[1, 1]] * 4 + [[0, 1]] * 4 + [[0, 1]] * 8 + [[0, 0]] * 16
     y = [1] * 8 + [0] * 24
-    p = [0, 0.1, 0.2, 0.3]  # lengths 0.1, 0.1, 0.1, 0.7: the last threshold decides
-    options = {"penalty": 0, "max_points": 1, "max_features": 1}
+    p = [0, 0.1, 0.8]
+    candidates = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1)]
 
     def hard_coded(points: tuple[int, int]) -> Fraction:
         scores = [points[0] * a + points[1] * b for a, b in X]
         return -corrected_t(scores, y, Thresholds.of(p).fractions)[1]
 
-    candidates = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1)]
-    grid = Thresholds.of(p, weights=[0, 1, 0, 0])  # the user cares for 10% alone
-    problem = problem_of(X, y, grid, **options)
-    truth = {points: problem.evaluate(points).objective for points in candidates}
-    best = max(truth.values())
-    assert truth[0, 1] == best == Fraction(8, 32) - Fraction(8, 32) / 9
-    assert truth[1, 0] < best
-    assert LocalSearch().solve(problem).points.tolist() == [0, 1]
-    # The hard-coded loss cannot tell this user from one who cares for 80% alone, …
-    high = Thresholds.of([0, 0.1, 0.8], weights=[0, 0, 1])
-    assert LocalSearch().solve(problem_of(X, y, high, **options)).points.tolist() == [1, 0]
-    # … and, for one and the same grid, prefers what neither of the two asked for.
-    wide = Thresholds.of([0, 0.1, 0.8])
-    lengths = {points: _length_value(X, y, points, wide) for points in candidates}
-    assert max(lengths, key=lengths.get) == (0, 1)
-    assert hard_coded((0, 1)) == _length_value(X, y, (0, 1), Thresholds.of(p))
-    only_high = problem_of(X, y, Thresholds.of([0, 0.1, 0.8], weights=[0, 0, 1]), **options)
-    assert only_high.evaluate((0, 1)).objective < only_high.evaluate((1, 0)).objective
-
-
-def _length_value(X, y, points, grid: Thresholds) -> Fraction:
-    scores = [points[0] * a + points[1] * b for a, b in X]
-    return -corrected_t(scores, y, grid.fractions)[1]
+    assert max(candidates, key=hard_coded) == (0, 1)  # whoever asks
+    for weights, best in [([0, 1, 0], (0, 1)), ([0, 0, 1], (1, 0)), ("length", (0, 1))]:
+        grid = Thresholds.of(p, weights=weights)
+        problem = problem_of(X, y, grid, penalty=0, max_points=1, max_features=1)
+        assert max(candidates, key=lambda v: problem.evaluate(v).objective) == best
+        assert LocalSearch().solve(problem).points.tolist() == list(best)
+        agrees = problem.evaluate(best).net_benefit == hard_coded(best)
+        assert agrees == (weights == "length")  # the only weights that the print can serve
 
 
 def test_find_optimal_t_weighs_its_first_term_twice():
@@ -208,22 +193,22 @@ def test_nobody_positive_must_be_a_candidate():
     The paper has this candidate, max + 1; it is easily lost, as only scores that occur are tried.
     """
     grid = Thresholds.of([0, 0.5, 0.9], weights="length")
-    X, y = [[0], [0], [1], [1]], [0, 0, 1, 0]
-    scores = [0, 0, 1, 1]
+    X, y = [[0], [0], [1], [1], [1]], [0, 0, 1, 1, 0]
+    scores = [0, 0, 1, 1, 1]
     with_it, loss = corrected_t(scores, y, grid.fractions)
     without, worse = find_optimal_t(
         scores, y, grid.fractions, false_positive=0, first_term="once", nobody=False
     )
     assert with_it == [0, 1, 2]
-    assert without == [0, 1, 1]  # one event is not worth nine false alarms
-    assert -loss - -worse == Fraction(1, 10) * Fraction(8, 4)
+    assert without == [0, 1, 1]  # two events found, at the price of a false alarm worth nine
+    assert worse - loss == Fraction(1, 10) * Fraction(9 - 2, 5)
     estimator = RiskScoreClassifier(thresholds=grid, penalty=0.0, n_jobs=1).fit(X, y)
     assert estimator.cutoffs_.tolist() == [1, 2]
     assert not estimator.predict([[1], [5]], threshold=0.9).any()
     assert estimator.result_.net_benefit == float(-loss)
     at_90 = net_benefit(y, estimator.predict_proba(X)[:, 1], grid)[-1]
     assert at_90 == 0.0
-    assert reference.best_cutoff(scores, [0, 0, 1, 0], [1, 1, 0, 1], 9) == (2, 0)
+    assert reference.best_cutoff(scores, y, [1 - label for label in y], 9) == (2, 0)
 
 
 # -- annealing -------------------------------------------------------------------------------------
@@ -338,8 +323,8 @@ def turned_round(before: Sequence[float], after: Sequence[float]) -> int:
 def test_algorithm_1_may_turn_the_order_round():
     """A level that is sent down lands on p_{i−1}, below the risks that were there before it."""
     grid = Thresholds.of([0.2, 0.5])
-    y = [0, 1, 0] + [0, 1, 1, 0, 0]
-    risk = [0.3, 0.3, 0.4] + [0.6, 0.6, 0.7, 0.8, 0.9]  # 1 of 3, and 2 of 5, not half of them
+    y = [0, 1, 0, 0, 0, 0, 1, 1]
+    risk = [0.3, 0.3, 0.4, 0.6, 0.6, 0.7, 0.8, 0.9]  # 1 of 3; above 50% 2 of 5, not half of them
     printed = PrintedRisks(y, risk, grid).algorithm_1()
     assert printed == [0.3, 0.3, 0.4] + [0.2] * 5
     assert turned_round(risk, printed) == 15  # every pair from different levels
@@ -352,9 +337,8 @@ def test_algorithm_1_may_turn_the_order_round():
     calibrated = calibrate_levels(y, risk, grid).apply(risk)
     for better in (ordered, calibrated):
         assert turned_round(risk, better) == 0
-        np.testing.assert_array_equal(
-            net_benefit(y, better, grid), net_benefit(y, printed, grid)
-        )  # fmt: skip
+        benefits = net_benefit(y, better, grid)
+        np.testing.assert_array_equal(benefits, net_benefit(y, printed, grid))
     assert len(set(ordered.tolist())) == len(set(risk))  # strictly kept
     assert auroc(y, ordered) == auroc(y, risk)
 
@@ -381,8 +365,8 @@ def test_one_per_cent_of_the_original_risk_may_cross_a_threshold():
 def test_algorithm_2_joins_empty_levels_to_the_next_one():
     """Nobody in training is harmed, but a new row in an empty level is told nonsense."""
     grid = Thresholds.of([0.2, 0.5])
-    y = [0, 0, 0, 1] + [1, 0]
-    risk = [0.25, 0.3, 0.35, 0.4] + [0.3, 0.3]
+    y = [0, 0, 0, 1, 1, 0]
+    risk = [0.25, 0.3, 0.35, 0.4, 0.3, 0.3]
     new = [0.1, 0.6]  # below and above all that training has seen
     printed = PrintedRisks([*y, None, None], [*risk, *new], grid).algorithm_2()
     assert printed[: len(y)] == [1 / 3] * len(y)

@@ -1,21 +1,124 @@
-"""From a solver's answer to the card that a user keeps."""
+"""From patterns to the card that a user keeps: problem, solver, rules, cut-offs, risks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit._validation import IntArray
+from netbenefit._validation import InputError, IntArray, shorten
+from netbenefit._version import __version__
 from netbenefit.conditions import PerUnit, Term
 from netbenefit.kernels.cutoffs import floor_scores
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance, Rule, Scorecard
-from netbenefit.solvers.base import SolverResult
+from netbenefit.solvers.annealing import Annealing
+from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_limit
+from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["assemble_card", "level_risks", "terms_of"]
+__all__ = ["Learned", "assemble_card", "choose_solver", "learn", "level_risks", "terms_of"]
+
+
+class Learned(NamedTuple):
+    """A card and how it was found."""
+
+    card: Scorecard
+    result: SolverResult
+    problem: Problem
+
+
+def learn(
+    table: PatternTable,
+    thresholds: Thresholds,
+    solver: Solver,
+    *,
+    outcome: str,
+    seed: int | None = None,
+    terms: Sequence[Term] | None = None,
+    calibrate: bool = True,
+    callback: Callback | None = None,
+    **settings: Any,
+) -> Learned:
+    """Learn a card from patterns: the one way that the estimator and the command line go.
+
+    Parameters
+    ----------
+    table : PatternTable
+    thresholds : Thresholds
+    solver : Solver
+    outcome : str
+        What the risk is the risk of.
+    seed : int, optional
+        The solver's seed, for the card's provenance.
+    terms, calibrate
+        As in :func:`assemble_card`.
+    callback : callable, optional
+        Called with the solver's progress.
+    **settings
+        penalty, max_points, sign, bounds, max_features: as in :meth:`Problem.build`.
+
+    Examples
+    --------
+    >>> from netbenefit.solvers.local_search import LocalSearch
+    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1], names=["fever"])
+    >>> card = learn(table, Thresholds.of([0.5]), LocalSearch(), outcome="flu").card
+    >>> card.risk({"fever": 1})
+    1.0
+    """
+    if len(table.constant) == table.n_features:
+        raise InputError(
+            f"every column is constant ({shorten(table.constant)}): nothing tells rows apart. Add "
+            "a column that varies."
+        )
+    problem = Problem.build(table, thresholds, **settings)
+    result = solver.solve(problem, callback=callback)
+    provenance = Provenance(
+        version=__version__,
+        n_rows=table.n_total,
+        n_events=table.n_events,
+        n_patterns=len(table),
+        prevalence=table.prevalence,
+        objective=result.objective,
+        bound=result.bound,
+        penalty=float(problem.penalty),
+        solver=result.solver,
+        status=result.status,
+        seconds=round(result.seconds, 3),
+        random_state=seed,
+        outcome=outcome,
+    )
+    card = assemble_card(problem, result, provenance, terms=terms, calibrate=calibrate)
+    return Learned(card, result, problem)
+
+
+def choose_solver(
+    solver: str | Solver, *, time_limit: float | None, seed: int, n_jobs: int | None
+) -> Solver:
+    """Turn a solver's name into a solver; a solver object is used as it is.
+
+    >>> choose_solver("anneal", time_limit=None, seed=1, n_jobs=1)
+    Annealing(temperature=0.001, cooling=1e-06, lowest_temperature=0.0, steps_per_temperature=10,
+              time_limit=None, seed=1)
+    """
+    check_time_limit(time_limit)
+    if not isinstance(solver, str | type) and hasattr(solver, "solve"):
+        return solver
+    if solver == "anneal":
+        return Annealing(time_limit=time_limit, seed=seed)
+    if solver not in ("auto", "local"):
+        raise InputError(
+            f'solver={solver!r} is not known. Use "auto", "local", "anneal", or a solver object '
+            "such as Annealing()."
+        )
+    if n_jobs == 0:
+        raise InputError("0 threads cannot search (n_jobs=0). Use 1 or more, or −1 for all cores.")
+    from joblib import effective_n_jobs  # type: ignore[import-untyped]  # by scikit-learn
+
+    return LocalSearch(time_limit=time_limit, n_jobs=effective_n_jobs(n_jobs), seed=seed)
+
 
 #: Events, as a share of all rows, that the sums of real weights may be off by.
 _ROUNDING = 1e-9

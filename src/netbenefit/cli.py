@@ -114,6 +114,7 @@ def demo(
     Uses the measurements that scikit-learn ships.  Prints the card and how it does on tumours that
     were held out, and writes a report.
     """
+    from netbenefit._fit_notes import notes_on
     from netbenefit._validation import InputError
     from netbenefit.report.html import thresholds_text
     from netbenefit.report.text import comparison_table
@@ -128,10 +129,10 @@ def demo(
         data = demonstration.demo_data()
         result = demonstration.run_demo(data, time_limit=time_limit, callback=callback)
     files = demonstration.save_demo(data, result, out)
-    print_card(result.training.card)
-    for note in result.training.notes:
+    print_card(result.learned.card)
+    for note in notes_on(result.learned.problem.patterns, result.learned.result):
         tell("yellow", "note", note)
-    grid = thresholds_text(result.training.card.thresholds)
+    grid = thresholds_text(result.learned.card.thresholds)
     console.print(f"\nOn {data.test_event.size} other tumours, at {grid}:")
     console.print(comparison_table(result.rows))
     console.print(
@@ -191,9 +192,11 @@ def fit(
     All columns but the outcome are used; they have to be numbers or true/false, with nothing
     missing.  Ctrl-C ends the search and keeps the best card so far.
     """
+    from netbenefit._fit_notes import check_features, notes_on
     from netbenefit._io import read_table
     from netbenefit._outcome import read_outcome
-    from netbenefit._training import check_features, train
+    from netbenefit.assemble import choose_solver, learn
+    from netbenefit.patterns import PatternTable
     from netbenefit.thresholds import as_thresholds
 
     check_writable(out)
@@ -215,22 +218,20 @@ def fit(
         rows = f"{outcome.event.size:,} rows, {outcome.event.sum():,} with {outcome.text}"
         plural = "s" * (len(features) != 1)
         tell("bold", data.name, f"{rows}; {len(features)} column{plural} to learn from")
+    table = PatternTable.from_columns(features, outcome.event, sample_weight=weight)
+    engine = choose_solver(solver.value, time_limit=time_limit, seed=seed, n_jobs=jobs)
     with progress(quiet) as callback:
-        card, result, notes = train(
-            features,
-            outcome.event,
+        card, result, _ = learn(
+            table,
             grid,
+            engine,
             outcome=outcome.text,
-            sample_weight=weight,
+            seed=seed,
+            callback=callback,
             penalty=price,
             max_points=max_points,
             max_features=max_features,
             sign=signs,
-            solver=solver.value,
-            time_limit=time_limit,
-            seed=seed,
-            n_jobs=jobs,
-            callback=callback,
         )
     if out is not None:
         card.save(out)
@@ -241,7 +242,7 @@ def fit(
         f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
     if not quiet:
-        for note in notes:
+        for note in notes_on(table, result):
             tell("yellow", "note", note)
         tell(
             "bold", "saved" if out else "not saved", out or "add --out card.json to keep the card."
@@ -274,8 +275,8 @@ def evaluate(
     The thresholds are the card's own unless others are given.
     """
     from netbenefit import _outcome
+    from netbenefit._fit_notes import check_features
     from netbenefit._io import read_table, write_csv
-    from netbenefit._training import check_features
     from netbenefit.decision import decision_curve
     from netbenefit.report import measure, text
     from netbenefit.thresholds import as_thresholds

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from netbenefit._io import write_csv
 from netbenefit._table import Table
-from netbenefit._training import Training, train
 from netbenefit._validation import FloatArray
+from netbenefit.assemble import Learned, choose_solver, learn
 from netbenefit.datasets import apply_conditions, load_breast_cancer, quantile_conditions
 from netbenefit.decision import decision_curve
+from netbenefit.patterns import PatternTable
 from netbenefit.report import ModelRow, compare, report_page
 from netbenefit.solvers.base import Callback
 from netbenefit.thresholds import Thresholds
@@ -39,7 +40,7 @@ class DemoData(NamedTuple):
 class DemoResult(NamedTuple):
     """The card, and how it does on the tumours that were held out."""
 
-    training: Training
+    learned: Learned
     rows: list[ModelRow]
     curve: Table
 
@@ -73,28 +74,28 @@ def run_demo(
     conditions = quantile_conditions(data.train)
     asked = apply_conditions(conditions, data.train)
     # 2.
-    training = train(
-        asked,
-        data.train_event,
+    learned = learn(
+        PatternTable.from_columns(asked, data.train_event),
         THRESHOLDS,
+        choose_solver("auto", time_limit=time_limit, seed=0, n_jobs=-1),
         outcome="malignancy",
+        seed=0,
         terms=conditions,
+        callback=callback,
         max_points=MAX_POINTS,
         max_features=MAX_RULES,
         sign=dict.fromkeys(asked, "+"),
-        time_limit=time_limit,
-        callback=callback,
     )
     # 3.
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     logistic.fit(np.column_stack(list(data.train.values())), data.train_event)
     test = np.column_stack(list(data.test.values()))
     risks = {
-        f"Card, {training.card.size} rules": training.card.risk(data.test),
+        f"Card, {learned.card.size} rules": learned.card.risk(data.test),
         f"Logistic regression, {len(data.test)} columns": logistic.predict_proba(test)[:, 1],
     }
     return DemoResult(
-        training,
+        learned,
         compare(data.test_event, risks, THRESHOLDS),
         decision_curve(data.test_event, risks, THRESHOLDS),
     )
@@ -109,9 +110,9 @@ def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Pat
         "held-out rows": folder / "held_out.csv",
     }
     learnt, held_out = data.train_event, data.test_event
-    result.training.card.save(files["card"])
+    result.learned.card.save(files["card"])
     page = report_page(
-        result.training.card,
+        result.learned.card,
         result.rows,
         result.curve,
         lead=(

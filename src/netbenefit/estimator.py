@@ -18,14 +18,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from netbenefit._card_types import is_finite
 from netbenefit._columns import Frame, as_value, numeric_column
 from netbenefit._validation import FloatArray, InputError, IntArray, shorten
-from netbenefit._version import __version__
-from netbenefit.assemble import assemble_card
+from netbenefit.assemble import Learned, choose_solver, learn
 from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.scorecard import Provenance
-from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_limit
-from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.solvers.base import Callback, Solver
 from netbenefit.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
 
 __all__ = ["RiskScoreClassifier"]
@@ -190,22 +185,11 @@ class RiskScoreClassifier(
         )
         _warn_of_constants(table)
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
-        problem = Problem.build(
-            table,
-            self.thresholds_,
-            penalty=self.penalty,
-            max_points=self.max_points,
-            sign=self.sign,
-            bounds=self.bounds,
-            max_features=self.max_features,
-        )
-        seed = self._seed()
-        self.result_ = self._solve(problem, seed)
+        outcome = f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
+        learned = self._learn(table, outcome)
+        self.scorecard_, self.result_ = learned.card, learned.result
         if self.result_.status == "interrupted":
             warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
-        outcome = f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
-        provenance = _provenance(problem, self.result_, seed, outcome)
-        self.scorecard_ = assemble_card(problem, self.result_, provenance, calibrate=self.calibrate)
         self.coef_ = self.result_.points
         self.cutoffs_ = np.array(self.result_.cutoffs, dtype=np.int64)
         self.risks_ = np.array(self.scorecard_.risks, dtype=np.float64)
@@ -314,31 +298,34 @@ class RiskScoreClassifier(
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _solve(self, problem: Problem, seed: int) -> SolverResult:
-        solver = self._solver(seed)
-        if not self.verbose:
-            return solver.solve(problem, callback=self.callback)
+    def _learn(self, table: PatternTable, outcome: str) -> Learned:
+        seed = self._seed()
+        solver = choose_solver(
+            self.solver, time_limit=self.time_limit, seed=seed, n_jobs=self.n_jobs
+        )
+
+        def run(callback: Callback | None) -> Learned:
+            return learn(
+                table,
+                self.thresholds_,
+                solver,
+                outcome=outcome,
+                seed=seed,
+                calibrate=self.calibrate,
+                callback=callback,
+                penalty=self.penalty,
+                max_points=self.max_points,
+                sign=self.sign,
+                bounds=self.bounds,
+                max_features=self.max_features,
+            )
+
+        if not self.verbose or self.callback is not None:
+            return run(self.callback)
         from netbenefit.solvers.progress import LiveLine  # late: rich takes its time to import
 
         with LiveLine() as line:
-            return solver.solve(problem, callback=self.callback or line)
-
-    def _solver(self, seed: int) -> Solver:
-        limit = self.time_limit
-        check_time_limit(limit)
-        if self.solver in ("auto", "local"):
-            from joblib import effective_n_jobs  # type: ignore[import-untyped]  # by scikit-learn
-
-            n_jobs = effective_n_jobs(self.n_jobs)
-            return LocalSearch(time_limit=limit, n_jobs=n_jobs, seed=seed)
-        if self.solver == "anneal":
-            return Annealing(time_limit=limit, seed=seed)
-        if isinstance(self.solver, str | type) or not hasattr(self.solver, "solve"):
-            raise InputError(
-                f'solver={self.solver!r} is not known. Use "auto", "local", "anneal", or a solver '
-                "object such as Annealing()."
-            )
-        return self.solver
+            return run(line)
 
 
 def _encode(y: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[Any]]:
@@ -402,33 +389,9 @@ def _labels(y: Any) -> NDArray[Any]:
 
 
 def _warn_of_constants(table: PatternTable) -> None:
-    constant = table.constant
-    if len(constant) == table.n_features:
-        raise InputError(
-            f"every column is constant ({shorten(constant)}): nothing tells rows apart. Add a "
-            "column that varies."
-        )
-    if constant:
+    if table.constant:
         warnings.warn(
-            f"constant columns get no points: {shorten(constant)}. Drop them to silence this.",
+            f"constant columns get no points: {shorten(table.constant)}. Drop them to silence "
+            "this.",
             stacklevel=4,  # scikit-learn's decorator stands between the user and fit
         )
-
-
-def _provenance(problem: Problem, result: SolverResult, seed: int, outcome: str) -> Provenance:
-    table = problem.patterns
-    return Provenance(
-        version=__version__,
-        n_rows=table.n_total,
-        n_events=table.n_events,
-        n_patterns=len(table),
-        prevalence=table.prevalence,
-        objective=result.objective,
-        bound=result.bound,
-        penalty=float(problem.penalty),
-        solver=result.solver,
-        status=result.status,
-        seconds=round(result.seconds, 3),
-        random_state=seed,
-        outcome=outcome,
-    )

@@ -1,0 +1,77 @@
+"""Checks and notes around a fit from a file: what the command line adds to the estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._validation import InputError, shorten
+from netbenefit.patterns import PatternTable
+from netbenefit.solvers.base import SolverResult
+
+__all__ = ["check_features", "notes_on"]
+
+
+def check_features(columns: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse text and missing values, naming all columns that hold some at once.
+
+    >>> import numpy as np
+    >>> check_features({"age": np.array([51.0, 52.0])})
+    """
+    text: dict[str, str] = {}
+    missing: dict[str, list[int]] = {}
+    for name, column in columns.items():
+        if column.dtype.kind == "O":
+            items = column.tolist()
+            gone = [row for row, item in enumerate(items) if item is None or item != item]
+            word = next((item for item in items if isinstance(item, str)), None)
+            if word is not None:
+                text[name] = word
+                continue
+        else:
+            gone = np.flatnonzero(np.isnan(column)).tolist()
+        if gone:
+            missing[name] = gone
+    if text:
+        drops = " ".join(f"--drop {_quoted(name)}" for name in text)
+        examples = ", ".join(f"{name!r} (such as {item!r})" for name, item in text.items())
+        raise InputError(
+            f"text in column{'s' * (len(text) > 1)} {examples}. Encode as numbers (0/1, one column "
+            f"a category), or leave out: {drops}"
+        )
+    if missing:
+        drops = " ".join(f"--drop {_quoted(name)}" for name in missing)
+        found = ", ".join(
+            f"{name!r} ({len(rows):,}, the first in row {rows[0]})"
+            for name, rows in missing.items()
+        )
+        raise InputError(
+            f"missing values in column{'s' * (len(missing) > 1)} {found}. Impute them, drop those "
+            f"rows, or leave out: {drops}"
+        )
+
+
+def _quoted(name: str) -> str:
+    return name if name.replace("-", "_").isidentifier() else f"'{name}'"
+
+
+def notes_on(table: PatternTable, result: SolverResult) -> list[str]:
+    """What the user of a new card should know."""
+    notes = []
+    if table.constant:
+        notes.append(f"constant columns get no points: {shorten(table.constant)}.")
+    steps = dict(zip(table.names, table.decimals, strict=True))
+    if table.rounded:
+        listed = ", ".join(f"{name} to {10.0 ** -steps[name]:g}" for name in table.rounded[:5])
+        more = len(table.rounded) - 5
+        notes.append(f"rounded: {listed}{f' and {more} more' if more > 0 else ''}.")
+    if result.status == "interrupted":
+        notes.append("interrupted: this is the best card so far.")
+    if result.status == "time_limit":
+        notes.append("time ran out: a longer --time-limit may find a better card.")
+    if result.size == 0:
+        notes.append("no rule was worth its penalty: try --penalty 0, or other columns.")
+    return notes
