@@ -268,9 +268,8 @@ class RiskScoreClassifier(
 
     def _read(self, X: Any, *, reset: bool = False) -> dict[str, NDArray[Any]]:
         """Named numeric columns of a data frame or an array."""
-        by_name = isinstance(X, Mapping) and not hasattr(
-            X, "shape"
-        )  # a sparse matrix may be a dict
+        # (Some sparse matrices are dicts, too.)
+        by_name = isinstance(X, Mapping) and not hasattr(X, "shape")
         if by_name or nw.dependencies.is_polars_lazyframe(X):
             raise InputError(
                 f"X is a {type(X).__name__}. Pass a data frame in memory, or an array of rows and "
@@ -389,7 +388,7 @@ def _labels(y: Any) -> NDArray[Any]:
 
 
 def _warn_of_constants(table: PatternTable) -> None:
-    if table.constant:
+    if 0 < len(table.constant) < table.n_features:  # all of them are an error, a little later
         warnings.warn(
             f"constant columns get no points: {shorten(table.constant)}. Drop them to silence "
             "this.",

@@ -129,6 +129,7 @@ def test_all_pairs_of_values(data: st.DataObject, real: bool) -> None:
     ranges = [list(range(int(problem.lower[i]), int(problem.upper[i]) + 1)) for i in (k, j)]
     out = np.zeros((len(ranges[0]), len(ranges[1])), dtype=problem.rates.dtype)
     two_valued = np.diff(problem.columns.column[:, GROUP])[[k, j]].tolist() == [1, 1]
+    state.keys[:4] = -1  # whatever an earlier sort has left
     done = pair_gains(problem.columns, state, k, j, out)
     if not done:  # another kind of column, or no room for the range of scores
         return

@@ -111,7 +111,7 @@ def gain_now(columns: Columns, state: State) -> Any:
         gain = gain_of(masses, columns.gains, state.curves)
         fill(masses, 0)
         return gain
-    copy(state.keys[0], state.score[WHOLE])
+    copy(state.keys[0, : columns.mass.size], state.score[WHOLE])
     return gain_of_keys(state.keys, columns.mass, columns.gains, state.curves)
 
 
@@ -316,7 +316,7 @@ def _by_sorting(columns: Columns, state: State, k: int, out: Array) -> None:
     unit, keys = columns.unit, state.keys
     for v in range(out.size):
         step = columns.column[k, LOWER] + v - state.points[k]
-        copy(keys[0], state.score[WHOLE])
+        copy(keys[0, : columns.mass.size], state.score[WHOLE])
         for e in range(columns.column[k, START], columns.column[k + 1, START]):
             u = columns.rows[e]
             units = state.score[PART, u] + step * np.int64(columns.steps[PART, e])

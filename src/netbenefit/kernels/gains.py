@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from netbenefit.kernels._jit import inner, negatives, positives
 from netbenefit.kernels.layout import Array
 
@@ -86,10 +84,9 @@ def gain_of(masses: Array, gains: Array, curves: Array) -> Any:
 
 
 @inner
-def _sort_keys(keys: Array, low: int, high: int) -> int:
+def _sort_keys(keys: Array, n: int, low: int, high: int) -> int:
     """Radix-sort keys[0] (in [low, high]) with keys[2]; the result is in rows 0, 2 or 1, 3."""
-    n = keys.shape[1]
-    counts = np.zeros(2049, dtype=np.int64)
+    counts = keys[4]
     side, shift = 0, 0
     while shift == 0 or ((high - low) >> shift) > 0:
         fill(counts, 0)
@@ -111,12 +108,12 @@ def _sort_keys(keys: Array, low: int, high: int) -> int:
 @inner
 def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
     """Gain of the scores in keys[0], whatever their range."""
-    n = keys.shape[1]
+    n = mass.size
     low, high = keys[0, 0], keys[0, 0]
     for j in range(n):
         low, high = min(low, keys[0, j]), max(high, keys[0, j])
         keys[2, j] = j
-    side = _sort_keys(keys, low, high)
+    side = _sort_keys(keys, n, low, high)
     tp, fp = curves[0], curves[1]
     above = mass[0] - mass[0]
     size = 0

@@ -71,8 +71,8 @@ class State(NamedTuple):
     hist: Array  #: (bins,) mass at a score
     window: Array  #: (4,) ORIGIN, LOW, HIGH, IN_USE
     work: Array  #: (4, bins) work space for masses by score; zero between calls
-    curves: Array  #: (6, frame) work space for counts and gains by score
-    keys: Array  #: (4, n) work space for sorting
+    curves: Array  #: (14, frame) work space for counts and gains by score
+    keys: Array  #: (5, at least n) work space for sorting: keys, keys, rows, rows, counts
     walk: Array  #: (4, n) work space for moving rows: WHOLE, PART, and their steps
 
 
@@ -157,8 +157,8 @@ def make_state(columns: Columns) -> State:
         hist=np.zeros(bins, dtype=columns.mass.dtype),
         window=np.zeros(4, dtype=np.int64),
         work=np.zeros((4, bins), dtype=columns.mass.dtype),
-        curves=np.zeros((6, max(2 * bins, n) + 64), dtype=columns.gains.dtype),
-        keys=np.zeros((4, n), dtype=np.int64),
+        curves=np.zeros((14, max(2 * bins, n) + 64), dtype=columns.gains.dtype),
+        keys=np.zeros((5, max(n, 2049)), dtype=np.int64),
         walk=np.zeros((4, n), dtype=columns.steps.dtype),
     )
 

@@ -7,8 +7,6 @@ values: the first column's value joins them two by two, the second slides one su
 
 from __future__ import annotations
 
-import numpy as np
-
 from netbenefit.kernels._jit import inner, jit
 from netbenefit.kernels.gains import cumulate, gain_curve, highest_sum
 from netbenefit.kernels.layout import (
@@ -37,7 +35,7 @@ def _split_in_four(columns: Columns, state: State, k: int, j: int, size: int) ->
     low, whole, work = state.window[LOW], state.score[WHOLE], state.work
     base = low - state.window[ORIGIN]
     first, second = columns.group[columns.column[k, GROUP]], columns.group[columns.column[j, GROUP]]
-    mark = state.keys[0]
+    mark = state.keys[4]  # what sorting leaves there is never negative
     for e in range(first[FIRST], first[LAST]):
         mark[columns.rows[e]] = -1
     for e in range(second[FIRST], second[LAST]):
@@ -84,7 +82,7 @@ def pair_gains(columns: Columns, state: State, k: int, j: int, out: Array) -> bo
         return False
     # 1. Gain curves of the four parts, at one threshold after the other.
     _split_in_four(columns, state, k, j, size)
-    counts = np.zeros((8, size), dtype=state.curves.dtype)
+    counts = state.curves[6:, :size]
     for part in range(4):
         masses = state.work[part, :size]
         cumulate(masses, counts[2 * part], counts[2 * part + 1])

@@ -79,19 +79,6 @@ def random(rng: Array) -> Any:
     return (z >> _S11) * (1.0 / 9007199254740992.0)
 
 
-@jit
-def start(columns: Columns, state: State, chain: Chain, points: Array, first: bool) -> None:
-    """Put the chain at ``points``; the first time they are also the best."""
-    place(columns, state, points)
-    size = 0
-    for k in range(points.size):
-        size += 1 if points[k] != 0 else 0
-    chain.size[0] = size
-    chain.value[0] = chain.rates[0] * gain_now(columns, state) - chain.rates[1] * size
-    if first:
-        _keep(state.points, chain.value, chain.best)
-
-
 @inner
 def _keep(points: Array, value: Array, best: Array) -> None:
     """Remember the current points as the best."""
@@ -206,7 +193,7 @@ def anneal(
             if not _removable(columns, points, j):
                 continue
             given_up, points_given_up = j, points[j]
-            move(columns, state, j, 0)
+            move(columns, state, j, points[k])  # which is 0, as a number that is not a literal
             chain.size[0] -= 1
         # 2. All of its values.
         n_shifts = _list_values(columns, state, chain, k)
@@ -249,6 +236,26 @@ def anneal(
 def list_values(columns: Columns, state: State, chain: Chain, k: int) -> None:
     """Leave objectives and sizes of column k's values in chain.out and chain.sizes."""
     anneal(columns, state, chain, DESCEND, -1 - k, -k)
+
+
+def start(columns: Columns, state: State, chain: Chain, points: Array, first: bool) -> None:
+    """Put the chain at ``points``; the first time they are also the best.
+
+    The value comes from the list of one column's values, so that nothing else needs compiling.
+    """
+    place(columns, state, points)
+    chain.size[0] = np.count_nonzero(points)
+    if chain.free.size:
+        k = int(chain.free[0])
+        list_values(columns, state, chain, k)
+        v = points[k] - columns.column[k, LOWER]
+        chain.value[0] = chain.out[v] + chain.rates[1] * (chain.sizes[v] - chain.size[0])
+    else:
+        gain = gain_now(columns, state)
+        chain.value[0] = chain.rates[0] * gain - chain.rates[1] * chain.size[0]
+    if first:
+        chain.value[1] = chain.value[0]
+        chain.best[:] = state.points
 
 
 @jit
