@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -27,7 +28,7 @@ TARGETS = {
     "spambase": "0.30882",
 }
 
-console = Console()
+console = Console(width=118)  # wide enough for every table, also in a file
 
 
 def available() -> list[str]:
@@ -73,9 +74,9 @@ def cores() -> int:
 
 def show(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table."""
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)
     for k, name in enumerate(header):
-        table.add_column(name, justify="left" if k == 0 else "right")
+        table.add_column(name, justify="left" if k == 0 else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     console.print(table)

@@ -79,7 +79,7 @@ def main() -> None:
     rows = [measure(name) for name in available()]
     header = [
         "data", "patterns", "read µs", "two-valued µs", "worst", "other µs", "worst",
-        "× read, median / worst", "pairs, M vectors/s",
+        "× read", "pairs, M/s",
     ]  # fmt: skip
     show("All 21 values of one coordinate (goal on adult: ≤ 4 × one streaming read)", header, rows)
 
