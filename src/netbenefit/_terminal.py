@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,7 @@ __all__ = [
     "make_console",
     "pick_column",
     "print_card",
+    "program_name",
     "progress",
     "read_penalty",
     "read_signs",
@@ -83,6 +86,13 @@ def progress(quiet: bool) -> Iterator[Callback | None]:
         return
     with LiveLine(make_console(stderr=True)) as line:
         yield line
+
+
+def program_name() -> str:
+    """How this program can be called again from here: by name, else by the path to it."""
+    if shutil.which("netbenefit") or Path(sys.argv[0]).stem != "netbenefit":
+        return "netbenefit"
+    return os.path.relpath(sys.argv[0])
 
 
 def print_card(card: Scorecard) -> None:

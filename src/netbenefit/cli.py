@@ -21,6 +21,7 @@ from netbenefit._terminal import (
     make_console,
     pick_column,
     print_card,
+    program_name,
     progress,
     read_penalty,
     read_signs,
@@ -140,10 +141,11 @@ def demo(
         "One split of a small table: other splits give other numbers.\n"
     )
     console.print(f"Wrote {files['card']}\n      {files['report']}\n      {files['held-out rows']}")
+    program = program_name()
     console.print(
         "\nNext: open the report in a browser, then try\n"
-        f"  netbenefit evaluate {files['card']} {files['held-out rows']} --target malignant\n"
-        "  netbenefit fit YOUR.csv --target OUTCOME --out card.json"
+        f"  {program} evaluate {files['card']} {files['held-out rows']} --target malignant\n"
+        f"  {program} fit YOUR.csv --target OUTCOME --out card.json"
     )
 
 

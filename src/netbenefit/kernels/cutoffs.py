@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,8 @@ def best_cutoffs(
 ) -> list[tuple[int, Fraction]]:
     """Smallest cut-off with the highest TP − odds · FP, and that value, for each odds.
 
-    Exact for whole masses.  For real weights sums are rounded as floats are, and the comparison is
-    one of floats.
+    Exact, for real weights too: a float is a whole number of some power of two, and all masses are
+    taken as multiples of the smallest such power that is needed.
 
     Examples
     --------
@@ -47,33 +48,39 @@ def best_cutoffs(
     """
     distinct, place = np.unique(scores, return_inverse=True)
     candidates = np.append(distinct, distinct[-1] + 1)
-    tp = _at_or_above(positives, place, distinct.size)
-    fp = _at_or_above(negatives, place, distinct.size)
+    unit = 1 if positives.dtype.kind == "i" else _common_unit(positives, negatives)
+    tp = _at_or_above(positives, place.ravel(), distinct.size, unit)
+    fp = _at_or_above(negatives, place.ravel(), distinct.size, unit)
+    most = max(int(tp[0]), int(fp[0]), 1)
     result = []
     for r in odds:
         # TP·den − FP·num has the sign and the order of TP − odds·FP.
-        small = max(r.denominator, r.numerator) * max(float(tp[0]), float(fp[0]), 1.0) < 2**62
-        if tp.dtype.kind == "i" and small:
-            values = tp * r.denominator - fp * r.numerator
-            best = int(np.argmax(values))
-            value = Fraction(int(values[best]), r.denominator)
-        elif tp.dtype.kind == "i":
-            exact = [
-                a * r.denominator - b * r.numerator
-                for a, b in zip(tp.tolist(), fp.tolist(), strict=True)
-            ]
-            best = exact.index(max(exact))
-            value = Fraction(exact[best], r.denominator)
-        else:
-            floats = tp - float(r) * fp
-            best = int(np.argmax(floats))
-            value = Fraction(float(floats[best]))
+        small = max(r.denominator, r.numerator) * most < 2**62
+        a, b = (tp.astype(np.int64), fp.astype(np.int64)) if small else (tp, fp)
+        values = a * r.denominator - b * r.numerator
+        best = int(np.argmax(values))
+        value = Fraction(int(values[best]), r.denominator * unit)
         result.append((int(candidates[best]), value))
     return result
 
 
-def _at_or_above(masses: NDArray[Any], place: NDArray[np.intp], size: int) -> NDArray[Any]:
-    """Mass at or above each distinct score, and 0 for "nobody"."""
-    by_score = np.bincount(place.ravel(), weights=masses, minlength=size)
-    total = np.append(np.cumsum(by_score[::-1])[::-1], 0.0)
-    return total.astype(np.int64) if masses.dtype.kind == "i" else total
+def _common_unit(*masses: NDArray[Any]) -> int:
+    """Smallest power of two that makes all masses whole numbers when multiplied."""
+    return max(Fraction(m).denominator for part in masses for m in part.tolist())
+
+
+def _at_or_above(
+    masses: NDArray[Any], place: NDArray[np.intp], size: int, unit: int
+) -> NDArray[np.object_]:
+    """Mass at or above each distinct score, and 0 for "nobody", as Python's own integers."""
+    if masses.dtype.kind == "i":
+        by_score = np.zeros(size, dtype=np.int64)
+        np.add.at(by_score, place, masses)
+        whole = by_score.tolist()
+    else:
+        whole = [0] * size
+        for where, mass in zip(place.tolist(), masses.tolist(), strict=True):
+            whole[where] += int(Fraction(mass) * unit)
+    total = np.zeros(size + 1, dtype=object)
+    total[:size] = list(accumulate(reversed(whole)))[::-1]
+    return total

@@ -130,7 +130,7 @@ def check_time_limit(time_limit: float | None) -> float:
 
 
 class Run:
-    """The state of one solve: clock, incumbent, counters, trace; safe to use from threads.
+    """The state of one solve: clock, best points, counters, trace; safe to use from threads.
 
     A callback is called with the interpreter's lock but never from two threads at once, at most
     every ``interval`` seconds and at every improvement.
@@ -155,7 +155,7 @@ class Run:
         self._deadline = self._begin + time_limit
         self._told = 0.0
         self._value: float | None = None
-        self._size = 0
+        self.best: IntArray | None = None
         self._trace: list[TraceRow] = []
 
     @property
@@ -185,9 +185,10 @@ class Run:
             better = self._value is None or value > self._value
             if better:
                 self._value = value
-                self._size = int(np.count_nonzero(points))
+                self.best = points.copy()
+                size = int(np.count_nonzero(points))
                 objective = self.problem.to_objective(value)
-                self._trace.append(TraceRow(self.seconds, objective, self._size))
+                self._trace.append(TraceRow(self.seconds, objective, size))
             if self._callback is None:
                 return
             now = self.seconds

@@ -107,9 +107,13 @@ class LocalSearch:
             try:
                 status = self._rounds(search, pool)
             except KeyboardInterrupt:
-                run.stop.set()
                 status = "interrupted"
-        return run.result(simplify(problem, search.best), status)
+            finally:  # whatever happened, no chain goes on searching
+                run.stop.set()
+        best = search.best
+        if status == "interrupted" and run.best is not None:
+            best = run.best  # what the chains of the broken-off round have reported counts too
+        return run.result(simplify(problem, best), status)
 
     def _rounds(self, search: _Search, pool: ThreadPoolExecutor) -> Status:
         run, free = search.run, search.n_free
@@ -137,6 +141,7 @@ class _Search:
         self._seeds = np.random.SeedSequence(seed)
         self._start = start
         self._value: Any = None
+        self._polished = np.zeros(0, dtype=np.int64)  # none yet
         self._seconds_per_step = 0.0
         self.n_free = int(_chain.make_chain(problem, 0).free.size)
 
@@ -211,11 +216,11 @@ class _Search:
         work = sum(seconds for _, _, seconds in results)
         if not self.run.must_stop:
             self._seconds_per_step = work / (chains * steps)
-        improved = before is None or self._value > before
-        if improved and not self.run.must_stop:
+        if not np.array_equal(self.best, self._polished) and not self.run.must_stop:
             value, points, evaluated = polish(self.problem, self.best, self.run)
             self._offer(value, points, evaluated)
-        return improved
+            self._polished = self.best
+        return bool(self._value > before)
 
     def _anneal(
         self, chain: _chain.Chain, schedule: Any, origin: IntArray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,13 @@ from netbenefit.solvers.base import Run
 
 __all__ = ["compile_polish", "polish", "simplify"]
 
+_MANY_PAIRS = 100
+
 
 def polish(problem: Problem, points: IntArray, run: Run) -> tuple[Any, IntArray, int]:
-    """Try all values of pairs of coordinates, one of which has points, until none improves.
+    """Try all values of pairs of coordinates until none improves.
+
+    Where there are many pairs, only those are tried in which at least one column has points.
 
     Returns the value, the points, and the number of vectors evaluated.
     """
@@ -56,9 +61,11 @@ def _room_for_pairs(problem: Problem) -> Any:
 
 
 def _pairs(points: IntArray, free: set[int]) -> list[tuple[int, int]]:
-    """Pairs of columns that may change, at least one of which has points."""
-    used = [k for k in np.flatnonzero(points).tolist() if k in free]
-    return [(k, j) for k in used for j in sorted(free) if j != k and not (points[j] and j < k)]
+    """Pairs of columns that may change; if there are many, those where one has points."""
+    pairs = list(combinations(sorted(free), 2))
+    if len(pairs) > _MANY_PAIRS:
+        pairs = [(k, j) for k, j in pairs if points[k] or points[j]]
+    return pairs
 
 
 def _best_pair(
