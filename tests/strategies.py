@@ -53,6 +53,8 @@ def tables(
     whole = st.integers(1, 5)
     weight = st.floats(0.1, 3.0, allow_nan=False) if real_weights else whole
     weights = draw(st.lists(weight, min_size=n, max_size=n))
+    if real_weights:
+        weights[0] = 0.37  # so that not all of them happen to be whole
     return PatternTable.from_arrays(X, y, sample_weight=weights)
 
 
