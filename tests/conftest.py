@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -10,13 +11,26 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
+
+def _digest_of_compiled_sources() -> str:
+    """Tell versions of the compiled code apart, all of it.
+
+    numba's own cache looks only at the file of the function that is called, not at those of the
+    functions that it calls; after a change there it would run old code.
+    """
+    digest = hashlib.sha256()
+    for folder in ("kernels", "solvers"):
+        for file in sorted((ROOT / "src" / "netbenefit" / folder).glob("*.py")):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 # Parallel workers that compile the same functions at the same time would write the same cache
 # files.  Each worker has its own folder instead, warm from the second run on.  numba reads the
 # variable when it is first imported, which must come after this.
-_worker = os.environ.get("PYTEST_XDIST_WORKER")
-if _worker:
-    _parent = Path(os.environ.get("NUMBA_CACHE_DIR") or ROOT / ".pytest_cache" / "numba")
-    os.environ["NUMBA_CACHE_DIR"] = str(_parent / _worker)
+_worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+_cache = ROOT / ".pytest_cache" / "numba" / _digest_of_compiled_sources() / _worker
+os.environ["NUMBA_CACHE_DIR"] = str(_cache)
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)

@@ -1,4 +1,9 @@
-"""One way to compile: plain functions on arrays, cached on disk, free of the interpreter lock."""
+"""One way to compile: plain functions on arrays, cached on disk, free of the interpreter lock.
+
+numba renews its cache when the file of a cached function changes, not when that of a function which
+it calls does.  An installation renews all files at once; whoever edits the kernels has to clear the
+``__pycache__`` folders (``make clean``), as the tests do for themselves.
+"""
 
 from __future__ import annotations
 
