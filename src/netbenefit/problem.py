@@ -32,6 +32,8 @@ __all__ = ["Evaluation", "Problem"]
 
 #: Largest magnitude that sums in int64 may reach.
 _ROOM = 2**62
+#: Most values that one coefficient can take.
+_MOST_VALUES = 20_001
 
 
 class Evaluation(NamedTuple):
@@ -129,6 +131,13 @@ class Problem:
         if most > MOST_POINTS:
             raise InputError(f"max_points={most} is too large. Use at most {MOST_POINTS}.")
         lower, upper = _boxes(patterns.names, most, sign, bounds)
+        widest = int(np.argmax(upper - lower))
+        if upper[widest] - lower[widest] > _MOST_VALUES:
+            raise InputError(
+                f"column {patterns.names[widest]!r} may have {upper[widest] - lower[widest] + 1:,} "
+                f"different points, more than can be searched ({_MOST_VALUES:,}). Lower max_points "
+                "or narrow its bounds: points on a card are small."
+            )
         # A constant column tells nothing apart; it could only move the floors of fractional scores.
         still = np.isin(patterns.names, patterns.constant) & (lower <= 0) & (upper >= 0)
         lower, upper = np.where(still, 0, lower), np.where(still, 0, upper)

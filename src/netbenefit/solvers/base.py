@@ -133,7 +133,7 @@ class Run:
     """The state of one solve: clock, best points, counters, trace; safe to use from threads.
 
     A callback is called with the interpreter's lock but never from two threads at once, at most
-    every ``interval`` seconds and at every improvement.
+    every ``interval`` seconds and at every improvement.  ``spent`` seconds of the limit are over.
     """
 
     def __init__(
@@ -143,6 +143,7 @@ class Run:
         time_limit: float,
         callback: Callback | None = None,
         interval: float = 0.1,
+        spent: float = 0.0,
     ) -> None:
         self.problem = problem
         self.solver = solver
@@ -151,7 +152,7 @@ class Run:
         self._callback = callback
         self._interval = interval
         self._lock = threading.Lock()
-        self._begin = time.perf_counter()
+        self._begin = time.perf_counter() - spent
         self._deadline = self._begin + time_limit
         self._told = 0.0
         self._value: float | None = None
@@ -167,6 +168,11 @@ class Run:
     def time_left(self) -> float:
         """Seconds until the limit."""
         return self._deadline - time.perf_counter()
+
+    @property
+    def overtime(self) -> float:
+        """Seconds since the limit; negative before it."""
+        return -self.time_left
 
     @property
     def out_of_time(self) -> bool:

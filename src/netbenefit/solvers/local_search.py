@@ -24,8 +24,9 @@ logger = logging.getLogger(__name__)
 
 #: Seconds of compiled work between two looks at the clock.
 _SLICE = 0.02
-#: More steps than any descent takes.
-_FOREVER = 2**62
+#: Steps after which scores and histogram are counted anew, which sweeps up the rounding that real
+#: weights leave there.  A number of steps, not of seconds: the same run has the same rounding.
+_RECOUNT = 8192
 #: Local optima whose surroundings set the temperatures.
 _DESCENTS = 4
 
@@ -99,8 +100,11 @@ class LocalSearch:
         """
         limit = check_time_limit(self.time_limit)
         first = problem.nearest_to_zero() if start is None else np.asarray(start, dtype=np.int64)
+        begin = time.perf_counter()
+        _ = problem.columns  # laying out a large table counts as search, compiling does not
+        spent = time.perf_counter() - begin
         _compile(problem)
-        run = Run(problem, "local", limit, callback)
+        run = Run(problem, "local", limit, callback, spent=spent)
         with ThreadPoolExecutor(max(1, self.n_jobs)) as pool:
             search = _Search(problem, run, self.seed, first)
             status: Status = "finished"
@@ -113,7 +117,7 @@ class LocalSearch:
         best = search.best
         if status == "interrupted" and run.best is not None:
             best = run.best  # what the chains of the broken-off round have reported counts too
-        return run.result(simplify(problem, best), status)
+        return run.result(simplify(problem, best, run), status)
 
     def _rounds(self, search: _Search, pool: ThreadPoolExecutor) -> Status:
         run, free = search.run, search.n_free
@@ -126,6 +130,8 @@ class LocalSearch:
                 return "finished"
             steps = search.affordable(length, self.chains, self.n_jobs)
             better = search.round(pool, self.chains, steps, (self._HOT * heat, self._COLD * heat))
+            if steps < length:  # the last round that there was time for
+                return "time_limit"
             quiet = 0 if better else quiet + 1
             done += 1
             length = min(4 * length, max(128, int(self._LONGEST * unit)))
@@ -159,7 +165,7 @@ class _Search:
             if number:
                 _chain.start(columns, state, chain, self._some_points(rng), False)
             rng.shuffle(chain.free)
-            evaluated = _chain.anneal(columns, state, chain, _chain.DESCEND, 0, _FOREVER)
+            evaluated = self._descend(state, chain)
             self._offer(chain.value[1], chain.best, evaluated)
             losses = [self._loss(state, chain, k) for k in chain.free.tolist()]
             medians.append(float(np.median(losses)))
@@ -233,18 +239,30 @@ class _Search:
         done, total, piece = 0, int(schedule[2]), 16
         while done < total and not run.must_stop:
             tick = time.perf_counter()
-            end = min(done + piece, total)
+            end = min(done + piece, total, done - done % _RECOUNT + _RECOUNT)
             evaluated = _chain.anneal(columns, state, chain, schedule, done, end)
             run.report(evaluated, chain.value[1], chain.best)
-            done = end
             spent = max(time.perf_counter() - tick, 1e-6)
-            piece = max(1, min(4 * piece, int(piece * _SLICE / spent)))
-            # Counting anew also sweeps up the rounding that real weights leave in the histogram.
-            _chain.start(columns, state, chain, state.points.copy(), False)
+            piece = max(1, min(4 * piece, int((end - done) * _SLICE / spent)))
+            done = end
+            if done % _RECOUNT == 0:
+                _chain.start(columns, state, chain, state.points.copy(), False)
         _chain.start(columns, state, chain, chain.best.copy(), False)
-        evaluated = _chain.anneal(columns, state, chain, _chain.DESCEND, 0, _FOREVER)
-        run.report(evaluated, chain.value[1], chain.best)
+        run.report(self._descend(state, chain), chain.value[1], chain.best)
         return chain.value[1], chain.best, time.perf_counter() - begin
+
+    def _descend(self, state: State, chain: _chain.Chain) -> int:
+        """Descend to a local optimum, a look at the clock after each round of all columns."""
+        evaluated, done, sweep = 0, 0, chain.free.size
+        while not self.run.must_stop:
+            before = chain.value[0]
+            evaluated += _chain.anneal(
+                self.problem.columns, state, chain, _chain.DESCEND, done, done + sweep
+            )
+            done += sweep
+            if chain.value[0] == before:
+                break
+        return evaluated
 
     def _offer(self, value: Any, points: IntArray, evaluated: int = 0) -> None:
         """Make points the incumbent if they are better, or as good and simpler."""
@@ -271,7 +289,7 @@ def _compile(problem: Problem) -> None:
     _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
     _chain.anneal(columns, state, chain, _chain.DESCEND, 0, 0)
     if chain.free.size > 1:
-        compile_polish(problem, state, int(chain.free[0]), int(chain.free[1]))
+        compile_polish(problem)
     seconds = time.perf_counter() - begin
     if seconds > 1.0:
         logger.info("compiled the kernels in %.1f s; later runs load them from disk", seconds)

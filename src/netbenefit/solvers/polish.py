@@ -18,6 +18,10 @@ from netbenefit.solvers.base import Run
 __all__ = ["compile_polish", "polish", "simplify"]
 
 _MANY_PAIRS = 100
+#: Columns with more values than this are left out of pairs.
+_MANY_VALUES = 100
+#: Seconds that tidying may take after the time limit.
+_OVERTIME = 0.5
 
 
 def polish(problem: Problem, points: IntArray, run: Run) -> tuple[Any, IntArray, int]:
@@ -30,8 +34,8 @@ def polish(problem: Problem, points: IntArray, run: Run) -> tuple[Any, IntArray,
     columns = problem.columns
     state, chain = make_state(columns), _chain.make_chain(problem, 0)
     _chain.start(columns, state, chain, points, True)
-    gains = _room_for_pairs(problem)
-    free = set(chain.free.tolist())
+    free = {k for k in chain.free.tolist() if _n_values(problem, k) <= _MANY_VALUES}
+    gains = _room_for_pairs(problem, free)
     evaluated, tried = 0, set[tuple[int, int]]()
     todo = _pairs(chain.best, free)
     while todo:
@@ -50,14 +54,18 @@ def polish(problem: Problem, points: IntArray, run: Run) -> tuple[Any, IntArray,
     return chain.value[1], chain.best, evaluated
 
 
-def compile_polish(problem: Problem, state: State, k: int, j: int) -> None:
-    """Have the pair kernel compiled, or loaded, by one use of it."""
-    pair_gains(problem.columns, state, k, j, _room_for_pairs(problem))
+def compile_polish(problem: Problem) -> None:
+    """Have the pair kernel compiled, or loaded: a state without scores makes it return at once."""
+    pair_gains(problem.columns, make_state(problem.columns), 0, 0, _room_for_pairs(problem, set()))
 
 
-def _room_for_pairs(problem: Problem) -> Any:
-    widest = int((problem.upper - problem.lower).max()) + 1
+def _room_for_pairs(problem: Problem, free: set[int]) -> Any:
+    widest = max((_n_values(problem, k) for k in free), default=1)
     return np.zeros((widest, widest), dtype=problem.rates.dtype)
+
+
+def _n_values(problem: Problem, k: int) -> int:
+    return int(problem.upper[k] - problem.lower[k]) + 1
 
 
 def _pairs(points: IntArray, free: set[int]) -> list[tuple[int, int]]:
@@ -94,16 +102,16 @@ def _best_pair(
 def _gains_of(problem: Problem, state: State, chain: _chain.Chain, k: int) -> Any:
     """Gains of column k's values, without any price of features."""
     _chain.list_values(problem.columns, state, chain, k)
-    n_values = int(problem.upper[k] - problem.lower[k]) + 1
+    n_values = _n_values(problem, k)
     priced = chain.out[:n_values] + problem.rates[1] * chain.sizes[:n_values]
     return priced // problem.rates[0] if priced.dtype.kind == "i" else priced / problem.rates[0]
 
 
-def simplify(problem: Problem, points: IntArray) -> IntArray:
+def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntArray:
     """Take the smallest points among equally good ones; report the primitive vector.
 
     Every change keeps or raises the objective, and one that keeps it makes a coefficient smaller,
-    so the loop ends.
+    so the loop ends; with a ``run``, also when its time has been over for a while.
     """
     columns = problem.columns
     state, chain = make_state(columns), _chain.make_chain(problem, 0)
@@ -112,6 +120,8 @@ def simplify(problem: Problem, points: IntArray) -> IntArray:
     while changed:
         changed = False
         for k in chain.free.tolist():
+            if run is not None and run.overtime > _OVERTIME:
+                return problem.primitive(current)
             _chain.start(columns, state, chain, current, True)
             values = np.arange(problem.lower[k], problem.upper[k] + 1)
             # Sizes as they are, without shifts of groups, which would change several points.
