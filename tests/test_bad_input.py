@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 from netbenefit import (
+    InputError,
     NetBenefitCalibrator,
     RiskScoreClassifier,
     Scorecard,
@@ -911,3 +912,34 @@ def test_a_fitted_estimator_sends_dicts_to_its_card() -> None:
     row = {"age": 50, "fever": 1, "lactate": 2.0}
     check(Wrong("", lambda: fit.predict_proba(row), ("X is a dict",), r"scorecard_\.risk\(X\)"))
     assert fit.scorecard_.risk(row) == fit.predict_proba(pd.DataFrame([row]))[0, 1]
+
+
+def test_columns_on_a_tiny_scale_are_told():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = np.column_stack([rng.random(60) / 1000, rng.integers(0, 2, 60)])
+    with pytest.warns(UserWarning, match=r"vary too little to move a score.*'x0'.*Multiply them"):
+        RiskScoreClassifier(time_limit=600).fit(X, y)
+    X[:, 0] *= 1e-12
+    with pytest.raises(InputError, match=r"'x0' varies by less than its finest step.*Multiply"):
+        RiskScoreClassifier().fit(X, y)
+
+
+def test_yes_no_columns_with_other_values_are_told():
+    X = np.array([[0], [1]] * 10)
+    model = RiskScoreClassifier(time_limit=600).fit(X, X[:, 0])
+    with pytest.warns(UserWarning, match=r"'x0' holds 2 in row 1, but was 0 or 1.*recode"):
+        model.predict(np.array([[0], [2]]))
+    with pytest.warns(UserWarning, match=r"'x0' holds 0.6, but was 0 or 1"):
+        model.scorecard_.risk({"x0": 0.6})
+
+
+def test_more_inputs_with_a_culprit_and_a_remedy():
+    with pytest.raises(InputError, match=r"column 1 has an empty name.*Name it"):
+        RiskScoreClassifier().fit(pd.DataFrame([[0, 1], [1, 0]], columns=["a", ""]), [0, 1])
+    with pytest.raises(InputError, match=r"sample_weight sums to more than.*Divide"):
+        RiskScoreClassifier().fit([[0], [1]], [0, 1], sample_weight=[1e308, 1e308])
+    frame = pd.DataFrame({"age": [1, 2, 3, 4], "sex": [0, 1, 0, 1]})
+    model = RiskScoreClassifier(time_limit=600).fit(frame, [0, 1, 0, 1])
+    with pytest.raises(InputError, match=r"(?s)missing.*age.*Pass the columns of the fit"):
+        model.predict(frame[["sex"]])

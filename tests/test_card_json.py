@@ -89,7 +89,7 @@ def cards(draw):
         )
     )
     rules = [Rule(term, points) for term, points in terms.items()]
-    extra = draw(st.lists(texts, max_size=2, unique=True))
+    extra = draw(st.lists(texts.filter(bool), max_size=2, unique=True))
     used = list(dict.fromkeys(rule.term.feature for rule in rules))
     columns = used + [name for name in extra if name not in used] if extra else ()
     return Scorecard(rules, cutoffs, risks, thresholds, score_range, tuple(columns), provenance)

@@ -208,8 +208,8 @@ def test_rules_of_a_column_stay_together_heaviest_first():
         "age ≥ 40",
         "age ≥ 60",
         "age missing",
-        "falls",
-        "sex",
+        "falls (whole number)",
+        "sex (whole number)",
     ]
 
 

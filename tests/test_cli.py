@@ -588,3 +588,11 @@ def test_demo_beats_treating_all(demo: tuple[str, Path]) -> None:
         < areas["Treat All"]
         < min(area for name, area in areas.items() if not name.startswith("Treat"))
     )
+
+
+def test_inputs_are_never_overwritten(table: Path, card_file: Path) -> None:
+    before = table.read_bytes(), card_file.read_bytes()
+    assert "would be overwritten" in error("fit", table, *FIT, "--out", table)
+    assert "would be overwritten" in error("evaluate", card_file, table, "--csv", table)
+    assert "would be overwritten" in error("show", card_file, "--html", card_file)
+    assert (table.read_bytes(), card_file.read_bytes()) == before

@@ -209,7 +209,7 @@ def test_boxes():
     assert box(bounds={"sex": (-2, 30), 0: [1.0, 2.0]}) == [(1, 2), (-2, 30), (-10, 10)]
     assert box(bounds={"sex": np.array([-2, 5])}, sign={"sex": "+"})[1] == (0, 5)
     assert box(bounds={"sex": (0, 0)}, sign={"sex": "-"})[1] == (0, 0)
-    assert box(bounds={"sex": (-(10**9), 10**9)})[1] == (-(10**9), 10**9)
+    assert box(bounds={"sex": (10**9 - 5, 10**9)})[1] == (10**9 - 5, 10**9)
 
 
 def test_allows_keeps_to_bounds_and_size():
@@ -377,7 +377,7 @@ def test_scores_that_could_overflow():
     with pytest.raises(InputError, match=message):
         Problem.build(table, TENTHS, max_points=5000)
     with pytest.raises(InputError, match=message):
-        Problem.build(table, TENTHS, bounds={"income": (-(10**6), 0)})
+        Problem.build(table, TENTHS, bounds={"income": (-(10**6), -(10**6) + 9)})
     assert Problem.build(table, TENTHS).evaluate([10, 10]).score_range == (10, 10 * 2**50)
     # another column's decimals count as well: all scores are held in the finest steps
     mixed = PatternTable.from_arrays(
@@ -387,3 +387,18 @@ def test_scores_that_could_overflow():
         Problem.build(mixed, TENTHS)
     coarse = PatternTable.from_arrays([[0, 0.5], [2**50, 1]], [0, 1], names=["income", "rate"])
     assert Problem.build(coarse, TENTHS).evaluate([3, 1]).score_range == (0, 3 * 2**50 + 1)
+
+
+def test_too_many_values_for_one_column_are_refused():
+    table = PatternTable.from_arrays([[0, 0], [1, 1]], [0, 1], names=["age", "sex"])
+    with pytest.raises(InputError, match=r"'age' may have 2,000,001 different.*Lower max_points"):
+        Problem.build(table, Thresholds.tenths(), max_points=10**6)
+    with pytest.raises(InputError, match=r"'sex' may have 40,001 different"):
+        Problem.build(table, Thresholds.tenths(), bounds={"sex": (-(10**4), 3 * 10**4)})
+
+
+def test_columns_that_cannot_move_a_score_are_named():
+    X = [[0.001, 0, 5], [0.009, 1, 5]]
+    table = PatternTable.from_arrays(X, [0, 1], names=["tiny", "fine", "constant"])
+    assert Problem.build(table, Thresholds.tenths()).too_small == ("tiny",)
+    assert Problem.build(table, Thresholds.tenths(), max_points=125).too_small == ()

@@ -742,7 +742,7 @@ RULE = Rule(PerUnit("x"), 1)
         ({"score_range": (3, 2)}, "score_range=.3, 2. must not decrease"),
         ({"score_range": 3}, "score_range=3 must be .lowest, highest."),
         ({"score_range": (0, 1.5)}, r"score_range\[1\] must be an integer"),
-        ({"rules": [RULE, RULE]}, r"rules\[1\] \(x\) repeats rules\[0\]"),
+        ({"rules": [RULE, RULE]}, r"rules\[1\] \(x \(whole number\)\) repeats rules\[0\]"),
         ({"rules": [("x", 1)]}, r"rules\[0\] = .* is not a Rule"),
         (
             {"rules": [RULE, Rule(Condition("x", "==", "a"), 1)]},

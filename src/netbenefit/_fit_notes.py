@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._validation import InputError, shorten
-from netbenefit.patterns import PatternTable
+from netbenefit.assemble import too_small_text
+from netbenefit.problem import Problem
 from netbenefit.solvers.base import SolverResult
 
 __all__ = ["check_features", "notes_on"]
@@ -58,9 +59,12 @@ def _quoted(name: str) -> str:
     return name if name.replace("-", "_").isidentifier() else f"'{name}'"
 
 
-def notes_on(table: PatternTable, result: SolverResult) -> list[str]:
+def notes_on(problem: Problem, result: SolverResult) -> list[str]:
     """What the user of a new card should know."""
     notes = []
+    table = problem.patterns
+    if problem.too_small:
+        notes.append(too_small_text(problem))
     if table.constant:
         notes.append(f"constant columns get no points: {shorten(table.constant)}.")
     steps = dict(zip(table.names, table.decimals, strict=True))

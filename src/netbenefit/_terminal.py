@@ -114,14 +114,16 @@ def load_card(path: Path) -> Scorecard:
     return Scorecard.load(path)
 
 
-def check_writable(path: Path | None) -> None:
-    """Refuse a place that cannot be written before the work, not after it."""
+def check_writable(path: Path | None, *inputs: Path) -> None:
+    """Refuse a place that cannot be written, or would overwrite an input, before the work."""
     from netbenefit._validation import InputError
 
     if path is None:
         return
     if path.is_dir():
         raise InputError(f"{path} is a folder. Name the file to write, such as {path}/card.json.")
+    if any(path.exists() and file.exists() and path.samefile(file) for file in inputs):
+        raise InputError(f"{path} is read here and would be overwritten. Name another file.")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent}. Make it first: mkdir -p {path.parent}")
     if not os.access(path.parent, os.W_OK):

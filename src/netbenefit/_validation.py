@@ -46,7 +46,7 @@ def shorten(items: Sequence[Any], limit: int = 5) -> str:
 
 
 def check_names(names: Sequence[Any]) -> tuple[str, ...]:
-    """Return column names as strings; refuse duplicates.
+    """Return column names as strings; refuse empty ones and duplicates.
 
     Examples
     --------
@@ -54,6 +54,11 @@ def check_names(names: Sequence[Any]) -> tuple[str, ...]:
     ('age', 'sex')
     """
     texts = tuple(str(name) for name in names)
+    if "" in texts:
+        raise InputError(
+            f"column {texts.index('')} has an empty name. Name it: a card refers to its columns by "
+            "name."
+        )
     repeated = [name for name, count in Counter(texts).items() if count > 1]
     if repeated:
         raise InputError(
@@ -127,6 +132,8 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
             f"sample_weight must be finite and not negative, but row {row} has "
             f"{weights[row].item()!r} ({bad.size} such rows). Drop those rows or set 0."
         )
+    if not np.isfinite(weights.sum()):
+        raise InputError("sample_weight sums to more than a number can hold. Divide all weights.")
     if not weights.any():
         raise InputError("sample_weight is zero in every row. Give at least one row a weight.")
     return weights

@@ -19,7 +19,15 @@ from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_l
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["Learned", "assemble_card", "choose_solver", "learn", "level_risks", "terms_of"]
+__all__ = [
+    "Learned",
+    "assemble_card",
+    "choose_solver",
+    "learn",
+    "level_risks",
+    "terms_of",
+    "too_small_text",
+]
 
 
 class Learned(NamedTuple):
@@ -92,6 +100,15 @@ def learn(
     )
     card = assemble_card(problem, result, provenance, terms=terms, calibrate=calibrate)
     return Learned(card, result, problem)
+
+
+def too_small_text(problem: Problem) -> str:
+    """Say which columns vary too little to count, and what to do."""
+    most = int(max(np.abs(problem.lower).max(), np.abs(problem.upper).max()))
+    return (
+        f"columns that vary too little to move a score, even with {most} points: "
+        f"{shorten(problem.too_small)}. Multiply them by 10, 100, …, or bin them."
+    )
 
 
 def choose_solver(

@@ -131,7 +131,7 @@ def demo(
         result = demonstration.run_demo(data, time_limit=time_limit, callback=callback)
     files = demonstration.save_demo(data, result, out)
     print_card(result.learned.card)
-    for note in notes_on(result.learned.problem.patterns, result.learned.result):
+    for note in notes_on(result.learned.problem, result.learned.result):
         tell("yellow", "note", note)
     grid = thresholds_text(result.learned.card.thresholds)
     console.print(f"\nOn {data.test_event.size} other tumours, at {grid}:")
@@ -201,7 +201,7 @@ def fit(
     from netbenefit.patterns import PatternTable
     from netbenefit.thresholds import as_thresholds
 
-    check_writable(out)
+    check_writable(out, data)
     grid = as_thresholds(thresholds, weights.value)
     price, signs = read_penalty(penalty), read_signs(sign or [])
     columns = read_table(data)
@@ -223,7 +223,7 @@ def fit(
     table = PatternTable.from_columns(features, outcome.event, sample_weight=weight)
     engine = choose_solver(solver.value, time_limit=time_limit, seed=seed, n_jobs=jobs)
     with progress(quiet) as callback:
-        card, result, _ = learn(
+        card, result, problem = learn(
             table,
             grid,
             engine,
@@ -244,7 +244,7 @@ def fit(
         f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
     if not quiet:
-        for note in notes_on(table, result):
+        for note in notes_on(problem, result):
             tell("yellow", "note", note)
         tell(
             "bold", "saved" if out else "not saved", out or "add --out card.json to keep the card."
@@ -283,7 +283,7 @@ def evaluate(
     from netbenefit.report import measure, text
     from netbenefit.thresholds import as_thresholds
 
-    check_writable(csv)
+    check_writable(csv, card, data)
     scorecard = load_card(card)
     says = scorecard.provenance.outcome if scorecard.provenance else None
     columns = read_table(data)
@@ -333,7 +333,7 @@ def show(
     """Print a saved card, and write it as a page that works offline."""
     from netbenefit.report.html import card_page
 
-    check_writable(html)
+    check_writable(html, card)
     scorecard = load_card(card)
     print_card(scorecard)
     if html is not None:

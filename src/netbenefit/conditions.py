@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
@@ -182,7 +183,8 @@ class PerUnit:
     lower, upper : float, optional
         Where to clip.
     binary : bool, default=False
-        Whether all training values were 0 or 1; only the printed card depends on it.
+        Whether all training values were 0 or 1: the printed card shows the name alone, and scoring
+        another value warns.
 
     Examples
     --------
@@ -239,6 +241,10 @@ class PerUnit:
             bad = np.flatnonzero(np.abs(values * self._steps) > LARGEST_EXACT)
         if bad.size:
             self._refuse(float(column.values[bad[0]]), f" in row {int(bad[0])}")
+        if self.binary:
+            odd = np.flatnonzero((values != 0) & (values != 1))
+            if odd.size:
+                self._warn(float(values[odd[0]]), f" in row {int(odd[0])}")
         codes = to_steps(values, self.decimals)
         if column.missing is not None:
             codes[column.missing] = 0
@@ -255,7 +261,16 @@ class PerUnit:
             x = self.upper
         if abs(x * self._steps) > LARGEST_EXACT:
             self._refuse(x, "")
+        if self.binary and x not in (0.0, 1.0):
+            self._warn(x, "")
         return to_step(x, self.decimals)
+
+    def _warn(self, value: float, where: str) -> None:
+        warnings.warn(
+            f"column {self.feature!r} holds {value:g}{where}, but was 0 or 1 wherever the card was "
+            "learnt. It is scored per unit; recode it if it means yes or no.",
+            stacklevel=2,
+        )
 
     def _refuse(self, value: float, where: str) -> None:
         raise InputError(
@@ -270,7 +285,9 @@ class PerUnit:
         'utilisation (rounded to 0.1, at most 1.5)'
         """
         low, high = (None if v is None else value_text(v) for v in (self.lower, self.upper))
-        notes = [f"rounded to {10**-self.decimals:.{self.decimals}f}"] if self.decimals else []
+        notes = [] if self.binary else ["whole number"]
+        if self.decimals:
+            notes = [f"rounded to {10**-self.decimals:.{self.decimals}f}"]
         if low and high:
             notes.append(f"from {low} to {high}")
         elif low or high:

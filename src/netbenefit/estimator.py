@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from netbenefit._card_types import is_finite
 from netbenefit._columns import Frame, as_value, numeric_column
 from netbenefit._validation import FloatArray, InputError, IntArray, shorten
-from netbenefit.assemble import Learned, choose_solver, learn
+from netbenefit.assemble import Learned, choose_solver, learn, too_small_text
 from netbenefit.patterns import PatternTable
 from netbenefit.solvers.base import Callback, Solver
 from netbenefit.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
@@ -188,6 +188,8 @@ class RiskScoreClassifier(
         outcome = f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
         learned = self._learn(table, outcome)
         self.scorecard_, self.result_ = learned.card, learned.result
+        if learned.problem.too_small:
+            warnings.warn(too_small_text(learned.problem), stacklevel=3)
         if self.result_.status == "interrupted":
             warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
         self.coef_ = self.result_.points
@@ -238,8 +240,9 @@ class RiskScoreClassifier(
         """Score of each row, counted from the default decision.
 
         scikit-learn expects the sign of this function to agree with ``predict``; so the score is
-        shifted by a constant that makes it positive from the cut-off of a 50% risk upwards.  The
-        card's own score is ``scorecard_.score(X)``.
+        shifted by a constant that makes it positive from the cut-off of a 50% risk upwards, and a
+        score beyond those of training counts as the nearest of them, as for the risk.  The card's
+        own score is ``scorecard_.score(X)``.
 
         Parameters
         ----------
@@ -279,7 +282,7 @@ class RiskScoreClassifier(
             # scikit-learn would make one matrix of it; this way types and errors stay exact
             frame = Frame(X)
             columns = {name: frame.column(name) for name in frame.names}
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            self._check_names(X, reset)
             if reset and not columns:
                 raise InputError("the table has 0 feature(s): no columns. Pass at least one.")
         else:
@@ -291,6 +294,15 @@ class RiskScoreClassifier(
             # Names on one side only, of which scikit-learn has warned: go by position.
             columns = dict(zip(self.scorecard_.feature_names, columns.values(), strict=True))
         return {name: numeric_column(name, values) for name, values in columns.items()}
+
+    def _check_names(self, X: Any, reset: bool) -> None:
+        """scikit-learn's own check of column names, with a remedy."""
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            raise InputError(
+                f"{error}\nPass the columns of the fit, named and ordered as they were there."
+            ) from None
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):

@@ -188,6 +188,11 @@ class PatternTable:
             if decimals and name in decimals:
                 digits, exact = _check_decimals(decimals[name], name), True
             codes.append(_codes(column, digits, name))
+            if not exact and (codes[-1] == codes[-1][0]).all():
+                raise InputError(
+                    f"column {name!r} varies by less than its finest step, 1e-{digits}. Multiply "
+                    "it by a large number, or bin it."
+                )
             found.append(digits)
             if not exact:
                 rounded.append(name)

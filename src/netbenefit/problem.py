@@ -193,6 +193,26 @@ class Problem:
         inside = bool(((vector >= self.lower) & (vector <= self.upper)).all())
         return inside and int(np.count_nonzero(vector)) <= self.max_features
 
+    @cached_property
+    def too_small(self) -> tuple[str, ...]:
+        """Columns that vary, but whose points can never move a score by a whole point.
+
+        >>> table = PatternTable.from_arrays([[0.01, 0], [0.02, 1]], [0, 1])
+        >>> Problem.build(table, Thresholds.tenths()).too_small
+        ('x0',)
+        """
+        table = self.patterns
+        spread = table.codes.max(axis=0) - table.codes.min(axis=0)
+        most = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        reach = [
+            int(s) * int(m) < 10**d for s, m, d in zip(spread, most, table.decimals, strict=True)
+        ]
+        return tuple(
+            name
+            for name, small, m in zip(table.names, reach, most, strict=True)
+            if small and m and name not in table.constant
+        )
+
     def nearest_to_zero(self) -> IntArray:
         """The allowed point vector with the smallest entries: where a search may start."""
         return np.clip(np.zeros_like(self.lower), self.lower, self.upper)

@@ -17,7 +17,7 @@ from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Progress
-from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.solvers.local_search import LocalSearch, _Search
 from netbenefit.solvers.polish import simplify
 from netbenefit.thresholds import Thresholds
 from tests.strategies import problems
@@ -96,6 +96,21 @@ def test_same_seed_same_answer_on_any_number_of_threads() -> None:
     assert [row.objective for row in annealed[0].trace] != [
         row.objective for row in annealed[2].trace
     ]
+
+
+def test_same_seed_same_answer_with_real_weights() -> None:
+    """Rounding must not depend on how the clock cut the run into pieces."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (300, 20)), rng.integers(0, 2, 300)
+    table = PatternTable.from_arrays(X, y, sample_weight=rng.random(300) + 0.1)
+    problem = Problem.build(table, Thresholds.tenths())
+    assert problem.rates.dtype == np.float64
+    answers = [
+        LocalSearch(time_limit=None, max_rounds=3, n_jobs=jobs).solve(problem) for jobs in (1, 2, 2)
+    ]
+    for other in answers[1:]:
+        assert other.evaluations == answers[0].evaluations
+        assert other.points.tolist() == answers[0].points.tolist()
 
 
 @pytest.mark.parametrize("solver", [LocalSearch(max_rounds=2), Annealing(cooling=1e-5)])
@@ -181,6 +196,19 @@ def test_simplify_never_loses(data: st.DataObject) -> None:
     plain = simplify(problem, points)
     assert problem.allows(plain)
     assert problem.evaluate(plain).objective >= problem.evaluate(points).objective
+
+
+def test_a_round_cut_short_ends_as_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Search, "affordable", lambda *_: 1)
+    result = LocalSearch(time_limit=60).solve(random_problem())
+    assert result.status == "time_limit"
+
+
+def test_wide_boxes_can_be_searched() -> None:
+    problem = random_problem(columns=3, max_points=2000)
+    result = LocalSearch(time_limit=1.0).solve(problem)
+    assert problem.allows(result.points)
+    assert result.objective >= float(problem.evaluate(np.zeros(3, dtype=int)).objective)
 
 
 def test_data_without_a_usable_column() -> None:
