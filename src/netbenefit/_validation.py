@@ -132,7 +132,9 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
             f"sample_weight must be finite and not negative, but row {row} has "
             f"{weights[row].item()!r} ({bad.size} such rows). Drop those rows or set 0."
         )
-    if not np.isfinite(weights.sum()):
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total):
         raise InputError("sample_weight sums to more than a number can hold. Divide all weights.")
     if not weights.any():
         raise InputError("sample_weight is zero in every row. Give at least one row a weight.")
