@@ -1,4 +1,4 @@
-"""What a fit costs besides searching: import, compilation, memory; each in a fresh process."""
+"""What a fit costs besides searching: import, merging, compilation, memory; in fresh processes."""
 
 from __future__ import annotations
 
@@ -41,6 +41,25 @@ print(json.dumps([first - again, peak() - before]))
 """
 
 
+_MERGE = """
+import json, time
+import numpy as np
+from netbenefit import PatternTable
+
+rng = np.random.default_rng(0)
+columns = [rng.integers(0, 2, 150_000) for _ in range(4)]
+columns += [rng.normal(size=150_000).round(2) for _ in range(4)]
+columns += [rng.normal(size=150_000), rng.integers(0, 10**5, 150_000)]
+X, y = np.column_stack(columns), rng.integers(0, 2, 150_000)
+times = []
+for _ in range(3):
+    begin = time.perf_counter()
+    PatternTable.from_arrays(X, y)
+    times.append(time.perf_counter() - begin)
+print(json.dumps([min(times)]))
+"""
+
+
 def _run(code: str, cache: str | None = None) -> list[float]:
     environment = dict(os.environ)
     if cache:
@@ -53,7 +72,7 @@ def _run(code: str, cache: str | None = None) -> list[float]:
 
 
 def main() -> None:
-    """Print import seconds, compile seconds and memory."""
+    """Print seconds of import, merging and compilation, and memory."""
     _run(_IMPORT)
     package, estimator = (
         min(pair) for pair in zip(*(_run(_IMPORT) for _ in range(3)), strict=True)
@@ -61,6 +80,7 @@ def main() -> None:
     rows = [
         ["import netbenefit, s", f"{package:.2f}", "1.5"],
         ["… and the estimator (with scikit-learn and numba), s", f"{estimator:.2f}", ""],
+        ["merging 150,000 × 10 rows into patterns, s", f"{_run(_MERGE)[0]:.2f}", "1"],
     ]
     if "adult" in available():
         with tempfile.TemporaryDirectory() as cache:

@@ -268,6 +268,7 @@ def test_a_card_without_rules_says_what_to_try(table: Path) -> None:
         ([*FIT, "--max-points", "0"], "max_points must be a whole number of at least 1"),
         ([*FIT, "--time-limit", "0"], "time_limit must be positive"),
         ([*FIT, "--jobs", "0"], "0 threads cannot search"),
+        ([*FIT, "--seed", "99999999999999999999"], "seed must be a whole number from 0 to 2^53"),
         ([*FIT, "--drop", "fever", "--drop", "cough", "--drop", "old"], "no feature columns"),
         ([*FIT, "--out", "nowhere/card.json"], "there is no folder nowhere"),
         ([*FIT, "--out", "."], "is a folder. Name the file to write"),

@@ -121,6 +121,8 @@ def choose_solver(
               time_limit=None, seed=1)
     """
     check_time_limit(time_limit)
+    if not 0 <= seed < 2**53:  # what a card file can hold exactly
+        raise InputError(f"the seed must be a whole number from 0 to 2^53, not {seed}.")
     if not isinstance(solver, str | type) and hasattr(solver, "solve"):
         return solver
     if solver == "anneal":
