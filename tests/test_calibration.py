@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import pickle
 from fractions import Fraction
 from itertools import pairwise
@@ -75,7 +76,11 @@ class Rows:
             if events == self.p[i + 1] * total:
                 self.send(i, self.edges[i + 1])
             else:
-                self.send(i, float(events / total))
+                rate = float(events / total)
+                if i < self.last and rate >= self.edges[i + 1]:
+                    # Below the edge, but rounded onto it: the risk must not cross (documented).
+                    rate = math.nextafter(self.edges[i + 1], 0.0)
+                self.send(i, rate)
         return np.array(self.risks)
 
 
@@ -151,6 +156,15 @@ def check_against_twin(y_true, risk, grid, weights):
 @given(cases())
 def test_both_algorithms_equal_the_published_row_by_row_version(case):
     check_against_twin(*case)
+
+
+def test_a_rate_just_below_a_threshold_stays_below_it():
+    """0.3 / 0.5 of these floats is less than 3/5, but the nearest float is 0.6."""
+    y = np.array([0, 0, 1])
+    risk, weights = np.full(3, 0.1), np.array([0.1, 0.1, 0.3])
+    check_against_twin(y, risk, Thresholds.tenths(), weights)
+    got = calibrate_levels(y, risk, Thresholds.tenths(), sample_weight=weights).apply(risk)
+    assert (got < 0.6).all()
 
 
 def test_both_algorithms_equal_the_twin_on_thousands_of_cases():

@@ -46,7 +46,7 @@ def shorten(items: Sequence[Any], limit: int = 5) -> str:
 
 
 def check_names(names: Sequence[Any]) -> tuple[str, ...]:
-    """Return column names as strings; refuse empty ones and duplicates.
+    """Return column names as strings; refuse duplicates.
 
     Examples
     --------
@@ -54,11 +54,6 @@ def check_names(names: Sequence[Any]) -> tuple[str, ...]:
     ('age', 'sex')
     """
     texts = tuple(str(name) for name in names)
-    if "" in texts:
-        raise InputError(
-            f"column {texts.index('')} has an empty name. Name it: a card refers to its columns by "
-            "name."
-        )
     repeated = [name for name, count in Counter(texts).items() if count > 1]
     if repeated:
         raise InputError(

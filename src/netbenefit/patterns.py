@@ -167,6 +167,11 @@ class PatternTable:
         """Merge the rows of named columns; ``target`` is what errors call the outcome."""
         if not columns:
             raise InputError("the table has no feature columns. Pass at least one.")
+        if "" in columns:
+            raise InputError(
+                f"column {list(columns).index('')} has an empty name. Name it: a card refers to "
+                "its columns by name."
+            )
         event = check_binary(y, name=target)
         weights = check_weights(sample_weight, event.size)
         kept = weights > 0
