@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from netbenefit._card_types import MOST_POINTS
 from netbenefit._validation import InputError, IntArray, shorten
 from netbenefit.kernels.cutoffs import best_cutoffs, floor_scores
+from netbenefit.kernels.groups import one_hot_groups
 from netbenefit.kernels.layout import Columns, make_columns, pack_masses
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
@@ -235,6 +236,15 @@ class Problem:
         return make_columns(
             table.codes, table.decimals, mass, scale.found, scale.alarm, self.lower, self.upper
         )
+
+    @cached_property
+    def shift_groups(self) -> IntArray:
+        """(P, 2) first and last of the columns whose points may be shifted together, for free."""
+        n_columns = self.lower.size
+        if self.penalty > 0 or self.max_features < n_columns:
+            return one_hot_groups(self.patterns.codes, self.patterns.decimals)
+        # sizes cost nothing, so nothing is gained by shifting
+        return np.stack([np.arange(n_columns), np.arange(n_columns) + 1], axis=1)
 
     @property
     def rates(self) -> NDArray[Any]:

@@ -174,6 +174,14 @@ def test_start_is_used_and_kept_if_nothing_is_better() -> None:
     assert again.objective == best.objective
 
 
+@pytest.mark.parametrize("start", [[11, 0, 0], [1, 1, 1], [0, 0]])
+def test_a_start_that_is_not_allowed_is_refused(start: list[int]) -> None:
+    problem = random_problem(rows=20, columns=3, max_features=2)
+    for solver in (LocalSearch(), Annealing()):
+        with pytest.raises(InputError, match=r"start=.* is not allowed. Pass one whole number"):
+            solver.solve(problem, start=np.array(start))
+
+
 def test_simplify_keeps_the_value_and_reports_primitive_points() -> None:
     X = [[0, 0], [1, 0], [1, 1], [0, 1]] * 3
     y = [0, 1, 1, 0] * 3

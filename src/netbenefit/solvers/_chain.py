@@ -12,7 +12,6 @@ import numpy as np
 
 from netbenefit.kernels._jit import inner, jit, merged
 from netbenefit.kernels.compiled import coordinate_gains, gain_now, move, place
-from netbenefit.kernels.groups import one_hot_groups
 from netbenefit.kernels.layout import LOWER, START, UPPER, Array, Columns, State
 from netbenefit.problem import Problem
 
@@ -49,10 +48,6 @@ def make_chain(problem: Problem, seed: int) -> Chain:
     movable = (problem.upper > problem.lower) & (np.diff(column[:, START]) > 0)
     widest = int((problem.upper - problem.lower).max(initial=0)) + 1
     n_columns = problem.lower.size
-    if problem.penalty > 0 or problem.max_features < n_columns:
-        groups = one_hot_groups(problem.patterns.codes, problem.patterns.decimals)
-    else:  # sizes are free, so nothing is gained by shifting
-        groups = np.stack([np.arange(n_columns), np.arange(n_columns) + 1], axis=1)
     return Chain(
         rng=np.array([seed], dtype=np.uint64),
         free=np.flatnonzero(movable).astype(np.int64),
@@ -61,7 +56,7 @@ def make_chain(problem: Problem, seed: int) -> Chain:
         value=np.zeros(2, dtype=problem.rates.dtype),
         best=np.zeros(n_columns, dtype=np.int64),
         size=np.array([0, problem.max_features], dtype=np.int64),
-        group=groups,
+        group=problem.shift_groups,
         out=np.zeros(widest, dtype=problem.rates.dtype),
         sizes=np.zeros(widest, dtype=np.int64),
         shifts=np.zeros((n_columns + 1, 2), dtype=np.int64),

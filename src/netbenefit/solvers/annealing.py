@@ -12,7 +12,14 @@ from netbenefit._validation import InputError, IntArray
 from netbenefit.kernels.layout import make_state
 from netbenefit.problem import Problem
 from netbenefit.solvers import _chain
-from netbenefit.solvers.base import Callback, Run, SolverResult, Status, check_time_limit
+from netbenefit.solvers.base import (
+    Callback,
+    Run,
+    SolverResult,
+    Status,
+    check_time_limit,
+    first_points,
+)
 
 __all__ = ["Annealing"]
 
@@ -87,7 +94,7 @@ class Annealing:
         schedule = np.array(
             [self.temperature * one, self.cooling * one, self.steps_per_temperature]
         )
-        first = problem.nearest_to_zero() if start is None else np.asarray(start, dtype=np.int64)
+        first = first_points(problem, start)
         _chain.start(columns, state, chain, first, True)
         _chain.metropolis(columns, state, chain, schedule, 0, 0)  # compiles before the clock starts
         run = Run(problem, "anneal", limit, callback)

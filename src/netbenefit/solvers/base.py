@@ -23,6 +23,7 @@ __all__ = [
     "Status",
     "TraceRow",
     "check_time_limit",
+    "first_points",
 ]
 
 #: "finished": the search did all it meant to do; the others say what stopped it.
@@ -127,6 +128,19 @@ def check_time_limit(time_limit: float | None) -> float:
     if not time_limit > 0:
         raise InputError(f"time_limit must be positive, but is {time_limit!r} seconds.")
     return float(time_limit)
+
+
+def first_points(problem: Problem, start: IntArray | None) -> IntArray:
+    """Where a search begins: the points that were given, if they are allowed, else zero."""
+    if start is None:
+        return problem.nearest_to_zero()
+    points = np.asarray(start, dtype=np.int64)
+    if points.shape != problem.lower.shape or not problem.allows(points):
+        raise InputError(
+            f"start={points.tolist()} is not allowed. Pass one whole number a column, within the "
+            "bounds and max_features."
+        )
+    return points
 
 
 class Run:

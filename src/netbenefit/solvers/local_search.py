@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,14 @@ from netbenefit._validation import IntArray
 from netbenefit.kernels.layout import State, make_state
 from netbenefit.problem import Problem
 from netbenefit.solvers import _chain
-from netbenefit.solvers.base import Callback, Run, SolverResult, Status, check_time_limit
+from netbenefit.solvers.base import (
+    Callback,
+    Run,
+    SolverResult,
+    Status,
+    check_time_limit,
+    first_points,
+)
 from netbenefit.solvers.polish import compile_polish, polish, simplify
 
 __all__ = ["LocalSearch"]
@@ -99,7 +105,7 @@ class LocalSearch:
         Ctrl-C ends the search and returns the best so far.
         """
         limit = check_time_limit(self.time_limit)
-        first = problem.nearest_to_zero() if start is None else np.asarray(start, dtype=np.int64)
+        first = first_points(problem, start)
         begin = time.perf_counter()
         _ = problem.columns  # laying out a large table counts as search, compiling does not
         spent = time.perf_counter() - begin
@@ -205,14 +211,13 @@ class _Search:
     ) -> bool:
         """Steps 2 and 3; returns whether a better card was found."""
         before = self._value
-        jobs: list[Callable[[], tuple[Any, IntArray, float]]] = []
+        futures = []
         for number in range(chains):
             warm = number % 2 == 1
             schedule = np.array([heats[0] * (0.5 if warm else 1.0), heats[1], steps])
             chain = _chain.make_chain(self.problem, self._next_seed())
             origin = self.best if warm else self._start
-            jobs.append(lambda c=chain, s=schedule, o=origin: self._anneal(c, s, o))  # type: ignore[misc]
-        futures = [pool.submit(job) for job in jobs]
+            futures.append(pool.submit(self._anneal, chain, schedule, origin))
         pending = set(futures)
         while pending:  # waiting in short spells keeps Ctrl-C responsive
             _, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
@@ -287,7 +292,6 @@ def _compile(problem: Problem) -> None:
     columns = problem.columns
     state, chain = make_state(columns), _chain.make_chain(problem, 1)
     _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
-    _chain.anneal(columns, state, chain, _chain.DESCEND, 0, 0)
     if chain.free.size > 1:
         compile_polish(problem)
     seconds = time.perf_counter() - begin

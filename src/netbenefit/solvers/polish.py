@@ -36,20 +36,15 @@ def polish(problem: Problem, points: IntArray, run: Run) -> tuple[Any, IntArray,
     _chain.start(columns, state, chain, points, True)
     free = {k for k in chain.free.tolist() if _n_values(problem, k) <= _MANY_VALUES}
     gains = _room_for_pairs(problem, free)
-    evaluated, tried = 0, set[tuple[int, int]]()
+    evaluated = 0
     todo = _pairs(chain.best, free)
     while todo:
-        k, j = pair = todo.pop()
         if run.must_stop:
             break
-        if pair in tried:
-            continue
-        tried.add(pair)
-        values, better = _best_pair(problem, state, chain, (k, j), gains)
+        values, better = _best_pair(problem, state, chain, todo.pop(), gains)
         evaluated += values.size
         if values.max() > chain.value[1] + problem.slack:
             _chain.start(columns, state, chain, better, True)
-            tried.clear()
             todo = _pairs(chain.best, free)
     return chain.value[1], chain.best, evaluated
 
