@@ -38,7 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_steps",
     ),
     ("kernels", "kernels.*"),
-    ("constraints", "problem", "bounds", "bounds.*"),
+    ("limits", "constraints", "problem", "bounds", "bounds.*"),
     ("solvers", "solvers.*"),
     ("certificate", "calibration", "assemble", "theory"),
     ("estimator", "calibrator", "baselines", "baselines.*", "evaluation"),

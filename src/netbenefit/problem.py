@@ -26,6 +26,7 @@ from netbenefit._validation import InputError, IntArray, shorten
 from netbenefit.kernels.cutoffs import best_cutoffs, floor_scores
 from netbenefit.kernels.groups import one_hot_groups
 from netbenefit.kernels.layout import Columns, make_columns, pack_masses
+from netbenefit.limits import Limits, box_limits
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
@@ -245,6 +246,16 @@ class Problem:
             return one_hot_groups(self.patterns.codes, self.patterns.decimals)
         # sizes cost nothing, so nothing is gained by shifting
         return np.stack([np.arange(n_columns), np.arange(n_columns) + 1], axis=1)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """All that is asked of the points, in arrays."""
+        return box_limits(self.lower, self.upper, self.max_features)
+
+    @property
+    def exact_scale(self) -> tuple[Fraction, Fraction]:
+        """(constant, total): the objective is (value of the search + constant) / total."""
+        return Fraction(self._scale.constant), Fraction(self._scale.total)
 
     @property
     def rates(self) -> NDArray[Any]:

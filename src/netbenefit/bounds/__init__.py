@@ -1,0 +1,1 @@
+"""What can be proven: upper bounds of the objective, one file a bound."""
