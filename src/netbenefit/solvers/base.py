@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from netbenefit._gap import relative_gap
 from netbenefit._validation import InputError, IntArray
+from netbenefit.bounds.proof import Proof
 from netbenefit.problem import Problem
 
 __all__ = [
@@ -24,6 +27,7 @@ __all__ = [
     "TraceRow",
     "check_time_limit",
     "first_points",
+    "round_up",
 ]
 
 #: "finished": the search did all it meant to do; the others say what stopped it.
@@ -31,11 +35,13 @@ Status = Literal["finished", "time_limit", "interrupted", "optimal"]
 
 
 class TraceRow(NamedTuple):
-    """When a better card was found."""
+    """When a better card or a lower bound was found, and what gave it."""
 
     seconds: float
     objective: float
     size: int
+    bound: float | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,10 @@ class SolverResult:
     evaluations : int
         Point vectors whose objective was computed.
     trace : tuple of TraceRow
-        The improvements, in order of time.
+        The improvements of card and bound, in order of time.
     solver : str
+    proof : Proof or None
+        Where the bound comes from.
     """
 
     points: IntArray
@@ -94,6 +102,7 @@ class SolverResult:
     evaluations: int
     trace: tuple[TraceRow, ...]
     solver: str
+    proof: Proof | None = None
 
     @property
     def size(self) -> int:
@@ -128,6 +137,16 @@ def check_time_limit(time_limit: float | None) -> float:
     if not time_limit > 0:
         raise InputError(f"time_limit must be positive, but is {time_limit!r} seconds.")
     return float(time_limit)
+
+
+def round_up(value: Fraction) -> float:
+    """Smallest float that is not below ``value``.
+
+    >>> round_up(Fraction(1, 3)) > Fraction(1, 3), round_up(Fraction(1, 4))
+    (True, 0.25)
+    """
+    number = float(value)
+    return number if number >= value else math.nextafter(number, math.inf)
 
 
 def first_points(problem: Problem, start: IntArray | None) -> IntArray:
@@ -172,6 +191,7 @@ class Run:
         self._value: float | None = None
         self.best: IntArray | None = None
         self._trace: list[TraceRow] = []
+        self.proof: Proof | None = None
 
     @property
     def seconds(self) -> float:
@@ -198,6 +218,11 @@ class Run:
         """Whether loops should end, for whatever reason."""
         return self.stop.is_set() or self.out_of_time
 
+    @property
+    def bound(self) -> float | None:
+        """The lowest bound so far, rounded up to a float; None where nothing is proven."""
+        return None if self.proof is None else round_up(self.proof.bound)
+
     def report(self, evaluations: int, value: Any, points: IntArray) -> None:
         """Tell of work done and of the best value of this part of the search."""
         with self._lock:
@@ -206,30 +231,54 @@ class Run:
             if better:
                 self._value = value
                 self.best = points.copy()
-                size = int(np.count_nonzero(points))
-                objective = self.problem.to_objective(value)
-                self._trace.append(TraceRow(self.seconds, objective, size))
-            if self._callback is None:
-                return
-            now = self.seconds
-            if better or now - self._told >= self._interval:
-                self._told = now
-                best = self._trace[-1]
-                self._callback(Progress(best.objective, best.size, now, self.evaluations))
+                self._note(self.problem.to_objective(value), int(np.count_nonzero(points)))
+            self._tell(better)
+
+    def report_proof(self, proof: Proof) -> None:
+        """Tell of a proven bound; kept if it is the lowest so far."""
+        with self._lock:
+            better = self.proof is None or proof.bound < self.proof.bound
+            if better:
+                self.proof = proof
+                last = self._trace[-1] if self._trace else None
+                if last is not None:
+                    self._note(last.objective, last.size, proof.method)
+            self._tell(better)
+
+    def _note(self, objective: float, size: int, source: str = "") -> None:
+        row = TraceRow(self.seconds, objective, size, self.bound, source or self.solver)
+        self._trace.append(row)
+
+    def _tell(self, news: bool) -> None:
+        """Call the callback, at every change and now and then."""
+        now = self.seconds
+        if self._callback is None or not self._trace:
+            return
+        if news or now - self._told >= self._interval:
+            self._told = now
+            best = self._trace[-1]
+            told = Progress(best.objective, best.size, now, self.evaluations, self.bound)
+            self._callback(told)
 
     def result(self, points: IntArray, status: Status) -> SolverResult:
-        """Count the answer from the data and wrap it up."""
+        """Count the answer from the data and wrap it up.
+
+        The status becomes "optimal" where the bound says so.
+        """
         value = self.problem.evaluate(points)
+        if self.proof is not None and self.proof.bound <= value.objective:
+            status = "optimal"
         return SolverResult(
             points=points.copy(),
             cutoffs=value.cutoffs,
             objective=float(value.objective),
             net_benefit=float(value.net_benefit),
             score_range=value.score_range,
-            bound=None,
+            bound=self.bound,
             status=status,
             seconds=self.seconds,
             evaluations=self.evaluations,
             trace=tuple(self._trace),
             solver=self.solver,
+            proof=self.proof,
         )
