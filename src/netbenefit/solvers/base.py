@@ -266,15 +266,16 @@ class Run:
         The status becomes "optimal" where the bound says so.
         """
         value = self.problem.evaluate(points)
+        objective, bound = float(value.objective), self.bound
         if self.proof is not None and self.proof.bound <= value.objective:
-            status = "optimal"
+            status, bound = "optimal", objective  # equal before rounding, so equal after it
         return SolverResult(
             points=points.copy(),
             cutoffs=value.cutoffs,
-            objective=float(value.objective),
+            objective=objective,
             net_benefit=float(value.net_benefit),
             score_range=value.score_range,
-            bound=self.bound,
+            bound=bound,
             status=status,
             seconds=self.seconds,
             evaluations=self.evaluations,
