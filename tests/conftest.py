@@ -19,9 +19,11 @@ def _digest_of_compiled_sources() -> str:
     functions that it calls; after a change there it would run old code.
     """
     digest = hashlib.sha256()
-    for folder in ("kernels", "solvers"):
-        for file in sorted((ROOT / "src" / "netbenefit" / folder).glob("*.py")):
-            digest.update(file.read_bytes())
+    package = ROOT / "src" / "netbenefit"
+    folders = ("kernels", "bounds", "solvers")
+    files = [file for folder in folders for file in sorted((package / folder).glob("*.py"))]
+    for file in [*files, package / "limits.py"]:
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -112,6 +112,11 @@ class Pieces:
         return math.floor(objective * self.total - self.constant)
 
     @property
+    def rounding(self) -> Fraction:
+        """How much higher than the true objective a value may seem; 0 where nothing was rounded."""
+        return Fraction(0) if self.exact else (self.gains.size + self.lower.size) / self.total
+
+    @property
     def ceiling(self) -> int:
         """Value of a card that calls every pattern right, without rules: the trivial bound."""
         return int(np.maximum(self.gains, 0).sum())

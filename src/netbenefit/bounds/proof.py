@@ -21,6 +21,7 @@ class Reason(IntEnum):
     COUNTED = 1  #: every allowed vector of the box was evaluated; the value is the best of them
     DOUBLED = 2  #: twice each vector is allowed too and is worth as much or more; see the others
     FORBIDDEN = 3  #: the limits allow no vector of the box
+    SHIFTED = 4  #: a one-hot group can be shifted by 1, its first column towards 0, for free
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,8 @@ class Proof:
         For branch and bound: boxes that cover the search space.
     rounded : bool
         Whether a floating-point solver took part; its result was rounded outward.
+    rounding : Fraction
+        What real weights, held in whole numbers, can add to the bound; 0 for counts.
     details : dict
         Figures for the trace and the certificate; only what JSON can hold.
     """
@@ -78,4 +81,5 @@ class Proof:
     bound: Fraction
     boxes: Boxes | None = None
     rounded: bool = False
+    rounding: Fraction = Fraction(0)
     details: dict[str, Any] = field(default_factory=dict)

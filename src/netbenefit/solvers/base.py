@@ -28,6 +28,7 @@ __all__ = [
     "check_time_limit",
     "first_points",
     "round_up",
+    "value_of",
 ]
 
 #: "finished": the search did all it meant to do; the others say what stopped it.
@@ -149,6 +150,13 @@ def round_up(value: Fraction) -> float:
     return number if number >= value else math.nextafter(number, math.inf)
 
 
+def value_of(problem: Problem, points: IntArray) -> Any:
+    """Value of points in the search's own units, counted from the data."""
+    constant, total = problem.exact_scale
+    value = problem.evaluate(points).objective * total - constant
+    return int(value) if problem.rates.dtype.kind == "i" else float(value)
+
+
 def first_points(problem: Problem, start: IntArray | None) -> IntArray:
     """Where a search begins: the points that were given, if they are allowed, else zero."""
     if start is None:
@@ -157,7 +165,7 @@ def first_points(problem: Problem, start: IntArray | None) -> IntArray:
     if points.shape != problem.lower.shape or not problem.allows(points):
         raise InputError(
             f"start={points.tolist()} is not allowed. Pass one whole number a column, within the "
-            "bounds and max_features."
+            "bounds, max_features and all other constraints."
         )
     return points
 
@@ -234,6 +242,21 @@ class Run:
                 self._note(self.problem.to_objective(value), int(np.count_nonzero(points)))
             self._tell(better)
 
+    def follow(self, result: SolverResult) -> None:
+        """Go on where another solver has ended."""
+        with self._lock:
+            self._value = value_of(self.problem, result.points)
+            self.best = result.points.copy()
+            self.evaluations += result.evaluations
+            self._trace += result.trace
+            self.proof = self.proof or result.proof
+
+    def finish_proof(self, proof: Proof) -> None:
+        """Keep the final form of a proof, boxes included, unless another bound is lower."""
+        with self._lock:
+            if self.proof is None or proof.bound <= self.proof.bound:
+                self.proof = proof
+
     def report_proof(self, proof: Proof) -> None:
         """Tell of a proven bound; kept if it is the lowest so far."""
         with self._lock:
@@ -267,7 +290,8 @@ class Run:
         """
         value = self.problem.evaluate(points)
         objective, bound = float(value.objective), self.bound
-        if self.proof is not None and self.proof.bound <= value.objective:
+        proof = self.proof
+        if proof is not None and proof.bound <= value.objective + proof.rounding:
             status, bound = "optimal", objective  # equal before rounding, so equal after it
         return SolverResult(
             points=points.copy(),

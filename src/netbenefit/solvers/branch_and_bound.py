@@ -1,0 +1,143 @@
+"""Exact search: the best card, with proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netbenefit._validation import InputError, IntArray
+from netbenefit.bounds.pieces import Pieces
+from netbenefit.problem import NoCardFound, Problem
+from netbenefit.solvers._box_search import NO_INCUMBENT, BoxSearch
+from netbenefit.solvers.base import (
+    Callback,
+    Run,
+    SolverResult,
+    Status,
+    check_time_limit,
+    value_of,
+)
+from netbenefit.solvers.local_search import LocalSearch
+
+__all__ = ["MOST_PAIRS", "BranchAndBound", "n_pairs", "no_card", "prove_boxes"]
+
+#: Pairs of patterns that a search can hold, for each of its levels.
+MOST_PAIRS = 300_000
+
+
+def n_pairs(pieces: Pieces) -> int:
+    """Pairs of a pattern worth calling positive and one that is not."""
+    above = int((pieces.gains > 0).any(axis=0).sum())
+    return above * int((pieces.gains < 0).any(axis=0).sum())
+
+
+@dataclass(frozen=True)
+class BranchAndBound:
+    """Branch and bound with the pair-order flow bound.
+
+    1. A local search finds the incumbent, within a share of the time.
+    2. Boxes of points are bounded, split and closed (see ``BoxSearch``), on ``n_jobs`` threads.
+    3. Complete: the incumbent is optimal.  Stopped before: the highest bound of an open box is the
+       bound of all cards.
+
+    All arithmetic is in whole numbers.
+
+    Parameters
+    ----------
+    time_limit : float or None, default=60.0
+        Seconds.
+    n_jobs : int, default=1
+        Threads.
+    seed : int, default=0
+        Seed of the local search.
+
+    Examples
+    --------
+    >>> from netbenefit.patterns import PatternTable
+    >>> from netbenefit.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
+    >>> result = BranchAndBound().solve(Problem.build(table, Thresholds.tenths()))
+    >>> result.points, result.status, result.gap
+    (array([1, 0]), 'optimal', 0.0)
+    """
+
+    time_limit: float | None = 60.0
+    n_jobs: int = 1
+    seed: int = 0
+
+    def solve(
+        self,
+        problem: Problem,
+        *,
+        start: IntArray | None = None,
+        callback: Callback | None = None,
+    ) -> SolverResult:
+        """Search and prove; Ctrl-C returns the best card so far, with its bound."""
+        limit = check_time_limit(self.time_limit)
+        pieces = Pieces.of(problem)
+        pairs = n_pairs(pieces)
+        if pairs > MOST_PAIRS:
+            raise InputError(
+                f"branch and bound holds pairs of patterns, and these are {pairs:,}, more than "
+                f'{MOST_PAIRS:,}. Use solver="auto", which picks bounds that fit, or bin coarser.'
+            )
+        search = LocalSearch(time_limit=min(10.0, 0.3 * limit), n_jobs=self.n_jobs, seed=self.seed)
+        run = Run(problem, "exact", limit, callback)
+        status: Status = "time_limit"
+        try:
+            first = search.solve(problem, start=start, callback=callback)
+            run.follow(first)
+            status = first.status
+        except NoCardFound:
+            pass  # perhaps there is none, which the proof will show
+        if status != "interrupted":
+            status = prove_boxes(run, pieces, n_jobs=self.n_jobs)
+        if run.best is None:
+            raise no_card(problem, proven=status == "finished")
+        return run.result(problem.primitive(run.best), status)
+
+
+def no_card(problem: Problem, *, proven: bool) -> NoCardFound:
+    """Make the error of a proof without a card."""
+    if not proven:
+        return problem.nothing_found()
+    return NoCardFound(
+        f"no card meets the constraints, which is proven: {problem.rates_text()}. Relax a rate, "
+        "or allow more columns or points."
+    )
+
+
+def prove_boxes(run: Run, pieces: Pieces, *, n_jobs: int) -> Status:
+    """Prove by branch and bound until done, out of time or interrupted; ``run`` keeps the proof."""
+    problem = run.problem
+    zero = np.zeros_like(problem.lower)
+    if problem.feasible(zero):  # doubling leaves it where it is, so it is looked at by itself
+        run.report(1, value_of(problem, zero), zero)
+    incumbent = NO_INCUMBENT
+    if run.best is not None:
+        incumbent = pieces.from_objective(problem.evaluate(run.best).objective)
+
+    def offer(points: IntArray, value: int) -> None:
+        run.report(0, value_of(problem, points), points)
+
+    search = BoxSearch(
+        problem,
+        pieces,
+        incumbent,
+        must_stop=lambda: run.must_stop,
+        offer=offer,
+        n_jobs=n_jobs,
+    )
+    status: Status = "finished"
+    try:
+        outcome = search.run(lambda: run.report_proof(search.proof()))
+        status = "finished" if outcome.complete else "time_limit"
+    except KeyboardInterrupt:
+        status = "interrupted"
+        run.stop.set()
+        outcome = search.run()
+    run.evaluations += outcome.vectors
+    if run.best is not None:
+        run.finish_proof(search.proof(outcome.boxes))
+    return status

@@ -1,0 +1,163 @@
+"""Exact search against all vectors: random problems of every kind, and the proof's own boxes."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
+
+from netbenefit.bounds.flow import flow_bound
+from netbenefit.bounds.pieces import Pieces
+from netbenefit.bounds.proof import Reason
+from netbenefit.patterns import PatternTable
+from netbenefit.problem import NoCardFound, Problem
+from netbenefit.solvers._tree import NOTHING
+from netbenefit.solvers.base import Progress, SolverResult
+from netbenefit.solvers.branch_and_bound import BranchAndBound
+from netbenefit.thresholds import Thresholds
+from tests.strategies import brute_force, constrained_problems, problems
+
+#: 200 problems in the quick run, 5,000 in the full one (make test-full), in shards for xdist.
+FULL = bool(os.environ.get("NETBENEFIT_FULL"))
+SHARDS, EXAMPLES = (20, 250) if FULL else (2, 100)
+
+SOLVER = BranchAndBound(time_limit=None, n_jobs=1)
+
+
+def check_against_all(problem: Problem) -> SolverResult | None:
+    """Exact search finds the best of all vectors and proves it, or that there is none."""
+    best = brute_force(problem)
+    if best is None:
+        with pytest.raises(NoCardFound, match="proven"):
+            SOLVER.solve(problem)
+        return None
+    result = SOLVER.solve(problem)
+    assert problem.feasible(result.points)
+    assert problem.evaluate(result.points).objective == best[0]
+    assert result.status == "optimal"
+    assert result.proof is not None
+    assert result.proof.bound >= best[0]
+    assert result.proof.bound <= best[0] + result.proof.rounding
+    assert result.bound == result.objective == float(best[0])
+    return result
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_equals_all_vectors(shard: int) -> None:
+    @seed(shard)
+    @settings(max_examples=EXAMPLES)
+    @given(constrained_problems())
+    def check(problem: Problem) -> None:
+        check_against_all(problem)
+
+    check()
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_equals_all_vectors_with_real_weights(data: st.DataObject) -> None:
+    problem = data.draw(constrained_problems(real=True, rates=False, most_vectors=300))
+    best = brute_force(problem)
+    assert best is not None
+    result = SOLVER.solve(problem)
+    assert result.proof is not None
+    assert result.status == "optimal"
+    # Real weights are held in whole numbers, rounded up: equal up to that.
+    exact = problem.evaluate(result.points).objective
+    assert exact <= best[0] <= result.proof.bound <= exact + result.proof.rounding
+    assert result.proof.rounding < Fraction(1, 10**9)
+
+
+@settings(max_examples=100)
+@given(constrained_problems(most_vectors=500))
+def test_boxes_cover_the_space_and_keep_their_word(problem: Problem) -> None:
+    """Every vector is in one box; no box holds more than it says."""
+    result = check_against_all(problem)
+    if result is None:
+        return
+    assert result.proof is not None
+    boxes, pieces = result.proof.boxes, Pieces.of(problem)
+    assert boxes is not None
+    widths = (boxes.upper - boxes.lower + 1).astype(object)
+    volumes = widths.prod(axis=1)
+    assert sum(volumes) == int((problem.upper - problem.lower + 1).astype(object).prod())
+    most = pieces.from_objective(result.proof.bound)
+    for lower, upper, value, reason in zip(
+        boxes.lower, boxes.upper, boxes.values.tolist(), boxes.reasons.tolist(), strict=True
+    ):
+        assert (lower >= problem.lower).all()
+        assert (upper <= problem.upper).all()
+        if reason == Reason.FLOW:
+            assert flow_bound(pieces, lower, upper) <= value <= most
+        elif reason == Reason.COUNTED:
+            assert value <= most
+        else:
+            assert value == NOTHING
+
+
+@settings(max_examples=60)
+@given(problems(max_points=3, max_columns=3), st.integers(2, 3))
+def test_threads_change_nothing(problem: Problem, n_jobs: int) -> None:
+    one = SOLVER.solve(problem)
+    more = BranchAndBound(time_limit=None, n_jobs=n_jobs).solve(problem)
+    assert one.bound == more.bound
+    assert one.objective == more.objective
+
+
+def big_problem(penalty: str | float = "auto") -> Problem:
+    """One that takes longer than any test has time for."""
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 10, (400, 12))
+    y = rng.random(400) < 1 / (1 + np.exp(6 - X[:, :6].sum(axis=1) / 5))
+    return Problem.build(PatternTable.from_arrays(X, y), Thresholds.tenths(), penalty=penalty)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_time_out_leaves_a_valid_bound(n_jobs: int) -> None:
+    problem = big_problem()
+    result = BranchAndBound(time_limit=3.0, n_jobs=n_jobs).solve(problem)
+    assert result.status == "time_limit"
+    assert result.bound is not None
+    assert (
+        result.objective
+        < result.bound
+        < float(Pieces.of(problem).to_objective(Pieces.of(problem).ceiling))
+    )
+    bounds = [row.bound for row in result.trace if row.bound is not None]
+    assert bounds == sorted(bounds, reverse=True)
+    assert {row.source for row in result.trace} == {"local", "branch and bound"}
+    assert result.proof is not None
+    boxes = result.proof.boxes
+    assert boxes is not None
+    volumes = (boxes.upper - boxes.lower + 1).astype(object).prod(axis=1)
+    assert sum(volumes) == 21**12
+    assert Pieces.of(problem).to_objective(int(boxes.values.max())) == result.proof.bound
+
+
+def test_an_interrupt_leaves_a_card_and_a_valid_bound() -> None:
+    problem = big_problem()
+
+    def stop(progress: Progress) -> None:
+        if progress.bound is not None and progress.seconds > 2.0:
+            raise KeyboardInterrupt
+
+    result = BranchAndBound(time_limit=60.0, n_jobs=2).solve(problem, callback=stop)
+    assert result.status == "interrupted"
+    assert result.bound is not None
+    assert result.gap is not None
+    assert result.gap > 0
+    assert problem.evaluate(result.points).objective <= result.bound
+
+
+def test_too_many_pairs_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 1000, (1500, 3))
+    problem = Problem.build(
+        PatternTable.from_arrays(X, rng.random(1500) < 0.5), Thresholds.tenths()
+    )
+    with pytest.raises(ValueError, match="pairs of patterns"):
+        BranchAndBound().solve(problem)
