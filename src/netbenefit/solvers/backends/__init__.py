@@ -1,0 +1,39 @@
+"""Mixed-integer solvers behind one interface; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+from netbenefit._validation import InputError
+from netbenefit.solvers.backends.base import Answer, Backend, News
+
+__all__ = ["BACKENDS", "Answer", "Backend", "News", "find_backend"]
+
+#: Names that :func:`find_backend` knows.
+BACKENDS = ("highs", "scip", "gurobi")
+
+
+def find_backend(name: str) -> Backend:
+    """Return a backend by name, or say what is missing.
+
+    Examples
+    --------
+    >>> find_backend("highs").name
+    'HiGHS'
+    """
+    backend: Backend
+    if name == "highs":
+        from netbenefit.solvers.backends.highs import HighsBackend
+
+        backend = HighsBackend()
+    elif name == "scip":
+        from netbenefit.solvers.backends.scip import ScipBackend
+
+        backend = ScipBackend()
+    elif name == "gurobi":
+        from netbenefit.solvers.backends.gurobi import GurobiBackend
+
+        backend = GurobiBackend()
+    else:
+        known = ", ".join(repr(known) for known in BACKENDS)
+        raise InputError(f"backend={name!r} is not known. Use one of {known}.")
+    backend.require()
+    return backend
