@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 __all__ = ["ONE", "WORD", "ZERO", "count_bits", "lowest_bit"]
@@ -16,17 +16,17 @@ WORD = 64
 ZERO, ONE = np.uint64(0), np.uint64(1)  # numba makes floats of int64 with uint64: stay unsigned
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def lowest_bit(typing_context: Any, word: Any) -> Any:
     """Place of the lowest bit that is set; the word must not be 0."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+        return builder.cttz(args[0], cgutils.true_bit)
 
     return types.int64(types.uint64), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def count_bits(typing_context: Any, word: Any) -> Any:
     """How many bits are set."""
 

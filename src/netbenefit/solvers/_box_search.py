@@ -76,6 +76,8 @@ class BoxSearch:
     n_jobs : int
     keep : int
         Boxes to keep; beyond that the outcome has none.
+    every_vector : bool
+        Leave out none that is worth more than the incumbent, see ``make_ground``.
     """
 
     def __init__(
@@ -88,8 +90,9 @@ class BoxSearch:
         offer: Offer | None = None,
         n_jobs: int = 1,
         keep: int = MOST_BOXES,
+        every_vector: bool = False,
     ) -> None:
-        self._ground = _tree.make_ground(problem, pieces)
+        self._ground = _tree.make_ground(problem, pieces, every_vector=every_vector)
         self._shared = np.array([incumbent], dtype=np.int64)
         self._pieces, self._must_stop, self._offer = pieces, must_stop, offer
         self._n_jobs = max(1, n_jobs)

@@ -66,6 +66,7 @@ class Ground(NamedTuple):
     ceiling: int
     doubles: int  #: 1 where the limits allow 2λ whenever λ and the box do
     groups: Array  #: (G, 2) first and last of the columns whose points may be shifted for free
+    raises: int  #: 1 where a better vector becomes the incumbent
     few: int  #: boxes of at most this many vectors are counted
 
 
@@ -94,13 +95,19 @@ DEPTH, OUT, NODES, VECTORS = range(4)
 WAITING, DONE = -2, -1
 
 
-def make_ground(problem: Problem, pieces: Pieces, few: int = 48) -> Ground:
-    """Lay out a problem for the search."""
+def make_ground(
+    problem: Problem, pieces: Pieces, *, every_vector: bool = False, few: int = 48
+) -> Ground:
+    """Lay out a problem for the search.
+
+    With ``every_vector`` none is left out because another one is as good, and the incumbent stays:
+    all vectors that are worth more than it are in boxes that were counted.
+    """
     limits = problem.limits
     full = int(np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum())
     widths = problem.upper - problem.lower + 1
     whole = all(bool(row[:width].all()) for row, width in zip(limits.values, widths, strict=True))
-    doubles = whole and limits.total >= full
+    doubles = whole and limits.total >= full and not every_vector
     return Ground(
         field=make_field(pieces),
         counter=make_counter(problem, pieces),
@@ -113,6 +120,7 @@ def make_ground(problem: Problem, pieces: Pieces, few: int = 48) -> Ground:
         ceiling=pieces.ceiling,
         doubles=int(doubles),
         groups=free_groups(problem) if doubles else np.zeros((0, 2), dtype=np.int64),
+        raises=int(not every_vector),
         few=few,
     )
 
@@ -229,7 +237,7 @@ def _settled(ground: Ground, tree: Tree, shared: Array, d: int) -> Any:
         tree.best,
     )
     tree.state[VECTORS] += int(volume)
-    if best > shared[0]:
+    if best > shared[0] and ground.raises == 1:
         shared[0] = best
     _write(tree, d, best, _COUNTED)
     return True

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Protocol
@@ -33,6 +34,10 @@ __all__ = [
 
 #: "finished": the search did all it meant to do; the others say what stopped it.
 Status = Literal["finished", "time_limit", "interrupted", "optimal"]
+
+
+#: Seconds that shares are taken of where there is no time limit.
+_ENDLESS = 600.0
 
 
 class TraceRow(NamedTuple):
@@ -225,6 +230,24 @@ class Run:
     def must_stop(self) -> bool:
         """Whether loops should end, for whatever reason."""
         return self.stop.is_set() or self.out_of_time
+
+    def poll(self) -> bool:
+        """Show that work goes on; True where it should end."""
+        with self._lock:
+            self._tell(False)
+        return self.must_stop
+
+    @contextmanager
+    def within(self, share: float) -> Iterator[None]:
+        """Let a part of the work have only a share of the time that is left."""
+        deadline = self._deadline
+        if share < 1.0:
+            left = min(self.time_left, _ENDLESS)
+            self._deadline = min(deadline, time.perf_counter() + share * left)
+        try:
+            yield
+        finally:
+            self._deadline = deadline
 
     @property
     def bound(self) -> float | None:

@@ -1,0 +1,270 @@
+"""Search, then proof: the strategy that picks the bounds that fit the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from netbenefit._validation import IntArray
+from netbenefit.bounds.pieces import Pieces
+from netbenefit.bounds.proof import Proof
+from netbenefit.problem import NoCardFound, Problem
+from netbenefit.solvers.base import (
+    Callback,
+    Run,
+    SolverResult,
+    Status,
+    check_time_limit,
+)
+from netbenefit.solvers.branch_and_bound import MOST_PAIRS, n_pairs, no_card, prove_boxes
+from netbenefit.solvers.local_search import LocalSearch
+
+__all__ = ["Exact", "Step", "plan"]
+
+#: With at most this many columns the boxes of points are few enough to be searched to the end.
+_FEW_COLUMNS = 16
+#: With at most this many features asked for, all supports can be enumerated.
+_FEW_FEATURES = 5
+#: Two-valued data with at least this many patterns have many pairs that share a direction.
+_MANY_PATTERNS = 1000
+
+
+class Step(NamedTuple):
+    """One way to a bound, and the share of the time left that it may take."""
+
+    method: str
+    share: float
+
+
+def plan(problem: Problem, pieces: Pieces, incumbent: int) -> list[Step]:
+    """Choose the bounds that fit a problem, in the order in which to try them.
+
+    1. Few features asked for: enumerate supports first.
+    2. Few columns and patterns: branch and bound, to the end.
+    3. Nearly separable: Farkas cuts.  Many two-valued patterns: direction signs.
+    4. Otherwise the signed covering relaxation, after a short branch and bound where it fits.
+
+    Examples
+    --------
+    >>> from netbenefit.patterns import PatternTable
+    >>> from netbenefit.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+    >>> problem = Problem.build(table, Thresholds.of([0.5]))
+    >>> plan(problem, Pieces.of(problem), 0)
+    [Step(method='branch and bound', share=1.0)]
+    """
+    from netbenefit.bounds.farkas import nearly_separable
+
+    free = int((problem.upper > problem.lower).sum())
+    fits = n_pairs(pieces) <= MOST_PAIRS
+    steps = []
+    if problem.max_features <= min(_FEW_FEATURES, free - 1):
+        steps.append(Step("supports", 0.2))
+    if fits and free <= _FEW_COLUMNS:
+        return [*steps, Step("branch and bound", 1.0)]
+    if nearly_separable(pieces, incumbent):
+        return [*steps, Step("Farkas cuts", 1.0)]
+    two_valued = all(np.unique(column).size <= 2 for column in pieces.units.T)
+    if two_valued and pieces.units.shape[0] >= _MANY_PATTERNS:
+        return [*steps, Step("direction signs", 1.0)]
+    if fits:
+        steps.append(Step("branch and bound", 0.1))
+    return [*steps, Step("covering", 1.0)]
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Local search, then proof within the time limit; ends early when proven.
+
+    1. The local search finds the incumbent, in at most ``search_share`` of the time.
+    2. Bounds that fit the data (see :func:`plan`) are lowered in turn; the trace says which bound
+       gave what.  Better cards that turn up on the way are kept.
+    3. Once the bound meets the incumbent, it is optimal.
+
+    Parameters
+    ----------
+    time_limit : float or None, default=60.0
+        Seconds; None goes on until the card is proven optimal, or the bounds give no more.
+    n_jobs : int, default=1
+        Threads.
+    seed : int, default=0
+        Seed of the local search.
+    search_share : float, default=0.3
+        Share of the time for the local search.
+    name : str, default="exact"
+        What the result calls the solver.
+
+    Examples
+    --------
+    >>> from netbenefit.patterns import PatternTable
+    >>> from netbenefit.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
+    >>> result = Exact().solve(Problem.build(table, Thresholds.tenths()))
+    >>> result.points, result.status, result.bound == result.objective
+    (array([1, 0]), 'optimal', True)
+    """
+
+    time_limit: float | None = 60.0
+    n_jobs: int = 1
+    seed: int = 0
+    search_share: float = 0.3
+    name: str = "exact"
+
+    #: Seconds for the local search where there is no time limit.
+    _SEARCH = 30.0
+
+    def solve(
+        self,
+        problem: Problem,
+        *,
+        start: IntArray | None = None,
+        callback: Callback | None = None,
+    ) -> SolverResult:
+        """Search and prove; Ctrl-C returns the best card so far, with its bound."""
+        limit = check_time_limit(self.time_limit)
+        seconds = min(self._SEARCH, self.search_share * limit)
+        search = LocalSearch(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
+        run: Run | None = None
+        status: Status = "time_limit"
+        try:
+            first = search.solve(problem, start=start, callback=callback)
+            run = Run(problem, self.name, limit, callback, spent=first.seconds)
+            run.follow(first)
+            status = first.status
+        except NoCardFound:
+            run = Run(problem, self.name, limit, callback, spent=seconds)
+        if status != "interrupted":
+            status = self._prove(run)
+        if run.best is None:
+            raise no_card(problem, proven=status == "finished")
+        return run.result(problem.primitive(run.best), status)
+
+    def _prove(self, run: Run) -> Status:
+        """Step 2."""
+        problem = run.problem
+        pieces = Pieces.of(problem)
+        incumbent = _incumbent(run, pieces)
+        if incumbent is None:  # only counting can tell whether there is a card at all
+            fits = n_pairs(pieces) <= MOST_PAIRS
+            return prove_boxes(run, pieces, n_jobs=self.n_jobs) if fits else "time_limit"
+        run.report_proof(Proof("ceiling", pieces.to_objective(pieces.ceiling)))
+        status: Status = "finished"
+        try:
+            for step in plan(problem, pieces, incumbent):
+                if run.must_stop or _proven(run):
+                    break
+                with run.within(step.share):
+                    status = self._take(step, run, pieces)
+        except KeyboardInterrupt:
+            run.stop.set()
+            return "interrupted"
+        if run.stop.is_set():
+            return "interrupted"
+        return "time_limit" if run.out_of_time else status
+
+    def _take(self, step: Step, run: Run, pieces: Pieces) -> Status:
+        """Lower the bound in one way."""
+        if step.method == "branch and bound":
+            return prove_boxes(run, pieces, n_jobs=self.n_jobs)
+        _METHODS[step.method](run, pieces, self.n_jobs)
+        return "finished"
+
+
+def _incumbent(run: Run, pieces: Pieces) -> int | None:
+    if run.best is None:
+        return None
+    return pieces.from_objective(run.problem.evaluate(run.best).objective)
+
+
+def _proven(run: Run) -> bool:
+    assert run.best is not None
+    assert run.proof is not None
+    best = run.problem.evaluate(run.best).objective
+    return bool(run.proof.bound <= best + run.proof.rounding)
+
+
+def _reporter(run: Run, pieces: Pieces, method: str) -> Callable[[int], None]:
+    """What a bound calls with every lower value."""
+    least = _incumbent(run, pieces)
+    assert least is not None
+
+    def report(value: int) -> None:
+        # Below the incumbent a bound says no more than that nothing is better.
+        bound = pieces.to_objective(max(int(value), least))
+        run.report_proof(Proof(method, bound, rounding=pieces.rounding))
+
+    return report
+
+
+def _supports(run: Run, pieces: Pieces, n_jobs: int) -> None:
+    from netbenefit.bounds.supports import support_bound
+
+    report = _reporter(run, pieces, "supports")
+    found = support_bound(
+        pieces,
+        run.problem.max_features,
+        incumbent=_incumbent(run, pieces),
+        seconds=run.time_left,
+        should_stop=run.poll,
+    )
+    report(found.value)
+
+
+def _farkas(run: Run, pieces: Pieces, n_jobs: int) -> None:
+    from netbenefit.bounds.farkas import farkas_bound
+
+    limits = run.problem.limits
+    report = _reporter(run, pieces, "Farkas cuts")
+    found = farkas_bound(
+        pieces,
+        incumbent=_incumbent(run, pieces),
+        seconds=run.time_left,
+        on_bound=report,
+        should_stop=run.poll,
+        support=limits.support,
+        support_limit=limits.support_limit,
+    )
+    report(found.value)
+
+
+def _directions(run: Run, pieces: Pieces, n_jobs: int) -> None:
+    from netbenefit.bounds.directions import direction_bound
+
+    report = _reporter(run, pieces, "direction signs")
+    found = direction_bound(
+        pieces,
+        seconds=None if np.isinf(run.time_left) else run.time_left,
+        target=_incumbent(run, pieces),
+        on_bound=report,
+        should_stop=run.poll,
+    )
+    report(found.value)
+
+
+def _covering(run: Run, pieces: Pieces, n_jobs: int) -> None:
+    from netbenefit.bounds.covering import covering_bound
+
+    limits = run.problem.limits
+    report = _reporter(run, pieces, "covering")
+    found = covering_bound(
+        pieces,
+        incumbent=_incumbent(run, pieces),
+        seconds=run.time_left,
+        n_jobs=n_jobs,
+        on_bound=report,
+        should_stop=run.poll,
+        support=limits.support,
+        support_limit=limits.support_limit,
+    )
+    report(found.value)
+
+
+_METHODS: dict[str, Callable[[Run, Pieces, int], None]] = {
+    "supports": _supports,
+    "Farkas cuts": _farkas,
+    "direction signs": _directions,
+    "covering": _covering,
+}
