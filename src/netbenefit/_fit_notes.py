@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,11 @@ from numpy.typing import NDArray
 
 from netbenefit._validation import InputError, shorten
 from netbenefit.assemble import too_small_text
+from netbenefit.constraints import Constraint, from_json
 from netbenefit.problem import Problem
 from netbenefit.solvers.base import SolverResult
 
-__all__ = ["check_features", "notes_on"]
+__all__ = ["check_features", "notes_on", "read_constraints"]
 
 
 def check_features(columns: Mapping[str, NDArray[Any]]) -> None:
@@ -55,6 +58,19 @@ def check_features(columns: Mapping[str, NDArray[Any]]) -> None:
         )
 
 
+def read_constraints(path: Path | None) -> list[Constraint]:
+    """Read a file with a JSON list of constraints, as ``Constraint.to_json`` writes them."""
+    if path is None:
+        return []
+    try:
+        items = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path} is no JSON ({error}). Write a list of constraints.") from None
+    if not isinstance(items, list):
+        raise InputError(f"{path} holds no list. Write [{{...}}, {{...}}], one object each.")
+    return [from_json(item) for item in items]
+
+
 def _quoted(name: str) -> str:
     return name if name.replace("-", "_").isidentifier() else f"'{name}'"
 
@@ -75,7 +91,8 @@ def notes_on(problem: Problem, result: SolverResult) -> list[str]:
     if result.status == "interrupted":
         notes.append("interrupted: this is the best card so far.")
     if result.status == "time_limit":
-        notes.append("time ran out: a longer --time-limit may find a better card.")
+        gain = "find a better card, or prove more" if result.bound else "find a better card"
+        notes.append(f"time ran out: a longer --time-limit may {gain}.")
     if result.size == 0:
         notes.append("no rule was worth its penalty: try --penalty 0, or other columns.")
     return notes

@@ -16,13 +16,16 @@ from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_limit
+from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.solvers.milp import MixedInteger
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
     "Learned",
     "assemble_card",
     "choose_solver",
+    "count_threads",
     "learn",
     "level_risks",
     "terms_of",
@@ -66,7 +69,8 @@ def learn(
     callback : callable, optional
         Called with the solver's progress.
     **settings
-        penalty, max_points, sign, bounds, max_features: as in :meth:`Problem.build`.
+        penalty, max_points, sign, bounds, max_features, constraints: as in
+        :meth:`Problem.build`.
 
     Examples
     --------
@@ -127,17 +131,35 @@ def choose_solver(
         return solver
     if solver == "anneal":
         return Annealing(time_limit=time_limit, seed=seed)
-    if solver not in ("auto", "local"):
+    if solver not in ("auto", "exact", "local", "milp"):
         raise InputError(
-            f'solver={solver!r} is not known. Use "auto", "local", "anneal", or a solver object '
-            "such as Annealing()."
+            f'solver={solver!r} is not known. Use "auto", "exact", "milp", "local", "anneal", or a '
+            "solver object such as Annealing()."
         )
+    threads = count_threads(n_jobs)
+    if solver == "local":
+        return LocalSearch(time_limit=time_limit, n_jobs=threads, seed=seed)
+    if solver == "milp":
+        return MixedInteger(time_limit=time_limit, n_jobs=threads, seed=seed)
+    share = _SEARCH_SHARE[solver]
+    return Exact(time_limit, n_jobs=threads, seed=seed, search_share=share, name=solver)
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Threads that a number as scikit-learn takes it stands for.
+
+    >>> count_threads(2)
+    2
+    """
     if n_jobs == 0:
         raise InputError("0 threads cannot search (n_jobs=0). Use 1 or more, or −1 for all cores.")
     from joblib import effective_n_jobs  # type: ignore[import-untyped]  # by scikit-learn
 
-    return LocalSearch(time_limit=time_limit, n_jobs=effective_n_jobs(n_jobs), seed=seed)
+    return int(effective_n_jobs(n_jobs))
 
+
+#: How much of the time the local search may take: what matters most comes first in "auto".
+_SEARCH_SHARE = {"auto": 0.7, "exact": 0.2}
 
 #: Events, as a share of all rows, that the sums of real weights may be off by.
 _ROUNDING = 1e-9
@@ -176,10 +198,11 @@ def assemble_card(
     all_terms = tuple(terms_of(table) if terms is None else terms)
     rules = [Rule(all_terms[k], int(result.points[k])) for k in np.flatnonzero(result.points)]
     scores = floor_scores(table.codes, table.decimals, result.points)
+    rated = problem.limits.rates is not None
     return Scorecard(
         rules=tuple(rules),
         cutoffs=result.cutoffs,
-        risks=level_risks(table, problem.thresholds, scores, result.cutoffs, calibrate),
+        risks=level_risks(table, problem.thresholds, scores, result.cutoffs, calibrate, rated),
         thresholds=problem.thresholds,
         score_range=result.score_range,
         feature_names=tuple(dict.fromkeys(term.feature for term in all_terms)),
@@ -205,6 +228,7 @@ def level_risks(
     scores: IntArray,
     cutoffs: Sequence[int],
     calibrate: bool,
+    rated: bool = False,
 ) -> tuple[float | None, ...]:
     """Risk of each level; None where no row is.
 
@@ -212,6 +236,11 @@ def level_risks(
     Algorithm 1 to move, so every share lies in its own interval.  (Sums of real weights are
     rounded; a share that lies outside by no more than that is moved to the end of its interval.
     A larger difference means that the cut-offs are not the best ones, and the card refuses it.)
+
+    Constraints on rates (``rated``) move cut-offs away from the best ones: a level can then have a
+    share of events outside its interval.  Such a risk is moved to the near end of the interval, so
+    that decisions at every threshold stay those of the cut-offs that the constraints ask for; the
+    risk says where the level belongs, no longer how many events it had.
     """
     size = len(thresholds)
     level = np.searchsorted(np.asarray(cutoffs), scores, side="right")
@@ -225,7 +254,7 @@ def level_risks(
         # The last interval is the only one that holds its upper end.
         inside = np.clip(rate, low, np.append(np.nextafter(high[:-1], 0.0), 1.0))
         rounded = np.abs(inside - rate) * mass <= _ROUNDING * mass.sum()
-        risks = np.where(rounded, inside, rate)
+        risks = np.where(rounded | rated, inside, rate)
     else:
         risks = (low + high) / 2
     return tuple(float(q) if there else None for q, there in zip(risks, seen, strict=True))

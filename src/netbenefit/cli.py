@@ -1,4 +1,4 @@
-"""The command line: ``netbenefit demo | fit | evaluate | show``.
+"""The command line: ``netbenefit demo | fit | evaluate | show | verify``.
 
 This module reads options and prints; what it prints is computed elsewhere.  Imports that take time
 stand inside the commands, so that help comes at once.  Results go to stdout; progress, notes and
@@ -77,6 +77,8 @@ class _Weights(StrEnum):
 
 class _Solver(StrEnum):
     auto = "auto"
+    exact = "exact"
+    milp = "milp"
     local = "local"
     anneal = "anneal"
 
@@ -91,7 +93,7 @@ Positive = Annotated[
     str | None, _option("LABEL", "The event's label in the outcome column.", "the last in order")
 ]
 RowWeights = Annotated[str | None, _option("COLUMN", "A column of row weights.")]
-Seconds = Annotated[float, _option("SECONDS", "Time to search.")]
+Seconds = Annotated[float, _option("SECONDS", "Time to search and prove.")]
 Debug = Annotated[
     bool, typer.Option("--debug", envvar="NETBENEFIT_DEBUG", help="Show where an error arose.")
 ]
@@ -176,32 +178,48 @@ def fit(
         list[str] | None,
         _option("NAME=+", "Points of a column may only be + or only be −."),
     ] = None,
+    constraints: Annotated[
+        Path | None,
+        _option("FILE", "More that is asked of the card: a JSON list, see the documentation."),
+    ] = None,
     drop: Annotated[list[str] | None, _option("COLUMN", "A column to leave out.")] = None,
     sample_weight: RowWeights = None,
     positive: Positive = None,
     solver: Annotated[
-        _Solver, typer.Option(help="local (auto) is the default search, anneal the published one.")
+        _Solver,
+        typer.Option(
+            help="auto searches, then proves; exact proves longer; milp is the integer program; "
+            "local and anneal (the published one) only search."
+        ),
     ] = _Solver.auto,
     time_limit: Seconds = 10.0,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the search.")] = 0,
     jobs: Annotated[int, _option("N", "Threads; −1 for all cores.")] = -1,
     out: Annotated[Path | None, _option("FILE", "Where to save the card, as JSON.")] = None,
+    certificate: Annotated[
+        Path | None,
+        _option("FILE", "Where to save the proof, for `verify`: .json or .json.gz."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")] = False,
     debug: Debug = False,
 ) -> None:
     """Learn a scorecard from a table and print it.
 
     All columns but the outcome are used; they have to be numbers or true/false, with nothing
-    missing.  Ctrl-C ends the search and keeps the best card so far.
+    missing.  Ctrl-C ends search and proof and keeps the best card so far.
     """
-    from netbenefit._fit_notes import check_features, notes_on
+    from netbenefit._fit_notes import check_features, notes_on, read_constraints
     from netbenefit._io import read_table
     from netbenefit._outcome import read_outcome
     from netbenefit.assemble import choose_solver, learn
+    from netbenefit.certificate import make_certificate
     from netbenefit.patterns import PatternTable
+    from netbenefit.solvers.progress import conclude
     from netbenefit.thresholds import as_thresholds
 
     check_writable(out, data)
+    check_writable(certificate, data, *([out] if out else []))
+    asked = read_constraints(constraints)
     grid = as_thresholds(thresholds, weights.value)
     price, signs = read_penalty(penalty), read_signs(sign or [])
     columns = read_table(data)
@@ -234,21 +252,27 @@ def fit(
             max_points=max_points,
             max_features=max_features,
             sign=signs,
+            constraints=asked,
         )
     if out is not None:
         card.save(out)
+    if certificate is not None:
+        make_certificate(problem, result, card).save(certificate)
     print_card(card)
     rules = f"{result.size} rule{'s' * (result.size != 1)}"
     make_console().print(
         f"objective {result.objective:.6f} · net benefit {result.net_benefit:.6f} · {rules} · "
         f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
+    make_console().print(conclude(result))
     if not quiet:
         for note in notes_on(problem, result):
             tell("yellow", "note", note)
         tell(
             "bold", "saved" if out else "not saved", out or "add --out card.json to keep the card."
         )
+        if certificate is not None:
+            tell("bold", "saved", certificate)
 
 
 # -- evaluate --------------------------------------------------------------------------------------
@@ -339,3 +363,48 @@ def show(
     if html is not None:
         html.write_text(card_page(scorecard), encoding="utf-8")
         tell("bold", "saved", html)
+
+
+# -- verify ----------------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: netbenefit verify card.json certificate.json patients.csv --full")
+@friendly
+def verify(
+    card: Card,
+    certificate: Annotated[
+        Path,
+        typer.Argument(metavar="CERTIFICATE", help="What `fit --certificate` has written."),
+    ],
+    data: Data,
+    target: Annotated[
+        str | None,
+        _option("COLUMN", "The column with the outcome.", "the card's own"),
+    ] = None,
+    sample_weight: RowWeights = None,
+    positive: Positive = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Check every box; refuse what cannot be checked.")
+    ] = False,
+    sample: Annotated[int, _option("N", "Boxes to check, drawn at random.")] = 200,
+    seed: Annotated[int | None, _option("N", "Seed of the draw.", "a new one")] = None,
+    debug: Debug = False,
+) -> None:
+    """Check a card and its certificate against the data they were made from.
+
+    Everything is counted anew, without the solver: the value of the card, that the boxes of the
+    proof leave out no card, and their bounds.  Exit code 1 if anything does not hold.
+    """
+    from netbenefit._cli_verify import verify_command
+
+    verify_command(
+        card,
+        certificate,
+        data,
+        target,
+        positive=positive,
+        sample_weight=sample_weight,
+        full=full,
+        sample=sample,
+        seed=seed,
+    )

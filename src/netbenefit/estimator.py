@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from netbenefit._card_types import is_finite
-from netbenefit._columns import Frame, as_value, numeric_column
-from netbenefit._validation import FloatArray, InputError, IntArray, shorten
-from netbenefit.assemble import Learned, choose_solver, learn, too_small_text
+from netbenefit._columns import Frame, numeric_column
+from netbenefit._labels import encode_labels, warn_of_constants
+from netbenefit._validation import FloatArray, InputError, IntArray
+from netbenefit.assemble import Learned, choose_solver, count_threads, learn, too_small_text
+from netbenefit.certificate import make_certificate
+from netbenefit.constraints import Constraint
 from netbenefit.patterns import PatternTable
+from netbenefit.problem import Problem
 from netbenefit.solvers.base import Callback, Solver
+from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
 from netbenefit.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
 
 __all__ = ["RiskScoreClassifier"]
@@ -58,11 +63,17 @@ class RiskScoreClassifier(
         positive.
     bounds : mapping, default=None
         ``{"age": (0, 5)}``: lowest and highest points of single columns.
-    solver : {"auto", "local", "anneal"} or solver object, default="auto"
-        ``"auto"`` and ``"local"`` are the default search, ``"anneal"`` the published annealing; a
-        solver object such as ``Annealing(steps_per_temperature=100)`` is used as it is.
+    constraints : sequence of Constraint, default=None
+        What else is asked of the card, such as ``[AtMost(1, ["age", "frailty"])]``; see
+        :mod:`netbenefit.constraints`.
+    solver : {"auto", "exact", "milp", "local", "anneal"} or solver object, default="auto"
+        ``"auto"`` searches, then proves how good the card is in the time that is left, and ends
+        early when it is proven optimal; ``"exact"`` gives the proof more of the time; ``"milp"``
+        hands the published integer program to HiGHS; ``"local"`` only searches; ``"anneal"`` is
+        the published annealing.  A solver object such as ``Annealing(steps_per_temperature=100)``
+        is used as it is.
     time_limit : float, default=10.0
-        Seconds for the search, or None.  (The first fit on a machine compiles first.)
+        Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
     random_state : int, RandomState or None, default=0
         Seed of the search: the same data give the same card, on any number of threads, unless time
         runs out.
@@ -82,7 +93,9 @@ class RiskScoreClassifier(
     scorecard_ : Scorecard
         The card: prints, scores, saves.
     result_ : SolverResult
-        Objective, status, time and trace of the search.
+        Objective, bound, status, time and trace of search and proof.
+    certificate_ : Certificate
+        What was solved, found and proven, for ``netbenefit verify``; its ``save`` writes a file.
     coef_ : (n_features,) int64
         Points of each column.
     cutoffs_ : (M,) int64
@@ -117,6 +130,7 @@ class RiskScoreClassifier(
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
         "sign": [Mapping, None],
         "bounds": [Mapping, None],
+        "constraints": [object, None],  # Problem has the better errors
         "solver": [str, object],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
@@ -137,6 +151,7 @@ class RiskScoreClassifier(
         max_features: int | None = None,
         sign: Mapping[Any, Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
+        constraints: Sequence[Constraint] | None = None,
         solver: str | Solver = "auto",
         time_limit: float | None = 10.0,
         random_state: Any = 0,
@@ -153,6 +168,7 @@ class RiskScoreClassifier(
         self.max_features = max_features
         self.sign = sign
         self.bounds = bounds
+        self.constraints = constraints
         self.solver = solver
         self.time_limit = time_limit
         self.random_state = random_state
@@ -179,15 +195,16 @@ class RiskScoreClassifier(
             The fitted estimator.
         """
         columns = self._read(X, reset=True)
-        event, self.classes_ = _encode(y)
+        event, self.classes_ = encode_labels(y)
         table = PatternTable.from_columns(
             columns, event, sample_weight=sample_weight, decimals=self.decimals
         )
-        _warn_of_constants(table)
+        warn_of_constants(table)
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
         outcome = f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
         learned = self._learn(table, outcome)
         self.scorecard_, self.result_ = learned.card, learned.result
+        self.certificate_ = make_certificate(learned.problem, learned.result, learned.card)
         if learned.problem.too_small:
             warnings.warn(too_small_text(learned.problem), stacklevel=3)
         if self.result_.status == "interrupted":
@@ -196,6 +213,50 @@ class RiskScoreClassifier(
         self.cutoffs_ = np.array(self.result_.cutoffs, dtype=np.int64)
         self.risks_ = np.array(self.scorecard_.risks, dtype=np.float64)
         return self
+
+    def near_optimal(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        tolerance: float = 0.005,
+        limit: int = 100,
+    ) -> NearOptimal:
+        """List the cards that are almost as good as the best one on these rows.
+
+        The estimator's own settings apply; it need not be fitted, and nothing is kept of the rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        tolerance : float, default=0.005
+            How much lower than the best an objective may be, in net benefit.
+        limit : int, default=100
+            Most cards to list.
+
+        Returns
+        -------
+        NearOptimal
+            Its ``to_table()`` has one row a card; ``complete`` says whether these are all.
+        """
+        reader = clone(self)  # reading the columns must not change what was fitted
+        table = PatternTable.from_columns(
+            reader._read(X, reset=True),
+            encode_labels(y)[0],
+            sample_weight=sample_weight,
+            decimals=self.decimals,
+        )
+        grid = as_thresholds(self.thresholds, self.weights)
+        return enumerate_near_optimal(
+            Problem.build(table, grid, **self._settings()),
+            tolerance,
+            limit,
+            time_limit=self.time_limit,
+            n_jobs=count_threads(self.n_jobs),
+            seed=self._seed(),
+        )
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Risk of each row, as probabilities of both classes.
@@ -309,6 +370,17 @@ class RiskScoreClassifier(
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
+    def _settings(self) -> dict[str, Any]:
+        """What :meth:`Problem.build` is told."""
+        return {
+            "penalty": self.penalty,
+            "max_points": self.max_points,
+            "sign": self.sign,
+            "bounds": self.bounds,
+            "constraints": () if self.constraints is None else self.constraints,
+            "max_features": self.max_features,
+        }
+
     def _learn(self, table: PatternTable, outcome: str) -> Learned:
         seed = self._seed()
         solver = choose_solver(
@@ -324,11 +396,7 @@ class RiskScoreClassifier(
                 seed=seed,
                 calibrate=self.calibrate,
                 callback=callback,
-                penalty=self.penalty,
-                max_points=self.max_points,
-                sign=self.sign,
-                bounds=self.bounds,
-                max_features=self.max_features,
+                **self._settings(),
             )
 
         if not self.verbose or self.callback is not None:
@@ -337,72 +405,3 @@ class RiskScoreClassifier(
 
         with LiveLine() as line:
             return run(line)
-
-
-def _encode(y: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Whether each row is an event, and the two labels."""
-    labels = _labels(y)
-    try:
-        classes, code = np.unique(labels, return_inverse=True)
-    except TypeError:
-        kinds = [type(label) for label in labels]
-        row = next((row for row, kind in enumerate(kinds) if kind is not kinds[0]), 0)
-        raise InputError(
-            f"y mixes labels that do not compare, such as {labels[0]!r} in row 0 and "
-            f"{labels[row]!r} in row {row}. Use one kind of label."
-        ) from None
-    if classes.size == 1:
-        raise InputError(
-            f"y holds one class only: every row is {classes.tolist()[0]!r}. A card needs rows of "
-            "both classes."
-        )
-    if classes.size > 2:
-        # The first sentence is the one that scikit-learn's own checks look for.
-        raise InputError(
-            "Only binary classification is supported. The type of the target is multiclass: y "
-            f"holds {classes.size} labels ({shorten(classes.tolist())}). Compare it with the "
-            "event's label first, as in y == label."
-        )
-    return code == 1, classes
-
-
-def _labels(y: Any) -> NDArray[Any]:
-    """Labels as an array, none missing; objects as what they are where they are all numbers."""
-    if y is None:
-        raise InputError(
-            "fit requires y to be passed, but the target y is None. Pass the outcome of each row."
-        )
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        y = Frame(series.alias("y").to_frame().to_native()).column("y")
-    labels: NDArray[Any] = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "O":
-        items = labels.tolist()
-        missing = np.flatnonzero([as_value("y", item, "any") is None for item in items])
-        if not missing.size and all(isinstance(item, Real | np.bool_) for item in items):
-            labels = np.array(items)
-    else:
-        missing = np.flatnonzero(labels != labels)
-    if missing.size:
-        raise InputError(
-            f"y has {missing.size} missing labels (NaN), the first in row {missing[0]}. Drop those "
-            "rows."
-        )
-    if labels.dtype.kind == "f":
-        odd = np.flatnonzero(~np.isfinite(labels) | (labels != np.floor(labels)))
-        if odd.size:
-            raise InputError(
-                f"Unknown label type: continuous. y holds {labels[odd[0]].item()!r} in row "
-                f"{odd[0]} ({odd.size} such rows), but a card needs two labels. Compare it with a "
-                "limit first, as in y >= limit."
-            )
-    return labels
-
-
-def _warn_of_constants(table: PatternTable) -> None:
-    if 0 < len(table.constant) < table.n_features:  # all of them are an error, a little later
-        warnings.warn(
-            f"constant columns get no points: {shorten(table.constant)}. Drop them to silence "
-            "this.",
-            stacklevel=4,  # scikit-learn's decorator stands between the user and fit
-        )

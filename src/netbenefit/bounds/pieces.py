@@ -143,10 +143,11 @@ def _whole(problem: Problem) -> _Whole | None:
 def _rounded(problem: Problem) -> _Whole:
     """Gains times a power of two, rounded up; the price rounded down."""
     table, thresholds = problem.patterns, problem.thresholds
-    events, total = Fraction(table.n_events), Fraction(table.n_total)
+    total = Fraction(table.n_total)
     fine = 2 ** max(0, math.floor(math.log2(_FINE / float(total))))
     positives = [Fraction(v) for v in table.positives.tolist()]
     negatives = [Fraction(v) for v in table.negatives.tolist()]
+    events = sum(positives)  # exactly: table.n_events is a rounded sum
     rows, constant = [], Fraction(0)
     for p, weight in zip(thresholds.fractions, thresholds.weight_fractions, strict=True):
         alarm = weight * p / (1 - p)

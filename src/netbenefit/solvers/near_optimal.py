@@ -11,6 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netbenefit._table import Table
 from netbenefit._validation import InputError, IntArray
@@ -266,7 +267,7 @@ def _neighbours(problem: Problem, points: IntArray) -> Iterator[IntArray]:
                 changed = points.copy()
                 changed[k] = value
                 yield changed
-    for k, j in product(np.flatnonzero(points), np.flatnonzero(points == 0)):
+    for k, j in product(np.flatnonzero(points).tolist(), np.flatnonzero(points == 0).tolist()):
         for sign in (1, -1):
             swapped = points.copy()
             swapped[k], swapped[j] = 0, sign * points[k]
@@ -280,11 +281,11 @@ def _with_agreement(
     table = problem.patterns
     mass = (table.positives + table.negatives).astype(np.float64)
 
-    def decisions(points: tuple[int, ...]) -> IntArray:
+    def decisions(points: tuple[int, ...]) -> NDArray[np.bool_]:
         vector = np.array(points, dtype=np.int64)
         scores = floor_scores(table.codes, table.decimals, vector)
         cutoffs = np.array(problem.evaluate(vector).cutoffs, dtype=np.int64)
-        called: IntArray = scores[:, None] >= cutoffs
+        called: NDArray[np.bool_] = scores[:, None] >= cutoffs
         return called
 
     if not cards:

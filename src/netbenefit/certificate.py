@@ -1,0 +1,300 @@
+"""Certificates: what was solved, what was found, and why nothing is better, for anybody to check.
+
+:func:`netbenefit.verify.verify` checks one, with nothing but the data and arithmetic.  This is the
+format, for those who would rather write their own verifier.  A certificate is a JSON object (in a
+gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
+
+``schema, version``
+    ``"netbenefit.certificate"`` and 1.
+``package``
+    Version of the package that wrote it.
+``problem``
+    ``data``: digest of the merged rows (:func:`netbenefit._certificate_digest.table_digest`), and
+    how many there are.  ``columns``: name of each of the P columns and the raw column that it comes
+    from, ``per_unit`` (the number, in steps of 10^-decimals; ``exact`` where it is a whole number
+    of them before rounding) or ``condition`` (1 or 0).
+    ``thresholds`` p_0 … p_M, ``weights`` ω_0 … ω_M, ``penalty`` C0.  ``lower``, ``upper``: the box
+    of points that is searched.  ``max_features``.  ``limits``: see
+    :class:`netbenefit.limits.Limits`; ``values`` lists the allowed points of a column (null: all
+    from lower to upper).  ``constraints``: what the user asked for.  ``digest``: SHA-256 of the
+    rest of the object as canonical JSON (sorted keys, no spaces, UTF-8).
+``answer``
+    ``points`` λ, ``cutoffs`` T_1 … T_M, ``objective`` G(λ) and ``net_benefit``, exactly.
+``proof``
+    null, or: ``bound``, which no allowed λ exceeds, ``method``, ``details`` of it, ``rounded``
+    (whether a floating-point solver took part and was rounded outward), and ``rounding`` (how much
+    of the bound may come from holding real weights in whole numbers).  ``scale``: with
+    N = mass of all rows and gains g_iu = ⌈total · ω_i (a_u − p_i / (1 − p_i) b_u) / N⌉ of a pattern
+    u with masses a_u, b_u of events and others, for thresholds with p_i ω_i > 0, and
+    price = ⌊total · C0⌋,
+
+        value(λ) = Σ_i max_T Σ_{u: ⌊x_u·λ⌋ ≥ T} g_iu − price · ‖λ‖₀,
+        G(λ) ≤ (value(λ) + constant) / total, with equality where ``exact``.
+
+    ``boxes``: null, or ``count`` B, ``columns`` P and four arrays, each as base64 of a zlib stream
+    of little-endian integers: ``lower`` and ``upper`` (B × P, int32, row by row), ``values`` (B,
+    int64), ``reasons`` (B, uint8).  Box b holds the λ with lower[b] ≤ λ ≤ upper[b], and no allowed
+    λ in it has a value above values[b].  Reasons:
+
+    * 0, flow: per threshold, Σ_u max(g_iu, 0) less a maximal flow from patterns u with g_iu > 0 to
+      patterns w with g_iw < 0, where (x_w − x_u)·λ ≥ 0 for all λ of the box (u cannot be called
+      without w); less the price of every column whose interval excludes 0.
+    * 1, counted: the best of the box's allowed vectors.
+    * 2, doubled: 2λ is allowed wherever λ is, and is worth no less (every set {⌊s⌋ ≥ T} is
+      {⌊2s⌋ ≥ 2T}).  Doubling again and again ends in a box with another reason, except for λ = 0,
+      whose own value the bound has to cover.  The box's value means nothing.
+    * 3, forbidden: the limits allow no vector of the box.  The value means nothing.
+    * 4, shifted: only where C0 = 0 and the limits say no more than lower and upper.  Some one-hot
+      group (adjacent columns, exactly one of them 1 in every row, found from the left, all with
+      lower ≤ 0 ≤ upper) can be moved by −1 (or +1) within the search space, its first column being
+      above (below) 0 in all of the box.  That changes no value.  Moves and doublings end in a box
+      with another reason, unless all rows score alike: the bound has to cover λ = 0.  The value
+      means nothing.
+
+    The boxes cover all of ``lower … upper``; the bound is at least the objective of every value.
+``digest``
+    SHA-256 of all the rest as canonical JSON: it finds damage; it is no signature.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import secrets
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netbenefit import _certificate_json as read
+from netbenefit._certificate_card import differences
+from netbenefit._certificate_digest import json_digest, table_digest
+from netbenefit._certificate_types import (
+    Answer,
+    Claim,
+    DataDigest,
+    Limits,
+    RateLimits,
+    Scale,
+    Statement,
+)
+from netbenefit._validation import InputError
+from netbenefit._version import __version__
+from netbenefit.conditions import PerUnit, Term
+
+if TYPE_CHECKING:  # the judge reads this module, and must not depend on a solver
+    from netbenefit.bounds.proof import Proof
+    from netbenefit.problem import Problem
+    from netbenefit.scorecard import Scorecard
+    from netbenefit.solvers.base import SolverResult
+
+__all__ = ["SCHEMA", "VERSIONS", "Certificate", "make_certificate"]
+
+SCHEMA = "netbenefit.certificate"
+VERSIONS = (1,)
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What was solved, what was found, and why nothing is better.
+
+    Attributes
+    ----------
+    problem : Statement
+    answer : Answer
+    proof : Claim or None
+        None where nothing is proven.
+    package : str
+        Version of the package that made it.
+
+    Examples
+    --------
+    >>> from netbenefit.patterns import PatternTable
+    >>> from netbenefit.problem import Problem
+    >>> from netbenefit.solvers.local_search import LocalSearch
+    >>> from netbenefit.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1], names=["fever"])
+    >>> problem = Problem.build(table, Thresholds.of([0.5]), penalty=0.01)
+    >>> certificate = make_certificate(problem, LocalSearch().solve(problem))
+    >>> certificate.answer.objective
+    Fraction(197, 300)
+    >>> Certificate.from_json(certificate.to_json()).to_json() == certificate.to_json()
+    True
+    """
+
+    problem: Statement
+    answer: Answer
+    proof: Claim | None
+    package: str = __version__
+
+    @property
+    def problem_digest(self) -> str:
+        """SHA-256 of all that was asked: data, thresholds, penalty, limits."""
+        return json_digest(read.write_problem(self.problem))
+
+    def to_json(self) -> str:
+        """Return the certificate as JSON."""
+        problem = read.write_problem(self.problem)
+        data = {
+            "schema": SCHEMA,
+            "version": VERSIONS[-1],
+            "package": self.package,
+            "problem": {"digest": json_digest(problem), **problem},
+            "answer": read.write_answer(self.answer),
+            "proof": read.write_claim(self.proof),
+        }
+        signed = {**data, "digest": json_digest(data)}
+        return json.dumps(signed, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """Read what :meth:`to_json` wrote.
+
+        Raises
+        ------
+        InputError
+            Where the text is no certificate, is damaged, or was changed: what is wrong, and where.
+        """
+        data = read.parse(text)
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise InputError(
+                f'not a certificate: expected a JSON object with "schema": "{SCHEMA}".'
+            )
+        version = data.get("version")
+        if type(version) is not int or version not in VERSIONS:
+            raise InputError(
+                f"version {version!r} of the certificate format is not known; this package reads "
+                f"version {', '.join(map(str, VERSIONS))}. Update the package."
+            )
+        parts = ("schema", "version", "package", "problem", "answer", "proof", "digest")
+        read.read_object(data, "", parts)
+        _check_digest(data, "the certificate")
+        problem = read.read_problem(data["problem"], "problem")
+        _check_digest(data["problem"], "the certificate's problem")
+        return cls(
+            problem=problem,
+            answer=read.read_answer(data["answer"], "answer"),
+            proof=read.read_claim(data["proof"], "proof"),
+            package=read.read_text(data["package"], "package"),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write JSON (gzip where the name ends in .gz), at once or not at all."""
+        target = Path(os.path.realpath(path))
+        draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        content = self.to_json().encode()
+        if target.name.lower().endswith(".gz"):
+            content = gzip.compress(content, mtime=0)  # equal certificates make equal files
+        try:
+            with open(draft, "xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Certificate:
+        """Read a certificate that :meth:`save` wrote."""
+        content = Path(path).read_bytes()
+        try:
+            if content.startswith(b"\x1f\x8b"):
+                content = gzip.decompress(content)
+            return cls.from_json(content.decode("utf-8-sig"))
+        except (OSError, EOFError, zlib.error):
+            raise InputError(f"{path}: not a whole gzip file. Fetch it again.") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: not a certificate, since it is not UTF-8 text.") from None
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+
+
+def _check_digest(data: dict[str, Any], what: str) -> None:
+    rest = {key: value for key, value in data.items() if key != "digest"}
+    if json_digest(rest) != data["digest"]:
+        raise InputError(
+            f"{what} was changed after it was written: its digest is another. Get the file as it "
+            "was, or make a new one."
+        )
+
+
+def make_certificate(
+    problem: Problem,
+    result: SolverResult,
+    card: Scorecard | None = None,
+    *,
+    terms: Sequence[Term] | None = None,
+) -> Certificate:
+    """Put on record what a solver found and proved.
+
+    Parameters
+    ----------
+    problem : Problem
+    result : SolverResult
+    card : Scorecard, optional
+        The card that was made of the result; refused where it is another card.
+    terms : sequence of Condition or PerUnit, optional
+        How each column arises from a raw column, where they were passed to
+        :func:`netbenefit.assemble.assemble_card`; by default each column is its own, per unit.
+
+    Examples
+    --------
+    See :class:`Certificate`.
+    """
+    table, grid = problem.patterns, problem.thresholds
+    exact = [terms is None and name not in table.rounded for name in table.names]
+    if terms is None:
+        terms = [PerUnit(n, decimals=d) for n, d in zip(table.names, table.decimals, strict=True)]
+    value = problem.evaluate(result.points)
+    statement = Statement(
+        data=DataDigest(
+            table_digest(table), len(table), Fraction(table.n_total), Fraction(table.n_events)
+        ),
+        names=table.names,
+        terms=tuple(terms),
+        exact=tuple(exact),
+        thresholds=grid.fractions,
+        weights=grid.weight_fractions,
+        penalty=problem.penalty,
+        lower=problem.lower,
+        upper=problem.upper,
+        max_features=problem.max_features,
+        limits=_limits(problem),
+        constraints=[item.to_json() for item in problem.constraints],
+    )
+    answer = Answer(
+        points=tuple(int(v) for v in result.points),
+        cutoffs=tuple(int(t) for t in value.cutoffs),
+        objective=value.objective,
+        net_benefit=value.net_benefit,
+    )
+    proof = None if result.proof is None else _claim(problem, result.proof)
+    wrong = [] if card is None else differences(card, statement, answer)
+    if wrong:
+        raise InputError(f"the card is not the one that was found: {wrong[0]}.")
+    return Certificate(statement, answer, proof)
+
+
+def _limits(problem: Problem) -> Limits:
+    limits = problem.limits
+    rates = None if limits.rates is None else RateLimits(limits.rates.found, limits.rates.alarms)
+    return Limits(limits.values, limits.support, limits.support_limit, int(limits.total), rates)
+
+
+def _claim(problem: Problem, proof: Proof) -> Claim:
+    from netbenefit.bounds.pieces import Pieces  # late: the judge does without
+
+    pieces = Pieces.of(problem)
+    return Claim(
+        method=proof.method,
+        bound=proof.bound,
+        rounded=proof.rounded,
+        rounding=proof.rounding,
+        details=proof.details,
+        scale=Scale(pieces.total, pieces.constant, pieces.price, pieces.exact),
+        boxes=proof.boxes,
+    )

@@ -1,0 +1,322 @@
+"""The judge: a card and its certificate, recomputed from the data and nothing else.
+
+No solver and no compiled code takes part.  The objective is counted in fractions; the bound is
+taken apart into boxes of points (see :mod:`netbenefit.certificate`), and each of them is judged by
+itself:
+
+1. The data is the certificate's, by its digest; the card is the certificate's, rule by rule.
+2. The points are allowed, and their objective, cut-offs and risks are as stated.
+3. The bound is not below the objective.
+4. The boxes cover the whole search space.
+5. No box is worth more than stated: all of them, or a random sample where there are many.
+6. The bound covers every box.
+
+A bound without boxes comes from a method whose steps the certificate does not hold.  It is accepted
+with the remark that it was not rechecked, and refused in a full check.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit._certificate_bound import check_claim
+from netbenefit._certificate_card import differences, record_differences
+from netbenefit._certificate_count import Ground
+from netbenefit._certificate_data import expected_risks, rebuild_table
+from netbenefit._certificate_digest import table_digest
+from netbenefit._certificate_limits import limits_differ
+from netbenefit._certificate_types import Check
+from netbenefit._gap import relative_gap
+from netbenefit._validation import InputError
+from netbenefit.certificate import Certificate
+from netbenefit.patterns import PatternTable
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["Check", "Verdict", "verify"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the judge says.
+
+    Attributes
+    ----------
+    accepted : bool
+    checks : tuple of Check
+        In the order in which they were made; nothing more was looked at after a failure that
+        leaves nothing to stand on.
+    summary : str
+        One sentence.
+    """
+
+    accepted: bool
+    checks: tuple[Check, ...]
+    summary: str
+
+    @property
+    def failures(self) -> list[str]:
+        """Why it was not accepted, one text each."""
+        return [f"{check.name}: {check.text}" for check in self.checks if check.ok is False]
+
+
+def verify(
+    card: Scorecard,
+    certificate: Certificate,
+    data: PatternTable | Mapping[str, NDArray[Any]],
+    event: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    full: bool = False,
+    sample: int = 200,
+    seed: int | None = None,
+) -> Verdict:
+    """Judge a card and its certificate by the data.
+
+    Parameters
+    ----------
+    card : Scorecard
+    certificate : Certificate
+    data : mapping of str to array, or PatternTable
+        The raw columns that the card was learnt from (others may be among them), or their patterns.
+    event : array of bool or 0/1
+        Whether each row had the event; not for a PatternTable.
+    sample_weight : array, optional
+        Not for a PatternTable.
+    full : bool, default=False
+        Check every box, and refuse what cannot be rechecked.
+    sample : int, default=200
+        Otherwise, how many boxes' values are recomputed where there are more.  A list with a share
+        f of wrong values passes with probability (1 − f) ** sample.  (That the boxes cover the
+        search space, and boxes without a value, are always checked completely.)
+    seed : int, optional
+        Of the sample; by default a new one each time, so that nobody can know which boxes will be
+        looked at.
+
+    Examples
+    --------
+    >>> from netbenefit.assemble import learn
+    >>> from netbenefit.certificate import make_certificate
+    >>> from netbenefit.solvers.local_search import LocalSearch
+    >>> from netbenefit.thresholds import Thresholds
+    >>> columns, event = {"fever": np.array([0, 1, 1])}, np.array([0, 1, 1])
+    >>> table = PatternTable.from_columns(columns, event)
+    >>> card, result, problem = learn(table, Thresholds.of([0.5]), LocalSearch(), outcome="flu")
+    >>> certificate = make_certificate(problem, result, card)
+    >>> verify(card, certificate, columns, event).accepted
+    True
+    >>> verify(card, certificate, columns, 1 - event).failures
+    ['data: these are not the rows of the certificate: 1 events, not 2']
+    """
+    if sample < 1:
+        raise InputError(f"sample={sample} must be at least 1.")
+    if isinstance(data, PatternTable) != (event is None):
+        raise InputError("pass columns and event, or a PatternTable alone.")
+    seed = secrets.randbits(32) if seed is None else seed
+    checks: list[Check] = []
+    for check in _checks(card, certificate, data, event, sample_weight, full, sample, seed):
+        checks.append(check)
+        if check.ok is False and check.name in _GROUND:
+            break
+    refused = (False, None) if full else (False,)
+    accepted = not any(check.ok in refused for check in checks)
+    return Verdict(accepted, tuple(checks), _summary(certificate, checks, accepted))
+
+
+#: Where one of these fails, the rest means nothing.
+_GROUND = ("data", "problem", "points")
+
+
+def _checks(
+    card: Scorecard,
+    certificate: Certificate,
+    data: PatternTable | Mapping[str, NDArray[Any]],
+    event: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    full: bool,
+    sample: int,
+    seed: int,
+) -> Iterator[Check]:
+    said = certificate.problem
+    try:
+        table = (
+            data
+            if isinstance(data, PatternTable)
+            else rebuild_table(said, data, np.asarray(event), sample_weight)
+        )
+    except InputError as error:
+        yield Check("data", False, f"the table does not fit the certificate: {error}")
+        return
+    yield _check_data(certificate, table)
+    ground = Ground(said, table)
+    yield _check_problem(certificate, ground)
+    yield _check_points(certificate, ground)
+    yield from _check_answer(certificate, ground)
+    yield from _check_card(card, certificate, ground)
+    if not isinstance(data, PatternTable):
+        yield _check_scores(card, certificate, ground, data)
+    if certificate.proof is None:
+        yield Check("bound", None, "the certificate claims no bound: nothing is proven")
+        return
+    objective = certificate.answer.objective
+    yield from check_claim(ground, objective, certificate.proof, full, sample, seed)
+
+
+# -- data, card, answer ----------------------------------------------------------------------------
+
+
+def _check_data(certificate: Certificate, table: PatternTable) -> Check:
+    said = certificate.problem.data
+    if table_digest(table) == said.digest:
+        return Check(
+            "data",
+            True,
+            f"{_number(said.rows)} rows, {_number(said.events)} events, {said.patterns:,} distinct "
+            "rows",
+        )
+    seen = {
+        "rows": (Fraction(table.n_total), said.rows),
+        "events": (Fraction(table.n_events), said.events),
+        "distinct rows": (Fraction(len(table)), Fraction(said.patterns)),
+    }
+    notes = [f"{_number(a)} {what}, not {_number(b)}" for what, (a, b) in seen.items() if a != b]
+    if not notes:
+        notes = ["some values differ"]
+        if not table.is_whole:
+            notes.append("with real weights, rows have to be in the same order")
+    text = f"these are not the rows of the certificate: {'; '.join(notes)}"
+    return Check("data", False, text)
+
+
+def _number(value: Fraction) -> str:
+    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):.6g}"
+
+
+def _check_problem(certificate: Certificate, ground: Ground) -> Check:
+    try:
+        ground.check_room()
+        wrong = limits_differ(ground.said, ground.table, certificate.answer.points)
+    except InputError as error:
+        wrong = str(error)
+    if wrong is not None:
+        return Check("problem", False, wrong)
+    said = ground.said
+    lowest, highest = int(said.lower.min()), int(said.upper.max())
+    texts = [
+        f"{len(said.thresholds)} thresholds",
+        f"{said.lower.size} columns with points from {lowest} to {highest}",
+        f"penalty {said.penalty}",
+    ]
+    if said.max_features < said.lower.size:
+        texts.append(f"at most {said.max_features} columns")
+    if said.constraints:
+        texts.append(f"{len(said.constraints)} constraints")
+    return Check("problem", True, ", ".join(texts))
+
+
+def _check_points(certificate: Certificate, ground: Ground) -> Check:
+    points, wanted = certificate.answer.points, ground.said.lower.size
+    if len(points) != wanted:
+        return Check("points", False, f"{len(points)} points for {wanted} columns")
+    wrong = ground.forbids(points)
+    if wrong is not None:
+        return Check("points", False, f"they are not allowed: {wrong}")
+    return Check("points", True, "they keep to all limits")
+
+
+def _check_answer(certificate: Certificate, ground: Ground) -> Iterator[Check]:
+    answer = certificate.answer
+    worth = ground.worth(answer.points)
+    assert worth is not None  # the points are allowed
+    objective, stated = worth.objective, answer.objective
+    same = (objective, worth.net_benefit) == (stated, answer.net_benefit)
+    if same:
+        yield Check("objective", True, f"{objective} = {float(objective):.6f}, counted again")
+    elif objective != stated:
+        text = f"the points are worth {objective} = {float(objective):.9f}, not {stated}"
+        yield Check("objective", False, text)
+    else:
+        text = f"the net benefit is {worth.net_benefit}, not {answer.net_benefit}"
+        yield Check("objective", False, text)
+    if worth.cutoffs == answer.cutoffs:
+        yield Check("cut-offs", True, "the best for these points")
+    else:
+        text = f"the best are {list(worth.cutoffs)}, not {list(answer.cutoffs)}"
+        yield Check("cut-offs", False, text)
+
+
+def _check_card(card: Scorecard, certificate: Certificate, ground: Ground) -> Iterator[Check]:
+    parts = certificate.problem, certificate.answer
+    wrong = differences(card, *parts)
+    if card.provenance is not None:
+        wrong += record_differences(card.provenance, *parts, certificate.proof)
+    scores = ground.scores(certificate.answer.points)
+    reach = min(scores), max(scores)
+    if card.score_range is not None and card.score_range != reach:
+        wrong.append(f"its scores are from {list(card.score_range)}, those of the rows {reach}")
+    yield Check("card", not wrong, "; ".join(wrong) or "rules, points, cut-offs, thresholds agree")
+    if len(card.risks) != len(ground.said.thresholds):
+        return  # other thresholds, as has been said
+    rated = ground.said.limits.rates is not None
+    cutoffs = certificate.answer.cutoffs
+    kinds = expected_risks(ground.table, card.thresholds, scores, cutoffs, rated)
+    texts = ("the event rates of the levels", "the middles of the intervals")
+    slack = 0.0 if ground.table.is_whole else 1e-9
+    found = [_risk_difference(card.risks, expected, slack) for expected in kinds]
+    for difference, text in zip(found, texts, strict=True):
+        if difference is None:
+            yield Check("risks", True, text)
+            return
+    yield Check("risks", False, f"{found[0]}")
+
+
+def _risk_difference(
+    risks: tuple[float | None, ...], expected: list[float | None], slack: float
+) -> str | None:
+    for i, (here, there) in enumerate(zip(risks, expected, strict=True)):
+        unlike = here != there if here is None or there is None else abs(here - there) > slack
+        if unlike:
+            return f"level {i} has risk {here}; by the event rate of its rows it is {there}"
+    return None
+
+
+def _check_scores(
+    card: Scorecard, certificate: Certificate, ground: Ground, data: Mapping[str, NDArray[Any]]
+) -> Check:
+    scores = np.array(ground.scores(certificate.answer.points), dtype=np.int64)
+    rows = np.flatnonzero(ground.table.pattern_of_row >= 0)
+    try:
+        given = np.broadcast_to(card.score(data), ground.table.pattern_of_row.shape)
+    except InputError as error:
+        return Check("scores", False, f"the card cannot score the table: {error}")
+    wrong = rows[given[rows] != scores[ground.table.pattern_of_row[rows]]]
+    if wrong.size:
+        row = int(wrong[0])
+        expected = scores[ground.table.pattern_of_row[row]]
+        return Check("scores", False, f"the card gives row {row} {given[row]}, not {expected}")
+    return Check("scores", True, f"the card gives {rows.size:,} rows the scores of the points")
+
+
+def _summary(certificate: Certificate, checks: list[Check], accepted: bool) -> str:
+    failed = [check.name for check in checks if check.ok is False]
+    proof, objective = certificate.proof, certificate.answer.objective
+    if failed:
+        return f"refused: {', '.join(failed)} did not hold"
+    if not accepted:
+        return "refused: a full check was asked for, and the bound cannot be rechecked"
+    if proof is None:
+        return "accepted: the card is as stated; nothing is claimed about better ones"
+    if any(check.ok is None for check in checks):
+        return f"accepted, bound not rechecked: obtained by {proof.method}"
+    if proof.bound == objective:
+        return "accepted: no allowed card is better"
+    if proof.bound <= objective + proof.rounding:
+        return "accepted: no allowed card is better, up to the rounding of real weights"
+    gap = relative_gap(float(objective), float(proof.bound))
+    return f"accepted: no allowed card is better by more than {gap:.2%}"
