@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from netbenefit._validation import IntArray
 
-__all__ = ["best_cutoffs", "floor_scores"]
+__all__ = ["allowed_cutoffs", "best_cutoffs", "floor_scores"]
 
 
 def floor_scores(codes: IntArray, decimals: Sequence[int], points: IntArray) -> IntArray:
@@ -46,21 +46,52 @@ def best_cutoffs(
     >>> best_cutoffs(np.array([0, 1, 2]), np.array([0, 1, 5]), np.array([5, 1, 0]), [Fraction(1)])
     [(1, Fraction(5, 1))]
     """
+    free = [(Fraction(0), None)] * len(odds)
+    best = allowed_cutoffs(scores, positives, negatives, odds, free)
+    return [found for found in best if found is not None]  # all of them: nothing is forbidden
+
+
+def allowed_cutoffs(
+    scores: IntArray,
+    positives: NDArray[Any],
+    negatives: NDArray[Any],
+    odds: Sequence[Fraction],
+    limits: Sequence[tuple[Fraction, Fraction | None]],
+) -> list[tuple[int, Fraction] | None]:
+    """Best cut-offs as above, among those with TP ≥ limits[i][0] and FP ≤ limits[i][1].
+
+    None where there is no such cut-off; a limit of None asks for nothing.
+
+    Examples
+    --------
+    >>> scores, one = np.array([0, 1, 2]), Fraction(1)
+    >>> found, others = np.array([0, 1, 5]), np.array([5, 1, 0])
+    >>> allowed_cutoffs(scores, found, others, [one, one], [(6, 5), (0, 0)])
+    [(1, Fraction(5, 1)), (2, Fraction(5, 1))]
+    >>> allowed_cutoffs(scores, found, others, [one], [(6, 0)])
+    [None]
+    """
     distinct, place = np.unique(scores, return_inverse=True)
     candidates = np.append(distinct, distinct[-1] + 1)
     unit = 1 if positives.dtype.kind == "i" else _common_unit(positives, negatives)
     tp = _at_or_above(positives, place.ravel(), distinct.size, unit)
     fp = _at_or_above(negatives, place.ravel(), distinct.size, unit)
     most = max(int(tp[0]), int(fp[0]), 1)
-    result = []
-    for r in odds:
+    result: list[tuple[int, Fraction] | None] = []
+    for r, (least_found, most_alarms) in zip(odds, limits, strict=True):
+        # Both counts fall as the cut-off rises, so what is allowed is a run of candidates.
+        first = 0 if most_alarms is None else int((fp > most_alarms * unit).sum())
+        last = int((tp >= least_found * unit).sum())
+        if first >= last:
+            result.append(None)
+            continue
         # TP·den − FP·num has the sign and the order of TP − odds·FP.
         small = max(r.denominator, r.numerator) * most < 2**62
         a, b = (tp.astype(np.int64), fp.astype(np.int64)) if small else (tp, fp)
-        values = a * r.denominator - b * r.numerator
+        values = a[first:last] * r.denominator - b[first:last] * r.numerator
         best = int(np.argmax(values))
         value = Fraction(int(values[best]), r.denominator * unit)
-        result.append((int(candidates[best]), value))
+        result.append((int(candidates[first + best]), value))
     return result
 
 

@@ -18,6 +18,8 @@ from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
+    "allowed_cutoff",
+    "allowed_net_benefit",
     "best_cutoff",
     "coordinate_objectives",
     "cutoffs",
@@ -63,13 +65,37 @@ def best_cutoff(
     >>> best_cutoff([0, 1, 2], [0, 1, 5], [5, 1, 0], 1)
     (1, 5)
     """
-    found = []
+    best = allowed_cutoff(scores, positives, negatives, odds, 0, sum(negatives))
+    assert best is not None  # "nobody" is always allowed here
+    return best
+
+
+def allowed_cutoff(
+    scores: Sequence[int],
+    positives: Sequence[Number],
+    negatives: Sequence[Number],
+    odds: Number,
+    least_found: Number,
+    most_alarms: Number,
+) -> tuple[int, Number] | None:
+    """Smallest best cut-off among those with TP ≥ least_found and FP ≤ most_alarms, or None.
+
+    Examples
+    --------
+    >>> allowed_cutoff([0, 1, 2], [0, 1, 5], [5, 1, 0], 1, least_found=0, most_alarms=0)
+    (2, 5)
+    """
+    found: list[tuple[int, Number]] = []
     for cutoff in [*sorted(set(scores)), max(scores) + 1]:
-        value: Number = 0
+        tp: Number = 0
+        fp: Number = 0
         for s, a, b in zip(scores, positives, negatives, strict=True):
             if s >= cutoff:
-                value += a - odds * b
-        found.append((cutoff, value))
+                tp, fp = tp + a, fp + b
+        if tp >= least_found and fp <= most_alarms:
+            found.append((cutoff, tp - odds * fp))
+    if not found:
+        return None
     best = max(value for _, value in found)
     return next((cutoff, value) for cutoff, value in found if value == best)
 
@@ -78,12 +104,28 @@ def weighted_net_benefit(
     patterns: PatternTable, thresholds: Thresholds, points: Sequence[int]
 ) -> Fraction:
     """Σ_i ω_i max_T NB_i(T): the weighted net benefit with the best cut-offs."""
-    scores = floor_scores(patterns.codes, patterns.decimals, points)
+    value = allowed_net_benefit(patterns, thresholds, points, None)
+    assert value is not None  # without limits there always is one
+    return value
+
+
+def allowed_net_benefit(
+    patterns: PatternTable,
+    thresholds: Thresholds,
+    points: Sequence[int],
+    rates: tuple[Sequence[Fraction], Sequence[Fraction]] | None,
+) -> Fraction | None:
+    """Weighted net benefit of the best cut-offs within (least TP, most FP) a threshold.
+
+    None where some threshold has no such cut-off, be its weight 0 or not.
+    """
     a, b = _exact(patterns.positives), _exact(patterns.negatives)
+    allowed = _allowed_cutoffs(patterns, thresholds, points, rates)
     total = Fraction(0)
-    for p, weight in zip(thresholds.fractions, thresholds.weight_fractions, strict=True):
-        if weight:
-            total += weight * best_cutoff(scores, a, b, p / (1 - p))[1]
+    for best, weight in zip(allowed, thresholds.weight_fractions, strict=True):
+        if best is None:
+            return None
+        total += weight * best[1]
     return total / (sum(a) + sum(b))
 
 
@@ -95,11 +137,32 @@ def objective(
     return weighted_net_benefit(patterns, thresholds, points) - penalty * size
 
 
-def cutoffs(patterns: PatternTable, thresholds: Thresholds, points: Sequence[int]) -> list[int]:
-    """T_1 … T_M: the smallest best cut-off at each threshold."""
+def cutoffs(
+    patterns: PatternTable,
+    thresholds: Thresholds,
+    points: Sequence[int],
+    rates: tuple[Sequence[Fraction], Sequence[Fraction]] | None = None,
+) -> list[int]:
+    """T_1 … T_M: the smallest best cut-off at each threshold (within the rates, where given)."""
+    best = _allowed_cutoffs(patterns, thresholds, points, rates)
+    return [found[0] for found in best[1:] if found is not None]
+
+
+def _allowed_cutoffs(
+    patterns: PatternTable,
+    thresholds: Thresholds,
+    points: Sequence[int],
+    rates: tuple[Sequence[Fraction], Sequence[Fraction]] | None,
+) -> list[tuple[int, Number] | None]:
+    """Best cut-off and its TP − odds · FP at each threshold."""
     scores = floor_scores(patterns.codes, patterns.decimals, points)
     a, b = _exact(patterns.positives), _exact(patterns.negatives)
-    return [best_cutoff(scores, a, b, p / (1 - p))[0] for p in thresholds.fractions[1:]]
+    n = len(thresholds)
+    found, alarms = ([Fraction(0)] * n, [sum(b)] * n) if rates is None else rates
+    return [
+        allowed_cutoff(scores, a, b, p / (1 - p), least, most)
+        for p, least, most in zip(thresholds.fractions, found, alarms, strict=True)
+    ]
 
 
 def coordinate_objectives(

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from netbenefit._validation import InputError, IntArray
-from netbenefit.kernels.layout import make_state
 from netbenefit.problem import Problem
-from netbenefit.solvers import _chain
+from netbenefit.solvers._walker import Walker, make_walker
 from netbenefit.solvers.base import (
     Callback,
     Run,
@@ -38,7 +37,9 @@ class Annealing:
     4. Return the best vector seen, the start included.
 
     With the defaults that makes 10,000 steps.  Bounds and signs restrict the values that are drawn;
-    a step beyond ``max_features`` is rejected without being evaluated.
+    a step beyond ``max_features`` is rejected without being evaluated.  Under other constraints the
+    walk may leave the allowed vectors, at a price for what is missing that rises until it comes
+    back (otherwise it could be stuck where it starts); only allowed vectors become the best.
 
     Parameters
     ----------
@@ -87,35 +88,35 @@ class Annealing:
         """Anneal and return the best vector seen; Ctrl-C returns the best so far."""
         self._check()
         limit = check_time_limit(self.time_limit)
-        columns = problem.columns
         seed = np.random.SeedSequence(self.seed).generate_state(1, dtype=np.uint64)[0]
-        state, chain = make_state(columns), _chain.make_chain(problem, int(seed))
         one = problem.value_of_one
         schedule = np.array(
             [self.temperature * one, self.cooling * one, self.steps_per_temperature]
         )
         first = first_points(problem, start)
-        _chain.start(columns, state, chain, first, True)
-        _chain.metropolis(columns, state, chain, schedule, 0, 0)  # compiles before the clock starts
+        walker = make_walker(problem, int(seed))
+        walker.start(first, True)
+        walker.metropolis(schedule, 0, 0)  # compiles before the clock starts
         run = Run(problem, "anneal", limit, callback)
         status: Status = "finished"
         done, piece = 0, 64
-        total = self.n_steps if chain.free.size else 0
+        total = self.n_steps if walker.free.size else 0
         try:
-            run.report(1, chain.value[1], chain.best)
+            _report(run, walker, 1)
             while done < total:
                 if run.must_stop:
                     status = "time_limit"
                     break
                 tick = time.perf_counter()
                 end = min(done + piece, total)
-                evaluated = _chain.metropolis(columns, state, chain, schedule, done, end)
-                run.report(evaluated, chain.value[1], chain.best)
+                _report(run, walker, walker.metropolis(schedule, done, end))
                 spent = max(time.perf_counter() - tick, 1e-6)
                 done, piece = end, max(1, min(4 * piece, int(piece * _SLICE / spent)))
         except KeyboardInterrupt:
             status = "interrupted"
-        return run.result(problem.primitive(chain.best), status)
+        if not walker.found or not problem.feasible(walker.best):
+            raise problem.nothing_found()
+        return run.result(problem.primitive(walker.best), status)
 
     def _check(self) -> None:
         positive = {
@@ -131,3 +132,11 @@ class Annealing:
                 f"lowest_temperature must lie between 0 and temperature={self.temperature!r}, but "
                 f"is {self.lowest_temperature!r}."
             )
+
+
+def _report(run: Run, walker: Walker, evaluated: int) -> None:
+    """Tell of work, and of the best points once there are any."""
+    if walker.found:
+        run.report(evaluated, walker.best_value, walker.best)
+    else:
+        run.evaluations += evaluated

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from netbenefit._validation import IntArray
-from netbenefit.kernels.layout import State, make_state
 from netbenefit.problem import Problem
-from netbenefit.solvers import _chain
+from netbenefit.solvers._chain import DESCEND
+from netbenefit.solvers._walker import Walker, make_walker
 from netbenefit.solvers.base import (
     Callback,
     Run,
@@ -51,6 +51,11 @@ class LocalSearch:
     4. Make the chains four times longer, up to a limit, and go to 2, until ``patience`` rounds in a
        row brought nothing, or ``max_rounds`` are done, or time is up.
     5. Among equally good values take the smallest points; divide by the greatest common divisor.
+
+    Under constraints that say more than bounds and size, annealings also walk through vectors that
+    are not allowed, at a price that adapts, and only allowed ones count.  Where no vector is found
+    whose cut-offs meet the rates that are asked for, an error says so: it does not mean that there
+    is none.
 
     Chains do not talk to each other within a round, and rounds end in a fixed order, so that the
     same seed gives the same card on any number of threads, unless time runs out first.
@@ -123,6 +128,8 @@ class LocalSearch:
         best = search.best
         if status == "interrupted" and run.best is not None:
             best = run.best  # what the chains of the broken-off round have reported counts too
+        if best is None:
+            raise problem.nothing_found()
         return run.result(simplify(problem, best, run), status)
 
     def _rounds(self, search: _Search, pool: ThreadPoolExecutor) -> Status:
@@ -149,46 +156,44 @@ class _Search:
 
     def __init__(self, problem: Problem, run: Run, seed: int, start: IntArray) -> None:
         self.problem, self.run = problem, run
-        self.best = start.copy()
+        self.best: IntArray | None = None
         self._seeds = np.random.SeedSequence(seed)
         self._start = start
         self._value: Any = None
-        self._polished = np.zeros(0, dtype=np.int64)  # none yet
+        self._polished: IntArray | None = None
         self._seconds_per_step = 0.0
-        self.n_free = int(_chain.make_chain(problem, 0).free.size)
+        self._strict = False
+        self.n_free = int(make_walker(problem, 0).free.size)
 
     def first_descents(self) -> float:
         """Step 1; returns the typical loss of a move from a local optimum."""
-        columns = self.problem.columns
-        state, chain = make_state(columns), _chain.make_chain(self.problem, self._next_seed())
-        _chain.start(columns, state, chain, self._start, True)
-        self._offer(chain.value[1], chain.best)
+        walker = self._walker(self._next_seed())
+        walker.start(self._start, True)
+        self._offer(walker)
         if not self.n_free:
             return 1.0
         rng = np.random.default_rng(self._next_seed())
         medians = []
         for number in range(_DESCENTS):
             if number:
-                _chain.start(columns, state, chain, self._some_points(rng), False)
-            rng.shuffle(chain.free)
-            evaluated = self._descend(state, chain)
-            self._offer(chain.value[1], chain.best, evaluated)
-            losses = [self._loss(state, chain, k) for k in chain.free.tolist()]
+                walker.start(self._some_points(rng), False)
+            rng.shuffle(walker.free)
+            evaluated = self._descend(walker)
+            self._offer(walker, evaluated)
+            losses = [walker.loss(k) for k in walker.free.tolist()]
             medians.append(float(np.median(losses)))
             if self.run.must_stop:
                 break
         return float(np.mean(medians)) or 0.001 * self.problem.value_of_one
 
-    def _loss(self, state: State, chain: _chain.Chain, k: int) -> float:
-        """What the best other value of column k costs."""
-        _chain.list_values(self.problem.columns, state, chain, k)
-        lower, upper = int(self.problem.lower[k]), int(self.problem.upper[k])
-        others = np.delete(chain.out[: upper - lower + 1], state.points[k] - lower)
-        return float(chain.value[0]) - float(others.max())
+    def _walker(self, seed: int) -> Walker:
+        return make_walker(self.problem, seed, strict=self._strict)
 
     def _some_points(self, rng: np.random.Generator) -> IntArray:
         """Random points on a random half of the columns, within the allowed size."""
         problem = self.problem
+        if not problem.is_plain:
+            return self._some_values(rng)
         points = rng.integers(problem.lower, problem.upper + 1)
         order = rng.permutation(points.size)
         points[order[points.size // 2 :]] = 0
@@ -196,6 +201,14 @@ class _Search:
         removable = [k for k in order if points[k] and problem.lower[k] <= 0 <= problem.upper[k]]
         excess = max(0, int(np.count_nonzero(points)) - problem.max_features)
         points[removable[:excess]] = 0
+        return points
+
+    def _some_values(self, rng: np.random.Generator) -> IntArray:
+        """Random values on a random half of the columns; a descent sees to the other limits."""
+        problem, points = self.problem, self.problem.nearest_to_zero()
+        free = make_walker(problem, 0).free
+        for k in rng.permutation(free)[: (free.size + 1) // 2]:
+            points[k] = problem.lower[k] + rng.choice(np.flatnonzero(problem.limits.values[k]))
         return points
 
     def affordable(self, length: int, chains: int, n_jobs: int) -> int:
@@ -215,67 +228,85 @@ class _Search:
         for number in range(chains):
             warm = number % 2 == 1
             schedule = np.array([heats[0] * (0.5 if warm else 1.0), heats[1], steps])
-            chain = _chain.make_chain(self.problem, self._next_seed())
-            origin = self.best if warm else self._start
-            futures.append(pool.submit(self._anneal, chain, schedule, origin))
+            walker = self._walker(self._next_seed())
+            origin = self.best if warm and self.best is not None else self._start
+            futures.append(pool.submit(self._anneal, walker, schedule, origin))
         pending = set(futures)
         while pending:  # waiting in short spells keeps Ctrl-C responsive
             _, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
         results = [future.result() for future in futures]
-        for value, points, _ in results:  # in order of the chains, not of their ends
-            self._offer(value, points)
+        for walker, untold, _ in results:  # in order of the chains, not of their ends
+            self._offer(walker, untold)
         work = sum(seconds for _, _, seconds in results)
         if not self.run.must_stop:
             self._seconds_per_step = work / (chains * steps)
-        if not np.array_equal(self.best, self._polished) and not self.run.must_stop:
-            value, points, evaluated = polish(self.problem, self.best, self.run)
-            self._offer(value, points, evaluated)
+        best = self.best
+        known = best is None or (
+            self._polished is not None and np.array_equal(best, self._polished)
+        )
+        if best is not None and not known and not self.run.must_stop:
+            walker, evaluated = polish(self._walker(0), best, self.run)
+            self._offer(walker, evaluated)
             self._polished = self.best
-        return bool(self._value > before)
+        return bool(self._value is not None and (before is None or self._value > before))
 
-    def _anneal(
-        self, chain: _chain.Chain, schedule: Any, origin: IntArray
-    ) -> tuple[Any, IntArray, float]:
+    def _anneal(self, walker: Walker, schedule: Any, origin: IntArray) -> tuple[Walker, int, float]:
         """One chain, in slices; stops early when told to."""
-        columns, run = self.problem.columns, self.run
-        state: State = make_state(columns)
+        run, untold = self.run, 0
         begin = time.perf_counter()
-        _chain.start(columns, state, chain, origin, True)
+        walker.start(origin, True)
         done, total, piece = 0, int(schedule[2]), 16
         while done < total and not run.must_stop:
             tick = time.perf_counter()
             end = min(done + piece, total, done - done % _RECOUNT + _RECOUNT)
-            evaluated = _chain.anneal(columns, state, chain, schedule, done, end)
-            run.report(evaluated, chain.value[1], chain.best)
+            untold = self._report(walker, untold + walker.anneal(schedule, done, end))
             spent = max(time.perf_counter() - tick, 1e-6)
             piece = max(1, min(4 * piece, int((end - done) * _SLICE / spent)))
             done = end
             if done % _RECOUNT == 0:
-                _chain.start(columns, state, chain, state.points.copy(), False)
-        _chain.start(columns, state, chain, chain.best.copy(), False)
-        run.report(self._descend(state, chain), chain.value[1], chain.best)
-        return chain.value[1], chain.best, time.perf_counter() - begin
+                walker.start(walker.points.copy(), False)
+        walker.start(walker.best.copy(), False)
+        untold = self._report(walker, untold + self._descend(walker))
+        return walker, untold, time.perf_counter() - begin
 
-    def _descend(self, state: State, chain: _chain.Chain) -> int:
+    def _report(self, walker: Walker, evaluated: int) -> int:
+        """Tell of work and of the best points, if there are any; return the work not told of."""
+        if not walker.found or not self._certain(walker.best):
+            return evaluated
+        self.run.report(evaluated, walker.best_value, walker.best)
+        return 0
+
+    def _descend(self, walker: Walker) -> int:
         """Descend to a local optimum, a look at the clock after each round of all columns."""
-        evaluated, done, sweep = 0, 0, chain.free.size
+        evaluated, done, sweep = 0, 0, walker.free.size
         while not self.run.must_stop:
-            before = chain.value[0]
-            evaluated += _chain.anneal(
-                self.problem.columns, state, chain, _chain.DESCEND, done, done + sweep
-            )
+            before = walker.standing
+            evaluated += walker.anneal(DESCEND, done, done + sweep)
             done += sweep
-            if chain.value[0] == before:
+            if walker.standing == before:
                 break
         return evaluated
 
-    def _offer(self, value: Any, points: IntArray, evaluated: int = 0) -> None:
-        """Make points the incumbent if they are better, or as good and simpler."""
-        self.run.report(evaluated, value, points)
-        if self._value is None or value > self._value:
+    def _offer(self, walker: Walker, evaluated: int = 0) -> None:
+        """Make a walk's best the incumbent if it is better, or as good and simpler."""
+        untold = self._report(walker, evaluated)
+        self.run.evaluations += untold
+        if not walker.found:
+            return
+        value, points = walker.best_value, walker.best
+        if not self._certain(points):
+            self._strict = True  # from now on, rates may not touch their limits
+            return
+        if self.best is None or value > self._value:
             self._value, self.best = value, points.copy()
         elif value == self._value and _plainness(points) < _plainness(self.best):
             self.best = points.copy()
+
+    def _certain(self, points: IntArray) -> bool:
+        """Whether points are feasible: with real weights, the walk's own rates are rounded."""
+        problem = self.problem
+        rounded = problem.limits.rates is not None and not problem.patterns.is_whole
+        return not rounded or problem.feasible(points)
 
     def _next_seed(self) -> int:
         return int(self._seeds.spawn(1)[0].generate_state(1, dtype=np.uint64)[0])
@@ -289,10 +320,10 @@ def _plainness(points: IntArray) -> tuple[Any, ...]:
 def _compile(problem: Problem) -> None:
     """Compile (or load) what the search needs before its clock starts."""
     begin = time.perf_counter()
-    columns = problem.columns
-    state, chain = make_state(columns), _chain.make_chain(problem, 1)
-    _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
-    if chain.free.size > 1:
+    walker = make_walker(problem, 1)
+    walker.start(problem.nearest_to_zero(), True)
+    walker.anneal(DESCEND, 0, 0)
+    if walker.free.size > 1 and problem.is_plain:
         compile_polish(problem)
     seconds = time.perf_counter() - begin
     if seconds > 1.0:

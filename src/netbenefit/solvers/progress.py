@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 from types import TracebackType
 
 from rich.console import Console
 from rich.status import Status
 
-from netbenefit.solvers.base import Progress
+from netbenefit.solvers.base import Progress, SolverResult
 
-__all__ = ["LiveLine", "describe"]
+__all__ = ["LiveLine", "conclude", "describe"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,37 @@ def describe(progress: Progress) -> str:
         parts += [f"bound {progress.bound:.6f}", f"gap {progress.gap:.1%}"]
     parts += [f"{progress.seconds:.1f} s", f"{progress.evaluations:,} cards tried"]
     return " · ".join(parts)
+
+
+def conclude(result: SolverResult) -> str:
+    """One honest sentence about how far from the best possible card a card is.
+
+    Examples
+    --------
+    >>> from netbenefit.patterns import PatternTable
+    >>> from netbenefit.problem import Problem
+    >>> from netbenefit.solvers.exact import Exact
+    >>> from netbenefit.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+    >>> conclude(Exact().solve(Problem.build(table, Thresholds.of([0.5]))))
+    'Proven optimal: no card within these limits has a higher objective.'
+    """
+    if result.status == "optimal":
+        by_solver = result.proof is not None and result.proof.rounded
+        trust = f" (as far as {result.proof.method} can be trusted)" if by_solver else ""  # type: ignore[union-attr]
+        return f"Proven optimal{trust}: no card within these limits has a higher objective."
+    if result.bound is None or result.gap is None:
+        return "Nothing is proven: better cards may exist (solver auto or exact gives a bound)."
+    bound = f"no card within these limits has an objective above {_up(result.bound)}"
+    if not result.objective > 0:
+        return f"Not proven optimal: {bound}."
+    return f"Within {_up(100 * result.gap, 1)}% of the best possible card: {bound}."
+
+
+def _up(value: float, digits: int = 6) -> str:
+    """A number for people, rounded up: what it says must stay true."""
+    scale = 10**digits
+    return f"{math.ceil(value * scale - 1e-9) / scale:.{digits}f}"
 
 
 class LiveLine:

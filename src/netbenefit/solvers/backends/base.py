@@ -77,7 +77,7 @@ class Backend(ABC):
 
     name: ClassVar[str]  #: as people write it
     package: ClassVar[str]  #: what to import
-    extra: ClassVar[str]  #: what to install: ``netbenefit[extra]``
+    install: ClassVar[str]  #: what pip should install
 
     def require(self) -> Any:
         """Import the solver's package, or say how to get it."""
@@ -86,7 +86,7 @@ class Backend(ABC):
         except ImportError as error:
             raise InputError(
                 f"the {self.name} backend needs the package {self.package!r}, which cannot be "
-                f'imported ({error}). Install it with pip install "netbenefit[{self.extra}]", or '
+                f'imported ({error}). Install it with pip install "{self.install}", or '
                 'use backend="highs".'
             ) from error
 

@@ -31,7 +31,7 @@ class GurobiBackend(Backend):
 
     name: ClassVar[str] = "Gurobi"
     package: ClassVar[str] = "gurobipy"
-    extra: ClassVar[str] = "gurobi"
+    install: ClassVar[str] = "netbenefit[gurobi]"
 
     def solve(self, model: MilpModel, order: Order) -> Answer:
         """Maximise."""

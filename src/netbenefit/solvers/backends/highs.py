@@ -27,7 +27,7 @@ class HighsBackend(Backend):
 
     name: ClassVar[str] = "HiGHS"
     package: ClassVar[str] = "highspy"
-    extra: ClassVar[str] = "highs"
+    install: ClassVar[str] = "highspy"
 
     def solve(self, model: MilpModel, order: Order) -> Answer:
         """Maximise, by minimising the negative."""

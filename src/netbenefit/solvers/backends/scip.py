@@ -29,7 +29,7 @@ class ScipBackend(Backend):
 
     name: ClassVar[str] = "SCIP"
     package: ClassVar[str] = "pyscipopt"
-    extra: ClassVar[str] = "scip"
+    install: ClassVar[str] = "netbenefit[scip]"
 
     def solve(self, model: MilpModel, order: Order) -> Answer:
         """Maximise."""
