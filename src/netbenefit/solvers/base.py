@@ -238,12 +238,12 @@ class Run:
         return self.must_stop
 
     @contextmanager
-    def within(self, share: float) -> Iterator[None]:
-        """Let a part of the work have only a share of the time that is left."""
+    def within(self, share: float, most: float = math.inf) -> Iterator[None]:
+        """Let a part of the work have only a share of the time that is left, and ``most`` seconds."""
         deadline = self._deadline
         if share < 1.0:
-            left = min(self.time_left, _ENDLESS)
-            self._deadline = min(deadline, time.perf_counter() + share * left)
+            left = min(most, share * min(self.time_left, _ENDLESS))
+            self._deadline = min(deadline, time.perf_counter() + left)
         try:
             yield
         finally:

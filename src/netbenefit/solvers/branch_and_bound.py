@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ from netbenefit._validation import InputError, IntArray
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.problem import NoCardFound, Problem
 from netbenefit.solvers._box_search import NO_INCUMBENT, BoxSearch
+from netbenefit.solvers._references import leave_out_references
+from netbenefit.solvers._tree import free_groups
 from netbenefit.solvers.base import (
     Callback,
     Run,
@@ -22,6 +25,8 @@ from netbenefit.solvers.local_search import LocalSearch
 
 __all__ = ["MOST_PAIRS", "BranchAndBound", "n_pairs", "no_card", "prove_boxes"]
 
+#: Share of the time for a proof that anybody can check, where there is a faster one.
+_PLAIN_SHARE, _PLAIN_SECONDS = 0.1, 10.0
 #: Pairs of patterns that a search can hold, for each of its levels.
 MOST_PAIRS = 300_000
 
@@ -109,17 +114,40 @@ def no_card(problem: Problem, *, proven: bool) -> NoCardFound:
 
 
 def prove_boxes(run: Run, pieces: Pieces, *, n_jobs: int) -> Status:
-    """Prove by branch and bound until done, out of time or interrupted; ``run`` keeps the proof."""
+    """Prove by branch and bound until done, out of time or interrupted; ``run`` keeps the proof.
+
+    One-hot groups without a price for their size are searched twice where need be: as they are, for
+    a proof with boxes that anybody can check, and if that takes long without their first columns,
+    which is faster.
+    """
     problem = run.problem
     zero = np.zeros_like(problem.lower)
     if problem.feasible(zero):  # doubling leaves it where it is, so it is looked at by itself
         run.report(1, value_of(problem, zero), zero)
+    reduced = leave_out_references(problem, free_groups(problem))
+    with run.within(1.0 if reduced is None else _PLAIN_SHARE, _PLAIN_SECONDS):
+        status = _search(run, problem, pieces, lambda points: points, n_jobs)
+    if reduced is None or status != "time_limit" or run.must_stop:
+        return status
+    return _search(run, reduced.problem, Pieces.of(reduced.problem), reduced.back, n_jobs)
+
+
+def _search(
+    run: Run,
+    problem: Problem,
+    pieces: Pieces,
+    back: Callable[[IntArray], IntArray | None],
+    n_jobs: int,
+) -> Status:
+    """Prove a bound of the run's problem, or of one that holds all its cards."""
     incumbent = NO_INCUMBENT
     if run.best is not None:
-        incumbent = pieces.from_objective(problem.evaluate(run.best).objective)
+        incumbent = pieces.from_objective(run.problem.evaluate(run.best).objective)
 
     def offer(points: IntArray, value: int) -> None:
-        run.report(0, value_of(problem, points), points)
+        card = back(points)
+        if card is not None and run.problem.feasible(card):
+            run.report(0, value_of(run.problem, card), card)
 
     search = BoxSearch(
         problem,
@@ -139,5 +167,5 @@ def prove_boxes(run: Run, pieces: Pieces, *, n_jobs: int) -> Status:
         outcome = search.run()
     run.evaluations += outcome.vectors
     if run.best is not None:
-        run.finish_proof(search.proof(outcome.boxes))
+        run.finish_proof(search.proof(outcome.boxes if problem is run.problem else None))
     return status
