@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import strategies as st
 
+from netbenefit._validation import InputError, IntArray
+from netbenefit.constraints import (
+    AtLeast,
+    AtMost,
+    Bounds,
+    Constraint,
+    Exclude,
+    Exclusive,
+    Implies,
+    Include,
+    MaxFeatures,
+    MaxFPR,
+    MaxTotalPoints,
+    MinTPR,
+    Sign,
+    Values,
+)
+from netbenefit.kernels.cutoffs import floor_scores
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.thresholds import Thresholds
@@ -44,11 +65,17 @@ def tables(
     max_columns: int = 4,
     kinds: tuple[str, ...] = tuple(KINDS),
     real_weights: bool = False,
+    groups: bool = False,
 ) -> PatternTable:
-    """A table with both classes."""
+    """A table with both classes; with ``groups``, now and then with a one-hot group."""
     n = draw(st.integers(2, max_rows))
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=max_columns))
-    X = np.column_stack([_column(draw, kind, n) for kind in chosen]).astype(np.float64)
+    columns = [_column(draw, kind, n) for kind in chosen]
+    if groups and len(columns) + 2 <= max_columns and draw(st.booleans()):
+        n_levels = draw(st.integers(2, min(3, max_columns - len(columns))))
+        level = draw(st.lists(st.integers(0, n_levels - 1), min_size=n, max_size=n))
+        columns += [[float(code == v) for code in level] for v in range(n_levels)]
+    X = np.column_stack(columns).astype(np.float64)
     y = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n).filter(lambda y: 0 < sum(y) < n))
     whole = st.integers(1, 5)
     weight = st.floats(0.1, 3.0, allow_nan=False) if real_weights else whole
@@ -67,14 +94,29 @@ def problems(
     max_rows: int = 10,
     max_columns: int = 4,
     kinds: tuple[str, ...] = tuple(KINDS),
+    constrained: bool = False,
+    rates: bool = True,
+    most_vectors: int = 3000,
 ) -> Problem:
-    """A problem: exact (integers) or not (real weights or thresholds without a common scale)."""
+    """A problem: exact (integers) or not (real weights or thresholds without a common scale).
+
+    With ``constrained``, constraints of every kind (those of ``rates`` only if asked for), one-hot
+    groups, and a box of at most ``most_vectors`` vectors, so that all of them can be tried.
+    """
     real_weights = real and draw(st.booleans())
     table = draw(
-        tables(max_rows=max_rows, max_columns=max_columns, kinds=kinds, real_weights=real_weights)
+        tables(
+            max_rows=max_rows,
+            max_columns=max_columns,
+            kinds=kinds,
+            real_weights=real_weights,
+            groups=constrained,
+        )
     )
     grid = ROUGH_GRID if real and not real_weights else draw(st.sampled_from(GRIDS))
     penalty = draw(st.sampled_from(["auto", 0.0, 0.01]))
+    if constrained:
+        return _constrained(draw, table, grid, penalty, max_points, rates, most_vectors)
     bounds = {}
     for k in range(table.n_features):
         if draw(st.integers(0, 3)) == 0:
@@ -91,3 +133,132 @@ def points_of(draw: st.DrawFn, problem: Problem) -> np.ndarray:
     """Some points within the bounds (not minding max_features)."""
     pairs = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     return np.array([draw(st.integers(low, high)) for low, high in pairs], dtype=np.int64)
+
+
+def constrained_problems(
+    *,
+    max_points: int = 5,
+    max_columns: int = 6,
+    real: bool = False,
+    max_rows: int = 10,
+    kinds: tuple[str, ...] = tuple(KINDS),
+    rates: bool = True,
+    most_vectors: int = 3000,
+) -> st.SearchStrategy[Problem]:
+    """Small problems with constraints of every kind; rates may be such that no card meets them."""
+    return problems(
+        max_points=max_points,
+        max_columns=max_columns,
+        real=real,
+        max_rows=max_rows,
+        kinds=kinds,
+        constrained=True,
+        rates=rates,
+        most_vectors=most_vectors,
+    )
+
+
+def _constrained(
+    draw: st.DrawFn,
+    table: PatternTable,
+    grid: Thresholds,
+    penalty: str | float,
+    max_points: int,
+    rates: bool,
+    most_vectors: int,
+) -> Problem:
+    widest = int(most_vectors ** (1 / table.n_features))  # values a column, on average
+    most = draw(st.integers(1, max(1, min(max_points, (widest - 1) // 2))))
+    asked = draw(constraint_lists(table, grid, most, rates=rates))
+    # A wider column may be there as well, if there is room for it.
+    room = most_vectors // (2 * most + 1) ** (table.n_features - 1)
+    if room > 2 * most + 1 and draw(st.booleans()):
+        k, top = draw(st.integers(0, table.n_features - 1)), min(max_points, (room - 1) // 2)
+        low = draw(st.integers(-top, top))
+        asked.insert(0, Bounds(k, low, draw(st.integers(low, top))))
+    while True:
+        try:
+            return Problem.build(table, grid, penalty=penalty, max_points=most, constraints=asked)
+        except InputError:  # they clash: one fewer
+            asked.pop()
+
+
+@st.composite
+def constraint_lists(
+    draw: st.DrawFn,
+    table: PatternTable,
+    grid: Thresholds,
+    max_points: int,
+    *,
+    rates: bool = True,
+    max_size: int = 4,
+) -> list[Constraint]:
+    """Constraints of all kinds on a table's columns, which may clash."""
+    column = st.sampled_from(table.names)
+    columns = st.lists(column, min_size=1, max_size=4, unique=True)
+    number = st.integers(-max_points, max_points)
+    share = st.sampled_from(["0", "1/10", "1/3", "1/2", "3/4", "9/10", "1"]).map(Fraction)
+    count = st.integers(0, 3)
+    kinds: list[st.SearchStrategy[Constraint]] = [
+        st.builds(lambda k, a, b: Bounds(k, min(a, b), max(a, b)), column, number, number),
+        st.builds(Sign, column, st.sampled_from("+-")),
+        st.builds(Values, column, st.lists(number, min_size=1, max_size=4)),
+        st.builds(lambda k, v: Values(k, [0, *v]), column, st.lists(number, max_size=3)),
+        st.builds(MaxFeatures, st.integers(0, table.n_features)),
+        columns.map(lambda names: Include(*names[:2])),
+        columns.map(lambda names: Exclude(*names[:2])),
+        columns.map(lambda names: Exclusive(*names)),
+        st.builds(AtMost, count, columns),
+        columns.flatmap(
+            lambda names: st.builds(AtLeast, st.integers(1, len(names)), st.just(names))
+        ),
+        st.builds(Implies, column, column),
+        st.builds(MaxTotalPoints, st.integers(0, 3 * max_points)),
+    ]
+    if rates:
+        threshold = st.sampled_from(grid.values[1:])
+        kinds += [st.builds(MinTPR, threshold, share), st.builds(MaxFPR, threshold, share)]
+    asked = draw(st.lists(st.one_of(kinds), min_size=2, max_size=max_size))
+    if rates and draw(st.integers(0, 3)) == 0:  # both kinds, so that they may clash on the data
+        p, high = draw(threshold), draw(st.sampled_from(["1/2", "3/4", "9/10", "1"]))
+        asked += [MinTPR(p, high), MaxFPR(p, draw(st.sampled_from(["0", "1/10", "1/3"])))]
+    return asked
+
+
+def all_points(problem: Problem) -> IntArray:
+    """All vectors that a problem's limits allow, apart from rates: (count, P)."""
+    limits, lower = problem.limits, problem.lower
+    ranges = [
+        [v for v in range(low, high + 1) if limits.values[k, v - low]]
+        for k, (low, high) in enumerate(zip(lower.tolist(), problem.upper.tolist(), strict=True))
+    ]
+    vectors = np.array(list(itertools.product(*ranges)), dtype=np.int64).reshape(-1, lower.size)
+    rows = ((vectors != 0) @ limits.support.T <= limits.support_limit).all(axis=1)
+    kept: IntArray = vectors[rows & (np.abs(vectors).sum(axis=1) <= limits.total)]
+    return kept
+
+
+def brute_force(problem: Problem) -> tuple[Fraction, IntArray] | None:
+    """The best objective of all feasible vectors, and one that has it; None if there is none.
+
+    Only the order of the patterns' floor-scores (ties included) decides the net benefit, so each
+    order is evaluated once.
+    """
+    table = problem.patterns
+    seen: dict[bytes, Fraction | None] = {}
+    best: tuple[Fraction, IntArray] | None = None
+    for points in all_points(problem):
+        scores = floor_scores(table.codes, table.decimals, points)
+        order = np.unique(scores, return_inverse=True)[1].astype(np.int16).tobytes()
+        if order not in seen:
+            try:
+                seen[order] = problem.evaluate(points).net_benefit
+            except InputError:  # no cut-offs within the rates
+                seen[order] = None
+        benefit = seen[order]
+        if benefit is None:
+            continue
+        value = benefit - problem.penalty * int(np.count_nonzero(points))
+        if best is None or value > best[0]:
+            best = value, points
+    return best

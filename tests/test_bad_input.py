@@ -919,7 +919,7 @@ def test_columns_on_a_tiny_scale_are_told():
     y = rng.integers(0, 2, 60)
     X = np.column_stack([rng.random(60) / 1000, rng.integers(0, 2, 60)])
     with pytest.warns(UserWarning, match=r"vary too little to move a score.*'x0'.*Multiply them"):
-        RiskScoreClassifier(time_limit=600).fit(X, y)
+        RiskScoreClassifier(solver="local", time_limit=600).fit(X, y)
     X[:, 0] *= 1e-12
     with pytest.raises(InputError, match=r"'x0' varies by less than its finest step.*Multiply"):
         RiskScoreClassifier().fit(X, y)
@@ -927,7 +927,7 @@ def test_columns_on_a_tiny_scale_are_told():
 
 def test_yes_no_columns_with_other_values_are_told():
     X = np.array([[0], [1]] * 10)
-    model = RiskScoreClassifier(time_limit=600).fit(X, X[:, 0])
+    model = RiskScoreClassifier(solver="local", time_limit=600).fit(X, X[:, 0])
     with pytest.warns(UserWarning, match=r"'x0' holds 2 in row 1, but was 0 or 1.*recode"):
         model.predict(np.array([[0], [2]]))
     with pytest.warns(UserWarning, match=r"'x0' holds 0.6, but was 0 or 1"):
@@ -940,6 +940,6 @@ def test_more_inputs_with_a_culprit_and_a_remedy():
     with pytest.raises(InputError, match=r"sample_weight sums to more than.*Divide"):
         RiskScoreClassifier().fit([[0], [1]], [0, 1], sample_weight=[1e308, 1e308])
     frame = pd.DataFrame({"age": [1, 2, 3, 4], "sex": [0, 1, 0, 1]})
-    model = RiskScoreClassifier(time_limit=600).fit(frame, [0, 1, 0, 1])
+    model = RiskScoreClassifier(solver="local", time_limit=600).fit(frame, [0, 1, 0, 1])
     with pytest.raises(InputError, match=r"(?s)missing.*age.*Pass the columns of the fit"):
         model.predict(frame[["sex"]])

@@ -59,7 +59,9 @@ class FixedPoints:
 
 
 def model(**options) -> RiskScoreClassifier:
-    return RiskScoreClassifier(**{"time_limit": LATE, "n_jobs": 1, "thresholds": GRID, **options})
+    return RiskScoreClassifier(
+        **{"solver": "local", "time_limit": LATE, "n_jobs": 1, "thresholds": GRID, **options}
+    )
 
 
 def make_data(n: int = 500, seed: int = 0):
@@ -102,7 +104,7 @@ def same_card(one: RiskScoreClassifier, two: RiskScoreClassifier) -> bool:
 # -- scikit-learn's own checks ---------------------------------------------------------------------
 
 
-@parametrize_with_checks([RiskScoreClassifier(time_limit=LATE)])
+@parametrize_with_checks([RiskScoreClassifier(solver="local", time_limit=LATE)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -15,27 +15,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from numbers import Rational, Real
+from numbers import Rational
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._card_types import MOST_POINTS
-from netbenefit._validation import InputError, IntArray, shorten
-from netbenefit.kernels.cutoffs import best_cutoffs, floor_scores
+from netbenefit._constraint_build import all_constraints, in_arrays
+from netbenefit._constraint_values import whole
+from netbenefit._validation import InputError, IntArray
+from netbenefit.constraints import Constraint, MaxFPR, MinTPR
+from netbenefit.kernels.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.kernels.groups import one_hot_groups
 from netbenefit.kernels.layout import Columns, make_columns, pack_masses
-from netbenefit.limits import Limits, box_limits
+from netbenefit.limits import Limits
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["Evaluation", "Problem"]
+__all__ = ["Evaluation", "NoCardFound", "Problem"]
 
 #: Largest magnitude that sums in int64 may reach.
 _ROOM = 2**62
-#: Most values that one coefficient can take.
-_MOST_VALUES = 20_001
+
+
+class NoCardFound(InputError):
+    """A search ended without a card that meets the constraints on rates; there may still be one."""
 
 
 class Evaluation(NamedTuple):
@@ -72,6 +77,10 @@ class Problem:
         Smallest and largest allowed points of each column.
     max_features : int
         Largest allowed number of non-zero points.
+    constraints : tuple of Constraint
+        All that was asked for, shorthands such as ``sign`` included, with columns by name.
+    limits : Limits
+        The same in arrays, which is what solvers read.
 
     Examples
     --------
@@ -87,6 +96,9 @@ class Problem:
     lower: IntArray
     upper: IntArray
     max_features: int
+    constraints: tuple[Constraint, ...]
+    limits: Limits
+    _start: IntArray
 
     @classmethod
     def build(
@@ -99,6 +111,7 @@ class Problem:
         sign: Mapping[Any, Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
         max_features: int | None = None,
+        constraints: Sequence[Constraint] = (),
     ) -> Problem:
         """Check the settings and put the problem together.
 
@@ -116,6 +129,14 @@ class Problem:
             Allowed points of single columns, instead of −max_points … max_points.
         max_features : int, optional
             Largest number of non-zero coefficients.
+        constraints : sequence of Constraint, optional
+            What else is asked of the points; see :mod:`netbenefit.constraints`.  ``sign``,
+            ``bounds`` and ``max_features`` are short for constraints of these names.
+
+        Raises
+        ------
+        InputError
+            Among others where no points meet all constraints; it names some that clash.
         """
         if patterns.n_events in (0, patterns.n_total):
             what = "no events" if patterns.n_events == 0 else "only events"
@@ -129,46 +150,38 @@ class Problem:
                 "all weight lies on threshold 0, where every card is equally good. Give weight to "
                 "a threshold above 0."
             )
-        most = _whole(max_points, "max_points", 1)
+        most = whole(max_points, "max_points", 1)
         if most > MOST_POINTS:
             raise InputError(f"max_points={most} is too large. Use at most {MOST_POINTS}.")
-        lower, upper = _boxes(patterns.names, most, sign, bounds)
-        widest = int(np.argmax(upper - lower))
-        if upper[widest] - lower[widest] > _MOST_VALUES:
-            raise InputError(
-                f"column {patterns.names[widest]!r} may have {upper[widest] - lower[widest] + 1:,} "
-                f"different points, more than can be searched ({_MOST_VALUES:,}). Lower max_points "
-                "or narrow its bounds: points on a card are small."
-            )
-        # A constant column tells nothing apart; it could only move the floors of fractional scores.
-        still = np.isin(patterns.names, patterns.constant) & (lower <= 0) & (upper >= 0)
-        lower, upper = np.where(still, 0, lower), np.where(still, 0, upper)
-        limit = patterns.n_features
-        if max_features is not None:
-            limit = min(limit, _whole(max_features, "max_features", 0))
-        forced = [
-            name
-            for name, low, high in zip(patterns.names, lower, upper, strict=True)
-            if low > 0 or high < 0
-        ]
-        if len(forced) > limit:
-            raise InputError(
-                f"bounds force {len(forced)} columns to have points ({shorten(forced)}), but "
-                f"max_features is {limit}. Raise it, or let the bounds include 0."
-            )
-        problem = cls(patterns, thresholds, _penalty(penalty, patterns), lower, upper, limit)
+        asked = all_constraints(patterns.names, sign, bounds, max_features, constraints)
+        form, start = in_arrays(patterns, thresholds, most, asked)
+        price = _penalty(penalty, patterns)
+        problem = cls(
+            patterns,
+            thresholds,
+            price,
+            form.lower,
+            form.upper,
+            form.size,
+            asked,
+            form.limits,
+            start,
+        )
         problem._check_room()
         return problem
 
     # -- exact values ----------------------------------------------------------------------------
 
     def evaluate(self, points: Sequence[int] | IntArray) -> Evaluation:
-        """Count a point vector's value from the patterns; exact for whole masses."""
+        """Count a point vector's value from the patterns; exact for whole masses.
+
+        Cut-offs are the best ones that the rates allow, if constraints limit any; where no cut-offs
+        do, an InputError names the constraints.
+        """
         vector = np.asarray(points, dtype=np.int64)
         table = self.patterns
         scores = floor_scores(table.codes, table.decimals, vector)
-        odds = [p / (1 - p) for p in self.thresholds.fractions]
-        best = best_cutoffs(scores, table.positives, table.negatives, odds)
+        best = self._cutoffs(scores)
         weights = self.thresholds.weight_fractions
         total = Fraction(table.n_total)
         benefit = (
@@ -184,16 +197,78 @@ class Problem:
             size=size,
         )
 
+    def _cutoffs(self, scores: IntArray) -> list[tuple[int, Fraction]]:
+        """Best allowed cut-off of each threshold, and its TP − odds · FP."""
+        table, rates = self.patterns, self.limits.rates
+        odds = [p / (1 - p) for p in self.thresholds.fractions]
+        limits: list[tuple[Fraction, Fraction | None]] = [(Fraction(0), None)] * len(odds)
+        if rates is not None:
+            limits = list(zip(rates.found, rates.alarms, strict=True))
+        best: list[tuple[int, Fraction]] = []
+        for i, found in enumerate(
+            allowed_cutoffs(scores, table.positives, table.negatives, odds, limits)
+        ):
+            if found is None:
+                raise InputError(
+                    "no cut-offs of this card meet all of these constraints: "
+                    f"{self.rates_text(self.thresholds.values[i])}."
+                )
+            best.append(found)
+        return best
+
     def allows(self, points: Sequence[int] | IntArray) -> bool:
-        """Whether points keep to bounds and size.
+        """Whether points keep to all limits but those of rates, which :meth:`feasible` checks, too.
 
         >>> table = PatternTable.from_arrays([[0], [1]], [0, 1])
         >>> Problem.build(table, Thresholds.tenths(), max_points=5).allows([6])
         False
         """
-        vector = np.asarray(points, dtype=np.int64)
-        inside = bool(((vector >= self.lower) & (vector <= self.upper)).all())
-        return inside and int(np.count_nonzero(vector)) <= self.max_features
+        vector, limits = np.asarray(points, dtype=np.int64), self.limits
+        if not ((vector >= self.lower) & (vector <= self.upper)).all():
+            return False
+        own = limits.values[np.arange(vector.size), vector - self.lower]
+        rows = limits.support @ (vector != 0) <= limits.support_limit
+        return bool(own.all() and rows.all() and np.abs(vector).sum() <= limits.total)
+
+    def feasible(self, points: Sequence[int] | IntArray) -> bool:
+        """Whether points keep to all limits, and cut-offs exist that keep to the rates."""
+        if self.limits.rates is None or not self.allows(points):
+            return self.allows(points)
+        try:
+            self.evaluate(points)
+        except InputError:
+            return False
+        return True
+
+    def nothing_found(self) -> NoCardFound:
+        """Make the error of a search that came upon no feasible card."""
+        return NoCardFound(
+            "no card was found that meets the constraints on rates (no proof that there is none): "
+            f"{self.rates_text()}. Relax a rate, search longer, or allow more columns or points."
+        )
+
+    def rates_text(self, threshold: float | None = None) -> str:
+        """The constraints on rates (that matter at one threshold), for messages."""
+        wanted = [
+            str(c)
+            for c in self.constraints
+            if (isinstance(c, MinTPR) and (threshold is None or c.threshold >= threshold - 1e-12))
+            or (isinstance(c, MaxFPR) and (threshold is None or c.threshold <= threshold + 1e-12))
+        ]
+        return "; ".join(wanted)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether bounds and size say all that is asked of the points."""
+        limits = self.limits
+        widths = self.upper - self.lower + 1
+        size_rows = 1 if self.max_features < widths.size else 0
+        return (
+            limits.rates is None
+            and int(limits.values.sum()) == int(widths.sum())
+            and limits.support.shape[0] == size_rows
+            and limits.total >= int(np.maximum(np.abs(self.lower), np.abs(self.upper)).sum())
+        )
 
     @cached_property
     def too_small(self) -> tuple[str, ...]:
@@ -216,8 +291,11 @@ class Problem:
         )
 
     def nearest_to_zero(self) -> IntArray:
-        """The allowed point vector with the smallest entries: where a search may start."""
-        return np.clip(np.zeros_like(self.lower), self.lower, self.upper)
+        """An allowed point vector with the smallest entries: where a search may start.
+
+        Whether its cut-offs can keep to the rates depends on the data.
+        """
+        return self._start.copy()
 
     def primitive(self, points: IntArray) -> IntArray:
         """Divide by the greatest common divisor, where that changes no order and is allowed."""
@@ -242,15 +320,10 @@ class Problem:
     def shift_groups(self) -> IntArray:
         """(P, 2) first and last of the columns whose points may be shifted together, for free."""
         n_columns = self.lower.size
-        if self.penalty > 0 or self.max_features < n_columns:
+        if self.is_plain and (self.penalty > 0 or self.max_features < n_columns):
             return one_hot_groups(self.patterns.codes, self.patterns.decimals)
-        # sizes cost nothing, so nothing is gained by shifting
+        # Sizes cost nothing, so nothing is gained by shifting; or other limits forbid it.
         return np.stack([np.arange(n_columns), np.arange(n_columns) + 1], axis=1)
-
-    @cached_property
-    def limits(self) -> Limits:
-        """All that is asked of the points, in arrays."""
-        return box_limits(self.lower, self.upper, self.max_features)
 
     @property
     def exact_scale(self) -> tuple[Fraction, Fraction]:
@@ -331,12 +404,6 @@ class Problem:
             )
 
 
-def _whole(value: object, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")
-    return int(value)
-
-
 def _penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fraction:
     if isinstance(penalty, str):
         if penalty != "auto":
@@ -355,72 +422,3 @@ def _penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fractio
     if exact < 0:
         raise InputError(f"penalty must not be negative, but is {penalty!r}.")
     return exact
-
-
-def _position(key: Any, names: tuple[str, ...], what: str) -> int:
-    if isinstance(key, int | np.integer) and not isinstance(key, bool) and 0 <= key < len(names):
-        return int(key)
-    if key in names:
-        return names.index(key)
-    raise InputError(
-        f"{what} names column {key!r}, which is not in the table; its columns are "
-        f"{shorten(names, 10)}. Correct the name."
-    )
-
-
-_SIGNS = {"+": 1, "-": -1, 1: 1, -1: -1}
-
-
-def _boxes(
-    names: tuple[str, ...],
-    max_points: int,
-    sign: Mapping[Any, Any] | None,
-    bounds: Mapping[Any, Any] | None,
-) -> tuple[IntArray, IntArray]:
-    lower = np.full(len(names), -max_points, dtype=np.int64)
-    upper = np.full(len(names), max_points, dtype=np.int64)
-    for key, pair in _items(bounds, "bounds"):
-        k = _position(key, names, "bounds")
-        try:
-            low, high = (int(v) for v in pair if v == int(v))
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(
-                f"bounds of column {names[k]!r} must be two whole numbers (lowest, highest), not "
-                f"{pair!r}."
-            ) from None
-        if low > high:
-            raise InputError(
-                f"bounds of column {names[k]!r} are empty: {low} > {high}. Give (lowest, highest)."
-            )
-        if max(-low, high) > MOST_POINTS:
-            raise InputError(
-                f"bounds of column {names[k]!r} are too wide: ({low}, {high}). Use at most "
-                f"{MOST_POINTS} points either way."
-            )
-        lower[k], upper[k] = low, high
-    for key, direction in _items(sign, "sign"):
-        k = _position(key, names, "sign")
-        bounds_of = int(lower[k]), int(upper[k])
-        way = _SIGNS.get(direction) if isinstance(direction, str | Real) else None
-        if isinstance(direction, bool) or way is None:
-            raise InputError(
-                f'sign of column {names[k]!r} must be "+" or "-" (or 1, −1), not {direction!r}.'
-            )
-        if way > 0:
-            lower[k] = max(lower[k], 0)
-        else:
-            upper[k] = min(upper[k], 0)
-        if lower[k] > upper[k]:
-            raise InputError(
-                f"sign and bounds of column {names[k]!r} contradict each other: the bounds are "
-                f"({bounds_of[0]}, {bounds_of[1]}), the sign is {direction!r}. Change one of them."
-            )
-    return lower, upper
-
-
-def _items(mapping: Mapping[Any, Any] | None, what: str) -> list[tuple[Any, Any]]:
-    if mapping is None:
-        return []
-    if not isinstance(mapping, Mapping):
-        raise InputError(f"{what} must be a mapping from column to setting, not {mapping!r}.")
-    return list(mapping.items())

@@ -12,15 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netbenefit._validation import InputError
+from netbenefit.constraints import AtLeast, AtMost, Constraint, Implies, MaxFPR, MinTPR
 from netbenefit.kernels import reference
 from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
+from netbenefit.problem import NoCardFound, Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Progress
 from netbenefit.solvers.local_search import LocalSearch, _Search
 from netbenefit.solvers.polish import simplify
 from netbenefit.thresholds import Thresholds
-from tests.strategies import problems
+from tests.strategies import brute_force, constrained_problems, problems
 
 
 def random_problem(seed: int = 0, rows: int = 200, columns: int = 8, **settings: object) -> Problem:
@@ -240,3 +241,90 @@ def test_data_without_a_usable_column() -> None:
 def test_bad_settings_are_named(settings: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Annealing(**settings).solve(random_problem(rows=20, columns=2))  # type: ignore[arg-type]
+
+
+# -- constraints -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["exact", "real"])
+@given(data=st.data())
+@settings(max_examples=150)
+def test_small_constrained_problems_are_solved(data: st.DataObject, real: bool) -> None:
+    problem = data.draw(constrained_problems(real=real, max_columns=5, most_vectors=500))
+    best = brute_force(problem)
+    try:
+        result = LocalSearch(time_limit=None, max_rounds=2).solve(problem)
+    except NoCardFound:
+        assert best is None
+        return
+    assert best is not None
+    check_constraints(problem, result.points)
+    assert result.objective == pytest.approx(float(best[0]), abs=1e-12)
+
+
+@given(problem=constrained_problems(max_columns=5, most_vectors=500))
+@settings(max_examples=60)
+def test_annealing_keeps_to_constraints(problem: Problem) -> None:
+    try:
+        result = Annealing(temperature=0.02, cooling=1e-4, seed=1).solve(problem)
+    except NoCardFound:
+        return
+    check_constraints(problem, result.points)
+    assert result.objective == float(problem.evaluate(result.points).objective)
+
+
+def check_constraints(problem: Problem, points: np.ndarray) -> None:
+    assert problem.feasible(points)
+    for constraint in problem.constraints:
+        assert constraint.allows(points.tolist(), problem.patterns.names), str(constraint)
+
+
+def all_or_none(*names: str) -> list[Constraint]:
+    pairs = zip(names, [*names[1:], names[0]], strict=True)
+    return [Implies(first, second) for first, second in pairs]
+
+
+def test_islands_are_reached() -> None:
+    """All of three columns or none, and two such groups of which one must be on."""
+    asked = [
+        *all_or_none("x0", "x1", "x2"),
+        *all_or_none("x3", "x4", "x5"),
+        AtLeast(1, ["x0", "x3"]),
+        AtMost(3, [f"x{k}" for k in range(6)]),
+    ]
+    for seed in range(4):
+        problem = random_problem(seed, rows=60, columns=6, max_points=2, constraints=asked)
+        best = brute_force(problem)
+        assert best is not None
+        result = LocalSearch(time_limit=None, max_rounds=3, seed=seed).solve(problem)
+        assert result.objective == float(best[0])
+
+
+@pytest.mark.parametrize("solver", [LocalSearch(max_rounds=2), Annealing(temperature=0.01)])
+def test_rates_that_the_start_does_not_meet(solver: LocalSearch | Annealing) -> None:
+    asked = [MinTPR(0.3, 0.8), MaxFPR(0.3, 0.4)]
+    problem = random_problem(3, constraints=asked)
+    assert not problem.feasible(problem.nearest_to_zero())
+    result = solver.solve(problem)
+    assert problem.feasible(result.points)
+    assert result.objective == float(problem.evaluate(result.points).objective)
+
+
+def test_rates_that_nothing_meets_are_reported_as_not_found() -> None:
+    problem = random_problem(3, columns=3, constraints=[MinTPR(0.5, 1), MaxFPR(0.3, 0)])
+    for solver in (LocalSearch(max_rounds=1), Annealing(cooling=1e-4)):
+        with pytest.raises(
+            NoCardFound, match=r"no card was found .* TPR of at least 1 .* FPR of at"
+        ):
+            solver.solve(problem)
+
+
+def test_same_seed_same_answer_under_constraints() -> None:
+    asked = [AtLeast(2, ["x0", "x1", "x2"]), MinTPR(0.2, 0.9)]
+    problem = random_problem(columns=10, constraints=asked)
+    answers = [
+        LocalSearch(time_limit=None, max_rounds=1, n_jobs=jobs, seed=4).solve(problem)
+        for jobs in (1, 2)
+    ]
+    assert answers[0].points.tolist() == answers[1].points.tolist()
+    assert answers[0].evaluations == answers[1].evaluations

@@ -265,7 +265,7 @@ def take_back(flow: Flow, mark: int) -> None:
 
 
 @inner
-def _reach(bits: Array, has_room: Array, flow: Flow, i: int, source: int) -> int:
+def _reach(bits: Array, has_room: Array, flow: Flow, i: int, source: int) -> Any:
     """Find a w with room that u = source can send to, by way of others; −1 where there is none."""
     words = has_room.shape[1]
     seen, seen_above = flow.seen[:words], flow.seen[words:]

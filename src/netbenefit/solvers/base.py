@@ -239,7 +239,7 @@ class Run:
 
     @contextmanager
     def within(self, share: float, most: float = math.inf) -> Iterator[None]:
-        """Let a part of the work have only a share of the time that is left, and ``most`` seconds."""
+        """Let a part of the work have only a share of the time left, and at most ``most`` s."""
         deadline = self._deadline
         if share < 1.0:
             left = min(most, share * min(self.time_left, _ENDLESS))

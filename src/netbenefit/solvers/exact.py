@@ -10,7 +10,7 @@ import numpy as np
 
 from netbenefit._validation import IntArray
 from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.proof import Proof
+from netbenefit.bounds.proof import Boxes, Proof, Reason
 from netbenefit.problem import NoCardFound, Problem
 from netbenefit.solvers.base import (
     Callback,
@@ -42,8 +42,8 @@ class Step(NamedTuple):
 def plan(problem: Problem, pieces: Pieces, incumbent: int) -> list[Step]:
     """Choose the bounds that fit a problem, in the order in which to try them.
 
-    1. Few features asked for: enumerate supports first.
-    2. Few columns and patterns: branch and bound, to the end.
+    1. Few columns and patterns: branch and bound, to the end; its proof can be checked box by box.
+    2. Few features asked for: enumerate supports first.
     3. Nearly separable: Farkas cuts.  Many two-valued patterns: direction signs.
     4. Otherwise the signed covering relaxation, after a short branch and bound where it fits.
 
@@ -60,11 +60,11 @@ def plan(problem: Problem, pieces: Pieces, incumbent: int) -> list[Step]:
 
     free = int((problem.upper > problem.lower).sum())
     fits = n_pairs(pieces) <= MOST_PAIRS
+    if fits and free <= _FEW_COLUMNS:
+        return [Step("branch and bound", 1.0)]
     steps = []
     if problem.max_features <= min(_FEW_FEATURES, free - 1):
         steps.append(Step("supports", 0.2))
-    if fits and free <= _FEW_COLUMNS:
-        return [*steps, Step("branch and bound", 1.0)]
     if nearly_separable(pieces, incumbent):
         return [*steps, Step("Farkas cuts", 1.0)]
     two_valued = all(np.unique(column).size <= 2 for column in pieces.units.T)
@@ -150,7 +150,7 @@ class Exact:
         if incumbent is None:  # only counting can tell whether there is a card at all
             fits = n_pairs(pieces) <= MOST_PAIRS
             return prove_boxes(run, pieces, n_jobs=self.n_jobs) if fits else "time_limit"
-        run.report_proof(Proof("ceiling", pieces.to_objective(pieces.ceiling)))
+        run.report_proof(_ceiling(pieces))
         status: Status = "finished"
         try:
             for step in plan(problem, pieces, incumbent):
@@ -171,6 +171,18 @@ class Exact:
             return prove_boxes(run, pieces, n_jobs=self.n_jobs)
         _METHODS[step.method](run, pieces, self.n_jobs)
         return "finished"
+
+
+def _ceiling(pieces: Pieces) -> Proof:
+    """The trivial bound: every pattern called right, with one box for all points."""
+    everything = Boxes(
+        pieces.lower[None, :],
+        pieces.upper[None, :],
+        np.array([pieces.ceiling]),
+        np.array([Reason.FLOW], dtype=np.uint8),
+    )
+    bound = pieces.to_objective(pieces.ceiling)
+    return Proof("ceiling", bound, boxes=everything, rounding=pieces.rounding)
 
 
 def _incumbent(run: Run, pieces: Pieces) -> int | None:
