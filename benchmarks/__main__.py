@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from benchmarks import annealing, footprint, kernel, search
+from benchmarks import annealing, footprint, kernel, proofs, search
 
 
 def main() -> None:
     """Print all tables, the quick ones first."""
-    for part in (kernel, footprint, search, annealing):
+    for part in (kernel, footprint, search, annealing, proofs):
         part.main()
 
 

@@ -762,7 +762,7 @@ def test_an_object_that_is_no_value_is_a_type_error_as_in_scikit_learn() -> None
         "solver",
         lambda: RiskScoreClassifier(solver="gurobi").fit(X, Y),
         "solver='gurobi'",
-        'Use "auto", "local", "anneal", or a solver object',
+        'Use "auto", "exact", "milp", "local", "anneal", or a solver object',
     ),
     (
         "time",

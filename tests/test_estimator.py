@@ -680,7 +680,9 @@ def test_time_limit_reaches_the_solver(data, solver):
 
 @pytest.mark.parametrize("solver", ["gurobi", "", 3, None, LocalSearch])
 def test_unknown_solvers(data, solver):
-    with pytest.raises(InputError, match=r'solver=.* not known. Use "auto", "local", "anneal"'):
+    with pytest.raises(
+        InputError, match=r'solver=.* not known. Use "auto", "exact", "milp", "local"'
+    ):
         model(solver=solver).fit(*data)
 
 
@@ -733,7 +735,11 @@ def test_callback(data, solver, verbose):
     assert seen[-1].objective > seen[0].objective
     assert seen[-1].objective == pytest.approx(fit.result_.objective, abs=1e-12)
     assert seen[-1].size >= fit.result_.size
-    assert seen[-1].gap is None
+    if solver == "auto":
+        assert seen[-1].gap == pytest.approx(0.0, abs=1e-12)
+        assert fit.result_.status == "optimal"
+    else:
+        assert seen[-1].gap is None
     trace = [row.objective for row in fit.result_.trace]
     assert trace == sorted(set(trace))
     assert same_card(fit, model(solver=solver).fit(*data))

@@ -32,9 +32,12 @@ from netbenefit import (
     net_benefit,
 )
 from netbenefit.kernels import reference
+from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.solvers.milp import MixedInteger
+from netbenefit.thresholds import Thresholds
 
 NOTES = Path(__file__).resolve().parents[1] / "docs" / "paper_notes.md"
 
@@ -405,3 +408,33 @@ def test_every_slip_has_its_line_in_the_notes():
     here = {name for name in globals() if name.startswith("test_")}
     here -= {"test_every_slip_has_its_line_in_the_notes"}
     assert named == here
+
+
+# -- the integer program ---------------------------------------------------------------------------
+
+
+def test_one_big_m_for_both_families_cuts_off_every_card() -> None:
+    """H_j is printed as the largest γ + s − T, which is what rows with y = 0 need.
+
+    Rows with y = 1 need the largest T − s.  Where points or cut-offs are not symmetric around 0
+    the two differ, and the printed constant forbids cards that are allowed.
+    """
+    allowed, cutoffs, gamma = range(-5, -1), [0, 1], 1
+    x = 1
+    printed = max(gamma + x * points - t for points in allowed for t in cutoffs)
+
+    def row_with_event_is_possible(big_m: int, points: int, t: int) -> bool:
+        return any(big_m * (1 - called) >= t - x * points for called in (0, 1))
+
+    assert not any(row_with_event_is_possible(printed, v, t) for v in allowed for t in cutoffs)
+    own = max(t - x * points for points in allowed for t in cutoffs)
+    assert all(row_with_event_is_possible(own, v, t) for v in allowed for t in cutoffs)
+    # Ours has a constant for each family and pattern, and finds the card.
+    X, y = [[0]] * 10 + [[1]] * 10, [1] * 9 + [0] + [0] * 9 + [1]
+    table = PatternTable.from_arrays(X, y)
+    problem = Problem.build(table, Thresholds.of([0.5]), penalty=0.0, bounds={"x0": (-5, -2)})
+    result = MixedInteger(time_limit=60.0).solve(problem)
+    assert result.status == "optimal"
+    assert result.cutoffs == (0,)
+    best = max(problem.evaluate([v]).objective for v in allowed)
+    assert problem.evaluate(result.points).objective == best

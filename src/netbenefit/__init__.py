@@ -15,7 +15,23 @@ if TYPE_CHECKING:
     from netbenefit._validation import InputError
     from netbenefit.calibration import calibrate_levels, improve_levels, keep_order
     from netbenefit.calibrator import NetBenefitCalibrator
+    from netbenefit.certificate import Certificate, make_certificate
     from netbenefit.conditions import Condition, PerUnit
+    from netbenefit.constraints import (
+        AtLeast,
+        AtMost,
+        Bounds,
+        Exclude,
+        Exclusive,
+        Implies,
+        Include,
+        MaxFeatures,
+        MaxFPR,
+        MaxTotalPoints,
+        MinTPR,
+        Sign,
+        Values,
+    )
     from netbenefit.decision import decision_curve
     from netbenefit.estimator import RiskScoreClassifier
     from netbenefit.metrics import (
@@ -28,54 +44,92 @@ if TYPE_CHECKING:
         weighted_net_benefit,
     )
     from netbenefit.patterns import PatternTable
+    from netbenefit.problem import Problem
     from netbenefit.scorecard import Provenance, Rule, Scorecard
+    from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
     from netbenefit.thresholds import Thresholds
 
 _HOMES = {
+    "AtLeast": "constraints",
+    "AtMost": "constraints",
+    "Bounds": "constraints",
+    "Certificate": "certificate",
     "Condition": "conditions",
+    "Exclude": "constraints",
+    "Exclusive": "constraints",
+    "Implies": "constraints",
+    "Include": "constraints",
     "InputError": "_validation",
+    "MaxFPR": "constraints",
+    "MaxFeatures": "constraints",
+    "MaxTotalPoints": "constraints",
+    "MinTPR": "constraints",
+    "NearOptimal": "solvers.near_optimal",
     "NetBenefitCalibrator": "calibrator",
     "PatternTable": "patterns",
     "PerUnit": "conditions",
+    "Problem": "problem",
     "Provenance": "scorecard",
     "RiskScoreClassifier": "estimator",
     "Rule": "scorecard",
     "Scorecard": "scorecard",
+    "Sign": "constraints",
     "Thresholds": "thresholds",
+    "Values": "constraints",
     "aunbc": "metrics",
     "auroc": "metrics",
     "calibrate_levels": "calibration",
     "decision_curve": "decision",
+    "enumerate_near_optimal": "solvers.near_optimal",
     "expected_calibration_error": "metrics",
     "grouped_auroc": "metrics",
     "hosmer_lemeshow": "metrics",
     "improve_levels": "calibration",
     "keep_order": "calibration",
+    "make_certificate": "certificate",
     "net_benefit": "metrics",
     "weighted_net_benefit": "metrics",
 }
 
 __all__ = [
+    "AtLeast",
+    "AtMost",
+    "Bounds",
+    "Certificate",
     "Condition",
+    "Exclude",
+    "Exclusive",
+    "Implies",
+    "Include",
     "InputError",
+    "MaxFPR",
+    "MaxFeatures",
+    "MaxTotalPoints",
+    "MinTPR",
+    "NearOptimal",
     "NetBenefitCalibrator",
     "PatternTable",
     "PerUnit",
+    "Problem",
     "Provenance",
     "RiskScoreClassifier",
     "Rule",
     "Scorecard",
+    "Sign",
     "Thresholds",
+    "Values",
     "__version__",
     "aunbc",
     "auroc",
     "calibrate_levels",
     "decision_curve",
+    "enumerate_near_optimal",
     "expected_calibration_error",
     "grouped_auroc",
     "hosmer_lemeshow",
     "improve_levels",
     "keep_order",
+    "make_certificate",
     "net_benefit",
     "weighted_net_benefit",
 ]
