@@ -28,7 +28,7 @@ TARGETS = {
     "spambase": "0.30882",
 }
 
-console = Console(width=118)  # wide enough for every table, also in a file
+console = Console(width=140)  # wide enough for every table, also in a file
 
 
 def available() -> list[str]:

@@ -32,12 +32,10 @@ from netbenefit import (
     net_benefit,
 )
 from netbenefit.kernels import reference
-from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp import MixedInteger
-from netbenefit.thresholds import Thresholds
 
 NOTES = Path(__file__).resolve().parents[1] / "docs" / "paper_notes.md"
 

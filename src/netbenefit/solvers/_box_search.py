@@ -33,10 +33,9 @@ NO_INCUMBENT = -(1 << 61)
 _SLICE = 0.03
 #: Boxes that a slice looks at, at most.
 _MOST_PACE = 1 << 20
-#: How far the next target lies below the last one, as a share of what is left.
-_STRIDE = 0.6
-#: Targets closer to the incumbent than this share of the first distance are skipped.
-_LAST = 0.1
+#: Targets, as shares of the distance between the first bound and the incumbent.  The first ones
+#: are cheap; each box that waits for the next target has its flow found anew there.
+_LADDER = (0.85, 0.7, 0.55, 0.4, 0.2, 0.0)
 #: Closed boxes that are kept for a certificate.
 MOST_BOXES = 2_000_000
 
@@ -151,8 +150,8 @@ class BoxSearch:
         with ThreadPoolExecutor(self._n_jobs) as pool:
             while self._jobs and not self._must_stop():
                 incumbent = int(self._shared[0])
-                aim = int((self._top() - incumbent) * (1 - _STRIDE))
-                self._target = incumbent + (aim if aim > _LAST * first else 0)
+                rungs = [incumbent + int(share * first) for share in _LADDER]
+                self._target = next(rung for rung in rungs if rung < self._top())
                 self._level(pool, watch)
                 self._renew()
         self._renew()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import sys
+from fractions import Fraction
 from types import TracebackType
 
 from rich.console import Console
@@ -45,22 +46,24 @@ def conclude(result: SolverResult) -> str:
     >>> conclude(Exact().solve(Problem.build(table, Thresholds.of([0.5]))))
     'Proven optimal: no card within these limits has a higher objective.'
     """
+    proof = result.proof
     if result.status == "optimal":
-        by_solver = result.proof is not None and result.proof.rounded
-        trust = f" (as far as {result.proof.method} can be trusted)" if by_solver else ""  # type: ignore[union-attr]
+        solver = proof.method if proof is not None and proof.rounded else ""
+        trust = f" (as far as {solver} can be trusted)" if solver else ""
         return f"Proven optimal{trust}: no card within these limits has a higher objective."
-    if result.bound is None or result.gap is None:
+    if proof is None:
         return "Nothing is proven: better cards may exist (solver auto or exact gives a bound)."
-    bound = f"no card within these limits has an objective above {_up(result.bound)}"
+    bound = f"no card within these limits has an objective above {_up(proof.bound, 6)}"
     if not result.objective > 0:
         return f"Not proven optimal: {bound}."
-    return f"Within {_up(100 * result.gap, 1)}% of the best possible card: {bound}."
+    gap = proof.bound / Fraction(result.objective) - 1
+    return f"Within {_up(100 * gap, 1)}% of the best possible card: {bound}."
 
 
-def _up(value: float, digits: int = 6) -> str:
+def _up(value: Fraction, digits: int) -> str:
     """A number for people, rounded up: what it says must stay true."""
     scale = 10**digits
-    return f"{math.ceil(value * scale - 1e-9) / scale:.{digits}f}"
+    return f"{math.ceil(value * scale) / scale:.{digits}f}"
 
 
 class LiveLine:
