@@ -9,6 +9,7 @@ import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netbenefit import constraints
 from netbenefit._constraint_draft import Draft, Still, clash
 from netbenefit._validation import InputError
 from netbenefit.constraints import (
@@ -348,3 +350,18 @@ def test_the_estimator_takes_constraints() -> None:
     assert called[y].mean() >= 0.8
     risks = [q for q in model.risks_ if q == q]
     assert risks == sorted(risks)
+
+
+def test_the_documentation_says_what_is_so() -> None:
+    """Python, JSON and words of each row of the table are the same constraint; none is missing."""
+    text = (Path(__file__).resolve().parents[1] / "docs" / "constraints.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(.+?)` \| `(.+?)` \| (.+?) \|$", text, flags=re.MULTILINE)
+    names = vars(constraints)
+    kinds = set()
+    for code, as_json, words in rows:
+        made = eval(code, dict(names))
+        assert made == constraints.from_json(json.loads(as_json))
+        assert made.to_json() == json.loads(as_json)
+        assert str(made) == words
+        kinds.add(type(made).__name__)
+    assert kinds == set(constraints.__all__) - {"Constraint", "from_json"}

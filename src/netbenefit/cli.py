@@ -180,7 +180,7 @@ def fit(
     ] = None,
     constraints: Annotated[
         Path | None,
-        _option("FILE", "More that is asked of the card: a JSON list, see the documentation."),
+        _option("FILE", "More that is asked of the card: a JSON list, see docs/constraints.md."),
     ] = None,
     drop: Annotated[list[str] | None, _option("COLUMN", "A column to leave out.")] = None,
     sample_weight: RowWeights = None,

@@ -15,6 +15,7 @@ from netbenefit.bounds.pieces import Pieces
 from netbenefit.bounds.proof import Reason
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import NoCardFound, Problem
+from netbenefit.solvers import branch_and_bound
 from netbenefit.solvers._tree import NOTHING
 from netbenefit.solvers.base import Progress, SolverResult
 from netbenefit.solvers.branch_and_bound import BranchAndBound
@@ -106,6 +107,47 @@ def test_threads_change_nothing(problem: Problem, n_jobs: int) -> None:
     more = BranchAndBound(time_limit=None, n_jobs=n_jobs).solve(problem)
     assert one.bound == more.bound
     assert one.objective == more.objective
+
+
+def one_hot_problem(seed: int) -> Problem:
+    """A group of three, a group of two and a column of its own, at no price."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 30))
+    first, second = (
+        np.eye(3, dtype=int)[rng.integers(0, 3, n)],
+        np.eye(2, dtype=int)[rng.integers(0, 2, n)],
+    )
+    X = np.column_stack([first, second, rng.integers(0, 3, n)])
+    y = rng.integers(0, 2, n)
+    y[:2] = 0, 1
+    table = PatternTable.from_arrays(X, y)
+    bounds = {"x1": (-1, 2), "x5": (0, 2)} if seed % 2 else None
+    return Problem.build(table, Thresholds.tenths(), penalty=0.0, max_points=2, bounds=bounds)
+
+
+@pytest.mark.parametrize("without_references", [False, True])
+def test_groups_that_shift_for_free(
+    without_references: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if without_references:  # no time for the first search: the reduced problem has to do
+        monkeypatch.setattr(branch_and_bound, "_PLAIN_SECONDS", 0.0)
+    shifted = proven = 0
+    for number in range(60):
+        problem = one_hot_problem(number)
+        best = brute_force(problem)
+        assert best is not None
+        result = BranchAndBound(time_limit=60.0).solve(problem)
+        assert problem.evaluate(result.points).objective == best[0]
+        assert result.proof is not None
+        assert result.proof.bound >= best[0]
+        proven += result.status == "optimal"
+        boxes = result.proof.boxes
+        shifted += boxes is not None and bool((boxes.reasons == Reason.SHIFTED).any())
+    if without_references:
+        assert proven >= 50  # the wider box may hold a better card that does not fit
+    else:
+        assert proven == 60
+        assert shifted > 0
 
 
 def big_problem(penalty: str | float = "auto") -> Problem:

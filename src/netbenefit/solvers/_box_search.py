@@ -117,7 +117,15 @@ class BoxSearch:
         """No vector is worth more than this."""
         with self._lock:
             heads = [-heap[0][0] for heap in (self._jobs, self._later) if heap]
-            return max([int(self._shared[0]), *heads, *self._busy.values()])
+            return max([self._incumbent(), *heads, *self._busy.values()])
+
+    def _incumbent(self) -> int:
+        """The best value known.
+
+        Two threads that write to the shared one at the same moment may leave the lower value
+        there: harmless for a moment, but not what to believe.
+        """
+        return max([int(self._shared[0]), *self._known])
 
     @property
     def nodes(self) -> int:
@@ -161,7 +169,8 @@ class BoxSearch:
         """All boxes that are open, for the next target; what the incumbent closes is closed."""
         with self._lock:
             jobs = self._jobs + self._later
-            incumbent = int(self._shared[0])
+            incumbent = self._incumbent()
+            self._shared[0] = incumbent
             done = [job for job in jobs if -job[0] <= incumbent]
             self._jobs, self._later = [job for job in jobs if -job[0] > incumbent], []
             heapq.heapify(self._jobs)
@@ -176,7 +185,9 @@ class BoxSearch:
         try:
             pending = futures
             while pending:  # waiting in short spells keeps Ctrl-C responsive
-                _, pending = wait(pending, timeout=0.1)
+                done, pending = wait(pending, timeout=0.1)
+                if any(future.exception() is not None for future in done):
+                    break
                 if watch is not None:
                     watch()
         finally:
@@ -187,7 +198,6 @@ class BoxSearch:
 
     def _work(self, number: int, stop: threading.Event) -> None:
         """One thread: take boxes and search them, until none is left for anybody."""
-        tree = self._trees[number]
         pace = 64
         while not (stop.is_set() or self._must_stop()):
             job = self._take(number)
@@ -196,20 +206,31 @@ class BoxSearch:
                     return
                 time.sleep(0.002)
                 continue
-            _tree.enter(tree, *job)
-            while tree.state[_tree.DEPTH] != _tree.DONE:
-                if stop.is_set() or self._must_stop():
+            try:
+                pace = self._search(number, job, stop, pace)
+            finally:  # whatever happened, no box is lost
+                if self._trees[number].state[_tree.DEPTH] != _tree.DONE:
                     self._give(number, all_levels=True)
-                    break
-                begin = time.perf_counter()
-                _tree.explore(self._ground, tree, self._shared, self._target, pace)
-                spent = max(time.perf_counter() - begin, 1e-6)
-                self._collect(number)
-                pace = max(8, min(4 * pace, int(pace * _SLICE / spent), _MOST_PACE))
-                if not self._jobs and self._n_jobs > 1:
-                    self._give(number, all_levels=False)
-            with self._lock:
-                self._busy.pop(number, None)
+                with self._lock:
+                    self._busy.pop(number, None)
+
+    def _search(
+        self, number: int, job: tuple[IntArray, IntArray], stop: threading.Event, pace: int
+    ) -> int:
+        """Search one box, until it is done or the search has to stop; returns the pace."""
+        tree = self._trees[number]
+        _tree.enter(tree, *job)
+        while tree.state[_tree.DEPTH] != _tree.DONE:
+            if stop.is_set() or self._must_stop():
+                break
+            begin = time.perf_counter()
+            _tree.explore(self._ground, tree, self._shared, self._target, pace)
+            spent = max(time.perf_counter() - begin, 1e-6)
+            self._collect(number)
+            pace = max(8, min(4 * pace, int(pace * _SLICE / spent), _MOST_PACE))
+            if not self._jobs and self._n_jobs > 1:
+                self._give(number, all_levels=False)
+        return pace
 
     def _take(self, number: int) -> tuple[IntArray, IntArray] | None:
         """The open box with the highest bound; what lies below the target waits."""
@@ -243,24 +264,25 @@ class BoxSearch:
                     self._push(self._jobs, int(bound), lower, upper)
             if all_levels:
                 tree.state[_tree.DEPTH] = _tree.DONE
-                self._busy.pop(number, None)
 
     def _collect(self, number: int) -> None:
         """Put what a thread has written out where it belongs."""
         tree = self._trees[number]
         size = int(tree.state[_tree.OUT])
         box, out = tree.out_box[:size], tree.out[:size]
+        news: tuple[IntArray, int] | None = None
         with self._lock:
-            incumbent = int(self._shared[0])
+            if self._ground.raises and tree.best[-1] > self._known[number]:
+                self._known[number] = int(tree.best[-1])
+                news = tree.best[:-1].copy(), self._known[number]
+            incumbent = self._incumbent()
             is_open = (out[:, 1] == Reason.FLOW) & (out[:, 0] > incumbent)
             for at in np.flatnonzero(is_open):
                 self._push(self._later, int(out[at, 0]), box[at, 0].copy(), box[at, 1].copy())
             self._close(box[~is_open], out[~is_open])
             tree.state[_tree.OUT] = 0
-            if tree.best[-1] > self._known[number]:
-                self._known[number] = int(tree.best[-1])
-                if self._offer is not None:
-                    self._offer(tree.best[:-1].copy(), int(tree.best[-1]))
+            if news is not None and self._offer is not None:
+                self._offer(*news)
 
     # -- the boxes ---------------------------------------------------------------------------------
 

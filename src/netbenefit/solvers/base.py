@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -31,6 +32,8 @@ __all__ = [
     "round_up",
     "value_of",
 ]
+
+logger = logging.getLogger(__name__)
 
 #: "finished": the search did all it meant to do; the others say what stopped it.
 Status = Literal["finished", "time_limit", "interrupted", "optimal"]
@@ -312,6 +315,10 @@ class Run:
         The status becomes "optimal" where the bound says so.
         """
         value = self.problem.evaluate(points)
+        if self.proof is not None and self.proof.bound < value.objective:
+            # It cannot be; but if it is, a wrong proof must not leave this place.
+            logger.error("%s gave a bound below a card that exists: dropped", self.proof.method)
+            self.proof = None
         objective, bound = float(value.objective), self.bound
         proof = self.proof
         if proof is not None and proof.bound <= value.objective + proof.rounding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -23,6 +24,8 @@ from netbenefit.solvers.branch_and_bound import MOST_PAIRS, n_pairs, no_card, pr
 from netbenefit.solvers.local_search import LocalSearch
 
 __all__ = ["Exact", "Step", "plan"]
+
+logger = logging.getLogger(__name__)
 
 #: With at most this many columns the boxes of points are few enough to be searched to the end.
 _FEW_COLUMNS = 16
@@ -204,8 +207,10 @@ def _reporter(run: Run, pieces: Pieces, method: str) -> Callable[[int], None]:
     assert least is not None
 
     def report(value: int) -> None:
-        # Below the incumbent a bound says no more than that nothing is better.
-        bound = pieces.to_objective(max(int(value), least))
+        if value < least:  # it cannot be; but if it is, nothing of it must be believed
+            logger.error("%s gave a bound below a card that exists: ignored", method)
+            return
+        bound = pieces.to_objective(int(value))
         run.report_proof(Proof(method, bound, rounding=pieces.rounding))
 
     return report

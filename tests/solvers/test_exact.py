@@ -1,0 +1,164 @@
+"""The strategy: which bounds it picks, what it tells, and that it is right whatever it picks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netbenefit.bounds.pieces import Pieces
+from netbenefit.bounds.proof import Proof
+from netbenefit.constraints import MaxFeatures, MinTPR
+from netbenefit.patterns import PatternTable
+from netbenefit.problem import NoCardFound, Problem
+from netbenefit.solvers import exact
+from netbenefit.solvers.base import Progress, Run
+from netbenefit.solvers.exact import Exact, Step, plan
+from netbenefit.solvers.progress import conclude
+from netbenefit.thresholds import Thresholds
+from tests.strategies import brute_force, constrained_problems
+
+
+def make_problem(n: int, columns: int, top: int, noise: float = 1.0, **options: object) -> Problem:
+    """Rows whose risk rises with the first half of the columns."""
+    rng = np.random.default_rng(n)
+    X = rng.integers(0, top + 1, (n, columns))
+    signal = X[:, : columns // 2].sum(axis=1) / top
+    score = 4 * (signal - signal.mean()) / noise
+    y = rng.random(n) < 1 / (1 + np.exp(-score))
+    return Problem.build(PatternTable.from_arrays(X, y), Thresholds.tenths(), **options)
+
+
+def methods(problem: Problem, incumbent: int | None = None) -> list[str]:
+    pieces = Pieces.of(problem)
+    return [step.method for step in plan(problem, pieces, pieces.ceiling // 2)]
+
+
+def test_few_columns_are_searched_to_the_end() -> None:
+    assert methods(make_problem(100, 6, 3)) == ["branch and bound"]
+
+
+def test_many_columns_are_covered() -> None:
+    assert methods(make_problem(200, 20, 3)) == ["branch and bound", "covering"]
+
+
+def test_many_two_valued_patterns_share_directions() -> None:
+    assert methods(make_problem(3000, 20, 1)) == ["direction signs"]
+
+
+def test_few_features_have_few_supports() -> None:
+    problem = make_problem(200, 20, 3, constraints=[MaxFeatures(3)])
+    assert methods(problem)[0] == "supports"
+
+
+def test_nearly_separable_data_are_cut() -> None:
+    problem = make_problem(3000, 20, 1)
+    pieces = Pieces.of(problem)
+    assert plan(problem, pieces, pieces.ceiling - pieces.price)[0].method == "Farkas cuts"
+
+
+WAYS = ["branch and bound", "supports", "Farkas cuts", "direction signs", "covering"]
+
+
+@pytest.mark.parametrize("method", WAYS)
+def test_every_way_is_right_on_small_problems(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "plan", lambda *_: [Step(method, 1.0)])
+
+    @settings(max_examples=25)
+    @given(constrained_problems(most_vectors=300, rates=False))
+    def check(problem: Problem) -> None:
+        best = brute_force(problem)
+        assert best is not None
+        result = Exact(time_limit=2.0).solve(problem)
+        assert problem.feasible(result.points)
+        assert result.proof is not None
+        assert problem.evaluate(result.points).objective <= best[0] <= result.proof.bound
+
+    check()
+
+
+def test_the_trace_says_what_gave_the_bound() -> None:
+    result = Exact(time_limit=20.0).solve(make_problem(120, 5, 3))
+    assert result.status == "optimal"
+    sources = [row.source for row in result.trace]
+    assert sources[0] == "local"
+    assert sources[-1] == "branch and bound"
+    bounds = [row.bound for row in result.trace if row.bound is not None]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[-1] == pytest.approx(result.objective)
+
+
+@pytest.mark.parametrize("columns", [12, 20])
+def test_time_is_kept_and_the_bound_valid(columns: int) -> None:
+    problem = make_problem(300, columns, 9)
+    result = Exact(time_limit=3.0, n_jobs=2).solve(problem)
+    assert result.status == "time_limit"
+    assert result.bound is not None
+    assert result.objective < result.bound
+    assert result.seconds < 6.0
+    assert "Within" in conclude(result)
+
+
+@pytest.mark.parametrize("columns", [12, 20])
+def test_an_interrupt_keeps_card_and_bound(columns: int) -> None:
+    problem = make_problem(300, columns, 9)
+    threads = threading.active_count()
+
+    def stop(progress: Progress) -> None:
+        if progress.bound is not None and progress.seconds > 1.5:
+            raise KeyboardInterrupt
+
+    result = Exact(time_limit=60.0, search_share=0.01).solve(problem, callback=stop)
+    assert result.status == "interrupted"
+    assert result.bound is not None
+    assert result.seconds < 30.0
+    assert problem.feasible(result.points)
+    assert threading.active_count() <= threads + 1
+
+
+def test_impossible_rates_are_proven_impossible() -> None:
+    table = PatternTable.from_arrays([[0], [0], [1], [1]], [0, 1, 0, 1])
+    wanted = [MinTPR(0.5, 1.0)]
+    problem = Problem.build(table, Thresholds.of([0.5]), constraints=wanted)
+    assert Exact().solve(problem).status == "optimal"  # everybody is called
+    from netbenefit.constraints import MaxFPR
+
+    worse = Problem.build(
+        table, Thresholds.of([0.5]), constraints=[MinTPR(0.5, 0.9), MaxFPR(0.5, 0.4)]
+    )
+    with pytest.raises(NoCardFound, match=r"proven.*at least 0.9"):
+        Exact().solve(worse)
+
+
+def test_a_bound_below_a_card_is_never_believed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    problem = make_problem(100, 5, 3)
+
+    def wrong(run: Run, pieces: Pieces, n_jobs: int) -> None:
+        exact._reporter(run, pieces, "supports")(0)
+
+    monkeypatch.setitem(exact._METHODS, "supports", wrong)
+    monkeypatch.setattr(exact, "plan", lambda *_: [Step("supports", 1.0)])
+    with caplog.at_level(logging.ERROR):
+        result = Exact(time_limit=2.0).solve(problem)
+    assert "below a card that exists" in caplog.text
+    assert result.status != "optimal"
+    assert result.bound is not None
+    assert result.bound > result.objective
+    run = Run(problem, "test", np.inf)
+    run.report(1, 0, result.points)
+    run.report_proof(Proof("wrong", problem.evaluate(result.points).objective / 2))
+    assert run.result(result.points, "finished").bound is None
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_sentences_are_true(data: st.DataObject) -> None:
+    problem = data.draw(constrained_problems(most_vectors=100, rates=False))
+    result = Exact(time_limit=10.0).solve(problem)
+    assert conclude(result).startswith("Proven optimal: no card")
