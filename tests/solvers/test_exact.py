@@ -38,8 +38,8 @@ def methods(problem: Problem, incumbent: int | None = None) -> list[str]:
     return [step.method for step in plan(problem, pieces, pieces.ceiling // 2)]
 
 
-def test_few_columns_are_searched_to_the_end() -> None:
-    assert methods(make_problem(100, 6, 3)) == ["branch and bound"]
+def test_few_columns_are_searched_first() -> None:
+    assert methods(make_problem(100, 6, 3)) == ["branch and bound", "covering"]
 
 
 def test_many_columns_are_covered() -> None:

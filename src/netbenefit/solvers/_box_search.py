@@ -154,6 +154,7 @@ class BoxSearch:
 
     def run(self, watch: Callable[[], None] | None = None) -> Outcome:
         """Search until done or told to stop; ``watch`` is called from this thread now and then."""
+        self._renew()
         first = self._top() - int(self._shared[0])
         with ThreadPoolExecutor(self._n_jobs) as pool:
             while self._jobs and not self._must_stop():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from netbenefit._validation import InputError, IntArray
 from netbenefit.bounds.pieces import Pieces
+from netbenefit.bounds.proof import Boxes, Proof
 from netbenefit.problem import NoCardFound, Problem
 from netbenefit.solvers._box_search import NO_INCUMBENT, BoxSearch
 from netbenefit.solvers._references import leave_out_references
@@ -157,9 +158,17 @@ def _search(
         offer=offer,
         n_jobs=n_jobs,
     )
+
+    def claim(boxes: Boxes | None = None) -> Proof:
+        proof = search.proof(boxes)
+        if pieces.exact or run.best is None:
+            return proof
+        # Rounded values: the incumbent's was rounded down, to leave no better card out.
+        return replace(proof, bound=max(proof.bound, run.problem.evaluate(run.best).objective))
+
     status: Status = "finished"
     try:
-        outcome = search.run(lambda: run.report_proof(search.proof()))
+        outcome = search.run(lambda: run.report_proof(claim()))
         status = "finished" if outcome.complete else "time_limit"
     except KeyboardInterrupt:
         status = "interrupted"
@@ -167,5 +176,5 @@ def _search(
         outcome = search.run()
     run.evaluations += outcome.vectors
     if run.best is not None:
-        run.finish_proof(search.proof(outcome.boxes if problem is run.problem else None))
+        run.finish_proof(claim(outcome.boxes if problem is run.problem else None))
     return status

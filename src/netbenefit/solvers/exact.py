@@ -45,7 +45,8 @@ class Step(NamedTuple):
 def plan(problem: Problem, pieces: Pieces, incumbent: int) -> list[Step]:
     """Choose the bounds that fit a problem, in the order in which to try them.
 
-    1. Few columns and patterns: branch and bound, to the end; its proof can be checked box by box.
+    1. Few columns and patterns: branch and bound, whose proof can be checked box by box; where it
+       does not come to its end, the covering relaxation has the last part of the time.
     2. Few features asked for: enumerate supports first.
     3. Nearly separable: Farkas cuts.  Many two-valued patterns: direction signs.
     4. Otherwise the signed covering relaxation, after a short branch and bound where it fits.
@@ -57,14 +58,14 @@ def plan(problem: Problem, pieces: Pieces, incumbent: int) -> list[Step]:
     >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
     >>> problem = Problem.build(table, Thresholds.of([0.5]))
     >>> plan(problem, Pieces.of(problem), 0)
-    [Step(method='branch and bound', share=1.0)]
+    [Step(method='branch and bound', share=0.7), Step(method='covering', share=1.0)]
     """
     from netbenefit.bounds.farkas import nearly_separable
 
     free = int((problem.upper > problem.lower).sum())
     fits = n_pairs(pieces) <= MOST_PAIRS
     if fits and free <= _FEW_COLUMNS:
-        return [Step("branch and bound", 1.0)]
+        return [Step("branch and bound", 0.7), Step("covering", 1.0)]
     steps = []
     if problem.max_features <= min(_FEW_FEATURES, free - 1):
         steps.append(Step("supports", 0.2))
@@ -159,7 +160,9 @@ class Exact:
             for step in plan(problem, pieces, incumbent):
                 if run.must_stop or _proven(run):
                     break
-                with run.within(step.share):
+                # With all the time there is, what can come to an end should.
+                endless = np.isinf(run.time_left) and step.share > 0.5
+                with run.within(1.0 if endless else step.share):
                     status = self._take(step, run, pieces)
         except KeyboardInterrupt:
             run.stop.set()
