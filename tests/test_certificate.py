@@ -214,7 +214,7 @@ def test_too_much_in_a_packed_array_is_not_unpacked(certificate: Certificate) ->
         (b'{"a": 1, "a": 2}', "appears twice"),
         (b'{"a": NaN}', "NaN is not a number"),
         (b"\xff\xfe", "not UTF-8"),
-        (gzip.compress(b"{}")[:-4], "not a whole gzip file"),
+        (gzip.compress(b"{}", mtime=0)[:-4], "not a whole gzip file"),
         (b"[" * 100_000, "too large"),
     ],
 )
