@@ -45,7 +45,8 @@ from netbenefit.kernels import reference
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance, Rule, Scorecard
-from netbenefit.solvers.base import SolverResult
+from netbenefit.solvers.base import Run, SolverResult
+from netbenefit.solvers.branch_and_bound import BranchAndBound
 from netbenefit.thresholds import Thresholds
 from netbenefit.verify import Verdict, verify
 
@@ -759,3 +760,31 @@ def test_the_command_names_files_that_cannot_be_read(files: tuple[Path, Path, Pa
     certificate.write_bytes(certificate.read_bytes()[:-20])
     with pytest.raises(InputError, match="not a whole gzip file"):
         verify_command(card, certificate, data)
+
+
+def test_copies_of_a_true_box_do_not_hide_a_false_one() -> None:
+    """One false box for everything among many true ones: a draw by number would miss it."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (40, 3))
+    table = PatternTable.from_arrays(X, (X[:, 0] + rng.integers(0, 3, 40)) > 2)
+    problem = Problem.build(table, Thresholds.tenths(), penalty=0.0, max_points=3)
+    result = BranchAndBound(time_limit=None).solve(problem)
+    worse = np.array([0, 0, 1])
+    pieces = Pieces.of(problem)
+    value = pieces.from_objective(problem.evaluate(worse).objective)
+    assert value < pieces.from_objective(problem.evaluate(result.points).objective)
+    copies = 5000
+    lower = np.vstack([problem.lower, np.tile(worse, (copies, 1))])
+    upper = np.vstack([problem.upper, np.tile(worse, (copies, 1))])
+    reasons = np.array([Reason.FLOW] + [Reason.COUNTED] * copies, dtype=np.uint8)
+    forged = Boxes(lower, upper, np.full(copies + 1, value), reasons)
+    proof = Proof("branch and bound", pieces.to_objective(value), boxes=forged)
+    run = Run(problem, "forged", np.inf)
+    run.report(1, 0, worse)
+    run.finish_proof(proof)
+    answer = run.result(worse, "finished")
+    card = assemble_card(problem, answer, Provenance(version="0"))
+    verdict = verify(card, make_certificate(problem, answer, card), table, sample=20, seed=0)
+    assert not verdict.accepted
+    assert any("overlap" in failure for failure in verdict.failures)
+    assert any("box" in check.text for check in verdict.checks if check.name == "values")

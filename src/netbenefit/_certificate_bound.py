@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ from netbenefit._certificate_boxes import BoxJudge
 from netbenefit._certificate_count import Ground, Whole
 from netbenefit._certificate_cover import Undecided, find_uncovered
 from netbenefit._certificate_types import Check, Claim
-from netbenefit._validation import InputError
+from netbenefit._validation import InputError, IntArray
 from netbenefit.bounds.proof import Boxes, Reason
 
 __all__ = ["check_claim"]
@@ -87,7 +88,20 @@ def _check_cover(ground: Ground, boxes: Boxes) -> Check:
         return Check("cover", False, "the boxes overlap too much to see whether they cover all")
     if gap is not None:
         return Check("cover", False, f"no box holds the points {gap}")
-    return Check("cover", True, f"{len(boxes):,} boxes hold all points")
+    # Boxes that hold all points and no more volume than those share no point.
+    everything = math.prod((said.upper - said.lower + 1).tolist())
+    if sum(_volumes(boxes)) > everything:
+        return Check("cover", False, "some boxes overlap, which would hide others from a sample")
+    return Check("cover", True, f"{len(boxes):,} boxes hold all points, each in one of them")
+
+
+def _volumes(boxes: Boxes) -> list[int]:
+    """Number of vectors of each box."""
+    widths = boxes.upper.astype(np.int64) - boxes.lower.astype(np.int64) + 1
+    volumes = np.ones(len(boxes), dtype=object)
+    for k in range(widths.shape[1]):
+        volumes *= widths[:, k]
+    return [int(volume) for volume in volumes]
 
 
 def _check_valueless(judge: BoxJudge) -> Check:
@@ -107,13 +121,29 @@ def _check_values(judge: BoxJudge, full: bool, sample: int, seed: int) -> Check:
     which = judge.having(Reason.FLOW, Reason.COUNTED)
     some = f"all {which.size:,} boxes"
     if which.size > sample and not full:
-        some = f"{sample:,} of {which.size:,} boxes, drawn with seed {seed},"
-        which = np.sort(np.random.default_rng(seed).choice(which, sample, replace=False))
+        which = _draw(judge.boxes, which, sample, seed)
+        some = f"{which.size:,} boxes out of all, drawn with seed {seed},"
     for b in which.tolist():
         wrong = judge.wrong_value(b)
         if wrong is not None:
             return Check("values", False, wrong)
     return Check("values", True, f"{some} are worth no more than stated")
+
+
+def _draw(boxes: Boxes, which: IntArray, sample: int, seed: int) -> IntArray:
+    """Draw boxes: the largest, some by their volume, some by their number.
+
+    A few large boxes with false values would hide a better card from a draw by number alone.
+    """
+    part = Boxes(*(getattr(boxes, name)[which] for name in ("lower", "upper", "values", "reasons")))
+    logs = np.array([math.log(volume) for volume in _volumes(part)])
+    share = np.exp(logs - logs.max())
+    rng = np.random.default_rng(seed)
+    largest = which[np.argsort(-logs, kind="stable")[: max(1, sample // 5)]]
+    by_volume = which[rng.choice(which.size, 2 * sample // 5, p=share / share.sum())]
+    by_number = which[rng.choice(which.size, sample - largest.size - by_volume.size, replace=False)]
+    drawn: IntArray = np.unique(np.concatenate([largest, by_volume, by_number]))
+    return drawn
 
 
 def _check_bound(judge: BoxJudge, bound: Fraction) -> Check:

@@ -314,9 +314,11 @@ def _summary(certificate: Certificate, checks: list[Check], accepted: bool) -> s
         return "accepted: the card is as stated; nothing is claimed about better ones"
     if any(check.ok is None for check in checks):
         return f"accepted, bound not rechecked: obtained by {proof.method}"
+    sampled = any(check.name == "values" and "drawn with seed" in check.text for check in checks)
+    how = "accepted on a sample of the boxes" if sampled else "accepted"
     if proof.bound == objective:
-        return "accepted: no allowed card is better"
+        return f"{how}: no allowed card is better"
     if proof.bound <= objective + proof.rounding:
-        return "accepted: no allowed card is better, up to the rounding of real weights"
+        return f"{how}: no allowed card is better, up to the rounding of real weights"
     gap = relative_gap(float(objective), float(proof.bound))
-    return f"accepted: no allowed card is better by more than {gap:.2%}"
+    return f"{how}: no allowed card is better by more than {gap:.2%}"

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
-from netbenefit.bounds.flow import flow_bound
+from netbenefit.bounds.flow import flow_bound, make_field
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.bounds.proof import Reason
+from netbenefit.constraints import MaxFPR, MinTPR
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import NoCardFound, Problem
 from netbenefit.solvers import branch_and_bound
@@ -200,3 +201,39 @@ def test_too_many_pairs_are_refused() -> None:
     )
     with pytest.raises(ValueError, match="pairs of patterns"):
         BranchAndBound().solve(problem)
+
+
+def test_many_negatives_do_not_overflow_a_count() -> None:
+    """More pairs a row than 16 bits can count."""
+    a = np.arange(40_000)
+    X = np.column_stack([a % 250, a // 250])
+    y = np.isin(a, [0, 250, 500, 750])
+    table = PatternTable.from_arrays(X, y)
+    problem = Problem.build(
+        table, Thresholds.of([0.0002, 0.5]), penalty=0, max_points=60, bounds={"x1": (0, 0)}
+    )
+    assert make_field(Pieces.of(problem)).blank.dtype != np.int16
+
+
+def test_rates_are_not_denied_without_the_reference_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A search that found no card says "proven" only after it has looked at the problem itself."""
+    monkeypatch.setattr(branch_and_bound, "_PLAIN_SECONDS", 0.0)
+
+    def nothing(self: object, problem: Problem, **_: object) -> SolverResult:
+        raise problem.nothing_found()
+
+    monkeypatch.setattr(branch_and_bound.LocalSearch, "solve", nothing)
+    rng = np.random.default_rng(0)
+    X = np.eye(3, dtype=int)[rng.integers(0, 3, 20)]
+    y = (X[:, 0] == 1) | (rng.random(20) < 0.2)
+    table = PatternTable.from_arrays(X, y)
+    wanted = [MinTPR(0.5, 0.6), MaxFPR(0.5, 0.5)]
+    problem = Problem.build(
+        table, Thresholds.tenths(), penalty=0.0, max_points=2, constraints=wanted
+    )
+    assert brute_force(problem) is not None
+    with pytest.raises(NoCardFound) as error:
+        BranchAndBound(time_limit=10.0).solve(problem)
+    assert "no proof that there is none" in str(error.value)

@@ -162,3 +162,60 @@ def test_sentences_are_true(data: st.DataObject) -> None:
     problem = data.draw(constrained_problems(most_vectors=100, rates=False))
     result = Exact(time_limit=10.0).solve(problem)
     assert conclude(result).startswith("Proven optimal: no card")
+
+
+# -- cases that were wrong once ----------------------------------------------------------------------
+
+
+def test_real_weights_and_no_rule_worth_its_price() -> None:
+    X = [[0, 1], [1, 0], [1, 1], [0, 0], [2, 1], [1, 2], [0, 2]]
+    weights = [0.37, 1.1, 2.3, 0.9, 1.7, 0.51, 1.01]
+    table = PatternTable.from_arrays(X, [0, 1, 0, 1, 1, 0, 1], sample_weight=weights)
+    problem = Problem.build(table, Thresholds.tenths(), penalty=0.5, max_points=100)
+    result = Exact(time_limit=20.0).solve(problem)
+    assert result.size == 0
+    assert result.status == "optimal"
+    assert result.proof is not None
+    assert result.proof.bound >= problem.evaluate(result.points).objective
+
+
+@pytest.mark.parametrize("top", [0.99, 0.9999, 0.99999, 0.9999999])
+def test_real_weights_and_high_thresholds(top: float) -> None:
+    X = [[0, 1], [1, 0], [1, 1], [0, 0], [2, 1]]
+    table = PatternTable.from_arrays(X, [0, 1, 0, 1, 1], sample_weight=[0.37, 1.1, 2.3, 0.9, 1.7])
+    problem = Problem.build(table, Thresholds.of([0.5, top]), max_points=3)
+    best = brute_force(problem)
+    assert best is not None
+    result = Exact(time_limit=20.0).solve(problem)
+    assert result.proof is not None
+    assert result.proof.bound >= best[0]
+    assert float(result.proof.bound - best[0]) < 1e-6
+
+
+@pytest.mark.parametrize("rough", [False, True])
+def test_rates_without_exact_numbers_still_give_a_card(rough: bool) -> None:
+    X = [[0, 1], [1, 0], [1, 1], [0, 0], [2, 1]]
+    weights = None if rough else [0.37, 1.1, 2.3, 0.9, 1.7]
+    table = PatternTable.from_arrays(X, [0, 1, 0, 1, 1], sample_weight=weights)
+    grid = Thresholds.of([0.0857, 0.4491], weights="length") if rough else Thresholds.of([0.1, 0.5])
+    wanted = [MinTPR(grid.values[-1], 0.9)]
+    problem = Problem.build(table, grid, max_points=3, constraints=wanted)
+    result = Exact(time_limit=5.0).solve(problem)
+    assert problem.feasible(result.points)
+    assert result.proof is not None
+    best = brute_force(problem)
+    assert best is not None
+    assert result.proof.bound >= best[0]
+
+
+def test_an_interrupt_of_the_search_leaves_the_trivial_bound() -> None:
+    def stop(progress: Progress) -> None:
+        if progress.seconds > 0.3:
+            raise KeyboardInterrupt
+
+    problem = make_problem(300, 12, 9)
+    result = Exact(time_limit=60.0).solve(problem, callback=stop)
+    assert result.status == "interrupted"
+    assert result.bound is not None
+    assert result.bound >= result.objective
+    assert "Within" in conclude(result)

@@ -73,7 +73,8 @@ def make_field(pieces: Pieces) -> Field:
     largest = np.maximum(np.abs(pieces.lower), np.abs(pieces.upper))
     spread_of = pieces.units.max(axis=0) - pieces.units.min(axis=0)
     reach = 2 * int((largest * spread_of).sum()) + 1
-    kind = next(k for k in (np.int16, np.int32, np.int64) if reach < np.iinfo(k).max)
+    most = max(reach, padded)  # numbers of conflicts are counted in the same type
+    kind = next(k for k in (np.int16, np.int32, np.int64) if most < np.iinfo(k).max)
     diff = np.zeros((pieces.units.shape[1], above.size, padded), dtype=kind)
     for k in range(diff.shape[0]):
         column = pieces.units[:, k]

@@ -144,7 +144,15 @@ def _rounded(problem: Problem) -> _Whole:
     """Gains times a power of two, rounded up; the price rounded down."""
     table, thresholds = problem.patterns, problem.thresholds
     total = Fraction(table.n_total)
-    fine = 2 ** max(0, math.floor(math.log2(_FINE / float(total))))
+    ps = thresholds.fractions
+    worth = sum(
+        (
+            w * max(Fraction(1), p / (1 - p))
+            for p, w in zip(ps, thresholds.weight_fractions, strict=True)
+        ),
+        Fraction(0),
+    )
+    fine = Fraction(2) ** math.floor(math.log2(_FINE / float(total * worth)))
     positives = [Fraction(v) for v in table.positives.tolist()]
     negatives = [Fraction(v) for v in table.negatives.tolist()]
     events = sum(positives)  # exactly: table.n_events is a rounded sum

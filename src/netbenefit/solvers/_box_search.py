@@ -309,10 +309,11 @@ class BoxSearch:
         if self._closed is None or self._n_closed + len(self._jobs) > self._keep:
             return None
         n_columns = self._ground.box.shape[1]
-        for bound, _, lower, upper in self._jobs:
-            self._closed.append(
-                (np.array([[lower, upper]]), np.array([[-bound, Reason.FLOW]], dtype=np.int64))
-            )
-        box = np.concatenate([np.zeros((0, 2, n_columns), int), *(b for b, _ in self._closed)])
-        out = np.concatenate([np.zeros((0, 2), int), *(o for _, o in self._closed)])
+        still_open = [
+            (np.array([[lower, upper]]), np.array([[-bound, Reason.FLOW]], dtype=np.int64))
+            for bound, _, lower, upper in self._jobs
+        ]
+        parts = [*self._closed, *still_open]
+        box = np.concatenate([np.zeros((0, 2, n_columns), int), *(b for b, _ in parts)])
+        out = np.concatenate([np.zeros((0, 2), int), *(o for _, o in parts)])
         return Boxes(box[:, 0], box[:, 1], out[:, 0], out[:, 1].astype(np.uint8))

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netbenefit._validation import InputError
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.kernels._jit import inner
 from netbenefit.kernels.layout import Array
@@ -31,14 +30,9 @@ class Counter(NamedTuple):
 
 
 def make_counter(problem: Problem, pieces: Pieces) -> Counter:
-    """Lay out a problem for counting."""
+    """Lay out a problem for counting; limits of rates need whole weights and exact pieces."""
     gains, rates = pieces.gains.T, np.zeros((0, 3), dtype=np.int64)
     if problem.limits.rates is not None:
-        if not (problem.patterns.is_whole and pieces.exact):
-            raise InputError(
-                "limits of TPR or FPR can be proven for whole weights only, but these rows have "
-                'fractional ones. Use solver="local", or leave the limits out.'
-            )
         table = problem.patterns
         gains = np.column_stack([gains, table.positives, table.negatives])
         rates = _rate_rows(problem)

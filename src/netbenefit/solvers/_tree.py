@@ -289,7 +289,7 @@ def _branch(ground: Ground, tree: Tree, d: int) -> None:
         tree.weight[u] = 0
         for i in range(tree.flow.left.shape[0]):
             tree.weight[u] += tree.flow.left[i, u]
-    best, chosen = -1.0, -1
+    best, chosen = -np.inf, -1
     cuts = tree.cuts[d]
     for k in range(lo.size):
         if lo[k] == hi[k]:

@@ -280,7 +280,9 @@ class Run:
     def finish_proof(self, proof: Proof) -> None:
         """Keep the final form of a proof, boxes included, unless another bound is lower."""
         with self._lock:
-            if self.proof is None or proof.bound <= self.proof.bound:
+            lower = self.proof is None or proof.bound < self.proof.bound
+            same = not lower and self.proof is not None and proof.bound == self.proof.bound
+            if lower or (same and self.proof is not None and self.proof.boxes is None):
                 self.proof = proof
 
     def report_proof(self, proof: Proof) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from netbenefit._validation import InputError, IntArray
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.bounds.proof import Boxes, Proof
+from netbenefit.kernels._bits import WORD
 from netbenefit.problem import NoCardFound, Problem
 from netbenefit.solvers._box_search import NO_INCUMBENT, BoxSearch
 from netbenefit.solvers._references import leave_out_references
@@ -24,7 +25,7 @@ from netbenefit.solvers.base import (
 )
 from netbenefit.solvers.local_search import LocalSearch
 
-__all__ = ["MOST_PAIRS", "BranchAndBound", "n_pairs", "no_card", "prove_boxes"]
+__all__ = ["MOST_PAIRS", "BranchAndBound", "can_count", "n_pairs", "no_card", "prove_boxes"]
 
 #: Share of the time for a proof that anybody can check, where there is a faster one.
 _PLAIN_SHARE, _PLAIN_SECONDS = 0.1, 10.0
@@ -33,9 +34,10 @@ MOST_PAIRS = 300_000
 
 
 def n_pairs(pieces: Pieces) -> int:
-    """Pairs of a pattern worth calling positive and one that is not."""
+    """Pairs of a pattern worth calling positive and one that is not, padding included."""
     above = int((pieces.gains > 0).any(axis=0).sum())
-    return above * int((pieces.gains < 0).any(axis=0).sum())
+    below = int((pieces.gains < 0).any(axis=0).sum())
+    return above * max(WORD, -(-below // WORD) * WORD)  # as they are held, in words of bits
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,11 @@ class BranchAndBound:
         limit = check_time_limit(self.time_limit)
         pieces = Pieces.of(problem)
         pairs = n_pairs(pieces)
+        if not can_count(problem, pieces):
+            raise InputError(
+                "limits of TPR or FPR are proven with whole weights and thresholds on a common "
+                'scale only. Use solver="local", or leave the limits out.'
+            )
         if pairs > MOST_PAIRS:
             raise InputError(
                 f"branch and bound holds pairs of patterns, and these are {pairs:,}, more than "
@@ -102,6 +109,11 @@ class BranchAndBound:
         if run.best is None:
             raise no_card(problem, proven=status == "finished")
         return run.result(problem.primitive(run.best), status)
+
+
+def can_count(problem: Problem, pieces: Pieces) -> bool:
+    """Whether vectors can be counted: rates need exact numbers."""
+    return problem.limits.rates is None or (problem.patterns.is_whole and pieces.exact)
 
 
 def no_card(problem: Problem, *, proven: bool) -> NoCardFound:
@@ -128,8 +140,8 @@ def prove_boxes(run: Run, pieces: Pieces, *, n_jobs: int) -> Status:
     reduced = leave_out_references(problem, free_groups(problem))
     with run.within(1.0 if reduced is None else _PLAIN_SHARE, _PLAIN_SECONDS):
         status = _search(run, problem, pieces, lambda points: points, n_jobs)
-    if reduced is None or status != "time_limit" or run.must_stop:
-        return status
+    if reduced is None or status != "time_limit" or run.must_stop or run.best is None:
+        return status  # without a card, only the problem itself can tell whether there is one
     return _search(run, reduced.problem, Pieces.of(reduced.problem), reduced.back, n_jobs)
 
 

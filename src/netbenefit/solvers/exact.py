@@ -20,7 +20,13 @@ from netbenefit.solvers.base import (
     Status,
     check_time_limit,
 )
-from netbenefit.solvers.branch_and_bound import MOST_PAIRS, n_pairs, no_card, prove_boxes
+from netbenefit.solvers.branch_and_bound import (
+    MOST_PAIRS,
+    can_count,
+    n_pairs,
+    no_card,
+    prove_boxes,
+)
 from netbenefit.solvers.local_search import LocalSearch
 
 __all__ = ["Exact", "Step", "plan"]
@@ -63,7 +69,7 @@ def plan(problem: Problem, pieces: Pieces, incumbent: int) -> list[Step]:
     from netbenefit.bounds.farkas import nearly_separable
 
     free = int((problem.upper > problem.lower).sum())
-    fits = n_pairs(pieces) <= MOST_PAIRS
+    fits = _fits(problem, pieces)
     if fits and free <= _FEW_COLUMNS:
         return [Step("branch and bound", 0.7), Step("covering", 1.0)]
     steps = []
@@ -142,6 +148,8 @@ class Exact:
             run = Run(problem, self.name, limit, callback, spent=seconds)
         if status != "interrupted":
             status = self._prove(run)
+        if run.best is not None:  # whatever has stopped the work, something is proven
+            run.finish_proof(_ceiling(Pieces.of(problem)))
         if run.best is None:
             raise no_card(problem, proven=status == "finished")
         return run.result(problem.primitive(run.best), status)
@@ -151,12 +159,13 @@ class Exact:
         problem = run.problem
         pieces = Pieces.of(problem)
         incumbent = _incumbent(run, pieces)
-        if incumbent is None:  # only counting can tell whether there is a card at all
-            fits = n_pairs(pieces) <= MOST_PAIRS
-            return prove_boxes(run, pieces, n_jobs=self.n_jobs) if fits else "time_limit"
-        run.report_proof(_ceiling(pieces))
         status: Status = "finished"
         try:
+            if incumbent is None:  # only counting can tell whether there is a card at all
+                if not _fits(problem, pieces):
+                    return "time_limit"
+                return prove_boxes(run, pieces, n_jobs=self.n_jobs)
+            run.report_proof(_ceiling(pieces))
             for step in plan(problem, pieces, incumbent):
                 if run.must_stop or _proven(run):
                     break
@@ -177,6 +186,11 @@ class Exact:
             return prove_boxes(run, pieces, n_jobs=self.n_jobs)
         _METHODS[step.method](run, pieces, self.n_jobs)
         return "finished"
+
+
+def _fits(problem: Problem, pieces: Pieces) -> bool:
+    """Whether branch and bound can hold and count a problem."""
+    return n_pairs(pieces) <= MOST_PAIRS and can_count(problem, pieces)
 
 
 def _ceiling(pieces: Pieces) -> Proof:
@@ -214,6 +228,9 @@ def _reporter(run: Run, pieces: Pieces, method: str) -> Callable[[int], None]:
             logger.error("%s gave a bound below a card that exists: ignored", method)
             return
         bound = pieces.to_objective(int(value))
+        if not pieces.exact:  # the incumbent's value was rounded down
+            assert run.best is not None
+            bound = max(bound, run.problem.evaluate(run.best).objective)
         run.report_proof(Proof(method, bound, rounding=pieces.rounding))
 
     return report

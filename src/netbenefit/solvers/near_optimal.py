@@ -21,7 +21,7 @@ from netbenefit.kernels.cutoffs import floor_scores
 from netbenefit.problem import Problem
 from netbenefit.solvers._box_search import BoxSearch
 from netbenefit.solvers.base import check_time_limit
-from netbenefit.solvers.branch_and_bound import MOST_PAIRS, n_pairs
+from netbenefit.solvers.branch_and_bound import MOST_PAIRS, can_count, n_pairs
 from netbenefit.solvers.exact import Exact
 
 __all__ = ["NearCard", "NearOptimal", "enumerate_near_optimal"]
@@ -139,7 +139,7 @@ def enumerate_near_optimal(
 
     pieces = Pieces.of(problem)
     complete = False
-    if n_pairs(pieces) <= MOST_PAIRS:
+    if n_pairs(pieces) <= MOST_PAIRS and can_count(problem, pieces):
         complete = _count_boxes(problem, pieces, found, must_stop, n_jobs)
     if not complete:
         _walk(problem, found, must_stop)

@@ -52,7 +52,7 @@ def conclude(result: SolverResult) -> str:
         trust = f" (as far as {solver} can be trusted)" if solver else ""
         return f"Proven optimal{trust}: no card within these limits has a higher objective."
     if proof is None:
-        return "Nothing is proven: better cards may exist (solver auto or exact gives a bound)."
+        return "Nothing is proven: better cards may exist (solvers auto and exact give a bound)."
     bound = f"no card within these limits has an objective above {_up(proof.bound, 6)}"
     if not result.objective > 0:
         return f"Not proven optimal: {bound}."
