@@ -104,7 +104,7 @@ def test_fit_prints_and_saves_the_card(table: Path, tmp_path: Path) -> None:
     assert card.provenance.outcome == "ill = yes"
     assert {rule.term.feature for rule in card.rules} == {"fever", "old"}
     assert re.search(
-        r"objective 0\.\d{6} · net benefit 0\.\d{6} · 2 rules · finished · \d+\.\d s", printed
+        r"objective 0\.\d{6} · net benefit 0\.\d{6} · 2 rules · optimal · \d+\.\d s", printed
     )
     assert f"saved: {out}" in printed
     assert "people.csv: 400 rows, " in printed
@@ -133,7 +133,7 @@ def test_fit_options_reach_the_search(table: Path, tmp_path: Path) -> None:
     assert card.provenance is not None
     assert card.provenance.penalty == 0.001
     assert card.provenance.random_state == 7
-    assert card.provenance.solver == "local"
+    assert card.provenance.solver == "auto"
 
 
 def test_fit_signs_solver_and_event(table: Path, tmp_path: Path) -> None:

@@ -650,7 +650,10 @@ def test_decimals(data):
 def test_solvers(data):
     X, y = data
     local = model(solver="local").fit(X, y)
-    assert same_card(local, model(solver="auto").fit(X, y))
+    proven = model(solver="auto").fit(X, y)
+    assert proven.result_.status == "optimal"
+    assert proven.result_.objective == local.result_.objective
+    assert proven.coef_.tolist() == local.coef_.tolist()
     annealed = model(solver="anneal", random_state=5).fit(X, y)
     assert annealed.result_.solver == "anneal"
     by_hand = model(solver=Annealing(seed=5)).fit(X, y)
@@ -741,7 +744,7 @@ def test_callback(data, solver, verbose):
     else:
         assert seen[-1].gap is None
     trace = [row.objective for row in fit.result_.trace]
-    assert trace == sorted(set(trace))
+    assert trace == sorted(trace if solver == "auto" else set(trace))  # bounds have rows, too
     assert same_card(fit, model(solver=solver).fit(*data))
 
 

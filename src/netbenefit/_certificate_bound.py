@@ -90,14 +90,20 @@ def _check_cover(ground: Ground, boxes: Boxes) -> Check:
         return Check("cover", False, f"no box holds the points {gap}")
     # Boxes that hold all points and no more volume than those share no point.
     everything = math.prod((said.upper - said.lower + 1).tolist())
-    if sum(_volumes(boxes)) > everything:
+    inside = Boxes(
+        np.maximum(boxes.lower, said.lower),
+        np.minimum(boxes.upper, said.upper),
+        boxes.values,
+        boxes.reasons,
+    )
+    if sum(_volumes(inside)) > everything:
         return Check("cover", False, "some boxes overlap, which would hide others from a sample")
     return Check("cover", True, f"{len(boxes):,} boxes hold all points, each in one of them")
 
 
 def _volumes(boxes: Boxes) -> list[int]:
     """Number of vectors of each box."""
-    widths = boxes.upper.astype(np.int64) - boxes.lower.astype(np.int64) + 1
+    widths = np.maximum(boxes.upper.astype(np.int64) - boxes.lower.astype(np.int64) + 1, 0)
     volumes = np.ones(len(boxes), dtype=object)
     for k in range(widths.shape[1]):
         volumes *= widths[:, k]
@@ -121,8 +127,9 @@ def _check_values(judge: BoxJudge, full: bool, sample: int, seed: int) -> Check:
     which = judge.having(Reason.FLOW, Reason.COUNTED)
     some = f"all {which.size:,} boxes"
     if which.size > sample and not full:
-        which = _draw(judge.boxes, which, sample, seed)
-        some = f"{which.size:,} boxes out of all, drawn with seed {seed},"
+        drawn = _draw(judge.boxes, which, sample, seed)
+        some = f"{drawn.size:,} of {which.size:,} boxes, drawn with seed {seed},"
+        which = drawn
     for b in which.tolist():
         wrong = judge.wrong_value(b)
         if wrong is not None:
@@ -136,7 +143,7 @@ def _draw(boxes: Boxes, which: IntArray, sample: int, seed: int) -> IntArray:
     A few large boxes with false values would hide a better card from a draw by number alone.
     """
     part = Boxes(*(getattr(boxes, name)[which] for name in ("lower", "upper", "values", "reasons")))
-    logs = np.array([math.log(volume) for volume in _volumes(part)])
+    logs = np.array([math.log(max(volume, 1)) for volume in _volumes(part)])
     share = np.exp(logs - logs.max())
     rng = np.random.default_rng(seed)
     largest = which[np.argsort(-logs, kind="stable")[: max(1, sample // 5)]]

@@ -164,7 +164,7 @@ def test_sentences_are_true(data: st.DataObject) -> None:
     assert conclude(result).startswith("Proven optimal: no card")
 
 
-# -- cases that were wrong once ----------------------------------------------------------------------
+# -- cases that were wrong once --------------------------------------------------------------------
 
 
 def test_real_weights_and_no_rule_worth_its_price() -> None:
