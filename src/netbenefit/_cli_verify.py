@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from netbenefit._terminal import load_card, make_console, pick_column
+from netbenefit._terminal import load_card, make_console
 
 __all__ = ["verify_command"]
 
@@ -40,8 +40,7 @@ def verify_command(
     sample, seed : int
         How many boxes are checked otherwise, and the seed that draws them.
     """
-    from netbenefit import _outcome
-    from netbenefit._fit_notes import check_features
+    from netbenefit._fit_notes import read_for_card
     from netbenefit._io import read_table
     from netbenefit._validation import InputError
     from netbenefit.certificate import Certificate
@@ -52,21 +51,7 @@ def verify_command(
         raise InputError(f"{certificate}: no such file. Name a certificate that `fit` has written.")
     record = Certificate.load(certificate)
     columns = read_table(data)
-    says = scorecard.provenance.outcome if scorecard.provenance else None
-    label: str | None
-    if target is None:
-        target, label = _outcome.find_target(columns, says, scorecard.features)
-    else:
-        label = _outcome.label_in(says, target)
-    outcome = _outcome.read_outcome(
-        target,
-        pick_column(columns, target, "--target"),
-        positive if positive is not None else label,
-    )
-    weight = None
-    if sample_weight is not None:
-        weight = pick_column(columns, sample_weight, "--sample-weight")
-        check_features({sample_weight: weight})
+    outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
     verdict = verify(
         scorecard,
         record,

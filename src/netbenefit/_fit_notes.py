@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._outcome import Outcome, find_target, label_in, read_outcome
+from netbenefit._terminal import pick_column
 from netbenefit._validation import InputError, shorten
 from netbenefit.assemble import too_small_text
 from netbenefit.constraints import Constraint, from_json
 from netbenefit.problem import Problem
+from netbenefit.scorecard import Scorecard
 from netbenefit.solvers.base import SolverResult
 
-__all__ = ["check_features", "notes_on", "read_constraints"]
+__all__ = ["check_features", "notes_on", "read_constraints", "read_for_card"]
 
 
 def check_features(columns: Mapping[str, NDArray[Any]]) -> None:
@@ -56,6 +59,32 @@ def check_features(columns: Mapping[str, NDArray[Any]]) -> None:
             f"missing values in column{'s' * (len(missing) > 1)} {found}. Impute them, drop those "
             f"rows, or leave out: {drops}"
         )
+
+
+def read_for_card(
+    card: Scorecard,
+    columns: dict[str, NDArray[Any]],
+    target: str | None,
+    positive: str | None,
+    sample_weight: str | None,
+) -> tuple[Outcome, NDArray[Any] | None]:
+    """Outcome and weights of a table that a card is held against; its own outcome by default."""
+    says = card.provenance.outcome if card.provenance else None
+    label: str | None
+    if target is None:
+        target, label = find_target(columns, says, card.features)
+    else:
+        label = label_in(says, target)
+    outcome = read_outcome(
+        target,
+        pick_column(columns, target, "--target"),
+        positive if positive is not None else label,
+    )
+    if sample_weight is None:
+        return outcome, None
+    weight = pick_column(columns, sample_weight, "--sample-weight")
+    check_features({sample_weight: weight})
+    return outcome, weight
 
 
 def read_constraints(path: Path | None) -> list[Constraint]:

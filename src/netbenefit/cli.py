@@ -300,8 +300,7 @@ def evaluate(
 
     The thresholds are the card's own unless others are given.
     """
-    from netbenefit import _outcome
-    from netbenefit._fit_notes import check_features
+    from netbenefit._fit_notes import read_for_card
     from netbenefit._io import read_table, write_csv
     from netbenefit.decision import decision_curve
     from netbenefit.report import measure, text
@@ -309,22 +308,8 @@ def evaluate(
 
     check_writable(csv, card, data)
     scorecard = load_card(card)
-    says = scorecard.provenance.outcome if scorecard.provenance else None
     columns = read_table(data)
-    label: str | None
-    if target is None:
-        target, label = _outcome.find_target(columns, says, scorecard.features)
-    else:
-        label = _outcome.label_in(says, target)
-    outcome = _outcome.read_outcome(
-        target,
-        pick_column(columns, target, "--target"),
-        positive if positive is not None else label,
-    )
-    weight = None
-    if sample_weight is not None:
-        weight = pick_column(columns, sample_weight, "--sample-weight")
-        check_features({sample_weight: weight})
+    outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
     risk = scorecard.risk(columns)
     grid = scorecard.thresholds if thresholds is None else as_thresholds(thresholds)
     measures = measure(outcome.event, risk, grid, sample_weight=weight)
