@@ -121,7 +121,7 @@ def enumerate_near_optimal(
     >>> problem = Problem.build(table, Thresholds.of([0.5]), penalty=0.01, max_points=2)
     >>> near = enumerate_near_optimal(problem, 0.011)
     >>> [card.points for card in near.cards], near.complete
-    ([(1, 0), (2, -1), (2, 1)], True)
+    ([(1, 0), (2, 1), (2, -1)], True)
     """
     slack = _check_tolerance(tolerance)
     most = _check_limit(limit)
