@@ -17,7 +17,6 @@ from hypothesis import given, seed, settings
 
 from netbenefit.assemble import assemble_card
 from netbenefit.bounds.covering import covering_bound
-from netbenefit.bounds.direction_tree import direction_tree
 from netbenefit.bounds.directions import direction_bound
 from netbenefit.bounds.farkas import farkas_bound
 from netbenefit.bounds.flow import flow_bound
@@ -42,7 +41,7 @@ OFTEN = 4
 SOLVER = Exact(time_limit=None)
 
 
-def bounds_of(pieces: Pieces, problem: Problem, best: int) -> dict[str, int]:
+def bounds_of(pieces: Pieces, problem: Problem) -> dict[str, int]:
     """Every bound of the whole box, by name."""
     lower, upper = pieces.lower, pieces.upper
     rows = {"support": problem.limits.support, "support_limit": problem.limits.support_limit}
@@ -52,9 +51,6 @@ def bounds_of(pieces: Pieces, problem: Problem, best: int) -> dict[str, int]:
         "supports": support_bound(pieces, problem.max_features).value,
         "directions, no step": direction_bound(pieces, iterations=0).value,
         "directions": direction_bound(pieces, iterations=60).value,
-        "direction tree": direction_tree(
-            pieces, incumbent=best - 1, node_steps=30, max_nodes=4
-        ).value,
         "Farkas cuts": farkas_bound(pieces, **rows).value,
         "covering": covering_bound(pieces, seconds=5.0, most_nodes=3, **rows).value,
         "packing": packing_bound(pieces, seconds=0.05).value,
@@ -79,7 +75,7 @@ def check(problem: Problem, number: int) -> None:
     # 2. No bound is lower.
     pieces = Pieces.of(problem)
     value = pieces.from_objective(objective)
-    for name, bound in bounds_of(pieces, problem, value).items():
+    for name, bound in bounds_of(pieces, problem).items():
         assert bound >= value, name
     if np.count_nonzero(points):
         assert np.count_nonzero(points) <= most_features(pieces, value - 1)

@@ -74,12 +74,11 @@ def violations(model: MilpModel, z: np.ndarray) -> list[int]:
         constrained_problems(max_points=3, max_rows=8, max_columns=4, most_vectors=300, real=True),
     ),
     st.data(),
-    st.booleans(),
 )
-def test_every_card_is_a_solution(problem: Problem, data: st.DataObject, dominance: bool) -> None:
+def test_every_card_is_a_solution(problem: Problem, data: st.DataObject) -> None:
     points = data.draw(st.sampled_from(all_points(problem).tolist()).map(np.array))
     assume(problem.feasible(points))
-    model = build_model(problem, dominance=dominance)
+    model = build_model(problem)
     z = model.solution(points)
     assert violations(model, z) == []
     assert np.array_equal(model.points_of(z[model.blocks["points"]].astype(float)), points)
@@ -230,20 +229,6 @@ def test_equals_brute_force_with_constraints(problem: Problem) -> None:
 )
 def test_equals_brute_force_without_a_common_scale(problem: Problem) -> None:
     check(problem, solve_from_nothing(problem))
-
-
-@settings(max_examples=20)
-@given(problems(max_points=3, max_rows=8, kinds=TAME))
-def test_dominance_changes_no_answer(problem: Problem) -> None:
-    check(problem, solve_from_nothing(problem, dominance=True))
-
-
-def test_dominance_says_more_where_signs_are_given() -> None:
-    problem = some_problem(n=20, n_columns=2, sign={0: "+", 1: "+"}, max_points=3)
-    plain, more = build_model(problem), build_model(problem, dominance=True)
-    assert more.shape[0] > plain.shape[0]
-    with_it, without = (solve_from_nothing(problem, dominance=d).objective for d in (True, False))
-    assert with_it == without
 
 
 def test_starts_from_a_local_search_and_reports_progress() -> None:

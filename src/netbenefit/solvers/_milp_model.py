@@ -182,22 +182,14 @@ class MilpModel:
         ]
 
 
-def build_model(problem: Problem, *, dominance: bool = False) -> MilpModel:
-    """Write a problem as an integer program.
-
-    Parameters
-    ----------
-    problem : Problem
-    dominance : bool, default=False
-        Add φ_iu ≤ φ_iv where x_v·λ ≥ x_u·λ for all points within the bounds, which happens where
-        signs are given.  It changes no answer and may help a solver.
-    """
+def build_model(problem: Problem) -> MilpModel:
+    """Write a problem as an integer program."""
     pieces = Pieces.of(problem)
     plan = rows_of.make_plan(problem, pieces)
     blocks = _blocks(plan)
     lower, upper = _bounds(plan, blocks)
     objective, grain, rounded = _objective(plan, pieces, blocks)
-    parts, big_m = rows_of.all_rows(problem, pieces, plan, blocks, dominance=dominance)
+    parts, big_m = rows_of.all_rows(problem, pieces, plan, blocks)
     return MilpModel(
         problem=problem,
         pieces=pieces,

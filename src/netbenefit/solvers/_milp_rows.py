@@ -164,8 +164,6 @@ def all_rows(
     pieces: Pieces,
     plan: Plan,
     blocks: Mapping[str, slice],
-    *,
-    dominance: bool = False,
 ) -> tuple[list[Rows], int]:
     """All rows, and the largest big-M."""
     width = blocks["sizes"].stop
@@ -180,8 +178,6 @@ def all_rows(
         _total_rows(problem, plan, blocks),
         _rate_rows(problem, plan, blocks),
     ]
-    if dominance:
-        parts.append(_dominance_rows(pieces, plan, blocks))
     # no rows at all would have no width
     parts.append(Rows(sparse.csr_array((0, width)), np.zeros(0), np.zeros(0)))
     return parts, big_m
@@ -274,25 +270,6 @@ def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> R
         shape=(small.size, blocks["sizes"].stop),
     )
     return Rows(matrix, np.full(small.size, -np.inf), np.zeros(small.size))
-
-
-def _dominance_rows(pieces: Pieces, plan: Plan, blocks: Mapping[str, slice]) -> Rows:
-    """Rows φ_iu ≤ φ_iv where v scores at least as high as u whatever the points.
-
-    Only a gain u next to a loss v is of use: otherwise both are called as they like.
-    """
-    n, n_columns = pieces.units.shape
-    small, large = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    place = np.full(plan.gains.shape, -1)
-    place[plan.called_level, plan.called_pattern] = np.arange(plan.called_level.size)
-    for u in range(n if n * n * n_columns <= _MOST_PAIRS else 0):
-        d = pieces.units - pieces.units[u]
-        above = np.maximum(d, 0) @ plan.lower + np.minimum(d, 0) @ plan.upper >= 0
-        level, v = np.nonzero((plan.gains[:, [u]] > 0) & (plan.gains < 0) & above)
-        small.append(place[level, u])
-        large.append(place[level, v])
-    first = blocks["called"].start
-    return _at_most(first + np.concatenate(small), first + np.concatenate(large), blocks)
 
 
 # -- points --------------------------------------------------------------------------------------

@@ -76,8 +76,6 @@ class MixedInteger:
     n_jobs : int, default=1
         Threads; only Gurobi and the local search use more than one.
     seed : int, default=0
-    dominance : bool, default=False
-        Tell the solver which patterns score at least as high as others whatever the points.
 
     Examples
     --------
@@ -93,7 +91,6 @@ class MixedInteger:
     backend: str = "highs"
     n_jobs: int = 1
     seed: int = 0
-    dominance: bool = False
 
     def solve(
         self,
@@ -111,7 +108,7 @@ class MixedInteger:
         first, seconds, stopped = self._first_card(problem, start, limit)
         run = Run(problem, "milp", limit, callback, spent=seconds)
         try:
-            model = build_model(problem, dominance=self.dominance)
+            model = build_model(problem)
             hunt = _Hunt(model, run, backend)
             if stopped:
                 hunt.begin(first)
