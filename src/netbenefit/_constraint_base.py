@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -15,7 +16,7 @@ __all__ = ["Constraint", "from_json"]
 
 
 @dataclass(frozen=True)
-class Constraint:
+class Constraint(ABC):
     """What all constraints have: a text, a check, a form in arrays, and a form in JSON."""
 
     kind: ClassVar[str] = ""  #: what JSON calls it
@@ -26,8 +27,8 @@ class Constraint:
         if cls.kind:
             Constraint._kinds[cls.kind] = cls
 
-    def __str__(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def __str__(self) -> str: ...
 
     def named(self, names: Sequence[str]) -> Self:
         """Return the same constraint with columns by name; refuse columns that are not there."""
@@ -60,15 +61,13 @@ class Constraint:
         plain = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
         return {"kind": self.kind, **plain}
 
+    @abstractmethod
     def add_to(self, draft: Draft) -> None:
         """Contribute to the form in arrays; columns must be named."""
-        self._add_to(draft)
 
-    def _add_to(self, draft: Draft) -> None:
-        raise NotImplementedError
-
+    @abstractmethod
     def _allows(self, points: Mapping[str, int]) -> bool:
-        raise NotImplementedError
+        """Whether points, by name, meet the constraint."""
 
     def _column_fields(self) -> list[str]:
         return [f.name for f in fields(self) if f.name in ("feature", "other", "features")]

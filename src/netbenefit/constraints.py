@@ -70,7 +70,8 @@ class Bounds(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self.lowest <= points[str(self.feature)] <= self.highest
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         draft.keep(self.feature, range(self.lowest, self.highest + 1))
 
 
@@ -92,7 +93,8 @@ class Sign(Constraint):
         v = points[str(self.feature)]
         return v >= 0 if self.sign == "+" else v <= 0
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         draft.one_sign(self.feature, 1 if self.sign == "+" else -1)
 
 
@@ -120,7 +122,8 @@ class Values(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] in self.values
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         draft.keep(self.feature, self.values)
 
 
@@ -176,7 +179,8 @@ class Include(_Names):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) == len(self.features)
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         for name in self.features:
             draft.needs(name)
 
@@ -192,7 +196,8 @@ class Exclude(_Names):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) == 0
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         for name in self.features:
             draft.only_zero(name)
 
@@ -208,7 +213,8 @@ class Exclusive(_Names):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) <= 1
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         draft.row(dict.fromkeys(self.features, 1), 1)
 
 
@@ -230,7 +236,8 @@ class AtMost(_Group):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) <= self.limit
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         draft.row(dict.fromkeys(self.features, 1), self.limit)
 
 
@@ -252,7 +259,8 @@ class AtLeast(_Group):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) >= self.count
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         draft.row(dict.fromkeys(self.features, -1), -self.count)
 
 
@@ -270,7 +278,8 @@ class Implies(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] == 0 or points[str(self.other)] != 0
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         if self.feature != self.other:
             draft.row({self.feature: 1, self.other: -1}, 0)
 
@@ -294,7 +303,8 @@ class MaxFeatures(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return sum(v != 0 for v in points.values()) <= self.limit
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         draft.size = min(draft.size, self.limit)
 
 
@@ -314,7 +324,8 @@ class MaxTotalPoints(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return sum(map(abs, points.values())) <= self.limit
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         draft.total = self.limit if draft.total is None else min(draft.total, self.limit)
 
 
@@ -342,7 +353,8 @@ class MinTPR(_Rate):
     def __str__(self) -> str:
         return f"TPR of at least {float(self.rate):g} at threshold {self.threshold:g}"
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         draft.floor(self.threshold, self.rate)
 
 
@@ -354,5 +366,6 @@ class MaxFPR(_Rate):
     def __str__(self) -> str:
         return f"FPR of at most {float(self.rate):g} at threshold {self.threshold:g}"
 
-    def _add_to(self, draft: Draft) -> None:
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
         draft.ceiling(self.threshold, self.rate)
