@@ -38,7 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_steps",
     ),
     ("kernels", "kernels.*"),
-    ("limits", "constraints", "_constraint_*", "problem", "bounds", "bounds.*"),
+    ("_highs", "limits", "constraints", "_constraint_*", "problem", "bounds", "bounds.*"),
     ("solvers", "solvers.*"),
     ("certificate", "verify", "_certificate_*", "calibration", "assemble", "theory"),
     ("_labels", "estimator", "calibrator", "baselines", "baselines.*", "evaluation"),

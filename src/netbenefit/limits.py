@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._highs import linear_program, quiet_highs
 from netbenefit._validation import IntArray
 from netbenefit.kernels._jit import jit
 
 __all__ = [
     "Limits",
     "RateLimits",
-    "box_limits",
     "box_possible",
     "least_points",
     "vector_allowed",
@@ -76,25 +76,6 @@ class Limits(NamedTuple):
     rates: RateLimits | None
 
 
-def box_limits(lower: IntArray, upper: IntArray, max_features: int) -> Limits:
-    """Limits that say no more than bounds and size do.
-
-    >>> limits = box_limits(np.array([-1, 0]), np.array([1, 0]), 1)
-    >>> limits.values.tolist(), limits.support.tolist(), limits.support_limit.tolist()
-    ([[True, True, True], [True, False, False]], [[1, 1]], [1])
-    """
-    n_columns = lower.size
-    widths = upper - lower + 1
-    rows = 1 if max_features < n_columns else 0
-    return Limits(
-        values=np.arange(int(widths.max(initial=1))) < widths[:, None],
-        support=np.ones((rows, n_columns), dtype=np.int64),
-        support_limit=np.full(rows, max_features, dtype=np.int64),
-        total=int(np.maximum(np.abs(lower), np.abs(upper)).sum()),
-        rates=None,
-    )
-
-
 @jit
 def vector_allowed(
     values: NDArray[np.bool_],
@@ -108,11 +89,11 @@ def vector_allowed(
 
     Examples
     --------
-    >>> base, upper = np.array([-1, 0]), np.array([1, 2])
-    >>> values, support, limit, total, _ = box_limits(base, upper, 1)
-    >>> vector_allowed(values, base, support, limit, total, np.array([0, 2]))
+    >>> base, values = np.array([-1, 0]), np.ones((2, 3), dtype=bool)  # −1 … 1 and 0 … 2
+    >>> one_column = np.array([[1, 1]]), np.array([1])
+    >>> vector_allowed(values, base, *one_column, 3, np.array([0, 2]))
     True
-    >>> vector_allowed(values, base, support, limit, total, np.array([1, 2]))  # two columns
+    >>> vector_allowed(values, base, *one_column, 3, np.array([1, 2]))
     False
     """
     weight = 0
@@ -151,11 +132,11 @@ def box_possible(
 
     Examples
     --------
-    >>> base, upper = np.array([-1, 0]), np.array([1, 2])
-    >>> values, support, limit, total, _ = box_limits(base, upper, 1)
-    >>> box_possible(values, base, support, limit, total, np.array([0, 1]), np.array([1, 2]))
+    >>> base, values = np.array([-1, 0]), np.ones((2, 3), dtype=bool)  # −1 … 1 and 0 … 2
+    >>> one_column = np.array([[1, 1]]), np.array([1])
+    >>> box_possible(values, base, *one_column, 3, np.array([0, 1]), np.array([1, 2]))
     True
-    >>> box_possible(values, base, support, limit, total, np.array([1, 1]), np.array([1, 2]))
+    >>> box_possible(values, base, *one_column, 3, np.array([1, 1]), np.array([1, 2]))
     False
     """
     n_columns = lo.size
@@ -237,31 +218,24 @@ def _least_support(
     forbidden: Sequence[NDArray[np.bool_]],
 ) -> NDArray[np.bool_] | None:
     """Choose the columns with points by a small integer program."""
-    import highspy  # late: most problems need no program
-
     size = np.abs(nearest).astype(np.float64)
+    weights = size / max(1.0, size.max())
     unlike = np.array([np.where(used, -1.0, 1.0) for used in forbidden])
-    rows = np.vstack([support, size / max(1.0, size.max()), -unlike])
+    rows = np.vstack([support, weights, -unlike])
     top = [*support_limit, room / max(1.0, size.max()), *((unlike < 0).sum(axis=1) - 1.0)]
-    program: Any = highspy.HighsLp()
-    program.num_col_, program.num_row_ = size.size, len(rows)
-    program.col_cost_ = size / max(1.0, size.max())
-    program.col_lower_ = np.where(zero, 0.0, 1.0)
-    program.col_upper_ = np.where(nearest != 0, 1.0, 0.0)
-    program.integrality_ = [highspy.HighsVarType.kInteger] * size.size
-    program.row_lower_ = np.full(len(rows), -highspy.kHighsInf)
-    program.row_upper_ = np.array(top, dtype=np.float64)
-    matrix = program.a_matrix_
-    matrix.format_ = highspy.MatrixFormat.kRowwise
-    matrix.start_ = np.arange(len(rows) + 1, dtype=np.int32) * size.size
-    matrix.index_ = np.tile(np.arange(size.size, dtype=np.int32), len(rows))
-    matrix.value_ = rows.ravel()
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.silent()
-    solver.setOptionValue("threads", 1)
-    solver.setOptionValue("mip_rel_gap", 0.0)
-    solver.passModel(program)
+    solver = quiet_highs(mip_rel_gap=0.0)
+    solver.passModel(
+        linear_program(
+            rows,
+            cost=weights,
+            lower=np.where(zero, 0.0, 1.0),
+            upper=np.where(nearest != 0, 1.0, 0.0),
+            row_lower=np.full(len(rows), -np.inf),
+            row_upper=np.array(top, dtype=np.float64),
+            whole=True,
+        )
+    )
     solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+    if solver.modelStatusToString(solver.getModelStatus()) != "Optimal":
         return None
     return np.array(solver.getSolution().col_value) > 0.5

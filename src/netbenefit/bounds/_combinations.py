@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from netbenefit._highs import linear_program, quiet_highs
 from netbenefit._validation import FloatArray, IntArray
 from netbenefit.bounds._multipliers import null_multipliers
 from netbenefit.bounds._signs import Signs, Words
@@ -248,22 +249,18 @@ class Combiner:
             format="csc",
         )
         n_columns = n_u + n_w + 2 * size
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = n_columns, size + 2
-        model.col_cost_ = np.zeros(n_columns)
-        model.col_lower_ = np.zeros(n_columns)
-        model.col_upper_ = np.full(n_columns, highspy.kHighsInf)
-        model.row_lower_ = model.row_upper_ = np.concatenate([np.zeros(size), [1.0, 1.0]])
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = matrix.indptr
-        model.a_matrix_.index_ = matrix.indices
-        model.a_matrix_.value_ = matrix.data
-        solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        solver.setOptionValue("simplex_strategy", 4)  # primal: costs change, the matrix does not
-        solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
-        solver.passModel(model)
+        sides = np.concatenate([np.zeros(size), [1.0, 1.0]])
+        program = linear_program(
+            matrix,
+            cost=np.zeros(n_columns),
+            lower=np.zeros(n_columns),
+            upper=np.full(n_columns, highspy.kHighsInf),
+            row_lower=sides,
+            row_upper=sides,
+        )
+        # Primal simplex: costs change, the matrix does not.
+        solver = quiet_highs(simplex_strategy=4, primal_feasibility_tolerance=1e-9)
+        solver.passModel(program)
         return solver
 
     def _solve(

@@ -21,11 +21,12 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._highs import quiet_highs
 from netbenefit._validation import IntArray
 from netbenefit.bounds._cuts import GRID, Box, CutPool, coefficients
 from netbenefit.bounds.pieces import Pieces
 
-__all__ = ["CoverProgram", "Point", "SupportRows", "lagrangian", "quiet_highs"]
+__all__ = ["CoverProgram", "Point", "SupportRows", "lagrangian"]
 
 FloatArray = NDArray[np.float64]
 _INF = float(highspy.kHighsInf)
@@ -46,16 +47,6 @@ class Point(NamedTuple):
     lost: FloatArray  #: (m, n)
     plus: FloatArray  #: (P,) 1 for decided columns that may be positive
     minus: FloatArray
-
-
-def quiet_highs(strategy: int) -> highspy.Highs:
-    """A silent single-threaded solver; strategy 1 is dual simplex, 4 primal."""
-    solver: highspy.Highs = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)
-    solver.setOptionValue("presolve", "off")
-    solver.setOptionValue("simplex_strategy", strategy)
-    return solver
 
 
 class Rows(NamedTuple):
@@ -82,7 +73,7 @@ class CoverProgram:
         self._parts: list[tuple[IntArray, IntArray]] = []
         self._cost = np.abs(self.pieces.gains).ravel()
         self.scale = 1.0 / max(1.0, float(self._cost.mean()))
-        self.solver = quiet_highs(1)
+        self.solver = quiet_highs(presolve="off", simplex_strategy=1)
         self._columns()
         self._fixed_rows()
 

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from netbenefit._highs import linear_program, quiet_highs
 from netbenefit._validation import IntArray
-from netbenefit.bounds._cover_lp import Point, quiet_highs
+from netbenefit.bounds._cover_lp import Point
 from netbenefit.bounds._cuts import CutPool
 from netbenefit.bounds._multipliers import null_multipliers
 from netbenefit.bounds.pieces import Pieces
@@ -58,20 +59,19 @@ class Pricing:
         self._pass(matrix)
 
     def _pass(self, matrix: sparse.csc_matrix) -> None:
-        model = highspy.HighsLp()
         rows, columns = matrix.shape
-        model.num_row_, model.num_col_ = rows, columns
-        model.col_cost_ = np.zeros(columns)
-        model.col_lower_ = np.zeros(columns)
-        model.col_upper_ = np.full(columns, _INF)
         sides = np.concatenate([[1.0, 1.0], np.zeros(rows - 2)])
-        model.row_lower_, model.row_upper_ = sides, sides
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = matrix.indptr.astype(np.int32)
-        model.a_matrix_.index_ = matrix.indices.astype(np.int32)
-        model.a_matrix_.value_ = matrix.data
-        self.solver = quiet_highs(4)
-        self.solver.passModel(model)
+        self.solver = quiet_highs(presolve="off", simplex_strategy=4)
+        self.solver.passModel(
+            linear_program(
+                matrix,
+                cost=np.zeros(columns),
+                lower=np.zeros(columns),
+                upper=np.full(columns, _INF),
+                row_lower=sides,
+                row_upper=sides,
+            )
+        )
         self._index = np.arange(columns, dtype=np.int32)
 
     def _solve(self, costs: FloatArray, usable: NDArray[np.bool_]) -> FloatArray | None:

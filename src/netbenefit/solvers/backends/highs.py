@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from netbenefit._highs import linear_program
 from netbenefit.solvers._milp_model import TOLERANCE, MilpModel
 from netbenefit.solvers.backends.base import Answer, Backend, End, News, Order
 
@@ -35,7 +36,7 @@ class HighsBackend(Backend):
         highs = highspy.Highs()
         for option, value in _options(order).items():
             highs.setOptionValue(option, value)
-        if highs.passModel(_program(highspy, model)) == highspy.HighsStatus.kError:
+        if highs.passModel(_program(model)) == highspy.HighsStatus.kError:
             return Answer("failed", details="HiGHS refused the model")
         if order.warm_start is not None:
             start = highspy.HighsSolution()
@@ -65,20 +66,16 @@ def _options(order: Order) -> dict[str, Any]:
     }
 
 
-def _program(highspy: Any, model: MilpModel) -> Any:
-    lp = highspy.HighsLp()
-    lp.num_row_, lp.num_col_ = model.shape
-    lp.col_cost_ = 0.0 - model.objective  # no negative zeros
-    lp.col_lower_, lp.col_upper_ = model.lower, model.upper
-    lp.row_lower_, lp.row_upper_ = model.row_lower, model.row_upper
-    lp.integrality_ = [highspy.HighsVarType.kInteger] * model.lower.size
-    matrix = lp.a_matrix_
-    matrix.format_ = highspy.MatrixFormat.kRowwise
-    matrix.num_row_, matrix.num_col_ = model.shape
-    matrix.start_ = model.matrix.indptr.astype(np.int32)
-    matrix.index_ = model.matrix.indices.astype(np.int32)
-    matrix.value_ = model.matrix.data
-    return lp
+def _program(model: MilpModel) -> Any:
+    return linear_program(
+        model.matrix,
+        cost=0.0 - model.objective,  # no negative zeros
+        lower=model.lower,
+        upper=model.upper,
+        row_lower=model.row_lower,
+        row_upper=model.row_upper,
+        whole=True,
+    )
 
 
 def _listen(highs: Any, model: MilpModel, order: Order) -> None:
