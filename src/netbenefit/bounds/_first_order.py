@@ -101,6 +101,20 @@ def _clear(model: Model, state: State, step: Any) -> None:
 
 
 @inner
+def _pulled(state: State, d: int, moved: Any) -> Any:
+    """A flow after the pull of its direction's sign, which is told how much there is."""
+    if moved > state.fall_pull[d]:
+        moved -= state.fall_pull[d]
+        state.fall_load[d] += moved
+        return moved
+    if moved < -state.rise_pull[d]:
+        moved += state.rise_pull[d]
+        state.rise_load[d] -= moved
+        return moved
+    return np.float32(0)
+
+
+@inner
 def _move_all(model: Model, state: State, step: Any) -> Any:
     """Step along the violation of every pair's order, pulled towards 0 by its direction's sign.
 
@@ -112,20 +126,12 @@ def _move_all(model: Model, state: State, step: Any) -> Any:
         flow, ahead, load = state.flow[i], state.ahead[i], state.load[i]
         for e in range(flow.size):
             u, v, d = model.first[e], model.second[e], model.owner[e]
-            moved = flow[e] + step * (ahead[u] - ahead[v])
-            if moved > state.fall_pull[d]:
-                moved -= state.fall_pull[d]
-                state.fall_load[d] += moved
-            elif moved < -state.rise_pull[d]:
-                moved += state.rise_pull[d]
-                state.rise_load[d] -= moved
-            else:
-                flow[e] = 0
-                continue
+            moved = _pulled(state, d, flow[e] + step * (ahead[u] - ahead[v]))
             flow[e] = moved
-            load[u] += moved
-            load[v] -= moved
-            count += 1
+            if moved != 0:
+                load[u] += moved
+                load[v] -= moved
+                count += 1
     return count
 
 
@@ -156,19 +162,11 @@ def _move_some(
         ahead, load = state.ahead[i], state.load[i]
         for j in range(ends[i], ends[i + 1]):
             u, v, d = places[1, j], places[2, j], places[3, j]
-            moved = flows[j] + step * (ahead[u] - ahead[v])
-            if moved > state.fall_pull[d]:
-                moved -= state.fall_pull[d]
-                state.fall_load[d] += moved
-            elif moved < -state.rise_pull[d]:
-                moved += state.rise_pull[d]
-                state.rise_load[d] -= moved
-            else:
-                flows[j] = 0
-                continue
+            moved = _pulled(state, d, flows[j] + step * (ahead[u] - ahead[v]))
             flows[j] = moved
-            load[u] += moved
-            load[v] -= moved
+            if moved != 0:
+                load[u] += moved
+                load[v] -= moved
 
 
 @inner
