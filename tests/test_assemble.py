@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from netbenefit._card_text import contents, percent
 from netbenefit._validation import InputError
-from netbenefit.assemble import assemble_card, level_risks, terms_of
+from netbenefit.assemble import assemble_card, terms_of
 from netbenefit.conditions import Condition, PerUnit
 from netbenefit.kernels import reference
 from netbenefit.kernels.cutoffs import floor_scores
+from netbenefit.levels import level_risks
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance, Scorecard
@@ -263,12 +264,12 @@ def test_rates_outside_their_interval_are_refused():
     problem = small_problem(Thresholds.of([0.5]))
     table = problem.patterns
     scores = floor_scores(table.codes, table.decimals, np.array([1]))
-    assert level_risks(table, problem.thresholds, scores, (2,), True) == (0.2, 0.9)
-    wrong = level_risks(table, problem.thresholds, scores, (1,), True)
+    assert level_risks(table, problem.thresholds, scores, (2,)) == (0.2, 0.9)
+    wrong = level_risks(table, problem.thresholds, scores, (1,))
     assert wrong == (0.1, 0.6)  # not the best cut-off, yet both rates are where they belong
-    nobody = level_risks(table, problem.thresholds, scores, (3,), True)
+    nobody = level_risks(table, problem.thresholds, scores, (3,))
     assert nobody == (13 / 30, None)
-    everybody = level_risks(table, problem.thresholds, scores, (0,), True)
+    everybody = level_risks(table, problem.thresholds, scores, (0,))
     assert everybody == (None, 13 / 30)
     with pytest.raises(InputError, match=r"risks\[1\] = 0.43.* must lie in \[0.5, 1\]"):
         Scorecard((), (0,), everybody, problem.thresholds, score_range=(0, 2))
@@ -282,12 +283,12 @@ def test_rounding_of_real_weights_does_not_move_a_level():
     grid = Thresholds.of([0.5])
     assert table.positives.tolist()[1] < table.negatives.tolist()[1]  # 0.3 < 0.1 + 0.2
     scores = np.array([0, 1])
-    low, high = level_risks(table, grid, scores, (1,), True)
+    low, high = level_risks(table, grid, scores, (1,))
     assert low == 0.0
     assert high == 0.5  # not 0.49999999999999994, which would not be in [0.5, 1]
     other = PatternTable.from_arrays(
         [[0], [1], [1], [1]], [1, 0, 1, 1], sample_weight=[1.0, 0.3, 0.1, 0.2]
     )
-    below, above = level_risks(other, grid, np.array([1, 0]), (1,), True)
+    below, above = level_risks(other, grid, np.array([1, 0]), (1,))
     assert below == np.nextafter(0.5, 0)
     assert above == 1.0

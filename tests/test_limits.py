@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netbenefit._validation import InputError
-from netbenefit.assemble import level_risks
 from netbenefit.constraints import MaxFPR, MinTPR
 from netbenefit.kernels import reference
 from netbenefit.kernels.cutoffs import floor_scores
+from netbenefit.levels import level_risks
 from netbenefit.limits import Limits, RateLimits, box_possible, least_points, vector_allowed
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
@@ -198,7 +198,7 @@ def _check_risks(problem: Problem, points: Any, cutoffs: tuple[int, ...]) -> Non
     """Risks lie in their intervals, so that decisions are those of the cut-offs."""
     table, grid = problem.patterns, problem.thresholds
     scores = floor_scores(table.codes, table.decimals, points)
-    risks = level_risks(table, grid, scores, cutoffs, True, rated=True)
+    risks = level_risks(table, grid, scores, cutoffs, rated=True)
     ends = [*grid.values[1:], 1.0]
     for i, (risk, low, high) in enumerate(zip(risks, grid.values, ends, strict=True)):
         assert risk is None or low <= risk < high or (risk == high == 1.0 and i == len(risks) - 1)
@@ -217,7 +217,7 @@ def test_risks_of_levels_that_rates_moved() -> None:
     value = problem.evaluate([1])
     assert value.cutoffs == (0,)
     scores = floor_scores(table.codes, table.decimals, np.array([1]))
-    assert level_risks(table, problem.thresholds, scores, value.cutoffs, True, rated=True) == (
+    assert level_risks(table, problem.thresholds, scores, value.cutoffs, rated=True) == (
         None,
         0.5,
     )

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from netbenefit.patterns import PatternTable
     from netbenefit.problem import Problem
+    from netbenefit.published import RSSDNBClassifier
     from netbenefit.scorecard import Provenance, Rule, Scorecard
     from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
     from netbenefit.thresholds import Thresholds
@@ -70,6 +71,7 @@ _HOMES = {
     "PerUnit": "conditions",
     "Problem": "problem",
     "Provenance": "scorecard",
+    "RSSDNBClassifier": "published",
     "RiskScoreClassifier": "estimator",
     "Rule": "scorecard",
     "Scorecard": "scorecard",
@@ -112,6 +114,7 @@ __all__ = [
     "PerUnit",
     "Problem",
     "Provenance",
+    "RSSDNBClassifier",
     "RiskScoreClassifier",
     "Rule",
     "Scorecard",

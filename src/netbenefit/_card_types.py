@@ -72,9 +72,10 @@ class Provenance:
     n_rows, n_events, n_patterns, prevalence : int or float
         Mass of the training rows and of those with the event (floats where rows were weighted),
         number of distinct rows, share of events.
-    objective, bound, penalty : float
-        Weighted net benefit minus penalties that the card reaches, the most that any card could
-        reach, and the penalty a feature.
+    objective, bound, penalty, prior_strength : float
+        What the card reaches of what was maximised, the most that any card could reach, the
+        penalty a feature, and the rows of belief in a logistic risk (0: the objective is weighted
+        net benefit minus penalties).
     solver, status, seconds, random_state : str, str, float, int
         What searched, how it ended, how long it took, and its seed.
     outcome : str
@@ -89,6 +90,7 @@ class Provenance:
     objective: float | None = None
     bound: float | None = None
     penalty: float | None = None
+    prior_strength: float | None = None
     solver: str | None = None
     status: str | None = None
     seconds: float | None = None

@@ -72,7 +72,9 @@ def write_problem(said: Statement) -> dict[str, Any]:
         ],
         "thresholds": [str(p) for p in said.thresholds],
         "weights": [str(w) for w in said.weights],
+        "objective": said.objective,
         "penalty": str(said.penalty),
+        "prior_strength": str(said.prior_strength),
         "lower": said.lower.tolist(),
         "upper": said.upper.tolist(),
         "max_features": said.max_features,
@@ -118,6 +120,7 @@ def write_answer(answer: Answer) -> dict[str, Any]:
         "cutoffs": list(answer.cutoffs),
         "objective": str(answer.objective),
         "net_benefit": str(answer.net_benefit),
+        "smooth": _or_text(answer.smooth),
     }
 
 
@@ -132,6 +135,7 @@ def write_claim(claim: Claim | None) -> dict[str, Any] | None:
         "rounded": claim.rounded,
         "rounding": str(claim.rounding),
         "details": claim.details,
+        "smooth": _or_text(claim.smooth),
         "scale": {
             "total": str(scale.total),
             "constant": str(scale.constant),
@@ -140,6 +144,10 @@ def write_claim(claim: Claim | None) -> dict[str, Any] | None:
         },
         "boxes": None if claim.boxes is None else _write_boxes(claim.boxes),
     }
+
+
+def _or_text(value: Fraction | None) -> str | None:
+    return None if value is None else str(value)
 
 
 def _write_boxes(boxes: Boxes) -> dict[str, Any]:
@@ -155,8 +163,9 @@ def _write_boxes(boxes: Boxes) -> dict[str, Any]:
 
 def read_problem(data: Any, path: str) -> Statement:
     """Read what :func:`write_problem` wrote (and its digest, which the caller compares)."""
-    keys = ("digest", "data", "columns", "thresholds", "weights", "penalty", "lower", "upper")
-    read_object(data, path, (*keys, "max_features", "limits", "constraints"))
+    keys = ("digest", "data", "columns", "thresholds", "weights", "objective", "penalty")
+    more = ("prior_strength", "lower", "upper", "max_features", "limits", "constraints")
+    read_object(data, path, (*keys, *more))
     columns = _list(data["columns"], f"{path}.columns", _column)
     n_columns = len(columns)
     if not n_columns:
@@ -169,13 +178,15 @@ def read_problem(data: Any, path: str) -> Statement:
     if min(weights) < 0:
         _wrong(f"{path}.weights", "numbers from 0", data["weights"])
     penalty = _fraction(data["penalty"], f"{path}.penalty")
-    if penalty < 0:
-        _wrong(f"{path}.penalty", "a number from 0", data["penalty"])
+    prior = _fraction(data["prior_strength"], f"{path}.prior_strength")
+    for key, value in (("penalty", penalty), ("prior_strength", prior)):
+        if value < 0:
+            _wrong(f"{path}.{key}", "a number from 0", data[key])
     lower = _list(data["lower"], f"{path}.lower", _points, n_columns)
     upper = _list(data["upper"], f"{path}.upper", _points, n_columns)
     if any(a > b for a, b in zip(lower, upper, strict=True)):
         _wrong(f"{path}.upper", "at least the lower points", data["upper"])
-    return Statement(
+    said = Statement(
         data=_data_digest(data["data"], f"{path}.data"),
         names=tuple(name for name, _, _ in columns),
         terms=tuple(term for _, _, term in columns),
@@ -188,7 +199,13 @@ def read_problem(data: Any, path: str) -> Statement:
         max_features=_whole(data["max_features"], f"{path}.max_features"),
         limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds)),
         constraints=_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
+        prior_strength=prior,
     )
+    if said.data.rows <= 0:
+        _wrong(f"{path}.data.rows", "a positive number", data["data"]["rows"])
+    if data["objective"] != said.objective:
+        _wrong(f"{path}.objective", f'"{said.objective}"', data["objective"])
+    return said
 
 
 def _data_digest(data: Any, path: str) -> DataDigest:
@@ -257,12 +274,13 @@ def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_threshol
 
 def read_answer(data: Any, path: str) -> Answer:
     """Read what :func:`write_answer` wrote."""
-    read_object(data, path, ("points", "cutoffs", "objective", "net_benefit"))
+    read_object(data, path, ("points", "cutoffs", "objective", "net_benefit", "smooth"))
     return Answer(
         tuple(_list(data["points"], f"{path}.points", _points)),
         tuple(_list(data["cutoffs"], f"{path}.cutoffs", _whole)),
         _fraction(data["objective"], f"{path}.objective"),
         _fraction(data["net_benefit"], f"{path}.net_benefit"),
+        _or_fraction(data["smooth"], f"{path}.smooth"),
     )
 
 
@@ -270,7 +288,7 @@ def read_claim(data: Any, path: str) -> Claim | None:
     """Read what :func:`write_claim` wrote."""
     if data is None:
         return None
-    keys = ("method", "bound", "rounded", "rounding", "details", "scale", "boxes")
+    keys = ("method", "bound", "rounded", "rounding", "details", "smooth", "scale", "boxes")
     read_object(data, path, keys)
     scale = data["scale"]
     read_object(scale, f"{path}.scale", ("total", "constant", "price", "exact"))
@@ -289,6 +307,7 @@ def read_claim(data: Any, path: str) -> Claim | None:
             _boolean(scale["exact"], f"{path}.scale.exact"),
         ),
         boxes=None if data["boxes"] is None else _read_boxes(data["boxes"], f"{path}.boxes"),
+        smooth=_or_fraction(data["smooth"], f"{path}.smooth"),
     )
 
 
@@ -403,6 +422,10 @@ def _fraction(data: Any, path: str) -> Fraction:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         _wrong(path, 'a fraction such as "3/10"', data)
+
+
+def _or_fraction(data: Any, path: str) -> Fraction | None:
+    return None if data is None else _fraction(data, path)
 
 
 def _boolean(data: Any, path: str) -> bool:

@@ -71,6 +71,8 @@ class Statement:
         All that is asked of the points.
     constraints : list
         What the user asked for, as JSON: where the limits come from.
+    prior_strength : Fraction
+        n0, in rows.
     """
 
     data: DataDigest
@@ -85,6 +87,20 @@ class Statement:
     max_features: int
     limits: Limits
     constraints: list[Any]
+    prior_strength: Fraction = Fraction(0)
+
+    @property
+    def prior_weight(self) -> Fraction:
+        """n0 / N."""
+        return self.prior_strength / self.data.rows
+
+    @property
+    def objective(self) -> str:
+        """What is maximised, in words."""
+        published = "weighted net benefit less the penalty of every rule"
+        if not self.prior_strength:
+            return published
+        return f"{published}, plus n0 / N times S"
 
 
 class Answer(NamedTuple):
@@ -94,6 +110,7 @@ class Answer(NamedTuple):
     cutoffs: tuple[int, ...]
     objective: Fraction
     net_benefit: Fraction
+    smooth: Fraction | None = None  #: S, where there is a prior
 
 
 class Scale(NamedTuple):
@@ -120,6 +137,7 @@ class Claim:
     details: dict[str, Any]
     scale: Scale
     boxes: Boxes | None
+    smooth: Fraction | None = None
 
 
 class Check(NamedTuple):

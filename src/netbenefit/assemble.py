@@ -7,18 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit._validation import InputError, IntArray, shorten
+from netbenefit._validation import InputError, shorten
 from netbenefit._version import __version__
 from netbenefit.conditions import PerUnit, Term
-from netbenefit.kernels.cutoffs import floor_scores
+from netbenefit.levels import find_levels
 from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
+from netbenefit.problem import NoCardFound, Problem
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_limit
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp import MixedInteger
+from netbenefit.solvers.starts import best_start, kept_signs, logistic_path
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "choose_solver",
     "count_threads",
     "learn",
-    "level_risks",
     "terms_of",
     "too_small_text",
 ]
@@ -50,6 +50,7 @@ def learn(
     seed: int | None = None,
     terms: Sequence[Term] | None = None,
     calibrate: bool = True,
+    keep_signs: bool = True,
     callback: Callback | None = None,
     **settings: Any,
 ) -> Learned:
@@ -66,10 +67,13 @@ def learn(
         The solver's seed, for the card's provenance.
     terms, calibrate
         As in :func:`assemble_card`.
+    keep_signs : bool, default=True
+        With a prior: points may not contradict a column's own association with the outcome, unless
+        the data show clearly that other columns turn it round (:mod:`netbenefit.solvers.starts`).
     callback : callable, optional
         Called with the solver's progress.
     **settings
-        penalty, max_points, sign, bounds, max_features, constraints: as in
+        penalty, prior_strength, max_points, sign, bounds, max_features, constraints: as in
         :meth:`Problem.build`.
 
     Examples
@@ -86,7 +90,10 @@ def learn(
             "a column that varies."
         )
     problem = Problem.build(table, thresholds, **settings)
-    result = solver.solve(problem, callback=callback)
+    if problem.prior_strength:
+        problem, result = _solve_with_prior(problem, solver, keep_signs, callback)
+    else:
+        result = solver.solve(problem, callback=callback)
     provenance = Provenance(
         version=__version__,
         n_rows=table.n_total,
@@ -96,6 +103,7 @@ def learn(
         objective=result.objective,
         bound=result.bound,
         penalty=float(problem.penalty),
+        prior_strength=float(problem.prior_strength),
         solver=result.solver,
         status=result.status,
         seconds=round(result.seconds, 3),
@@ -104,6 +112,24 @@ def learn(
     )
     card = assemble_card(problem, result, provenance, terms=terms, calibrate=calibrate)
     return Learned(card, result, problem)
+
+
+def _solve_with_prior(
+    problem: Problem, solver: Solver, keep_signs: bool, callback: Callback | None
+) -> tuple[Problem, SolverResult]:
+    """Let logistic regression say where to begin, and which signs to keep."""
+    path = logistic_path(problem.patterns)
+    signs = kept_signs(path, problem.patterns.names, problem.constraints) if keep_signs else {}
+    signed = problem.with_signs(signs) if signs else problem
+    try:
+        start = best_start(signed, path)
+        return signed, solver.solve(signed, start=start, callback=callback)
+    except NoCardFound:
+        if signed is problem:
+            raise
+        # Rates that are asked for come first, signs second.
+        start = best_start(problem, path)
+        return problem, solver.solve(problem, start=start, callback=callback)
 
 
 def too_small_text(problem: Problem) -> str:
@@ -141,8 +167,15 @@ def choose_solver(
         return LocalSearch(time_limit=time_limit, n_jobs=threads, seed=seed)
     if solver == "milp":
         return MixedInteger(time_limit=time_limit, n_jobs=threads, seed=seed)
-    share = _SEARCH_SHARE[solver]
-    return Exact(time_limit, n_jobs=threads, seed=seed, search_share=share, name=solver)
+    return Exact(
+        time_limit,
+        n_jobs=threads,
+        seed=seed,
+        search_share=_SEARCH_SHARE[solver],
+        # With a prior the bound is the sum of two, and loose: only for those who ask for a proof.
+        bound_parts=solver == "exact",
+        name=solver,
+    )
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -160,9 +193,6 @@ def count_threads(n_jobs: int | None) -> int:
 
 #: How much of the time the local search may take: what matters most comes first in "auto".
 _SEARCH_SHARE = {"auto": 0.7, "exact": 0.2}
-
-#: Events, as a share of all rows, that the sums of real weights may be off by.
-_ROUNDING = 1e-9
 
 
 def assemble_card(
@@ -183,7 +213,8 @@ def assemble_card(
     terms : sequence of Condition or PerUnit, optional
         How each column arises from a raw column; by default each column is its own, per unit.
     calibrate : bool, default=True
-        Give each level the event rate of its training rows; otherwise the middle of its interval.
+        Give each level the risk of its training rows (see :mod:`netbenefit.levels`); otherwise the
+        middle of its interval.
 
     Examples
     --------
@@ -197,12 +228,11 @@ def assemble_card(
     table = problem.patterns
     all_terms = tuple(terms_of(table) if terms is None else terms)
     rules = [Rule(all_terms[k], int(result.points[k])) for k in np.flatnonzero(result.points)]
-    scores = floor_scores(table.codes, table.decimals, result.points)
-    rated = problem.limits.rates is not None
+    levels = find_levels(problem, result.points, calibrate=calibrate)
     return Scorecard(
         rules=tuple(rules),
-        cutoffs=result.cutoffs,
-        risks=level_risks(table, problem.thresholds, scores, result.cutoffs, calibrate, rated),
+        cutoffs=levels.cutoffs,
+        risks=levels.risks,
         thresholds=problem.thresholds,
         score_range=result.score_range,
         feature_names=tuple(dict.fromkeys(term.feature for term in all_terms)),
@@ -220,41 +250,3 @@ def terms_of(table: PatternTable) -> tuple[Term, ...]:
         PerUnit(name, decimals=d, binary=d == 0 and bool(np.isin(table.codes[:, k], (0, 1)).all()))
         for k, (name, d) in enumerate(zip(table.names, table.decimals, strict=True))
     )
-
-
-def level_risks(
-    table: PatternTable,
-    thresholds: Thresholds,
-    scores: IntArray,
-    cutoffs: Sequence[int],
-    calibrate: bool,
-    rated: bool = False,
-) -> tuple[float | None, ...]:
-    """Risk of each level; None where no row is.
-
-    With ``calibrate``, Algorithm 2: the share of events.  Best cut-offs leave nothing for
-    Algorithm 1 to move, so every share lies in its own interval.  (Sums of real weights are
-    rounded; a share that lies outside by no more than that is moved to the end of its interval.
-    A larger difference means that the cut-offs are not the best ones, and the card refuses it.)
-
-    Constraints on rates (``rated``) move cut-offs away from the best ones: a level can then have a
-    share of events outside its interval.  Such a risk is moved to the near end of the interval, so
-    that decisions at every threshold stay those of the cut-offs that the constraints ask for; the
-    risk says where the level belongs, no longer how many events it had.
-    """
-    size = len(thresholds)
-    level = np.searchsorted(np.asarray(cutoffs), scores, side="right")
-    seen = np.bincount(level, minlength=size) > 0
-    low, high = thresholds.array, np.append(thresholds.array[1:], 1.0)
-    if calibrate:
-        events = np.bincount(level, weights=table.positives, minlength=size)
-        others = np.bincount(level, weights=table.negatives, minlength=size)
-        mass = events + others
-        rate = events / np.where(seen, mass, 1.0)
-        # The last interval is the only one that holds its upper end.
-        inside = np.clip(rate, low, np.append(np.nextafter(high[:-1], 0.0), 1.0))
-        rounded = np.abs(inside - rate) * mass <= _ROUNDING * mass.sum()
-        risks = np.where(rounded | rated, inside, rate)
-    else:
-        risks = (low + high) / 2
-    return tuple(float(q) if there else None for q, there in zip(risks, seen, strict=True))

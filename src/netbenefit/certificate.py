@@ -5,7 +5,7 @@ format, for those who would rather write their own verifier.  A certificate is a
 gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
 
 ``schema, version``
-    ``"netbenefit.certificate"`` and 1.
+    ``"netbenefit.certificate"`` and 2.  (Version 1 knew one objective only.)
 ``package``
     Version of the package that wrote it.
 ``problem``
@@ -13,17 +13,25 @@ gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
     how many there are.  ``columns``: name of each of the P columns and the raw column that it comes
     from, ``per_unit`` (the number, in steps of 10^-decimals; ``exact`` where it is a whole number
     of them before rounding) or ``condition`` (1 or 0).
-    ``thresholds`` p_0 … p_M, ``weights`` ω_0 … ω_M, ``penalty`` C0.  ``lower``, ``upper``: the box
-    of points that is searched.  ``max_features``.  ``limits``: see
+    ``thresholds`` p_0 … p_M, ``weights`` ω_0 … ω_M, ``penalty`` C0.  ``objective``: what is
+    maximised, in words, and ``prior_strength`` n0: with n0 = 0 it is G, the published objective,
+    otherwise F = G + (n0 / N) · S with S the net benefit over all thresholds of a logistic link
+    (:mod:`netbenefit.kernels.logistic`).  ``lower``, ``upper``: the box of points that is
+    searched.  ``max_features``.  ``limits``: see
     :class:`netbenefit.limits.Limits`; ``values`` lists the allowed points of a column (null: all
     from lower to upper).  ``constraints``: what the user asked for.  ``digest``: SHA-256 of the
     rest of the object as canonical JSON (sorted keys, no spaces, UTF-8).
 ``answer``
-    ``points`` λ, ``cutoffs`` T_1 … T_M, ``objective`` G(λ) and ``net_benefit``, exactly.
+    ``points`` λ, ``cutoffs`` T_1 … T_M of the card, ``objective`` G(λ) or F(λ) and ``net_benefit``,
+    exactly, and ``smooth`` S, a float (null for n0 = 0).  For n0 = 0 the cut-offs are the best
+    ones; otherwise they follow from averaged risks (:mod:`netbenefit.levels`).
 ``proof``
     null, or: ``bound``, which no allowed λ exceeds, ``method``, ``details`` of it, ``rounded``
     (whether a floating-point solver took part and was rounded outward), and ``rounding`` (how much
-    of the bound may come from holding real weights in whole numbers).  ``scale``: with
+    of the bound may come from holding real weights in whole numbers).  ``smooth`` (null for
+    n0 = 0): no S is higher, as it is at least that of the observed rates of all patterns,
+    Σ_u (a_u + b_u ln(b_u / (a_u + b_u))) / N; all the rest is about G, whose bound is
+    ``bound`` − (n0 / N) · ``smooth``.  ``scale``: with
     N = mass of all rows and gains g_iu = ⌈total · ω_i (a_u − p_i / (1 − p_i) b_u) / N⌉ of a pattern
     u with masses a_u, b_u of events and others, for thresholds with p_i ω_i > 0, and
     price = ⌊total · C0⌋,
@@ -94,7 +102,7 @@ if TYPE_CHECKING:  # the judge reads this module, and must not depend on a solve
 __all__ = ["SCHEMA", "VERSIONS", "Certificate", "make_certificate"]
 
 SCHEMA = "netbenefit.certificate"
-VERSIONS = (1,)
+VERSIONS = (2,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +253,8 @@ def make_certificate(
     --------
     See :class:`Certificate`.
     """
+    from netbenefit.levels import find_levels  # late: the judge does without
+
     table, grid = problem.patterns, problem.thresholds
     exact = [terms is None and name not in table.rounded for name in table.names]
     if terms is None:
@@ -265,12 +275,14 @@ def make_certificate(
         max_features=problem.max_features,
         limits=_limits(problem),
         constraints=[item.to_json() for item in problem.constraints],
+        prior_strength=problem.prior_strength,
     )
     answer = Answer(
         points=tuple(int(v) for v in result.points),
-        cutoffs=tuple(int(t) for t in value.cutoffs),
+        cutoffs=find_levels(problem, result.points).cutoffs,
         objective=value.objective,
         net_benefit=value.net_benefit,
+        smooth=None if value.link is None else Fraction(value.link.value),
     )
     proof = None if result.proof is None else _claim(problem, result.proof)
     wrong = [] if card is None else differences(card, statement, answer)
@@ -288,7 +300,7 @@ def _limits(problem: Problem) -> Limits:
 def _claim(problem: Problem, proof: Proof) -> Claim:
     from netbenefit.bounds.pieces import Pieces  # late: the judge does without
 
-    pieces = Pieces.of(problem)
+    pieces = Pieces.of(problem.without_prior())
     return Claim(
         method=proof.method,
         bound=proof.bound,
@@ -297,4 +309,5 @@ def _claim(problem: Problem, proof: Proof) -> Claim:
         details=proof.details,
         scale=Scale(pieces.total, pieces.constant, pieces.price, pieces.exact),
         boxes=proof.boxes,
+        smooth=proof.smooth,
     )

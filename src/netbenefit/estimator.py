@@ -39,10 +39,14 @@ class RiskScoreClassifier(
 
     With thresholds p_i, weights ω_i and odds r_i = p_i / (1 − p_i), the points λ maximise
 
-        Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ ,
+        Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ + (n0 / N) · S(λ) ,
 
-    where a row is positive at p_i when its score x·λ reaches the cut-off T_i.  Between two cut-offs
-    the risk is the event rate of the training rows there.
+    where a row is positive at p_i when its score x·λ reaches the cut-off T_i, and S is the net
+    benefit, over all thresholds, of a risk that is logistic in the score.  That last part stands
+    for n0 rows of belief in such a risk: on small data it keeps the card from fitting noise, on
+    large data it is soon outvoted.  Risks are averages of both views (:mod:`netbenefit.levels`),
+    and the cut-offs follow from them.  The published method, without such a belief, is
+    :class:`RSSDNBClassifier`.
 
     Parameters
     ----------
@@ -54,8 +58,19 @@ class RiskScoreClassifier(
         whatever a ``Thresholds`` brings along.
     max_points : int, default=10
         Largest absolute value of a rule's points.
-    penalty : "auto" or float, default="auto"
-        Price C0 of a rule in units of net benefit; ``"auto"`` is 0.1 · prevalence / columns.
+    penalty : "auto", "paper" or float, default="auto"
+        Price C0 of a rule, in net benefit; ``"auto"`` is 2 units of prevalence / rows.  With a
+        prevalence of 30%, a rule then has to earn as much as finding 0.6 more of the events of the
+        training rows at every threshold, without more false alarms.  ``"paper"`` is the published
+        0.1 · prevalence / columns, which is 90 units on the adult data (32,561 rows, 36 columns)
+        and hardly one on small tables.
+    prior_strength : "auto" or float, default="auto"
+        n0, in rows (of ``sample_weight``, where rows have weights); ``"auto"`` is 3000.  0 is the
+        published method.
+    keep_signs : bool, default=True
+        With a prior: points may not contradict a column's own association with the outcome, unless
+        L1-penalised logistic regression shows, above the noise level, that other columns turn it
+        round.  ``sign``, ``bounds`` and constraints on single columns come first.
     max_features : int, default=None
         Largest number of rules.
     sign : mapping, default=None
@@ -82,7 +97,7 @@ class RiskScoreClassifier(
     verbose : int, default=0
         1 shows a progress line on a terminal.
     calibrate : bool, default=True
-        Give each level the event rate of its training rows; otherwise the middle of its interval.
+        Give each level the risk of its training rows; otherwise the middle of its interval.
     decimals : mapping, default=None
         ``{"lactate": 1}``: decimals to keep of single columns, instead of those found in the data.
     callback : callable, default=None
@@ -127,6 +142,8 @@ class RiskScoreClassifier(
         "weights": [str, "array-like", callable, None],
         "max_points": [Interval(Integral, 1, None, closed="left")],
         "penalty": [str, Real],  # Problem has the better errors
+        "prior_strength": [str, Real],
+        "keep_signs": ["boolean"],
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
         "sign": [Mapping, None],
         "bounds": [Mapping, None],
@@ -148,6 +165,8 @@ class RiskScoreClassifier(
         weights: Weights | None = None,
         max_points: int = 10,
         penalty: str | float = "auto",
+        prior_strength: str | float = "auto",
+        keep_signs: bool = True,
         max_features: int | None = None,
         sign: Mapping[Any, Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
@@ -165,6 +184,8 @@ class RiskScoreClassifier(
         self.weights = weights
         self.max_points = max_points
         self.penalty = penalty
+        self.prior_strength = prior_strength
+        self.keep_signs = keep_signs
         self.max_features = max_features
         self.sign = sign
         self.bounds = bounds
@@ -210,7 +231,7 @@ class RiskScoreClassifier(
         if self.result_.status == "interrupted":
             warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
         self.coef_ = self.result_.points
-        self.cutoffs_ = np.array(self.result_.cutoffs, dtype=np.int64)
+        self.cutoffs_ = np.array(self.scorecard_.cutoffs, dtype=np.int64)
         self.risks_ = np.array(self.scorecard_.risks, dtype=np.float64)
         return self
 
@@ -225,7 +246,9 @@ class RiskScoreClassifier(
     ) -> NearOptimal:
         """List the cards that are almost as good as the best one on these rows.
 
-        The estimator's own settings apply; it need not be fitted, and nothing is kept of the rows.
+        The estimator's own settings apply, but for ``prior_strength``: cards are compared by net
+        benefit less penalty, the published objective, as only for this one is it known which cards
+        a list misses.  The estimator need not be fitted, and nothing is kept of the rows.
 
         Parameters
         ----------
@@ -250,7 +273,7 @@ class RiskScoreClassifier(
         )
         grid = as_thresholds(self.thresholds, self.weights)
         return enumerate_near_optimal(
-            Problem.build(table, grid, **self._settings()),
+            Problem.build(table, grid, **self._settings()).without_prior(),
             tolerance,
             limit,
             time_limit=self.time_limit,
@@ -374,6 +397,7 @@ class RiskScoreClassifier(
         """What :meth:`Problem.build` is told."""
         return {
             "penalty": self.penalty,
+            "prior_strength": self.prior_strength,
             "max_points": self.max_points,
             "sign": self.sign,
             "bounds": self.bounds,
@@ -395,6 +419,7 @@ class RiskScoreClassifier(
                 outcome=outcome,
                 seed=seed,
                 calibrate=self.calibrate,
+                keep_signs=self.keep_signs,
                 callback=callback,
                 **self._settings(),
             )

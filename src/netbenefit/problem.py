@@ -2,7 +2,10 @@
 
 With N rows, weights ω, odds r and integer points λ, a solver maximises
 
-    G(λ) = Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ .
+    G(λ) = Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ ,
+
+or, with a prior strength of n0 rows, F(λ) = G(λ) + (n0 / N) · S(λ), where S is the net benefit over
+all thresholds of a logistic link on the score (:mod:`netbenefit.kernels.logistic`).
 
 Where a common scale exists, G is held as an integer: ``scale · N · G = rates[0] · gain −
 rates[1] · size`` up to a constant, with no rounding anywhere.
@@ -10,12 +13,10 @@ rates[1] · size`` up to a constant, with no rounding anywhere.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from numbers import Rational
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,19 +25,18 @@ from numpy.typing import NDArray
 from netbenefit._card_types import MOST_POINTS
 from netbenefit._constraint_build import all_constraints, in_arrays
 from netbenefit._constraint_values import whole
+from netbenefit._objective import Scale, make_scale, read_penalty, read_prior
 from netbenefit._validation import InputError, IntArray
-from netbenefit.constraints import Constraint, MaxFPR, MinTPR
+from netbenefit.constraints import Constraint, MaxFPR, MinTPR, Sign
 from netbenefit.kernels.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.kernels.groups import one_hot_groups
 from netbenefit.kernels.layout import Columns, make_columns, pack_masses
+from netbenefit.kernels.logistic import Link, fit_link
 from netbenefit.limits import Limits
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
 __all__ = ["Evaluation", "NoCardFound", "Problem"]
-
-#: Largest magnitude that sums in int64 may reach.
-_ROOM = 2**62
 
 
 class NoCardFound(InputError):
@@ -46,21 +46,12 @@ class NoCardFound(InputError):
 class Evaluation(NamedTuple):
     """A point vector's exact value, counted from the patterns."""
 
-    objective: Fraction  #: G, penalty included
+    objective: Fraction  #: what is maximised: G or F, penalty included
     net_benefit: Fraction  #: Σ_i ω_i NB_i
     cutoffs: tuple[int, ...]  #: T_1 … T_M
     score_range: tuple[int, int]  #: lowest and highest floor-score
     size: int  #: number of non-zero points
-
-
-class _Scale(NamedTuple):
-    """How gains and sizes add up to the objective."""
-
-    found: NDArray[Any]
-    alarm: NDArray[Any]
-    rates: NDArray[Any]
-    constant: Fraction | float  #: value of thresholds that every card serves alike (p = 0)
-    total: Fraction | float  #: what the sum is divided by
+    link: Link | None = None  #: the logistic link, where there is a prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +72,10 @@ class Problem:
         All that was asked for, shorthands such as ``sign`` included, with columns by name.
     limits : Limits
         The same in arrays, which is what solvers read.
+    max_points : int
+        Largest absolute points of a column about which nothing else is said.
+    prior_strength : Fraction
+        n0: as many rows of belief that the risk is logistic in the score; 0 for none.
 
     Examples
     --------
@@ -99,6 +94,8 @@ class Problem:
     constraints: tuple[Constraint, ...]
     limits: Limits
     _start: IntArray
+    max_points: int = 10
+    prior_strength: Fraction = Fraction(0)
 
     @classmethod
     def build(
@@ -106,7 +103,8 @@ class Problem:
         patterns: PatternTable,
         thresholds: Thresholds,
         *,
-        penalty: str | float | Fraction = "auto",
+        penalty: str | float | Fraction = "paper",
+        prior_strength: str | float | Fraction = 0,
         max_points: int = 10,
         sign: Mapping[Any, Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
@@ -119,8 +117,10 @@ class Problem:
         ----------
         patterns : PatternTable
         thresholds : Thresholds
-        penalty : "auto" or number, default="auto"
-            C0; ``"auto"`` is the published 0.1 · a0 / P.
+        penalty : "paper", "auto" or number, default="paper"
+            C0; ``"paper"`` is the published 0.1 · a0 / P, ``"auto"`` is 2 · a0 / N.
+        prior_strength : "auto" or number, default=0
+            n0, in rows; 0 is the published objective, ``"auto"`` is 3000 rows.
         max_points : int, default=10
             Largest absolute value of a coefficient.
         sign : mapping of column to "+" / "-" (or 1 / −1), optional
@@ -155,7 +155,7 @@ class Problem:
             raise InputError(f"max_points={most} is too large. Use at most {MOST_POINTS}.")
         asked = all_constraints(patterns.names, sign, bounds, max_features, constraints)
         form, start = in_arrays(patterns, thresholds, most, asked)
-        price = _penalty(penalty, patterns)
+        price, prior = read_penalty(penalty, patterns), read_prior(prior_strength)
         problem = cls(
             patterns,
             thresholds,
@@ -166,6 +166,8 @@ class Problem:
             asked,
             form.limits,
             start,
+            most,
+            prior,
         )
         problem._check_room()
         return problem
@@ -173,7 +175,7 @@ class Problem:
     # -- exact values ----------------------------------------------------------------------------
 
     def evaluate(self, points: Sequence[int] | IntArray) -> Evaluation:
-        """Count a point vector's value from the patterns; exact for whole masses.
+        """Count a point vector's value from the patterns; exact but for S, which is a float.
 
         Cut-offs are the best ones that the rates allow, if constraints limit any; where no cut-offs
         do, an InputError names the constraints.
@@ -189,13 +191,52 @@ class Problem:
             / total
         )
         size = int(np.count_nonzero(vector))
+        objective, link = benefit - self.penalty * size, None
+        if self.prior_strength:
+            link = fit_link(scores, table.positives, table.negatives)
+            objective += self.prior_weight * Fraction(link.value)
         return Evaluation(
-            objective=benefit - self.penalty * size,
+            objective=objective,
             net_benefit=benefit,
             cutoffs=tuple(cutoff for cutoff, _ in best[1:]),
             score_range=(int(scores.min()), int(scores.max())),
             size=size,
+            link=link,
         )
+
+    @cached_property
+    def prior_weight(self) -> Fraction:
+        """n0 / N: what S counts in the objective."""
+        return self.prior_strength / Fraction(self.patterns.n_total)
+
+    def with_signs(self, signs: Mapping[str, str]) -> Problem:
+        """The same problem, some columns of which may only have points of one sign.
+
+        >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+        >>> Problem.build(table, Thresholds.of([0.5])).with_signs({"x0": "+"}).lower
+        array([0])
+        """
+        asked = (*self.constraints, *(Sign(name, sign) for name, sign in signs.items()))
+        form, start = in_arrays(self.patterns, self.thresholds, self.max_points, asked)
+        return replace(
+            self,
+            lower=form.lower,
+            upper=form.upper,
+            max_features=form.size,
+            constraints=asked,
+            limits=form.limits,
+            _start=start,
+        )
+
+    def without_prior(self) -> Problem:
+        """The same problem with the published objective G.
+
+        >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+        >>> problem = Problem.build(table, Thresholds.of([0.5]), prior_strength=10)
+        >>> problem.without_prior().prior_strength
+        Fraction(0, 1)
+        """
+        return replace(self, prior_strength=Fraction(0)) if self.prior_strength else self
 
     def _cutoffs(self, scores: IntArray) -> list[tuple[int, Fraction]]:
         """Best allowed cut-off of each threshold, and its TP − odds · FP."""
@@ -347,45 +388,19 @@ class Problem:
 
     @property
     def slack(self) -> float:
-        """Differences up to this are rounding: none where values are exact, else 1e-12."""
-        return 0 if self.rates.dtype.kind == "i" else 1e-12 * self.value_of_one
+        """Differences up to this are rounding: none where values are whole numbers."""
+        if self.rates.dtype.kind == "i":
+            return 0
+        return (1e-10 if self.prior_strength else 1e-12) * self.value_of_one
+
+    @property
+    def smooth_worth(self) -> float:
+        """Worth of one row's S in the search's units; 0 without a prior."""
+        return self._scale.smooth
 
     @cached_property
-    def _scale(self) -> _Scale:
-        return self._integer_scale() or self._float_scale()
-
-    def _integer_scale(self) -> _Scale | None:
-        table, gains = self.patterns, self.thresholds.integer_gains
-        if gains is None or not table.is_whole:
-            return None
-        events, others = int(table.n_events), int(table.n_total - table.n_events)
-        price = self.penalty * gains.scale * Fraction(table.n_total)
-        largest = max(max(gains.found) * events, max(gains.alarm) * others)
-        total_gain = sum(gains.found) * events
-        top = price.denominator * total_gain + abs(price.numerator) * table.n_features
-        if largest >= _ROOM or top >= _ROOM or max(events, others) >= 2**31:
-            return None
-        kind = np.int32 if largest < 2**31 else np.int64
-        kept = [i for i, alarm in enumerate(gains.alarm) if alarm > 0]
-        constant = sum(f for f, alarm in zip(gains.found, gains.alarm, strict=True) if alarm == 0)
-        return _Scale(
-            found=np.array([gains.found[i] for i in kept], dtype=kind),
-            alarm=np.array([gains.alarm[i] for i in kept], dtype=kind),
-            rates=np.array([price.denominator, price.numerator], dtype=np.int64),
-            constant=Fraction(constant * events * price.denominator),
-            total=Fraction(gains.scale * int(table.n_total) * price.denominator),
-        )
-
-    def _float_scale(self) -> _Scale:
-        weights, odds = self.thresholds.weight_array, self.thresholds.odds
-        kept = np.flatnonzero(weights * odds > 0)
-        return _Scale(
-            found=weights[kept],
-            alarm=(weights * odds)[kept],
-            rates=np.array([1.0, float(self.penalty * Fraction(self.patterns.n_total))]),
-            constant=float(weights[odds == 0].sum() * self.patterns.n_events),
-            total=float(self.patterns.n_total),
-        )
+    def _scale(self) -> Scale:
+        return make_scale(self.patterns, self.thresholds, self.penalty, self.prior_weight)
 
     def _check_room(self) -> None:
         """Refuse points and features whose scores would not fit in 64 bits."""
@@ -402,23 +417,3 @@ class Problem:
                 f"scores could exceed 64-bit integers; column {culprit!r} contributes most. "
                 "Rescale or bin it, keep fewer decimals, or lower max_points."
             )
-
-
-def _penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fraction:
-    if isinstance(penalty, str):
-        if penalty != "auto":
-            raise InputError(f'penalty={penalty!r} is not known. Use "auto" or a number.')
-        share = Fraction(patterns.n_events) / Fraction(patterns.n_total)
-        return share / (10 * patterns.n_features)
-    refusal = InputError(f'penalty must be a finite number or "auto", not {penalty!r}.')
-    if isinstance(penalty, bool):
-        raise refusal
-    if isinstance(penalty, Rational):
-        exact = Fraction(int(penalty.numerator), int(penalty.denominator))
-    elif isinstance(penalty, float | np.floating) and math.isfinite(penalty):
-        exact = Fraction(repr(float(penalty)))  # the decimal that was written
-    else:
-        raise refusal
-    if exact < 0:
-        raise InputError(f"penalty must not be negative, but is {penalty!r}.")
-    return exact

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from netbenefit._validation import IntArray
+from netbenefit._validation import InputError, IntArray
 from netbenefit.kernels.reference import best_cutoff, floor_scores
 from netbenefit.problem import Problem
 
@@ -75,7 +75,12 @@ class Pieces:
 
     @classmethod
     def of(cls, problem: Problem) -> Pieces:
-        """Put a problem into whole numbers."""
+        """Put a problem into whole numbers: its net benefit, which must be all that counts."""
+        if problem.prior_strength:
+            raise InputError(
+                "this bound is about the published objective only. Use prior_strength=0, or the "
+                'solvers "auto" and "exact", which bound both parts.'
+            )
         table = problem.patterns
         digits = max(table.decimals)
         scale = np.array([10 ** (digits - d) for d in table.decimals], dtype=np.int64)

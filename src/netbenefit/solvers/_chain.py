@@ -13,6 +13,14 @@ import numpy as np
 from netbenefit.kernels._jit import inner, jit, merged
 from netbenefit.kernels.compiled import coordinate_gains, gain_now, move, place
 from netbenefit.kernels.layout import LOWER, START, UPPER, Array, Columns, State
+from netbenefit.kernels.smooth import (
+    Smooth,
+    add_smooth,
+    make_smooth,
+    settle,
+    settled,
+    smooth_part,
+)
 from netbenefit.problem import Problem
 
 __all__ = ["DESCEND", "Chain", "anneal", "list_values", "make_chain", "metropolis", "start"]
@@ -31,7 +39,7 @@ class Chain(NamedTuple):
 
     rng: Array  #: (1,) state of the random numbers
     free: Array  #: columns that may change
-    rates: Array  #: (2,) objective = rates[0] · gain − rates[1] · size
+    rates: Array  #: (2,) objective = rates[0] · gain − rates[1] · size + smooth part
     slack: Array  #: (1,) what counts as a gain: more than 0, for floats more than their rounding
     value: Array  #: (2,) objective of the current and of the best points
     best: Array  #: (P,) best points seen
@@ -40,14 +48,18 @@ class Chain(NamedTuple):
     out: Array  #: work space: objectives of one coordinate's values
     sizes: Array  #: work space: their sizes
     shifts: Array  #: work space: common shifts of a group, and sizes that they leave
+    smooth: Smooth | None  #: the link of the current points, where the objective has a smooth part
 
 
-def make_chain(problem: Problem, seed: int) -> Chain:
-    """Allocate a chain; ``start`` sets it to some points."""
+def make_chain(problem: Problem, state: State, seed: int) -> Chain:
+    """Allocate a chain; ``start`` sets it and its state to some points."""
     column = problem.columns.column
     movable = (problem.upper > problem.lower) & (np.diff(column[:, START]) > 0)
     widest = int((problem.upper - problem.lower).max(initial=0)) + 1
     n_columns = problem.lower.size
+    smooth = None
+    if problem.smooth_worth:
+        smooth = make_smooth(problem.columns, state.hist.size, problem.smooth_worth, widest)
     return Chain(
         rng=np.array([seed], dtype=np.uint64),
         free=np.flatnonzero(movable).astype(np.int64),
@@ -60,6 +72,7 @@ def make_chain(problem: Problem, seed: int) -> Chain:
         out=np.zeros(widest, dtype=problem.rates.dtype),
         sizes=np.zeros(widest, dtype=np.int64),
         shifts=np.zeros((n_columns + 1, 2), dtype=np.int64),
+        smooth=smooth,
     )
 
 
@@ -133,6 +146,7 @@ def _list_values(columns: Columns, state: State, chain: Chain, k: int) -> Any:
     for v in range(upper - lower + 1):
         chain.sizes[v] = rest + _best_shift(shifts, lower, upper, lower + v)[1]
         chain.out[v] = chain.rates[0] * chain.out[v] - chain.rates[1] * chain.sizes[v]
+    add_smooth(columns, state, chain.smooth, k, chain.out)
     return count
 
 
@@ -150,6 +164,14 @@ def _draw(values: Array, sizes: Array, limit: int, top: int, heat: float, part: 
             if left <= 0.0:
                 return v
     return top
+
+
+@inner
+def _shift(points: Array, group: Array, shift: int) -> None:
+    """Take the same points off all columns of a one-hot group: no score changes its order."""
+    if shift != 0:
+        for i in range(group[0], group[1]):
+            points[i] -= shift
 
 
 @inner
@@ -206,7 +228,6 @@ def anneal(
         if descent:
             if values[top] <= chain.value[0] + chain.slack[0]:
                 continue
-            quiet = 0
         elif values[top] <= chain.value[1]:
             heat = schedule[0] * (schedule[1] / schedule[0]) ** (step / schedule[2])
             top = _draw(values, sizes, chain.size[1], top, heat, random(chain.rng))
@@ -216,14 +237,20 @@ def anneal(
                 chain.size[0] += 1
                 continue
         # 4. Go there; a group shifts to where most of its points are zero.
-        chain.size[0], chain.value[0] = sizes[top], values[top]
-        shifts = chain.shifts[:n_shifts]
-        shift = _best_shift(shifts, lower, upper, lower + top)[0]
+        old = points[k]
+        shift = _best_shift(chain.shifts[:n_shifts], lower, upper, lower + top)[0]
         move(columns, state, k, lower + top)
-        if shift != 0:
-            for i in range(chain.group[k, 0], chain.group[k, 1]):
-                points[i] -= shift
-        if chain.value[0] > chain.value[1]:
+        _shift(points, chain.group[k], shift)
+        value = settled(columns, state, chain.smooth, top, values[top])
+        if descent and value <= chain.value[0] + chain.slack[0]:
+            # Only an estimate was better: back, with the link.
+            _shift(points, chain.group[k], -shift)
+            move(columns, state, k, old)
+            smooth_part(columns, state, chain.smooth)
+            continue
+        quiet = 0
+        chain.size[0], chain.value[0] = sizes[top], value
+        if value > chain.value[1]:
             _keep(points, chain.value, chain.best)
     return evaluated
 
@@ -239,6 +266,7 @@ def start(columns: Columns, state: State, chain: Chain, points: Array, first: bo
     The value comes from the list of one column's values, so that nothing else needs compiling.
     """
     place(columns, state, points)
+    worth = 0.0 if chain.smooth is None else settle(columns, state, chain.smooth)
     chain.size[0] = np.count_nonzero(points)
     if chain.free.size:
         k = int(chain.free[0])
@@ -248,6 +276,8 @@ def start(columns: Columns, state: State, chain: Chain, points: Array, first: bo
     else:
         gain = gain_now(columns, state)
         chain.value[0] = chain.rates[0] * gain - chain.rates[1] * chain.size[0]
+        if chain.smooth is not None:
+            chain.value[0] += worth
     if first:
         chain.value[1] = chain.value[0]
         chain.best[:] = state.points
@@ -277,6 +307,7 @@ def metropolis(
         move(columns, state, k, new)
         evaluated += 1
         value = chain.rates[0] * gain_now(columns, state) - chain.rates[1] * size
+        value += smooth_part(columns, state, chain.smooth)
         gained = value - chain.value[0]
         if gained > 0 or random(chain.rng) < np.exp(gained / heat):
             chain.size[0] = size

@@ -32,6 +32,7 @@ from netbenefit.kernels.layout import (
     Columns,
     State,
 )
+from netbenefit.kernels.smooth import add_smooth, settled, smooth_part
 from netbenefit.problem import Problem
 from netbenefit.solvers._chain import Chain, anneal, random
 
@@ -86,7 +87,7 @@ def make_rules(problem: Problem, strict: bool) -> Rules:
 def _rates(problem: Problem, strict: bool) -> tuple[Array, Array]:
     """Gains and limits of all thresholds above 0, those of weight 0 included."""
     rates, thresholds = problem.limits.rates, problem.thresholds
-    exact = problem.rates.dtype.kind == "i"
+    exact = problem.columns.gains.dtype.kind == "i"
     kind = np.int64 if exact else np.float64
     if rates is None:
         return np.zeros((2, 0), dtype=kind), np.zeros((2, 0))
@@ -213,6 +214,7 @@ def judge(columns: Columns, state: State, chain: Chain, rules: Rules) -> Any:
         value = chain.rates[0] * gain - chain.rates[1] * size
     else:
         value = chain.rates[0] * gain_now(columns, state) - chain.rates[1] * size
+    value += smooth_part(columns, state, chain.smooth)
     missing = _excess(points, rules, 0, points[0] != 0) + _beyond(points, rules, 0, points[0])
     return value, missing + short
 
@@ -242,6 +244,7 @@ def list_values(columns: Columns, state: State, chain: Chain, rules: Rules, k: i
         rules.missing[v] = missing
     if rated:
         move(columns, state, k, own)
+        add_smooth(columns, state, chain.smooth, k, chain.out)
 
 
 # -- walks -----------------------------------------------------------------------------------------
@@ -356,7 +359,6 @@ def walk(
             gained = values[top] - chain.value[0] > chain.slack[0]
             if missing[top] > rules.miss[0] or (missing[top] == rules.miss[0] and not gained):
                 continue
-            quiet = 0
         elif missing[top] > 0.0 or (rules.found[0] == 1 and values[top] <= chain.value[1]):
             price = rules.price[0]
             top = _draw_value(values, missing, price, heat, random(chain.rng))
@@ -365,8 +367,17 @@ def walk(
                 _set(columns, state, chain, other, before)
                 continue
         # 4. Go there.
+        old = points[k]
         _set(columns, state, chain, k, lower + top)
-        chain.value[0], rules.miss[0] = values[top], missing[top]
+        value = settled(columns, state, chain.smooth, top, values[top])
+        if (
+            descent and missing[top] == rules.miss[0] and value <= chain.value[0] + chain.slack[0]
+        ):  # only an estimate was better: back, with the link
+            _set(columns, state, chain, k, old)
+            smooth_part(columns, state, chain.smooth)
+            continue
+        quiet = 0
+        chain.value[0], rules.miss[0] = value, missing[top]
         _keep_best(state, chain, rules)
         if not descent:
             _adapt(rules, heat)

@@ -34,7 +34,7 @@ class Walker:
         self.problem = problem
         self.columns = problem.columns
         self.state = make_state(self.columns)
-        self.chain = _chain.make_chain(problem, seed)
+        self.chain = _chain.make_chain(problem, self.state, seed)
 
     @property
     def free(self) -> IntArray:

@@ -29,6 +29,7 @@ __all__ = [
     "TraceRow",
     "check_time_limit",
     "first_points",
+    "refuse_prior",
     "round_up",
     "value_of",
 ]
@@ -127,8 +128,14 @@ class SolverResult:
 class Solver(Protocol):
     """What the estimator needs of a solver."""
 
-    def solve(self, problem: Problem, *, callback: Callback | None = None) -> SolverResult:
-        """Search for the best points."""
+    def solve(
+        self,
+        problem: Problem,
+        *,
+        start: IntArray | None = None,
+        callback: Callback | None = None,
+    ) -> SolverResult:
+        """Search for the best points, from ``start`` if the solver is told where to begin."""
 
 
 def check_time_limit(time_limit: float | None) -> float:
@@ -156,6 +163,16 @@ def round_up(value: Fraction) -> float:
     """
     number = float(value)
     return number if number >= value else math.nextafter(number, math.inf)
+
+
+def refuse_prior(problem: Problem, who: str) -> None:
+    """Raise an error where a solver that knows the published objective meets another one."""
+    if problem.prior_strength:
+        raise InputError(
+            f"{who} knows the published objective only, but prior_strength is "
+            f"{float(problem.prior_strength):g}. Use prior_strength=0 (or RSSDNBClassifier), or "
+            'another solver, such as "auto".'
+        )
 
 
 def value_of(problem: Problem, points: IntArray) -> Any:

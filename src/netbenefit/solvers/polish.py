@@ -41,10 +41,19 @@ def polish(walker: Walker, points: IntArray, run: Run) -> tuple[Walker, int]:
             break
         values, better = _best_pair(walker, todo.pop(), gains)
         evaluated += values.size
-        if values.max() > walker.best_value + problem.slack:
-            walker.start(better, True)
+        if values.max() > walker.best_value + problem.slack and _improves(walker, better):
             todo = _pairs(walker.best, free)
     return walker, evaluated
+
+
+def _improves(walker: Walker, points: IntArray) -> bool:
+    """Go to points if they are better than the best, and not only estimated to be."""
+    before, value = walker.best.copy(), walker.best_value
+    walker.start(points, True)
+    if walker.value > value + walker.problem.slack:
+        return True
+    walker.start(before, True)
+    return False
 
 
 def compile_polish(problem: Problem) -> None:
@@ -90,7 +99,8 @@ def _plain_pairs(walker: Walker, pair: tuple[int, int], room: Any) -> tuple[Any,
     problem, (k, j), points = walker.problem, pair, walker.best
     v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
     gains = room[: v_k.size, : v_j.size]
-    if not pair_gains(problem.columns, walker.state, k, j, room):
+    # The kernel for pairs knows gains only.
+    if problem.smooth_worth or not pair_gains(problem.columns, walker.state, k, j, room):
         for v, row in zip(v_k.tolist(), gains, strict=True):
             walker.move(k, v)
             row[:] = walker.gains(j)
@@ -134,6 +144,14 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
             equals = values[allowed & (value >= best - problem.slack)]
             plain = min(equals, key=lambda v: (abs(v), -v))
             if best > walker.value + problem.slack or abs(plain) < abs(current[k]):
-                current[k] = plain
+                standing = walker.value
+                other = current.copy()
+                other[k] = plain
+                walker.start(other, True)
+                if walker.value < standing - problem.slack:
+                    continue  # only estimated to be as good
+                if abs(plain) >= abs(current[k]) and walker.value <= standing + problem.slack:
+                    continue
+                current = other
                 changed = True
     return problem.primitive(current)

@@ -1,0 +1,153 @@
+"""Training and test rows: folds of the eight data sets and of the breast-cancer measurements."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from benchmarks.generalisation.rows import BoolArray, FloatArray
+from netbenefit.datasets import (
+    Dataset,
+    apply_conditions,
+    data_folder,
+    load_breast_cancer,
+    load_dataset,
+    quantile_conditions,
+)
+from netbenefit.thresholds import Thresholds
+
+#: Folds of the outer cross-validation, and the seed of its shuffle: the same for all methods.
+FOLDS = 10
+FOLD_SEED = 0
+
+
+class Sample(NamedTuple):
+    """Rows to learn from, and rows to judge by."""
+
+    X_train: NDArray[Any]
+    y_train: BoolArray
+    X_test: NDArray[Any]
+    y_test: BoolArray
+    thresholds: Thresholds
+    truth: FloatArray | None = None  # true risk of the test rows, where it is known
+    raw_train: FloatArray | None = None  # columns as measured, where X holds binned ones
+    raw_test: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Case(ABC):
+    """One pair of training and test rows; cheap to make and to send to another process.
+
+    Parameters
+    ----------
+    data : str
+        Name of the data set or family.
+    replicate : int
+        Number of the fold or draw.
+    """
+
+    data: str
+    replicate: int
+
+    kind: ClassVar[str]
+    #: Raised when a change of the code changes the rows: older results are then run again.
+    version: ClassVar[int] = 1
+
+    @property
+    def group(self) -> str:
+        """Replicates of the same group are averaged."""
+        return self.data
+
+    @property
+    def has_raw(self) -> bool:
+        """Whether the columns as measured are offered, too."""
+        return False
+
+    def settings(self) -> dict[str, object]:
+        """All that decides the rows, for the digest."""
+        return {"kind": self.kind, "version": self.version, **asdict(self)}
+
+    @abstractmethod
+    def load(self) -> Sample:
+        """Read or draw the rows."""
+
+
+@dataclass(frozen=True)
+class RealCase(Case):
+    """One fold of a benchmark file, on the published grid of thresholds."""
+
+    kind = "real"
+
+    def settings(self) -> dict[str, object]:
+        """Also what the file holds."""
+        return {**super().settings(), "file": _file_digest(self.data)}
+
+    def load(self) -> Sample:
+        """Read the file, part its rows."""
+        X, y, _ = _read(self.data)
+        train, test = outer_fold(y, self.replicate)
+        return Sample(X[train], y[train], X[test], y[test], Thresholds.tenths())
+
+
+@dataclass(frozen=True)
+class BreastCancerCase(Case):
+    """One fold of scikit-learn's breast-cancer data, binned at quantiles of the training rows."""
+
+    data: str = "breast_cancer"
+    replicate: int = 0
+
+    kind = "breast_cancer"
+
+    @property
+    def has_raw(self) -> bool:
+        """They are."""
+        return True
+
+    def load(self) -> Sample:
+        """Part the rows, bin them by the training rows alone."""
+        columns, y = load_breast_cancer()
+        train, test = outer_fold(y, self.replicate)
+        conditions = quantile_conditions(_rows(columns, train))
+        binned = [
+            np.column_stack(list(apply_conditions(conditions, _rows(columns, part)).values()))
+            for part in (train, test)
+        ]
+        raw = np.column_stack(list(columns.values()))
+        return Sample(
+            X_train=binned[0].astype(np.int64),
+            y_train=y[train],
+            X_test=binned[1].astype(np.int64),
+            y_test=y[test],
+            thresholds=Thresholds.tenths(),
+            raw_train=raw[train],
+            raw_test=raw[test],
+        )
+
+
+def outer_fold(y: BoolArray, number: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the training and test rows of one of ten stratified folds."""
+    splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=FOLD_SEED)
+    train, test = list(splitter.split(y, y))[number]
+    return train, test
+
+
+def _rows(columns: Mapping[str, FloatArray], chosen: NDArray[np.intp]) -> dict[str, FloatArray]:
+    return {name: values[chosen] for name, values in columns.items()}
+
+
+@lru_cache(maxsize=1)  # folds of a data set often follow each other
+def _read(name: str) -> Dataset:
+    return load_dataset(name)
+
+
+@lru_cache
+def _file_digest(name: str) -> str:
+    return hashlib.sha256((data_folder() / f"{name}.csv").read_bytes()).hexdigest()[:16]

@@ -1,0 +1,178 @@
+"""The report: which tables there are, and what they say in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from benchmarks.generalisation.analyse import Book, Difference, Pairing, mean_difference
+from benchmarks.generalisation.tables import Section, Table
+
+CARD = "default"
+BASE = "logistic"
+MEASURED = "AUNBC × 1000 on held-out rows, difference ± standard error (paired by row)"
+
+
+def real_section(book: Book, name: str, title: str) -> Section:
+    """Cross-validated data: every method against logistic regression, then the card against all."""
+    section = Section(f"generalisation-{name}", title)
+    if not book.groups:
+        return _empty(section)
+    others = [m for m in book.names if m != BASE]
+    section.tables.append(_minus_base(book, others))
+    if CARD in book.names:
+        section.tables.append(_card_minus_others(book, book.by_row, MEASURED))
+        section.lines.extend([_count_line(book, other) for other in book.names if other != CARD])
+    section.lines.append(_size_line(book))
+    section.lines.extend(book.warnings())
+    return section
+
+
+def simulated_section(book: Book, abouts: dict[str, str]) -> Section:
+    """Known truth: mean regret, and the card's regret minus the others'."""
+    section = Section("generalisation-simulated", "Simulated data with known risk")
+    if not book.groups:
+        return _empty(section)
+    section.tables.append(_regret_table(book))
+    if CARD in book.names:
+        what = "Regret × 1000, difference ± standard error (paired by replicate); below 0 is better"
+        section.tables.append(_card_minus_others(book, book.by_replicate, what, by_size=True))
+    section.lines.extend([_lowest_line(book), _size_line(book)])
+    section.lines.extend([f"{name}: {about}." for name, about in abouts.items()])
+    section.lines.extend(book.warnings())
+    return section
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+def _minus_base(book: Book, others: Sequence[str]) -> Table:
+    rows = []
+    for group in book.groups:
+        base = f"{_thousandths(book.aunbc(group, BASE))}{_size(book, group, BASE)}"
+        cells = [
+            _cell(book.by_row(group, other, BASE)) + _size(book, group, other) for other in others
+        ]
+        rows.append([group, base, *cells])
+    if len(book.groups) > 1:
+        means = [
+            mean_difference(book.by_row(g, other, BASE) for g in book.groups) for other in others
+        ]
+        rows.append(["mean", "", *(_cell(d) for d in means)])
+    title = f"{MEASURED}: each method minus {BASE}; size in brackets"
+    return Table(title, ["data", f"{BASE}, absolute", *others], rows)
+
+
+def _card_minus_others(book: Book, pairing: Pairing, what: str, *, by_size: bool = False) -> Table:
+    others = [m for m in book.names if m != CARD]
+    rows = [[g, *(_cell(pairing(g, CARD, other)) for other in others)] for g in book.groups]
+    for label, groups in _averages(book, by_size):
+        means = [mean_difference(pairing(g, CARD, other) for g in groups) for other in others]
+        rows.append([label, *(_cell(d) for d in means)])
+    return Table(f"{what}: {CARD} minus each method", ["data", *others], rows)
+
+
+def _regret_table(book: Book) -> Table:
+    rows = [
+        _regret_row(book, group, {m: book.mean(group, m, "regret") for m in book.names})
+        for group in book.groups
+    ]
+    for label, groups in _averages(book, by_size=True):
+        rows.append(_regret_row(book, label, _mean_regret(book, groups)))
+    title = "Mean regret × 1000 (best AUNBC − own); * lowest of the methods that a person can read"
+    return Table(title, ["data", *book.names], rows)
+
+
+def _regret_row(book: Book, label: str, regret: dict[str, float]) -> list[str]:
+    known = [regret[m] for m in book.interpretable if not math.isnan(regret[m])]
+    lowest = min(known, default=math.nan)
+    return [
+        label,
+        *(
+            _thousandths(regret[m], 2)
+            + ("*" if regret[m] == lowest and m in book.interpretable else "")
+            for m in book.names
+        ),
+    ]
+
+
+def _mean_regret(book: Book, groups: Sequence[str]) -> dict[str, float]:
+    return {
+        m: math.fsum(book.mean(g, m, "regret") for g in groups) / len(groups)
+        if groups
+        else math.nan
+        for m in book.names
+    }
+
+
+def _averages(book: Book, by_size: bool) -> list[tuple[str, list[str]]]:
+    """Rows of means: for each number of training rows, and over all groups."""
+    complete = book.complete_groups()
+    result = []
+    if by_size:
+        for n in sorted({int(group.rsplit("-", 1)[1]) for group in complete}):
+            chosen = [g for g in complete if g.endswith(f"-{n}")]
+            result.append((f"mean, N = {n}", chosen))
+    if len(complete) > 1:
+        result.append(("mean", complete))
+    return result
+
+
+# -- sentences -----------------------------------------------------------------------------------
+
+
+def _count_line(book: Book, other: str) -> str:
+    pairs = [book.by_row(group, CARD, other) for group in book.groups]
+    known = [d for d in pairs if d is not None]
+    held = sum(d.holds for d in known)
+    return (
+        f"{CARD} is above {other}, or within one standard error of it, on {held} of {len(known)} "
+        f"data {'set' if len(known) == 1 else 'sets'}."
+    )
+
+
+def _size_line(book: Book) -> str:
+    groups = book.complete_groups() or list(book.groups)
+    parts = []
+    for m in book.names:
+        sizes = [book.mean(g, m, "size") for g in groups]
+        known = [s for s in sizes if not math.isnan(s)]
+        if known:
+            parts.append(f"{m} {math.fsum(known) / len(known):.1f}")
+    return f"Mean size over {len(groups)} cells of the table: {', '.join(parts)}."
+
+
+def _lowest_line(book: Book) -> str:
+    groups = book.complete_groups()
+    if not groups:
+        return "No family has results of every method yet."
+    means = _mean_regret(book, groups)
+    order = sorted(book.interpretable, key=lambda m: means[m])
+    listed = ", ".join(f"{m} {_thousandths(means[m], 2)}" for m in order)
+    return f"Mean regret × 1000 over {len(groups)} cells, lowest first: {listed}."
+
+
+def _empty(section: Section) -> Section:
+    section.lines.append("No results yet.")
+    return section
+
+
+# -- numbers -------------------------------------------------------------------------------------
+
+
+def _thousandths(value: float, digits: int = 1) -> str:
+    return "" if math.isnan(value) else f"{1000 * value:.{digits}f}"
+
+
+def _cell(difference: Difference | None) -> str:
+    if difference is None:
+        return ""
+    # (a difference that rounds to nothing has no sign)
+    text = f"{1000 * difference.mean:+.1f}".replace("-", "−")
+    text = "0.0" if text in ("+0.0", "−0.0") else text
+    return text if math.isnan(difference.error) else f"{text} ±{1000 * difference.error:.1f}"
+
+
+def _size(book: Book, group: str, name: str) -> str:
+    size = book.mean(group, name, "size")
+    return "" if math.isnan(size) else f" [{size:.0f}]"

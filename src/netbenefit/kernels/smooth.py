@@ -1,0 +1,449 @@
+"""Compiled kernels of S, the smooth part of the objective (see :mod:`netbenefit.kernels.logistic`).
+
+Two questions are asked, again and again:
+
+* ``settle``: what is S at the present points?  The link is fitted anew, from where it was, by
+  Newton's method on the masses at each score.
+* ``add_smooth``: what would S be at every value of one column?  With the present link at hand, the
+  sums that make up S, and its first and second derivatives along the link, change only by the rows
+  that move.  One Newton step of the link, and S to second order along it, is the estimate: equal to
+  S where nothing moves, close to it where little does.  Who goes to a value settles there.
+
+``smooth`` is None for problems without this part, and then nothing of it is compiled.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from netbenefit.kernels._jit import inner, jit, negatives, positives
+from netbenefit.kernels.layout import (
+    FIRST,
+    GROUP,
+    HIGH,
+    IN_USE,
+    LAST,
+    LOW,
+    LOWER,
+    ORIGIN,
+    PART,
+    REACH,
+    SHIFT,
+    START,
+    UPPER,
+    WHOLE,
+    Array,
+    Columns,
+    State,
+)
+from netbenefit.kernels.logistic import CLOSE, MOST_STEPS, RIDGE
+
+__all__ = ["Smooth", "add_smooth", "make_smooth", "settle", "settled", "smooth_part"]
+
+# What Smooth.link holds …
+CENTRE, INTERCEPT, SLOPE, SPREAD = 0, 1, 2, 3
+# … and Smooth.span: the score of the table's first cell, and the cells that are filled.
+BASE, FILLED, END = 0, 1, 2
+#: A Newton step longer than this has to show that it leads up.
+_LONG = 0.3
+
+
+class Smooth(NamedTuple):
+    """The link of a state, with work space; one per thread."""
+
+    weight: Array  #: (1,) worth, in the search's units, of one row's S
+    link: Array  #: (4,) CENTRE, INTERCEPT (there), SLOPE (a point), SPREAD of the scores
+    at: Array  #: (cells,) work space: scores …
+    mass: Array  #: (2, cells) … with all rows and events there
+    table: Array  #: (2, bins) q and ln(1 − q) by score
+    span: Array  #: (3,) BASE, FILLED, END of the table
+    listed: Array  #: what ``add_smooth`` has added at each value
+
+
+def make_smooth(columns: Columns, bins: int, weight: float, widest: int) -> Smooth:
+    """Allocate; ``settle`` fills it for a state."""
+    cells = max(bins, columns.mass.size)
+    return Smooth(
+        weight=np.array([weight]),
+        link=np.zeros(4),
+        at=np.zeros(cells, dtype=np.int64),
+        mass=np.zeros((2, cells)),
+        table=np.zeros((2, bins)),
+        span=np.zeros(3, dtype=np.int64),
+        listed=np.zeros(widest),
+    )
+
+
+# -- the present points ----------------------------------------------------------------------------
+
+
+@inner
+def _put(smooth: Smooth, cell: int, score: Any, mass: Any) -> None:
+    smooth.at[cell] = score
+    found = float(positives(mass))
+    smooth.mass[0, cell] = found + float(negatives(mass))
+    smooth.mass[1, cell] = found
+
+
+@inner
+def _collect(columns: Columns, state: State, smooth: Smooth) -> Any:
+    """Scores and their masses, one cell each; return how many."""
+    window, count = state.window, 0
+    if window[IN_USE] == 1:
+        for t in range(window[LOW] - window[ORIGIN], window[HIGH] - window[ORIGIN] + 1):
+            if state.hist[t] != 0:
+                _put(smooth, count, t + window[ORIGIN], state.hist[t])
+                count += 1
+        return count
+    for u in range(columns.mass.size):
+        _put(smooth, u, np.int64(state.score[WHOLE, u]), columns.mass[u])
+    return columns.mass.size
+
+
+@inner
+def _risk(eta: float) -> Any:
+    """The risk q, and ln(1 − q)."""
+    small = math.exp(-abs(eta))
+    if eta >= 0.0:
+        return 1.0 / (1.0 + small), -eta - math.log1p(small)
+    return small / (1.0 + small), -math.log1p(small)
+
+
+@inner
+def _moments(smooth: Smooth, count: int) -> Any:
+    """Centre and spread of the scores, all rows, events, and their common trend."""
+    at, n, a = smooth.at[:count], smooth.mass[0, :count], smooth.mass[1, :count]
+    first = at[0]
+    total, events, mean = 0.0, 0.0, 0.0
+    for c in range(count):
+        total += n[c]
+        events += a[c]
+        mean += n[c] * (at[c] - first)
+    mean /= total
+    square, trend = 0.0, 0.0
+    for c in range(count):
+        x = (at[c] - first) - mean
+        square += n[c] * x * x
+        trend += (a[c] - n[c] * (events / total)) * x
+    return first + mean, math.sqrt(square / total), total, events, trend
+
+
+@inner
+def _likelihood(smooth: Smooth, count: int, centre: float, scale: float, theta: Any) -> Any:
+    total = -0.5 * RIDGE * theta[1] * theta[1]
+    for c in range(count):
+        eta = theta[0] + theta[1] * ((smooth.at[c] - centre) * scale)
+        total += smooth.mass[1, c] * eta + smooth.mass[0, c] * _risk(eta)[1]
+    return total
+
+
+@inner
+def _newton_step(smooth: Smooth, count: int, centre: float, scale: float, theta: Any) -> Any:
+    g0, g1 = 0.0, -RIDGE * theta[1]
+    h00, h01, h11 = 0.0, 0.0, RIDGE
+    for c in range(count):
+        x = (smooth.at[c] - centre) * scale
+        eta = theta[0] + theta[1] * x
+        small = math.exp(-abs(eta))
+        q = (1.0 if eta >= 0.0 else small) / (1.0 + small)
+        miss = smooth.mass[1, c] - smooth.mass[0, c] * q
+        weight = smooth.mass[0, c] * q * (1.0 - q)
+        g0 += miss
+        g1 += miss * x
+        h00 += weight
+        h01 += weight * x
+        h11 += weight * x * x
+    det = h00 * h11 - h01 * h01
+    if det <= 0.0:  # all risks are 0 or 1 to the last digit: start again from the middle
+        return -theta[0], -theta[1]
+    return (h11 * g0 - h01 * g1) / det, (h00 * g1 - h01 * g0) / det
+
+
+@inner
+def _fit(smooth: Smooth, count: int) -> Any:
+    """Fit the link to the cells, from where it was; return S times all rows."""
+    link = smooth.link
+    centre, spread, total, events, trend = _moments(smooth, count)
+    level = math.log(events / (total - events))
+    alpha, beta = level, 0.0
+    if trend > 0.0 and spread > 0.0:
+        scale = 1.0 / spread
+        if link[SLOPE] > 0.0:
+            alpha = link[INTERCEPT] + link[SLOPE] * (centre - link[CENTRE])
+            beta = link[SLOPE] * spread
+            start = _likelihood(smooth, count, centre, scale, (alpha, beta))
+            if not start >= _likelihood(smooth, count, centre, scale, (level, 0.0)):
+                alpha, beta = level, 0.0
+        for _ in range(MOST_STEPS):
+            d0, d1 = _newton_step(smooth, count, centre, scale, (alpha, beta))
+            if abs(d0) > _LONG or abs(d1) > _LONG:
+                before = _likelihood(smooth, count, centre, scale, (alpha, beta))
+                while (
+                    max(abs(d0), abs(d1)) > CLOSE
+                    and _likelihood(smooth, count, centre, scale, (alpha + d0, beta + d1)) < before
+                ):
+                    d0, d1 = d0 / 2, d1 / 2
+            alpha, beta = alpha + d0, beta + d1
+            if max(abs(d0), abs(d1)) <= CLOSE:
+                break
+        beta *= scale
+    link[CENTRE], link[INTERCEPT], link[SLOPE], link[SPREAD] = centre, alpha, beta, spread
+    smooth.span[FILLED] = smooth.span[END] = 0
+    value = 0.0
+    for c in range(count):
+        q, rest = _risk(alpha + beta * (smooth.at[c] - centre))
+        value += smooth.mass[0, c] * q + (smooth.mass[0, c] - smooth.mass[1, c]) * rest
+    return value
+
+
+@inner
+def _settle(columns: Columns, state: State, smooth: Smooth) -> Any:
+    return smooth.weight[0] * _fit(smooth, _collect(columns, state, smooth))
+
+
+# -- all values of one column ----------------------------------------------------------------------
+
+
+@inner
+def _cover(smooth: Smooth, low: int, high: int) -> bool:
+    """Have the table hold all scores from low to high; False where it has no room."""
+    table, span, link = smooth.table, smooth.span, smooth.link
+    size = table.shape[1]
+    if span[FILLED] == span[END]:
+        span[BASE] = low - (size - (high - low + 1)) // 2
+        span[FILLED] = span[END] = low - span[BASE]
+    first, last = low - span[BASE], high - span[BASE] + 1
+    if first < 0 or last > size:
+        return False
+    for t in range(first, span[FILLED]):
+        eta = link[INTERCEPT] + link[SLOPE] * (t + span[BASE] - link[CENTRE])
+        table[0, t], table[1, t] = _risk(eta)
+    for t in range(span[END], last):
+        eta = link[INTERCEPT] + link[SLOPE] * (t + span[BASE] - link[CENTRE])
+        table[0, t], table[1, t] = _risk(eta)
+    span[FILLED], span[END] = min(first, span[FILLED]), max(last, span[END])
+    return True
+
+
+@inner
+def _sums(smooth: Smooth, first: int, last: int, offset: int, tabled: bool) -> Any:
+    """S of some cells, moved by an offset, with its derivatives, and those of the likelihood."""
+    at, n, a = smooth.at, smooth.mass[0], smooth.mass[1]
+    link, table, base = smooth.link, smooth.table, smooth.span[BASE]
+    s = g0 = g1 = h00 = h01 = h11 = u0 = u1 = v00 = v01 = v11 = 0.0
+    for c in range(first, last):
+        score = at[c] + offset
+        x = score - link[CENTRE]
+        if tabled:
+            q, rest = table[0, score - base], table[1, score - base]
+        else:
+            q, rest = _risk(link[INTERCEPT] + link[SLOPE] * x)
+        weight = q * (1.0 - q)
+        miss, info, bend = a[c] - n[c] * q, n[c] * weight, weight * (a[c] - 2.0 * n[c] * q)
+        s += n[c] * q + (n[c] - a[c]) * rest
+        g0 += miss
+        g1 += miss * x
+        h00 += info
+        h01 += info * x
+        h11 += info * x * x
+        u0 += q * miss
+        u1 += q * miss * x
+        v00 += bend
+        v01 += bend * x
+        v11 += bend * x * x
+    return s, g0, g1, h00, h01, h11, u0, u1, v00, v01, v11
+
+
+@inner
+def _plus(x: Any, y: Any, sign: float) -> Any:
+    return (
+        x[0] + sign * y[0],
+        x[1] + sign * y[1],
+        x[2] + sign * y[2],
+        x[3] + sign * y[3],
+        x[4] + sign * y[4],
+        x[5] + sign * y[5],
+        x[6] + sign * y[6],
+        x[7] + sign * y[7],
+        x[8] + sign * y[8],
+        x[9] + sign * y[9],
+        x[10] + sign * y[10],
+    )
+
+
+@inner
+def _stepped(smooth: Smooth, sums: Any) -> Any:
+    """S after one Newton step of the link, to second order in that step."""
+    s, g0, g1, h00, h01, h11, u0, u1, v00, v01, v11 = sums
+    slope, spread = smooth.link[SLOPE], smooth.link[SPREAD]
+    if spread == 0.0:
+        spread = 1.0
+    ridge = RIDGE * spread * spread
+    g1 -= ridge * slope
+    h11 += ridge
+    det = h00 * h11 - h01 * h01
+    if not (det > 0.0 and h00 > 0.0):
+        return s
+    d0, d1 = (h11 * g0 - h01 * g1) / det, (h00 * g1 - h01 * g0) / det
+    if slope + d1 < 0.0:  # a link never falls
+        d1 = -slope
+        d0 = (g0 - h01 * d1) / h00
+    size = max(abs(d0), abs(d1) * spread)
+    if size > 1.0:  # beyond this, two orders say little
+        d0, d1 = d0 / size, d1 / size
+    first = u0 * d0 + u1 * d1
+    return s + first + 0.5 * (v00 * d0 * d0 + 2.0 * v01 * d0 * d1 + v11 * d1 * d1)
+
+
+@inner
+def _gather_groups(columns: Columns, state: State, smooth: Smooth, k: int, ends: Array) -> Any:
+    """Cells of the rows that deviate in column k, group by group; return how many."""
+    low, whole, hist = state.window[LOW], state.score[WHOLE], state.work[0]
+    size = state.window[HIGH] - low + 1
+    count = 0
+    for g in range(columns.column[k, GROUP], columns.column[k + 1, GROUP]):
+        for e in range(columns.group[g, FIRST], columns.group[g, LAST]):
+            hist[whole[columns.rows[e]] - low] += columns.masses[e]
+        for t in range(size):
+            if hist[t] != 0:
+                _put(smooth, count, t + low, hist[t])
+                hist[t] = 0
+                count += 1
+        ends[g - columns.column[k, GROUP]] = count
+    return count
+
+
+@inner
+def _list_groups(
+    columns: Columns, state: State, smooth: Smooth, k: int, rest: Any, tabled: bool
+) -> None:
+    """Few groups of equal deviations: each moves as one."""
+    first_group, last_group = columns.column[k, GROUP], columns.column[k + 1, GROUP]
+    ends = state.keys[4]  # as long as there are rows, so as groups
+    count = _gather_groups(columns, state, smooth, k, ends)
+    rest = _plus(rest, _sums(smooth, 0, count, 0, tabled), -1.0)
+    lower = columns.column[k, LOWER]
+    for v in range(columns.column[k, UPPER] - lower + 1):
+        step = lower + v - state.points[k]
+        sums, first = rest, 0
+        for g in range(first_group, last_group):
+            last = ends[g - first_group]
+            offset = step * columns.group[g, SHIFT]
+            sums = _plus(sums, _sums(smooth, first, last, offset, tabled), 1.0)
+            first = last
+        smooth.listed[v] = smooth.weight[0] * _stepped(smooth, sums)
+
+
+@inner
+def _list_rows(
+    columns: Columns, state: State, smooth: Smooth, k: int, rest: Any, tabled: bool
+) -> None:
+    """Each row that deviates moves by itself."""
+    start, end = columns.column[k, START], columns.column[k + 1, START]
+    lower, count = columns.column[k, LOWER], end - start
+    for v in range(-1, columns.column[k, UPPER] - lower + 1):
+        # First where they are, to take them out of the sums; then at every value.
+        step = 0 if v < 0 else lower + v - state.points[k]
+        for e in range(start, end):
+            u = columns.rows[e]
+            units = np.int64(state.score[PART, u]) + step * np.int64(columns.steps[PART, e])
+            score = np.int64(state.score[WHOLE, u]) + step * np.int64(columns.steps[WHOLE, e])
+            _put(smooth, e - start, score + units // columns.unit, columns.masses[e])
+        sums = _sums(smooth, 0, count, 0, tabled)
+        if v < 0:
+            rest = _plus(rest, sums, -1.0)
+        else:
+            smooth.listed[v] = smooth.weight[0] * _stepped(smooth, _plus(rest, sums, 1.0))
+
+
+@inner
+def _list(columns: Columns, state: State, smooth: Smooth, k: int) -> None:
+    """Estimate S at every value of column k: smooth.listed."""
+    column, window = columns.column, state.window
+    low, high = window[LOW], window[HIGH]
+    size = high - low + 1
+    room = column[k, REACH] * max(
+        column[k, UPPER] - state.points[k], state.points[k] - column[k, LOWER]
+    )
+    tabled = window[IN_USE] == 1 and _cover(smooth, low - room, high + room)
+    rest = _sums(smooth, 0, _collect(columns, state, smooth), 0, tabled)
+    groups = column[k + 1, GROUP] - column[k, GROUP]
+    listed = column[k + 1, START] - column[k, START]
+    if window[IN_USE] == 1 and groups > 0 and groups * size <= max(size, listed):
+        _list_groups(columns, state, smooth, k, rest, tabled)
+    else:
+        _list_rows(columns, state, smooth, k, rest, tabled)
+
+
+# -- ways in ---------------------------------------------------------------------------------------
+# Each of them twice: for problems with a smooth part, and for those without, whose code and types
+# stay as they are.  (numba compares argument names of a function and its stand-ins.)
+
+
+def add_smooth(columns: Any, state: Any, smooth: Any, k: int, out: Any) -> None:
+    """Add the estimated smooth part to the objectives of column k's values, in compiled code."""
+    raise TypeError("add_smooth() works in compiled code only")
+
+
+def smooth_part(columns: Any, state: Any, smooth: Any) -> Any:
+    """Fit the link to the state's points and return the smooth part, in compiled code."""
+    raise TypeError("smooth_part() works in compiled code only")
+
+
+def settled(columns: Any, state: Any, smooth: Any, v: int, value: Any) -> Any:
+    """Put the smooth part in place of the estimate in the v-th objective, in compiled code."""
+    raise TypeError("settled() works in compiled code only")
+
+
+def _add_nothing(columns, state, smooth, k, out):  # type: ignore[no-untyped-def]
+    pass
+
+
+def _add_listed(columns, state, smooth, k, out):  # type: ignore[no-untyped-def]
+    _list(columns, state, smooth, k)
+    for v in range(columns.column[k, UPPER] - columns.column[k, LOWER] + 1):
+        out[v] += smooth.listed[v]
+
+
+def _no_part(columns, state, smooth):  # type: ignore[no-untyped-def]
+    return 0
+
+
+def _own_part(columns, state, smooth):  # type: ignore[no-untyped-def]
+    return _settle(columns, state, smooth)
+
+
+def _keep_value(columns, state, smooth, v, value):  # type: ignore[no-untyped-def]
+    return value
+
+
+def _settle_value(columns, state, smooth, v, value):  # type: ignore[no-untyped-def]
+    return value - smooth.listed[v] + _settle(columns, state, smooth)
+
+
+def _choose_add(columns, state, smooth, k, out):  # type: ignore[no-untyped-def]
+    return _add_nothing if isinstance(smooth, types.NoneType) else _add_listed
+
+
+def _choose_part(columns, state, smooth):  # type: ignore[no-untyped-def]
+    return _no_part if isinstance(smooth, types.NoneType) else _own_part
+
+
+def _choose_settled(columns, state, smooth, v, value):  # type: ignore[no-untyped-def]
+    return _keep_value if isinstance(smooth, types.NoneType) else _settle_value
+
+
+overload(add_smooth)(_choose_add)
+overload(smooth_part)(_choose_part)
+overload(settled)(_choose_settled)
+
+
+@jit
+def settle(columns: Columns, state: State, smooth: Smooth) -> Any:
+    """Fit the link to the state's points; return what S is worth there."""
+    return _settle(columns, state, smooth)

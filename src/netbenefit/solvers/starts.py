@@ -1,0 +1,174 @@
+"""What logistic regression with an L1 penalty says before a search: signs, and where to begin.
+
+1. Fit a path: penalties from the one that leaves no column, over the noise level (what the largest
+   of P columns without any effect would need to enter), down to almost none; columns divided by
+   their standard deviations, one row a pattern and outcome.
+2. Signs: a column keeps that of its own association with the outcome.  Both signs stay free where
+   the path shows the opposite one above the noise level, so that other columns have turned it
+   round.  A search that keeps signs has fewer ways to fit noise.
+3. Starts: divide each coefficient vector of the path by its largest entry, multiply by many scales,
+   round, and move into what the problem allows.  The best of them by the objective is where a
+   search begins.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netbenefit._validation import FloatArray, IntArray
+from netbenefit.constraints import Bounds, Constraint, Sign, Values
+from netbenefit.patterns import PatternTable
+from netbenefit.problem import Problem
+from netbenefit.solvers._walker import make_walker
+
+__all__ = ["Path", "best_start", "kept_signs", "logistic_path"]
+
+#: Penalties above the noise level, and from there down.
+_ABOVE, _BELOW = 6, 8
+#: The weakest penalty, as a share of the noise level.
+_WEAKEST = 1 / 30
+#: Scales that a coefficient vector is rounded at.
+_SCALES = 20
+#: An association below this is rounding.
+_NONE = 1e-12
+#: liblinear penalises the intercept, too; this factor makes that penalty negligible.
+_INTERCEPT_SCALING = 100.0
+
+
+class Path(NamedTuple):
+    """Coefficients along the path, and each column's own association with the outcome."""
+
+    coefficients: FloatArray  #: (steps, P) a unit of the column, from few columns to all of them
+    above_noise: int  #: how many of the steps have a penalty of at least the noise level
+    association: FloatArray  #: (P,) covariance with the outcome, in standard deviations
+    spread: FloatArray  #: (P,) standard deviation of the column
+
+
+def logistic_path(table: PatternTable) -> Path:
+    """Step 1.
+
+    Examples
+    --------
+    >>> rows = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50
+    >>> path = logistic_path(PatternTable.from_arrays(rows, [0, 0, 1, 1] * 40 + [0, 1, 0, 1] * 10))
+    >>> np.sign(path.coefficients[-1]), path.above_noise > 0
+    (array([1., 1.]), True)
+    """
+    values = table.codes / 10.0 ** np.array(table.decimals)
+    mass = np.concatenate([table.positives, table.negatives]).astype(np.float64)
+    total, share = float(mass.sum()), float(table.positives.sum()) / float(mass.sum())
+    both = np.concatenate([values, values])
+    mean = mass @ both / total
+    spread = np.sqrt(mass @ (both - mean) ** 2 / total)
+    x = (both - mean) / np.where(spread > 0, spread, 1.0)
+    y = np.repeat([1.0, 0.0], len(table))
+    association = (mass * (y - share)) @ x / total
+    noise = math.sqrt(2.0 * math.log(max(2, table.n_features)) * share * (1.0 - share) / total)
+    used = mass > 0
+    penalties, above = _penalties(float(np.abs(association).max()), noise)
+    path = [_fit(x[used], y[used], mass[used], 1.0 / (total * p)) for p in penalties]
+    scale = np.where(spread > 0, spread, np.inf)
+    return Path(np.array(path) / scale, above, association, spread)
+
+
+def _penalties(strongest: float, noise: float) -> tuple[FloatArray, int]:
+    """Penalties of the path, and how many are at or above the noise level."""
+    above = np.zeros(0)
+    if strongest > noise:
+        above = np.geomspace(0.9 * strongest + 0.1 * noise, noise, _ABOVE)
+    below = np.geomspace(min(noise, strongest), noise * _WEAKEST, _BELOW + 1)[1:]
+    return np.concatenate([above, below]), above.size
+
+
+def _fit(x: FloatArray, y: FloatArray, mass: FloatArray, c: float) -> FloatArray:
+    import sklearn  # late: slow to import
+    from sklearn.linear_model import LogisticRegression
+
+    modern = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
+    kind: dict[str, Any] = {"l1_ratio": 1.0} if modern else {"penalty": "l1"}
+    model = LogisticRegression(
+        C=c,
+        solver="liblinear",
+        intercept_scaling=_INTERCEPT_SCALING,
+        tol=1e-3,
+        max_iter=200,
+        random_state=0,
+        **kind,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a path that has not converged is as good a start
+        model.fit(x, y, sample_weight=mass)
+    coefficients: FloatArray = model.coef_[0]
+    return coefficients
+
+
+def kept_signs(path: Path, names: tuple[str, ...], asked: tuple[Constraint, ...]) -> dict[str, str]:
+    """Step 2: "+" or "-" for each column whose points keep one sign.
+
+    Columns whose values the user has restricted are left alone.
+
+    Examples
+    --------
+    >>> path = Path(np.array([[1.0, 0.5], [2.0, -1.0]]), 1, np.array([0.2, 0.1]), np.ones(2))
+    >>> kept_signs(path, ("a", "b"), ())
+    {'a': '+', 'b': '+'}
+    >>> kept_signs(path._replace(above_noise=2), ("a", "b"), (Sign("a", "-"),))
+    {}
+    """
+    own = np.sign(np.where(np.abs(path.association) > _NONE, path.association, 0.0))
+    opposite = np.sign(path.coefficients[: path.above_noise]) * own < 0
+    turned = np.array(opposite.any(axis=0))
+    told = {c.feature for c in asked if isinstance(c, Sign | Bounds | Values)}
+    return {
+        name: "+" if sign > 0 else "-"
+        for name, sign, free in zip(names, own, turned, strict=True)
+        if sign and not free and name not in told
+    }
+
+
+def best_start(problem: Problem, path: Path) -> IntArray | None:
+    """Step 3: the rounded vector with the highest objective; None where none is allowed.
+
+    Examples
+    --------
+    >>> from netbenefit.thresholds import Thresholds
+    >>> rows = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50
+    >>> table = PatternTable.from_arrays(rows, [0, 0, 1, 1] * 40 + [0, 1, 0, 1] * 10)
+    >>> problem = Problem.build(table, Thresholds.tenths(), prior_strength=100)
+    >>> best_start(problem, logistic_path(table))
+    array([3, 2])
+    """
+    walker, best, highest = make_walker(problem, 0), None, -math.inf
+    for points in _rounded(problem, path):
+        walker.start(points, True)
+        if walker.found and float(walker.value) > highest:
+            best, highest = points, float(walker.value)
+    return best
+
+
+def _rounded(problem: Problem, path: Path) -> list[IntArray]:
+    """All different vectors that the path rounds to and the problem allows."""
+    most = int(np.maximum(np.abs(problem.lower), np.abs(problem.upper)).max())
+    scales = np.geomspace(1.0, max(1, most), _SCALES)
+    found: dict[bytes, IntArray] = {}
+    for coefficients in path.coefficients:
+        largest = float(np.abs(coefficients).max())
+        for scale in scales if largest > 0 else ():
+            points = np.rint(coefficients / largest * scale).astype(np.int64)
+            points = _fewest(np.clip(points, problem.lower, problem.upper), problem, path)
+            if problem.allows(points):
+                found.setdefault(points.tobytes(), points)
+    return list(found.values())
+
+
+def _fewest(points: IntArray, problem: Problem, path: Path) -> IntArray:
+    """Drop the columns with the smallest effect until the size is allowed."""
+    excess = int(np.count_nonzero(points)) - problem.max_features
+    if excess > 0:
+        effect = np.where(points != 0, np.abs(points) * path.spread, np.inf)
+        points[np.argsort(effect, kind="stable")[:excess]] = 0
+    return points
