@@ -91,6 +91,17 @@ def _put(smooth: Smooth, cell: int, score: Any, mass: Any) -> None:
 
 
 @inner
+def _take(smooth: Smooth, hist: Array, low: Any, count: int) -> Any:
+    """Move the masses of a histogram, which is left empty, into cells; return how many."""
+    for t in range(hist.size):
+        if hist[t] != 0:
+            _put(smooth, count, t + low, hist[t])
+            hist[t] = 0
+            count += 1
+    return count
+
+
+@inner
 def _collect(columns: Columns, state: State, smooth: Smooth) -> Any:
     """Scores and their masses, one cell each; return how many."""
     window, count = state.window, 0
@@ -309,11 +320,7 @@ def _gather_groups(columns: Columns, state: State, smooth: Smooth, k: int, ends:
     for g in range(columns.column[k, GROUP], columns.column[k + 1, GROUP]):
         for e in range(columns.group[g, FIRST], columns.group[g, LAST]):
             hist[whole[columns.rows[e]] - low] += columns.masses[e]
-        for t in range(size):
-            if hist[t] != 0:
-                _put(smooth, count, t + low, hist[t])
-                hist[t] = 0
-                count += 1
+        count = _take(smooth, hist[:size], low, count)
         ends[g - columns.column[k, GROUP]] = count
     return count
 
@@ -345,7 +352,10 @@ def _list_rows(
 ) -> None:
     """Each row that deviates moves by itself."""
     start, end = columns.column[k, START], columns.column[k + 1, START]
-    lower, count = columns.column[k, LOWER], end - start
+    lower, base = columns.column[k, LOWER], smooth.span[BASE] + smooth.span[FILLED]
+    size = smooth.span[END] - smooth.span[FILLED]
+    counted = tabled and size < end - start  # many rows a score: count them first
+    hist = state.work[0]
     for v in range(-1, columns.column[k, UPPER] - lower + 1):
         # First where they are, to take them out of the sums; then at every value.
         step = 0 if v < 0 else lower + v - state.points[k]
@@ -353,7 +363,14 @@ def _list_rows(
             u = columns.rows[e]
             units = np.int64(state.score[PART, u]) + step * np.int64(columns.steps[PART, e])
             score = np.int64(state.score[WHOLE, u]) + step * np.int64(columns.steps[WHOLE, e])
-            _put(smooth, e - start, score + units // columns.unit, columns.masses[e])
+            score += units // columns.unit
+            if counted:
+                hist[score - base] += columns.masses[e]
+            else:
+                _put(smooth, e - start, score, columns.masses[e])
+        count = end - start
+        if counted:
+            count = _take(smooth, hist[:size], base, 0)
         sums = _sums(smooth, 0, count, 0, tabled)
         if v < 0:
             rest = _plus(rest, sums, -1.0)
