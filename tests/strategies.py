@@ -114,7 +114,7 @@ def problems(
         )
     )
     grid = ROUGH_GRID if real and not real_weights else draw(st.sampled_from(GRIDS))
-    penalty = draw(st.sampled_from(["auto", 0.0, 0.01]))
+    penalty = draw(st.sampled_from(["paper", "auto", 0.0, 0.01]))
     if constrained:
         return _constrained(draw, table, grid, penalty, max_points, rates, most_vectors)
     bounds = {}

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import zlib
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +18,10 @@ from hypothesis import strategies as st
 from netbenefit._certificate_cover import Undecided, find_uncovered
 from netbenefit._certificate_digest import json_digest, table_digest
 from netbenefit._certificate_flow import FlowBound, send
+from netbenefit._certificate_json import check_version
+from netbenefit._objective import read_prior
 from netbenefit._validation import InputError
+from netbenefit.bounds.proof import Proof
 from netbenefit.certificate import Certificate, make_certificate
 from netbenefit.conditions import Condition, PerUnit
 from netbenefit.constraints import AtMost, MinTPR, Values
@@ -57,6 +61,25 @@ def test_what_is_written_is_read(problem: Problem) -> None:
     assert second.answer.objective == problem.evaluate(result.points).objective
     assert second.problem.thresholds == problem.thresholds.fractions
     assert second.problem_digest == first.problem_digest
+    assert first.answer.smooth is None
+
+
+@settings(max_examples=30)
+@given(problems(max_points=2, max_columns=3), st.sampled_from([1, 2.5, Fraction(1, 3), "auto"]))
+def test_what_is_written_of_a_prior_is_read(problem: Problem, prior: str | float) -> None:
+    problem = replace(problem, prior_strength=read_prior(prior))
+    proof = Proof("none", Fraction(7, 3), smooth=Fraction(5, 7))
+    first = make_certificate(problem, replace(_some_result(problem), proof=proof))
+    second = Certificate.from_json(first.to_json())
+    assert second.to_json() == first.to_json()
+    assert second.answer == first.answer
+    assert second.problem.prior_strength == problem.prior_strength
+    assert second.answer.smooth == Fraction(problem.evaluate(first.answer.points).link.value)
+    assert second.proof is not None
+    assert second.proof.smooth == Fraction(5, 7)
+    assert "plus n0 / N times S" in json.loads(first.to_json())["problem"]["objective"]
+    plain = make_certificate(problem.without_prior(), _some_result(problem))
+    assert plain.problem_digest != first.problem_digest
 
 
 def _some_result(problem: Problem):  # type: ignore[no-untyped-def]
@@ -110,8 +133,6 @@ def test_boxes_are_what_the_docstring_says(certificate: Certificate) -> None:
 
 
 def test_a_card_that_is_another_is_refused(certificate: Certificate) -> None:
-    from dataclasses import replace
-
     from netbenefit.assemble import assemble_card
     from netbenefit.scorecard import Provenance, Rule
 
@@ -154,7 +175,8 @@ def _put(path: str, value: object):  # type: ignore[no-untyped-def]
     ("path", "value", "message"),
     [
         ("schema", "other", "not a certificate: expected"),
-        ("version", 2, "version 2 of the certificate format is not known"),
+        ("version", 1, "version 1 of the certificate format is not .* reads version 2"),
+        ("version", 3, "version 3 .* reads version 2. Update the package"),
         ("version", True, "version True"),
         ("problem.lower.0", 1.5, r"problem\.lower\[0\] must be an integer"),
         ("problem.lower.0", 4, r"problem\.upper must be at least the lower points"),
@@ -163,6 +185,10 @@ def _put(path: str, value: object):  # type: ignore[no-untyped-def]
         ("problem.penalty", "1/0", r"problem\.penalty must be a fraction"),
         ("problem.penalty", "1e9999999999", r"problem\.penalty must be a fraction"),
         ("problem.penalty", 0.1, r"problem\.penalty must be text"),
+        ("problem.prior_strength", "-1", r"problem\.prior_strength must be a number from 0"),
+        ("problem.prior_strength", "5", r"problem\.objective must be .* plus n0 / N times S"),
+        ("problem.objective", "accuracy", r"problem\.objective must be "),
+        ("problem.data.rows", "0", r"problem\.data\.rows must be a positive number"),
         ("problem.thresholds.1", "1/1", r"rising numbers below 1"),
         ("problem.weights.1", "-1/10", r"problem\.weights must be numbers from 0"),
         ("problem.extra", 1, r"problem\.extra is not a known key"),
@@ -173,6 +199,8 @@ def _put(path: str, value: object):  # type: ignore[no-untyped-def]
         ("problem.limits.rates", {"found": [], "alarms": []}, "must hold 10 entries"),
         ("answer.points.0", "1", r"answer\.points\[0\] must be an integer"),
         ("answer.objective", "x", r"answer\.objective must be a fraction"),
+        ("answer.smooth", 0.1, r"answer\.smooth must be text"),
+        ("proof.smooth", "0.1", r"proof\.smooth must be a fraction"),
         ("proof.rounded", 0, r"proof\.rounded must be true or false"),
         ("proof.details", [], r"proof\.details must be an object"),
         ("proof.boxes.count", 3, "does not hold 3 boxes"),
@@ -186,6 +214,15 @@ def test_wrong_values_are_named(
 ) -> None:
     with pytest.raises(InputError, match=message):
         Certificate.from_json(_resigned(certificate, _put(path, value)))
+
+
+@pytest.mark.parametrize(
+    ("version", "advice"), [(1, "make a new certificate"), (3, "Update"), ("2", "Update")]
+)
+def test_other_versions_are_refused_with_advice(version: object, advice: str) -> None:
+    check_version(2, (2,))
+    with pytest.raises(InputError, match=f"reads version 2.*{advice}"):
+        check_version(version, (2,))
 
 
 def test_a_missing_key_is_named(certificate: Certificate) -> None:

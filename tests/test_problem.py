@@ -57,7 +57,7 @@ def cases(draw, masses):
     y[:2] = [0, 1]
     weights = draw(st.lists(MASSES[masses], min_size=n_rows, max_size=n_rows))
     table = PatternTable.from_arrays(np.array(columns).T, y, sample_weight=weights)
-    penalty = draw(st.sampled_from(["auto", 0, 0.01, 1e-3, Fraction(1, 7)]))
+    penalty = draw(st.sampled_from(["paper", "auto", 0, 0.01, 1e-3, Fraction(1, 7)]))
     problem = Problem.build(table, draw(st.sampled_from(THRESHOLDS)), penalty=penalty)
     points = draw(st.lists(st.integers(-10, 10), min_size=n_columns, max_size=n_columns))
     return problem, points
@@ -260,7 +260,7 @@ def test_penalties():
     def penalty(given):
         return Problem.build(TABLE, TENTHS, penalty=given).penalty
 
-    assert penalty("auto") == Fraction(1, 10) * Fraction(1, 2) / 3
+    assert penalty("paper") == Fraction(1, 10) * Fraction(1, 2) / 3
     assert penalty(0.1) == penalty(np.float64(0.1)) == Fraction(1, 10)  # the decimal as written
     assert penalty(Fraction(1, 3)) == Fraction(1, 3)
     assert penalty(0) == 0
@@ -288,12 +288,12 @@ def test_penalties():
         ({"penalty": "0.1"}, "penalty='0.1' is not known. Use \"auto\" or a number"),
         ({"penalty": -0.1}, "penalty must not be negative, but is -0.1"),
         ({"penalty": Fraction(-1, 2)}, "penalty must not be negative, but is Fraction"),
-        ({"penalty": np.nan}, 'penalty must be a finite number or "auto", not nan'),
-        ({"penalty": np.inf}, 'penalty must be a finite number or "auto", not inf'),
-        ({"penalty": None}, 'penalty must be a finite number or "auto", not None'),
-        ({"penalty": True}, 'penalty must be a finite number or "auto", not True'),
-        ({"penalty": 1j}, 'penalty must be a finite number or "auto", not 1j'),
-        ({"penalty": [0.1]}, 'penalty must be a finite number or "auto", not .0.1.'),
+        ({"penalty": np.nan}, 'penalty must be a finite number or "auto", "paper", not nan'),
+        ({"penalty": np.inf}, 'penalty must be a finite number or "auto", "paper", not inf'),
+        ({"penalty": None}, 'penalty must be a finite number or "auto", "paper", not None'),
+        ({"penalty": True}, 'penalty must be a finite number or "auto", "paper", not True'),
+        ({"penalty": 1j}, 'penalty must be a finite number or "auto", "paper", not 1j'),
+        ({"penalty": [0.1]}, 'penalty must be a finite number or "auto", "paper", not .0.1.'),
         ({"sign": {"age": "up"}}, r'sign of column \'age\' must be "\+" or "-" .*, not \'up\''),
         ({"sign": {"sex": 0}}, r"sign of column 'sex' must be .*, not 0"),
         ({"sign": {"sex": 2}}, r"sign of column 'sex' must be .*, not 2"),

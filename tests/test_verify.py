@@ -60,6 +60,7 @@ COLUMNS = {
     "male": np.array([0, 1, 0, 1, 1, 0, 1, 0, 0, 0, 1, 1]),
 }
 EVENT = np.array([0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0])
+PUBLISHED = "objective: weighted net benefit less the penalty of every rule"
 
 
 class Prover:
@@ -101,9 +102,9 @@ def case() -> Case:
 def test_the_proof_is_accepted(case: Case) -> None:
     verdict = case.verdict()
     assert verdict.accepted, verdict.failures
-    assert verdict.summary == "accepted: no allowed card is better"
+    assert verdict.summary == f"accepted: no allowed card is better; {PUBLISHED}"
     assert [check.name for check in verdict.checks] == [
-        "data", "problem", "points", "objective", "cut-offs", "card", "risks", "scores", "order",
+        "data", "problem", "points", "objective", "cut-offs", "risks", "card", "scores", "order",
         "cover", "reasons", "values", "bound",
     ]  # fmt: skip
     assert all(check.ok for check in verdict.checks)
@@ -182,7 +183,7 @@ def test_bounds_without_boxes(case: Case, full: bool) -> None:
     assert verdict.summary == (
         "refused: a full check was asked for, and the bound cannot be rechecked"
         if full
-        else "accepted, bound not rechecked: obtained by direction signs"
+        else f"accepted, bound not rechecked: obtained by direction signs; {PUBLISHED}"
     )
 
 
@@ -268,6 +269,8 @@ CARDS: dict[str, tuple[Callable[[Scorecard], Scorecard], str]] = {
     "bound on the card": (lambda c: _says(c, bound=0.9), "it says bound = 0.9"),
     "penalty on the card": (lambda c: _says(c, penalty=0.9), "it says penalty = 0.9"),
     "rows on the card": (lambda c: _says(c, n_rows=13), "it says n_rows = 13"),
+    "prior on the card": (lambda c: _says(c, prior_strength=5.0), "it says prior_strength = 5.0"),
+    "net benefit on the card": (lambda c: _says(c, net_benefit=0.9), "it says net_benefit = 0.9"),
 }
 
 
@@ -393,6 +396,9 @@ CERTIFICATES: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
     "weights": (_set("problem", "weights", ["0", "1/2", "1/4", "1/4"]), "card: its weights are"),
     "penalty": (_set("problem", "penalty", "1/1000"), "objective: the points are worth"),
     "data digest": (_set("problem", "data", "digest", "0" * 64), "data: these are not the rows"),
+    "data rows": (_set("problem", "data", "rows", "13"), "data: these are not the rows"),
+    "S": (_set("answer", "smooth", "0"), "S: it is stated, but the objective"),
+    "bound of S": (_set("proof", "smooth", "1/2"), "bound of S: it is stated, but the objective"),
     "constraint lost": (_set("problem", "constraints", lambda v: v[1:]), "problem: the limits are"),
     "constraint changed": (
         _set("problem", "constraints", 0, "limit", 1),
@@ -736,7 +742,7 @@ def test_the_command_accepts(
     verify_command(*files, target, full=True)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("✓ data")
-    assert lines[-1] == "accepted: no allowed card is better"
+    assert lines[-1] == f"accepted: no allowed card is better; {PUBLISHED}"
 
 
 def test_the_command_refuses(

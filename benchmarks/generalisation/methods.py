@@ -105,20 +105,20 @@ class Card(Method):
 
     def missing(self) -> str | None:
         """Whether the package has the estimator."""
-        from netbenefit import estimator
+        import netbenefit
 
-        if hasattr(estimator, self.estimator):
+        if hasattr(netbenefit, self.estimator):
             return None
-        return f"netbenefit.estimator has no {self.estimator}"
+        return f"netbenefit has no {self.estimator}"
 
     def build(self, thresholds: Thresholds, seed: int) -> Any:
         """Make the estimator, with its own defaults for all that is not said here."""
-        from netbenefit import estimator
+        import netbenefit
 
         options: dict[str, object] = {} if self.solver is None else {"solver": self.solver}
         if self.time_limit is not None:
             options["time_limit"] = self.time_limit
-        make = getattr(estimator, self.estimator)
+        make = getattr(netbenefit, self.estimator)
         return make(thresholds=thresholds, n_jobs=1, random_state=seed, **options)
 
     def _prepare(self, X: NDArray[Any], y: BoolArray, seed: int) -> float:

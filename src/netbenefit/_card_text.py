@@ -131,6 +131,12 @@ def _footer(provenance: Provenance | None) -> str:
         parts.append(f"{provenance.n_rows:,.10g} rows")
     if provenance.prevalence is not None:
         parts.append(f"prevalence {percent(provenance.prevalence)}")
+    if provenance.prior_strength:
+        # The objective is a sum that means nothing to a reader; its net benefit does.
+        if provenance.net_benefit is not None:
+            parts.append(f"net benefit {provenance.net_benefit:.4f}".replace("-", "−"))
+        parts.append(f"prior of {provenance.prior_strength:,.10g} rows")
+        return " · ".join(parts)
     if provenance.objective is not None:
         parts.append(f"objective {provenance.objective:.4f}".replace("-", "−"))
     if provenance.gap is not None and provenance.gap < math.inf:

@@ -76,6 +76,8 @@ class Provenance:
         What the card reaches of what was maximised, the most that any card could reach, the
         penalty a feature, and the rows of belief in a logistic risk (0: the objective is weighted
         net benefit minus penalties).
+    net_benefit : float
+        Weighted net benefit of the card's own cut-offs on its training rows.
     solver, status, seconds, random_state : str, str, float, int
         What searched, how it ended, how long it took, and its seed.
     outcome : str
@@ -91,6 +93,7 @@ class Provenance:
     bound: float | None = None
     penalty: float | None = None
     prior_strength: float | None = None
+    net_benefit: float | None = None
     solver: str | None = None
     status: str | None = None
     seconds: float | None = None
@@ -107,7 +110,7 @@ class Provenance:
                 usable, wanted = isinstance(value, str), "text"
             elif field.name in ("n_patterns", "random_state"):
                 usable, wanted = type(value) is int and 0 <= value < INT64, "an integer from 0"
-            elif field.name in ("objective", "bound"):
+            elif field.name in ("objective", "bound", "net_benefit"):
                 usable, wanted = is_finite(value), "a finite number"
             elif field.name == "prevalence":
                 usable, wanted = is_finite(value) and 0 <= value <= 1, "a number from 0 to 1"

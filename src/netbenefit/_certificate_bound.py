@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from netbenefit._certificate_blend import check_smooth_bound
 from netbenefit._certificate_boxes import BoxJudge
 from netbenefit._certificate_count import Ground, Whole
 from netbenefit._certificate_cover import Undecided, find_uncovered
@@ -15,7 +16,7 @@ from netbenefit._certificate_types import Check, Claim
 from netbenefit._validation import InputError, IntArray
 from netbenefit.bounds.proof import Boxes, Reason
 
-__all__ = ["check_claim"]
+__all__ = ["check_claim", "shown"]
 
 #: Reasons that are looked at below: listed one by one, so that a new one is not taken on trust.
 _KNOWN = (Reason.FLOW, Reason.COUNTED, Reason.DOUBLED, Reason.FORBIDDEN, Reason.SHIFTED)
@@ -26,13 +27,17 @@ def check_claim(
 ) -> Iterator[Check]:
     """Look at a claimed bound of a problem; see :mod:`netbenefit.verify` for what is checked."""
     yield _check_order(objective, proof.bound)
+    bound = proof.bound
+    if ground.said.prior_strength or proof.smooth is not None:
+        yield check_smooth_bound(ground, proof.smooth)
+        bound -= ground.prior_weight * (proof.smooth or 0)  # what is left is to bound G
     whole = _whole_numbers(ground, proof)
     if isinstance(whole, str):
         yield Check("scale", False, whole)
     elif proof.boxes is None:
         yield Check("bound", None, f"not rechecked: it was obtained by {proof.method}")
     else:
-        yield from _check_boxes(whole, proof.bound, proof.boxes, full, sample, seed)
+        yield from _check_boxes(whole, bound, proof.boxes, full, sample, seed)
 
 
 def _check_order(objective: Fraction, bound: Fraction) -> Check:
@@ -41,7 +46,7 @@ def _check_order(objective: Fraction, bound: Fraction) -> Check:
         return Check("order", False, text)
     if bound == objective:
         return Check("order", True, "the bound equals the objective: nothing can be better")
-    text = f"the bound {bound} = {float(bound):.6f} is not below the objective"
+    text = f"the bound {shown(bound)} is not below the objective"
     return Check("order", True, text)
 
 
@@ -168,4 +173,15 @@ def _check_bound(judge: BoxJudge, bound: Fraction) -> Check:
         if worth is not None and worth.objective > bound:
             text = f"the card without points is worth {float(worth.objective):.9f}, above the bound"
             return Check("bound", False, text)
-    return Check("bound", True, f"no box is worth more than {bound} = {float(bound):.6f}")
+    what = ", the bound less n0 / N times that of S" if ground.said.prior_strength else ""
+    return Check("bound", True, f"no box is worth more than {shown(bound)}{what}")
+
+
+def shown(value: Fraction) -> str:
+    """A number as a fraction, if that can be read, and as a decimal.
+
+    >>> shown(Fraction(1, 3)), shown(Fraction(0.1))
+    ('1/3 = 0.333333', '0.100000')
+    """
+    short = value.denominator < 10**12
+    return f"{value} = {float(value):.6f}" if short else f"{float(value):.6f}"

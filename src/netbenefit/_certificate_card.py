@@ -73,6 +73,7 @@ def record_differences(
         "n_patterns": problem.data.patterns,
         "objective": float(answer.objective),
         "penalty": float(problem.penalty),
+        "prior_strength": float(problem.prior_strength),
     }
     wrong = [
         f"it says {name} = {said!r}, the certificate {value!r}"

@@ -30,9 +30,9 @@ _CHUNK = 2048
 
 @dataclass(frozen=True)
 class Worth:
-    """A point vector's exact value."""
+    """A point vector's exact value, without S."""
 
-    objective: Fraction
+    objective: Fraction  #: G
     net_benefit: Fraction
     cutoffs: tuple[int, ...]
 
@@ -70,6 +70,11 @@ class Ground:
         return Fraction(self.table.n_total)
 
     @property
+    def prior_weight(self) -> Fraction:
+        """n0 / N, with the N of the data."""
+        return self.said.prior_strength / self.total
+
+    @property
     def odds(self) -> list[Fraction]:
         """Of each threshold, p / (1 − p)."""
         return [p / (1 - p) for p in self.said.thresholds]
@@ -79,9 +84,8 @@ class Ground:
         return floor_scores(self.table.codes, self.table.decimals, points)
 
     def worth(self, points: Sequence[int]) -> Worth | None:
-        """Count a vector's value with its best cut-offs; None where rates allow no cut-offs."""
-        scores, (events, others) = self.scores(points), self.masses
-        candidates, found, alarms = _at_or_above(scores, events, others)
+        """Count G of a vector with its best cut-offs; None where rates allow no cut-offs."""
+        candidates, found, alarms = self.called(self.scores(points))
         benefit, cutoffs = Fraction(0), []
         for i, (weight, odds) in enumerate(zip(self.said.weights, self.odds, strict=True)):
             best: tuple[Fraction, int] | None = None
@@ -96,6 +100,19 @@ class Ground:
         net_benefit = benefit / self.total
         size = sum(v != 0 for v in points)
         return Worth(net_benefit - self.said.penalty * size, net_benefit, tuple(cutoffs[1:]))
+
+    def called(self, scores: Sequence[int]) -> tuple[list[int], list[Fraction], list[Fraction]]:
+        """Cut-offs that differ, rising, and the events and others that each of them calls."""
+        return _at_or_above(scores, *self.masses)
+
+    def net_benefit(self, points: Sequence[int], cutoffs: Sequence[int]) -> Fraction:
+        """Count Σ_i ω_i NB_i of given cut-offs T_1 … T_M; at threshold 0 all rows are called."""
+        scores, (events, others) = self.scores(points), self.masses
+        benefit = self.said.weights[0] * sum(events)
+        for weight, odds, t in zip(self.said.weights[1:], self.odds[1:], cutoffs, strict=True):
+            rows = zip(scores, events, others, strict=True)
+            benefit += weight * sum((a - odds * b for s, a, b in rows if s >= t), Fraction(0))
+        return benefit / self.total
 
     def _rates_allow(self, i: int, found: Fraction, alarms: Fraction) -> bool:
         rates = self.said.limits.rates

@@ -15,7 +15,6 @@ from netbenefit._steps import find_decimals
 from netbenefit._validation import InputError, shorten
 from netbenefit.conditions import PerUnit, Term
 from netbenefit.patterns import PatternTable
-from netbenefit.thresholds import Thresholds
 
 __all__ = ["expected_risks", "rebuild_table"]
 
@@ -65,7 +64,7 @@ def _values(term: Term, exact: bool, column: NDArray[Any]) -> NDArray[Any]:
 
 def expected_risks(
     table: PatternTable,
-    grid: Thresholds,
+    thresholds: Sequence[float],
     scores: Sequence[int],
     cutoffs: Sequence[int],
     rated: bool,
@@ -76,15 +75,15 @@ def expected_risks(
     the reason (``rated``), or where it is no more than the rounding of real weights.
 
     >>> table = PatternTable.from_arrays([[0], [1], [1], [1], [1]], [0, 1, 1, 0, 1])
-    >>> expected_risks(table, Thresholds.of([0.5]), [0, 1], [1], False)
+    >>> expected_risks(table, [0.0, 0.5], [0, 1], [1], False)
     ([0.0, 0.75], [0.25, 0.75])
     """
     level = [sum(s >= t for t in cutoffs) for s in scores]
-    ends = [*grid.values[1:], 1.0]
+    ends = [*thresholds[1:], 1.0]
     rates: list[float | None] = []
     middles: list[float | None] = []
     slack = Fraction(_ROUNDING) * Fraction(table.n_total)
-    for i, (low, high) in enumerate(zip(grid.values, ends, strict=True)):
+    for i, (low, high) in enumerate(zip(thresholds, ends, strict=True)):
         here = np.flatnonzero(np.array(level) == i)
         if not here.size:
             rates.append(None)

@@ -32,6 +32,7 @@ from netbenefit.bounds.proof import Boxes
 from netbenefit.conditions import Condition, PerUnit, Term
 
 __all__ = [
+    "check_version",
     "parse",
     "read_answer",
     "read_claim",
@@ -352,6 +353,19 @@ def parse(text: str) -> Any:
         ) from None
     except (ValueError, RecursionError):
         raise InputError("not a certificate: its JSON is too large to read.") from None
+
+
+def check_version(version: Any, known: tuple[int, ...]) -> None:
+    """Refuse a format that this package does not read, and say what to do about it."""
+    if type(version) is int and version in known:
+        return
+    advice = "Update the package."
+    if type(version) is int and 1 <= version < min(known):
+        advice = "It is too old: fit the card again, and make a new certificate."
+    raise InputError(
+        f"version {version!r} of the certificate format is not read; this package reads version "
+        f"{', '.join(map(str, known))}. {advice}"
+    )
 
 
 def _no_constant(name: str) -> NoReturn:

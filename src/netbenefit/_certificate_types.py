@@ -17,7 +17,7 @@ __all__ = ["Answer", "Check", "Claim", "DataDigest", "Limits", "RateLimits", "Sc
 
 
 class DataDigest(NamedTuple):
-    """The data of a problem, known again by its digest; the other figures only explain."""
+    """The data of a problem, known again by its digest; the other figures explain it."""
 
     digest: str  #: see :func:`netbenefit._certificate_digest.table_digest`
     patterns: int  #: distinct rows
@@ -101,6 +101,15 @@ class Statement:
         if not self.prior_strength:
             return published
         return f"{published}, plus n0 / N times S"
+
+    @property
+    def objective_in_full(self) -> str:
+        """What is maximised, in words, and n0, where it matters."""
+        rows = self.prior_strength
+        if not rows:
+            return self.objective
+        number = f"{rows.numerator}" if rows.denominator == 1 else f"{float(rows):g}"
+        return f"{self.objective} (n0 = {number} rows)"
 
 
 class Answer(NamedTuple):

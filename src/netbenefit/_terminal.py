@@ -29,7 +29,7 @@ __all__ = [
     "print_card",
     "program_name",
     "progress",
-    "read_penalty",
+    "read_setting",
     "read_signs",
     "tell",
 ]
@@ -142,16 +142,21 @@ def pick_column(columns: dict[str, NDArray[Any]], name: str, option: str) -> NDA
     return columns[name]
 
 
-def read_penalty(text: str) -> str | float:
-    """Read "auto" or a number."""
+def read_setting(text: str, option: str, *words: str) -> str | float:
+    """Read a number, or one of the words that stand for one.
+
+    >>> read_setting("0.5", "--penalty", "auto"), read_setting("auto", "--penalty", "auto")
+    (0.5, 'auto')
+    """
     from netbenefit._validation import InputError
 
-    if text == "auto":
+    if text in words:
         return text
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"--penalty must be auto or a number, not {text!r}.") from None
+        known = ", ".join(words)
+        raise InputError(f"{option} must be {known} or a number, not {text!r}.") from None
 
 
 def read_signs(texts: list[str]) -> dict[str, str]:

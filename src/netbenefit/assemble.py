@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ def learn(
     seed: int | None = None,
     terms: Sequence[Term] | None = None,
     calibrate: bool = True,
-    keep_signs: bool = True,
+    keep_signs: str | bool = "auto",
     callback: Callback | None = None,
     **settings: Any,
 ) -> Learned:
@@ -67,9 +68,11 @@ def learn(
         The solver's seed, for the card's provenance.
     terms, calibrate
         As in :func:`assemble_card`.
-    keep_signs : bool, default=True
-        With a prior: points may not contradict a column's own association with the outcome, unless
-        the data show clearly that other columns turn it round (:mod:`netbenefit.solvers.starts`).
+    keep_signs : "auto" or bool, default="auto"
+        With a prior: whether points may not contradict a column's own association with the outcome,
+        unless the data show clearly that other columns turn it round
+        (:mod:`netbenefit.solvers.starts`).  ``"auto"`` keeps signs while the prior outweighs the
+        data (n0 > N).
     callback : callable, optional
         Called with the solver's progress.
     **settings
@@ -115,11 +118,12 @@ def learn(
 
 
 def _solve_with_prior(
-    problem: Problem, solver: Solver, keep_signs: bool, callback: Callback | None
+    problem: Problem, solver: Solver, keep_signs: str | bool, callback: Callback | None
 ) -> tuple[Problem, SolverResult]:
     """Let logistic regression say where to begin, and which signs to keep."""
     path = logistic_path(problem.patterns)
-    signs = kept_signs(path, problem.patterns.names, problem.constraints) if keep_signs else {}
+    keep = problem.prior_weight > 1 if keep_signs == "auto" else keep_signs
+    signs = kept_signs(path, problem.patterns.names, problem.constraints) if keep else {}
     signed = problem.with_signs(signs) if signs else problem
     try:
         start = best_start(signed, path)
@@ -210,6 +214,7 @@ def assemble_card(
     problem : Problem
     result : SolverResult
     provenance : Provenance
+        Its net benefit is filled in.
     terms : sequence of Condition or PerUnit, optional
         How each column arises from a raw column; by default each column is its own, per unit.
     calibrate : bool, default=True
@@ -229,6 +234,7 @@ def assemble_card(
     all_terms = tuple(terms_of(table) if terms is None else terms)
     rules = [Rule(all_terms[k], int(result.points[k])) for k in np.flatnonzero(result.points)]
     levels = find_levels(problem, result.points, calibrate=calibrate)
+    provenance = replace(provenance, net_benefit=levels.net_benefit)
     return Scorecard(
         rules=tuple(rules),
         cutoffs=levels.cutoffs,

@@ -23,7 +23,7 @@ from netbenefit._terminal import (
     print_card,
     program_name,
     progress,
-    read_penalty,
+    read_setting,
     read_signs,
     tell,
 )
@@ -171,9 +171,26 @@ def fit(
     penalty: Annotated[
         str,
         _option(
-            "PRICE", "What a rule must bring, in net benefit; auto is 0.1 · prevalence / columns."
+            "PRICE",
+            "What a rule must bring, in net benefit; auto is 2 · prevalence / rows, paper is 0.1 · "
+            "prevalence / columns.",
         ),
     ] = "auto",
+    prior_strength: Annotated[
+        str,
+        _option(
+            "ROWS",
+            "Rows of belief that the risk is logistic in the score; auto is 3000, 0 is the "
+            "published method.",
+        ),
+    ] = "auto",
+    any_sign: Annotated[
+        bool,
+        typer.Option(
+            "--any-sign",
+            help="With a prior: let points contradict a column's own association with the outcome.",
+        ),
+    ] = False,
     sign: Annotated[
         list[str] | None,
         _option("NAME=+", "Points of a column may only be + or only be −."),
@@ -221,7 +238,9 @@ def fit(
     check_writable(certificate, data, *([out] if out else []))
     asked = read_constraints(constraints)
     grid = as_thresholds(thresholds, weights.value)
-    price, signs = read_penalty(penalty), read_signs(sign or [])
+    price = read_setting(penalty, "--penalty", "auto", "paper")
+    prior = read_setting(prior_strength, "--prior-strength", "auto")
+    signs = read_signs(sign or [])
     columns = read_table(data)
     outcome = read_outcome(target, pick_column(columns, target, "--target"), positive)
     weight = (
@@ -249,6 +268,8 @@ def fit(
             seed=seed,
             callback=callback,
             penalty=price,
+            prior_strength=prior,
+            keep_signs=False if any_sign else "auto",
             max_points=max_points,
             max_features=max_features,
             sign=signs,
@@ -259,9 +280,11 @@ def fit(
     if certificate is not None:
         make_certificate(problem, result, card).save(certificate)
     print_card(card)
+    origin = card.provenance
+    assert origin is not None
     rules = f"{result.size} rule{'s' * (result.size != 1)}"
     make_console().print(
-        f"objective {result.objective:.6f} · net benefit {result.net_benefit:.6f} · {rules} · "
+        f"objective {result.objective:.6f} · net benefit {origin.net_benefit:.6f} · {rules} · "
         f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
     make_console().print(conclude(result))

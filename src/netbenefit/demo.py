@@ -82,6 +82,8 @@ def run_demo(
         seed=0,
         terms=conditions,
         callback=callback,
+        penalty="auto",
+        prior_strength="auto",
         max_points=MAX_POINTS,
         max_features=MAX_RULES,
         sign=dict.fromkeys(asked, "+"),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from netbenefit._card_types import is_finite
@@ -67,10 +67,11 @@ class RiskScoreClassifier(
     prior_strength : "auto" or float, default="auto"
         n0, in rows (of ``sample_weight``, where rows have weights); ``"auto"`` is 3000.  0 is the
         published method.
-    keep_signs : bool, default=True
+    keep_signs : "auto" or bool, default="auto"
         With a prior: points may not contradict a column's own association with the outcome, unless
         L1-penalised logistic regression shows, above the noise level, that other columns turn it
-        round.  ``sign``, ``bounds`` and constraints on single columns come first.
+        round.  ``sign``, ``bounds`` and constraints on single columns come first.  ``"auto"`` keeps
+        signs while the prior outweighs the data (n0 > N).
     max_features : int, default=None
         Largest number of rules.
     sign : mapping, default=None
@@ -143,7 +144,7 @@ class RiskScoreClassifier(
         "max_points": [Interval(Integral, 1, None, closed="left")],
         "penalty": [str, Real],  # Problem has the better errors
         "prior_strength": [str, Real],
-        "keep_signs": ["boolean"],
+        "keep_signs": [StrOptions({"auto"}), "boolean"],
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
         "sign": [Mapping, None],
         "bounds": [Mapping, None],
@@ -166,7 +167,7 @@ class RiskScoreClassifier(
         max_points: int = 10,
         penalty: str | float = "auto",
         prior_strength: str | float = "auto",
-        keep_signs: bool = True,
+        keep_signs: str | bool = "auto",
         max_features: int | None = None,
         sign: Mapping[Any, Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,

@@ -36,10 +36,11 @@ _ROUNDING = 1e-9
 
 
 class Levels(NamedTuple):
-    """T_1 … T_M and q_0 … q_M; a level that no score reaches has no risk."""
+    """Of a card: T_1 … T_M and q_0 … q_M (None for a level that no score reaches)."""
 
     cutoffs: tuple[int, ...]
     risks: tuple[float | None, ...]
+    net_benefit: float  #: weighted net benefit of these cut-offs on the training rows
 
 
 class Blend(NamedTuple):
@@ -81,10 +82,10 @@ def find_levels(
     --------
     >>> table = PatternTable.from_arrays([[0], [0], [1], [1], [1]], [0, 1, 0, 1, 1])
     >>> grid = Thresholds.of([0.2, 0.6])
-    >>> find_levels(Problem.build(table, grid), [1])
-    Levels(cutoffs=(0, 1), risks=(None, 0.5, 0.6666666666666666))
-    >>> find_levels(Problem.build(table, grid, prior_strength=5), [1])
-    Levels(cutoffs=(0, 1), risks=(None, 0.55, 0.6333333333333333))
+    >>> find_levels(Problem.build(table, grid), [1])[:2]
+    ((0, 1), (None, 0.5, 0.6666666666666666))
+    >>> find_levels(Problem.build(table, grid, prior_strength=5), [1])[:2]
+    ((0, 1), (None, 0.55, 0.6333333333333333))
     """
     table, grid = problem.patterns, problem.thresholds
     scores = floor_scores(table.codes, table.decimals, np.asarray(points, dtype=np.int64))
@@ -93,13 +94,14 @@ def find_levels(
     published = level_risks(table, grid, scores, value.cutoffs, rated)
     if value.link is None:
         risks = published if calibrate else _middles(grid, published)
-        return Levels(value.cutoffs, risks)
+        return Levels(value.cutoffs, risks, float(value.net_benefit))
     blend = _blend(problem, scores, value, published)
     cutoffs = _first_scores(blend, grid, value.score_range)
     if rated:
         cutoffs = _within_rates(problem, scores, cutoffs)
     risks = _mean_risks(table, grid, scores, cutoffs, blend)
-    return Levels(cutoffs, risks if calibrate else _middles(grid, risks))
+    benefit = _net_benefit(table, grid, scores, cutoffs)
+    return Levels(cutoffs, risks if calibrate else _middles(grid, risks), benefit)
 
 
 def _blend(
@@ -147,6 +149,15 @@ def _within_rates(problem: Problem, scores: IntArray, cutoffs: tuple[int, ...]) 
             cutoff = min(cutoff, int(sorted_scores[enough[0]]))
         moved.append(cutoff)
     return tuple(moved)
+
+
+def _net_benefit(
+    table: PatternTable, grid: Thresholds, scores: IntArray, cutoffs: tuple[int, ...]
+) -> float:
+    """Σ_i ω_i NB_i of given cut-offs; at threshold 0 everybody is called."""
+    called = scores[None, :] >= np.array([scores.min(), *cutoffs])[:, None]
+    net = called @ table.positives - grid.odds * (called @ table.negatives)
+    return float(grid.weight_array @ net) / float(table.n_total)
 
 
 def _slack(table: PatternTable) -> float:

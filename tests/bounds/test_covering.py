@@ -59,7 +59,7 @@ def one_hot_problems(draw: st.DrawFn, max_rows: int = 9) -> Problem:
     return Problem.build(
         table,
         draw(st.sampled_from(GRIDS)),
-        penalty=draw(st.sampled_from(["auto", 0.0])),
+        penalty=draw(st.sampled_from(["paper", 0.0])),
         max_points=2,
     )
 

@@ -151,7 +151,7 @@ def test_groups_that_shift_for_free(
         assert shifted > 0
 
 
-def big_problem(penalty: str | float = "auto") -> Problem:
+def big_problem(penalty: str | float = "paper") -> Problem:
     """One that takes longer than any test has time for."""
     rng = np.random.default_rng(5)
     X = rng.integers(0, 4, (400, 9))

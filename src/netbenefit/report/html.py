@@ -8,7 +8,7 @@ from html import escape
 from netbenefit._table import Table
 from netbenefit.report.curve import curve_key, curve_svg, lines_of
 from netbenefit.report.measures import ModelRow
-from netbenefit.scorecard import Scorecard
+from netbenefit.scorecard import Provenance, Scorecard
 from netbenefit.thresholds import Thresholds
 
 __all__ = ["card_page", "report_page", "thresholds_text"]
@@ -153,6 +153,16 @@ def thresholds_text(thresholds: Thresholds) -> str:
     return f"threshold {asked[0]}" if len(asked) == 1 else f"thresholds {asked[0]} to {asked[-1]}"
 
 
+def _objective(p: Provenance) -> str:
+    price = f", after a penalty of {p.penalty:.4g} a rule" if p.penalty else ""
+    if not p.prior_strength:
+        return f"{p.objective:.5f}, the mean net benefit in training{price}"
+    return (
+        f"{p.objective:.5f}: the mean net benefit in training{price}, plus that of a risk logistic "
+        f"in the score, weighed like {p.prior_strength:,.10g} rows"
+    )
+
+
 def _made(card: Scorecard) -> str:
     p = card.provenance
     told: dict[str, str] = {"Thresholds": thresholds_text(card.thresholds).split(" ", 1)[1]}
@@ -160,8 +170,9 @@ def _made(card: Scorecard) -> str:
         if p.n_rows is not None and p.n_events is not None:
             told["Learnt from"] = f"{p.n_rows:,.10g} rows, {p.n_events:,.10g} with the event"
         if p.objective is not None:
-            price = f", after a penalty of {p.penalty:.4g} a rule" if p.penalty else ""
-            told["Objective"] = f"{p.objective:.5f}, the mean net benefit in training{price}"
+            told["Objective"] = _objective(p)
+        if p.net_benefit is not None:
+            told["Net benefit"] = f"{p.net_benefit:.5f} in training, mean over the thresholds"
         proof = "no better card is known" if p.bound is None else f"none can exceed {p.bound:.5f}"
         told["Proof"] = f"{proof}{'; nothing is proven' if p.bound is None else ''}"
         if p.solver is not None:

@@ -1,0 +1,355 @@
+"""The best card of every size, in one run: what one size finds helps its neighbours.
+
+A card "of size k" has at most k columns with points.  Within a size there is nothing to weigh
+against the number of rules, so the penalty is 0 throughout: a size is chosen afterwards, by a
+person, from what each of them keeps on held-out rows (:mod:`netbenefit.size_path`).
+
+1. From the smallest size to the largest: descend from the best rounded vector of the L1 path that
+   keeps to the size, and from the card of the size before with the best columns added.  After this
+   every size has a card.
+2. Upwards: add the best columns to the card of the size before, and descend; then a short annealing
+   (:class:`LocalSearch`) from the best card of this size.
+3. Downwards: drop the least useful rules from the card of the size above, and descend.
+4. Go to 2, with a longer annealing, until nothing has become better or time is up.
+5. A larger size whose card is not better than that of the size before takes that one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count, pairwise
+from typing import Any
+
+import numpy as np
+
+from netbenefit._constraint_build import in_arrays
+from netbenefit._constraint_values import whole
+from netbenefit._validation import InputError, IntArray
+from netbenefit.constraints import MaxFeatures
+from netbenefit.problem import NoCardFound, Problem
+from netbenefit.solvers._chain import DESCEND
+from netbenefit.solvers._walker import Walker, make_walker
+from netbenefit.solvers.base import (
+    Callback,
+    Progress,
+    Run,
+    SolverResult,
+    Status,
+    check_time_limit,
+    value_of,
+)
+from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.solvers.polish import compile_polish
+from netbenefit.solvers.starts import Path, best_start, logistic_path
+
+__all__ = ["best_of_every_size", "check_sizes", "limit_size"]
+
+#: Rounds of annealing without a better card of any size, after which a run ends.
+_PATIENCE = 3
+#: The shortest search that is worth to begin, in seconds.
+_SHORTEST = 0.001
+
+
+def best_of_every_size(
+    problem: Problem,
+    sizes: Sequence[int],
+    *,
+    time_limit: float | None = 10.0,
+    n_jobs: int = 1,
+    seed: int = 0,
+    path: Path | None = None,
+    callback: Callback | None = None,
+) -> dict[int, SolverResult]:
+    """Search the best card with at most k columns, for every k in ``sizes``, in one run.
+
+    Parameters
+    ----------
+    problem : Problem
+        Any prior strength, any constraints.  Its penalty is not used: it is 0 in all results.
+    sizes : sequence of int
+        At least 1 each; order and repetitions do not matter.
+    time_limit : float or None, default=10.0
+        Seconds for all sizes together.
+    n_jobs : int, default=1
+        Threads.
+    seed : int, default=0
+        The same seed gives the same cards on any number of threads, unless time runs out.
+    path : Path, optional
+        L1 path of the same patterns, if there is one already (:func:`logistic_path`).
+    callback : callable, optional
+        Called with progress; its ``size`` says which card has become better.
+
+    Returns
+    -------
+    dict of int to SolverResult
+        By size, in order.  No objective is lower than that of a smaller size.  Seconds and
+        evaluations are those of the whole run.  Where constraints on rates are so strict that no
+        card of a size was found, the size is left out.  After Ctrl-C, what there is.
+
+    Raises
+    ------
+    InputError
+        Where other constraints ask for more columns than a size allows; it names those that clash.
+    NoCardFound
+        Where no card of any size was found.
+
+    Examples
+    --------
+    >>> from netbenefit.patterns import PatternTable
+    >>> from netbenefit.thresholds import Thresholds
+    >>> rows = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50
+    >>> table = PatternTable.from_arrays(rows, [0, 0, 1, 1] * 40 + [0, 1, 1, 1] * 10)
+    >>> problem = Problem.build(table, Thresholds.tenths(), max_points=3)
+    >>> found = best_of_every_size(problem, [1, 2])
+    >>> {size: result.points.tolist() for size, result in found.items()}
+    {1: [1, 0], 2: [2, 1]}
+    """
+    wanted = check_sizes(sizes)
+    limit = check_time_limit(time_limit)
+    problems = {size: limit_size(problem, size) for size in wanted}
+    _compile(problems[wanted[-1]])
+    ladder = _Ladder(problems, limit, callback)
+    try:
+        ladder.begin(logistic_path(problem.patterns) if path is None else path)
+        status = ladder.climb(n_jobs, seed)
+    except KeyboardInterrupt:
+        if not ladder.found:
+            raise
+        status = "interrupted"
+    if not ladder.found:
+        raise problem.nothing_found()
+    return ladder.results(status)
+
+
+def check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Sizes in order, each once; refuse what is none.
+
+    >>> check_sizes([3, 1, 3])
+    (1, 3)
+    """
+    if isinstance(sizes, str) or not np.iterable(sizes):
+        raise InputError(
+            f"sizes must be a list of whole numbers, not {sizes!r}. Write range(1, 9) for 1 to 8."
+        )
+    found = tuple(sorted({whole(size, "each of the sizes", 1) for size in sizes}))
+    if not found:
+        raise InputError("sizes is empty. Give at least one, as in range(1, 9).")
+    return found
+
+
+def limit_size(problem: Problem, size: int) -> Problem:
+    """The same problem without a penalty, for cards with at most ``size`` columns.
+
+    >>> from netbenefit.patterns import PatternTable
+    >>> from netbenefit.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
+    >>> limit_size(Problem.build(table, Thresholds.of([0.5])), 1).allows([1, 1])
+    False
+    """
+    asked = (*problem.constraints, MaxFeatures(size))
+    form, start = in_arrays(problem.patterns, problem.thresholds, problem.max_points, asked)
+    return replace(
+        problem,
+        penalty=Fraction(0),
+        lower=form.lower,
+        upper=form.upper,
+        max_features=form.size,
+        constraints=asked,
+        limits=form.limits,
+        _start=start,
+    )
+
+
+class _Ladder:
+    """The problems of all sizes, and the best card of each so far."""
+
+    def __init__(
+        self, problems: dict[int, Problem], limit: float, callback: Callback | None
+    ) -> None:
+        self.sizes = tuple(problems)
+        self._problems = problems
+        self._walkers = {size: make_walker(problems[size], 0) for size in self.sizes}
+        self._runs = {size: Run(problems[size], "sizes", limit, callback) for size in self.sizes}
+        self._values: dict[int, Any] = {}
+        self._cards: dict[int, IntArray] = {}
+        self._evaluations = 0
+        self._callback = callback
+        self._clock = self._runs[self.sizes[0]]
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a card of any size."""
+        return bool(self._cards)
+
+    def begin(self, path: Path) -> None:
+        """Step 1."""
+        for size in self.sizes:
+            if self._clock.must_stop and self.found:
+                return  # step 5 gives the larger sizes a card
+            problem = self._problems[size]
+            self._descend(size, problem.nearest_to_zero())
+            for start in (best_start(problem, path), self._enlarged(size)):
+                if start is not None:
+                    self._descend(size, start)
+
+    def climb(self, n_jobs: int, seed: int) -> Status:
+        """Steps 2 to 4."""
+        for rounds in count(1):
+            better = self._up(LocalSearch(max_rounds=rounds, n_jobs=n_jobs), (seed, rounds))
+            better = self._down() or better
+            if self._clock.must_stop:
+                return "time_limit"
+            if rounds >= _PATIENCE and not better:
+                break
+        return "finished"
+
+    def results(self, status: Status) -> dict[int, SolverResult]:
+        """Step 5; every card is counted anew from the data."""
+        results: dict[int, SolverResult] = {}
+        best: int | None = None
+        for size in self.sizes:
+            own = self._values.get(size)
+            if own is not None and (best is None or own > self._values[best]):
+                best = size
+            if best is not None:
+                run = self._runs[size]
+                run.evaluations = self._evaluations
+                results[size] = run.result(self._cards[best], status)
+        return results
+
+    def _up(self, search: LocalSearch, seeds: tuple[int, int]) -> bool:
+        """Step 2; returns whether a card has become better."""
+        better = False
+        for i, size in enumerate(self.sizes):
+            if self._clock.must_stop:
+                break
+            grown = self._enlarged(size)
+            if grown is not None:
+                better = self._descend(size, grown) or better
+            # What is left is shared among the sizes to come, and one part is for the way down.
+            share = self._clock.time_left / (len(self.sizes) - i + 1)
+            better = self._search(size, _short(search, share, (*seeds, size))) or better
+        return better
+
+    def _search(self, size: int, search: LocalSearch) -> bool:
+        problem, start = self._problems[size], self._cards.get(size)
+        try:
+            result = search.solve(problem, start=start, callback=self._relay())
+        except NoCardFound:
+            return False
+        self._evaluations += result.evaluations
+        better = self._offer(size, result.points)
+        if result.status == "interrupted":
+            raise KeyboardInterrupt
+        return better
+
+    def _down(self) -> bool:
+        """Step 3; returns whether a card has become better."""
+        better = False
+        for size, above in reversed(list(pairwise(self.sizes))):
+            if self._clock.must_stop:
+                break
+            if above in self._cards:
+                fewer = _shrunk(self._walkers[above], self._cards[above], size)
+                if fewer is not None:
+                    better = self._descend(size, fewer) or better
+        return better
+
+    def _enlarged(self, size: int) -> IntArray | None:
+        """The card of the size before with the best columns added."""
+        i = self.sizes.index(size)
+        below = self._cards.get(self.sizes[i - 1]) if i else None
+        return None if below is None else _grown(self._walkers[size], below)
+
+    def _descend(self, size: int, points: IntArray) -> bool:
+        """Offer the local optimum below some points."""
+        walker, done = self._walkers[size], 0
+        sweep = walker.free.size
+        walker.start(points, True)
+        before = None
+        while sweep and walker.standing != before and not self._clock.must_stop:
+            before = walker.standing
+            self._evaluations += walker.anneal(DESCEND, done, done + sweep)
+            done += sweep
+        return walker.found and self._offer(size, walker.best)
+
+    def _offer(self, size: int, points: IntArray) -> bool:
+        """Keep points that are better than the card of this size, by more than rounding."""
+        problem = self._problems[size]
+        if not problem.feasible(points):  # with real weights, a walk's own rates are rounded
+            return False
+        value, standing = value_of(problem, points), self._values.get(size)
+        if standing is not None and value <= standing + problem.slack:
+            return False
+        self._values[size], self._cards[size] = value, points.copy()
+        self._runs[size].report(0, value, points)
+        return True
+
+    def _relay(self) -> Callback | None:
+        """Pass on progress of one search with the time and work of the whole run."""
+        callback, before = self._callback, self._evaluations
+        if callback is None:
+            return None
+
+        def relay(progress: Progress) -> None:
+            tried = before + progress.evaluations
+            callback(replace(progress, seconds=self._clock.seconds, evaluations=tried))
+
+        return relay
+
+
+def _short(search: LocalSearch, seconds: float, seeds: tuple[int, ...]) -> LocalSearch:
+    seed = int(np.random.SeedSequence(seeds).generate_state(1)[0])
+    limit = None if math.isinf(seconds) else max(_SHORTEST, seconds)
+    return replace(search, time_limit=limit, seed=seed)
+
+
+def _grown(walker: Walker, points: IntArray) -> IntArray:
+    """Add the column and points that raise the objective most, as long as there is room."""
+    problem, grown = walker.problem, points.copy()
+    while np.count_nonzero(grown) < problem.max_features:
+        walker.start(grown, True)
+        best, highest = None, walker.value + problem.slack
+        for k in walker.free[grown[walker.free] == 0].tolist():
+            values, allowed = walker.values(k)
+            options = np.flatnonzero(allowed & (values > highest))
+            if options.size:
+                top = int(options[np.argmax(values[options])])
+                best, highest = (k, top), values[top]
+        if best is None:
+            break
+        grown[best[0]] = problem.lower[best[0]] + best[1]
+    return grown
+
+
+def _shrunk(walker: Walker, points: IntArray, size: int) -> IntArray | None:
+    """Drop the rule whose absence costs least, until ``size`` are left; None if none may go."""
+    problem, fewer = walker.problem, points.copy()
+    while np.count_nonzero(fewer) > size:
+        walker.start(fewer, True)
+        worth = {
+            k: walker.values(k)[0][-problem.lower[k]]
+            for k in np.flatnonzero(fewer).tolist()
+            if k in walker.free and _may_be_zero(problem, k)
+        }
+        if not worth:
+            return None
+        fewer[max(worth, key=lambda k: worth[k])] = 0
+    return fewer
+
+
+def _may_be_zero(problem: Problem, k: int) -> bool:
+    inside = problem.lower[k] <= 0 <= problem.upper[k]
+    return bool(inside and problem.limits.values[k, -problem.lower[k]])
+
+
+def _compile(problem: Problem) -> None:
+    """Compile, or load, what the run needs before its clock starts."""
+    walker = make_walker(problem, 0)
+    walker.start(problem.nearest_to_zero(), True)
+    walker.anneal(DESCEND, 0, 0)
+    if walker.free.size > 1 and problem.is_plain:
+        compile_polish(problem)
