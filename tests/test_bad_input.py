@@ -238,7 +238,12 @@ def test_missing_values(wrong: Wrong) -> None:
         ("threshold inf", "position 1"),
         "write 0.2 for 20%",
     ),
-    ("penalty", lambda: model(penalty=np.inf).fit(X, Y), "penalty .* inf", 'number or "auto", "paper"'),
+    (
+        "penalty",
+        lambda: model(penalty=np.inf).fit(X, Y),
+        "penalty .* inf",
+        'number or "auto", "paper"',
+    ),
 )
 def test_infinities(wrong: Wrong) -> None:
     check(wrong)
@@ -748,7 +753,12 @@ def test_an_object_that_is_no_value_is_a_type_error_as_in_scikit_learn() -> None
         ("'x1', 'x2'", "max_features is 1"),
         "Raise it",
     ),
-    ("penalty", lambda: model(penalty="bic").fit(X, Y), "penalty='bic'", 'Use "auto", "paper" or a number'),
+    (
+        "penalty",
+        lambda: model(penalty="bic").fit(X, Y),
+        "penalty='bic'",
+        'Use "auto", "paper" or a number',
+    ),
     ("negative penalty", lambda: model(penalty=-1.0).fit(X, Y), "-1.0", "must not be negative"),
     ("points", lambda: model(max_points=0).fit(X, Y), "'max_points' .* Got 0", r"\[1, inf\)"),
     ("features", lambda: model(max_features=-1).fit(X, Y), "'max_features'", r"\[0, inf\)"),

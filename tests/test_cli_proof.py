@@ -12,8 +12,12 @@ import pytest
 
 from netbenefit.certificate import Certificate
 from netbenefit.scorecard import Scorecard
-from tests.test_cli import FIT, PATIENCE, Terminal, error, people, run, save
+from tests.test_cli import FIT as DEFAULTS
+from tests.test_cli import PATIENCE, Terminal, error, people, run, save
 
+#: The published objective, whose optimum can be proven.
+PUBLISHED = ["--prior-strength", 0, "--penalty", "paper"]
+FIT = [*DEFAULTS, *PUBLISHED]
 PROVEN = "Proven optimal: no card within these limits has a higher objective."
 
 
@@ -64,6 +68,26 @@ def test_verify_refuses_what_does_not_hold(
     rows["fever"][:40] = 1 - rows["fever"][:40]
     printed = run("verify", card, proof, save(rows, tmp_path / "other.csv"), code=1)
     assert "✗ data" in printed
+
+
+@pytest.mark.parametrize("solver", ["local", "auto", "exact"])
+def test_verify_accepts_a_card_with_a_prior(table: Path, tmp_path: Path, solver: str) -> None:
+    card, proof = tmp_path / "card.json", tmp_path / "proof.json"
+    options = ["--solver", solver, "--time-limit", 5, "--out", card, "--certificate", proof]
+    run("fit", table, *DEFAULTS, *options)
+    printed = " ".join(run("verify", card, proof, table).split())
+    assert "✗" not in printed
+    objective = "plus n0 / N times S (n0 = 3000 rows)"
+    assert printed.count(objective) == 2  # among the checks, and at the end
+    origin = Scorecard.load(card).provenance
+    assert origin is not None
+    assert origin.status != "optimal"
+    if solver == "local":
+        assert "nothing is claimed about better ones" in printed
+    changed = json.loads(card.read_text())
+    changed["provenance"]["prior_strength"] = 100.0
+    card.write_text(json.dumps(changed))
+    assert "it says prior_strength = 100.0" in run("verify", card, proof, table, code=1)
 
 
 def test_verify_needs_its_files(fitted: tuple[str, Path, Path], table: Path) -> None:
@@ -147,8 +171,9 @@ def says_how_far(printed: str) -> tuple[float, float]:
 def test_a_time_out_says_how_far(hard: Path, tmp_path: Path) -> None:
     card, proof = tmp_path / "card.json", tmp_path / "proof.json"
     printed = run(
-        "fit", hard, "--target", "y", "--time-limit", 4, "--out", card, "--certificate", proof
-    )
+        "fit", hard, "--target", "y", *PUBLISHED, "--time-limit", 4, "--out", card,
+        "--certificate", proof,
+    )  # fmt: skip
     percent, bound = says_how_far(printed)
     provenance = Scorecard.load(card).provenance
     assert provenance is not None
@@ -163,7 +188,7 @@ def test_a_time_out_says_how_far(hard: Path, tmp_path: Path) -> None:
 def test_ctrl_c_during_a_proof_leaves_card_bound_and_sentence(hard: Path, tmp_path: Path) -> None:
     card, proof = tmp_path / "card.json", tmp_path / "proof.json"
     options = ["--time-limit", 60, "--solver", "exact", "--out", card, "--certificate", proof]
-    terminal = Terminal("fit", hard, "--target", "y", *options)
+    terminal = Terminal("fit", hard, "--target", "y", *PUBLISHED, *options)
     try:
         terminal.read(until="gap ")
         terminal.read(until="gap 1")  # the bound has come closer than the trivial one

@@ -51,9 +51,19 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("solvers", "solvers.*"),
     ("certificate", "verify", "_certificate_*", "calibration", "assemble", "theory"),
-    ("_labels", "estimator", "published", "calibrator", "baselines", "baselines.*", "evaluation"),
     (
-        "plots",
+        "_labels",
+        "estimator",
+        "published",
+        "calibrator",
+        "plots",  # results draw themselves
+        "sizing",
+        "_size_*",
+        "baselines",
+        "baselines.*",
+        "evaluation",
+    ),
+    (
         "export",
         "export.*",
         "report",

@@ -167,7 +167,6 @@ def test_the_narrowest_exact_kind_is_chosen(options, kind):
     problem = weighed(**options)
     assert problem._scale.found.dtype == problem._scale.alarm.dtype == kind
     assert problem.rates.dtype == (np.float64 if kind == np.float64 else np.int64)
-    assert (problem._integer_scale() is None) is (kind == np.float64)
     for points in ([0], [1], [-1]):
         objective = reference_value(problem, points)
         if problem.patterns.is_whole:
@@ -284,8 +283,8 @@ def test_penalties():
         ({"max_features": -1}, "max_features must be a whole number of at least 0, not -1"),
         ({"max_features": 2.0}, "max_features must be a whole number of at least 0, not 2.0"),
         ({"max_features": False}, "max_features must be a whole number of at least 0, not False"),
-        ({"penalty": "big"}, "penalty='big' is not known. Use \"auto\" or a number"),
-        ({"penalty": "0.1"}, "penalty='0.1' is not known. Use \"auto\" or a number"),
+        ({"penalty": "big"}, 'penalty=\'big\' is not known. Use "auto", "paper" or a number'),
+        ({"penalty": "0.1"}, 'penalty=\'0.1\' is not known. Use "auto", "paper" or a number'),
         ({"penalty": -0.1}, "penalty must not be negative, but is -0.1"),
         ({"penalty": Fraction(-1, 2)}, "penalty must not be negative, but is Fraction"),
         ({"penalty": np.nan}, 'penalty must be a finite number or "auto", "paper", not nan'),

@@ -44,9 +44,11 @@ if TYPE_CHECKING:
         weighted_net_benefit,
     )
     from netbenefit.patterns import PatternTable
+    from netbenefit.plots import SizePathDisplay
     from netbenefit.problem import Problem
     from netbenefit.published import RSSDNBClassifier
     from netbenefit.scorecard import Provenance, Rule, Scorecard
+    from netbenefit.sizing import SizePath, size_path
     from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
     from netbenefit.thresholds import Thresholds
 
@@ -76,6 +78,8 @@ _HOMES = {
     "Rule": "scorecard",
     "Scorecard": "scorecard",
     "Sign": "constraints",
+    "SizePath": "sizing",
+    "SizePathDisplay": "plots",
     "Thresholds": "thresholds",
     "Values": "constraints",
     "aunbc": "metrics",
@@ -90,6 +94,7 @@ _HOMES = {
     "keep_order": "calibration",
     "make_certificate": "certificate",
     "net_benefit": "metrics",
+    "size_path": "sizing",
     "weighted_net_benefit": "metrics",
 }
 
@@ -119,6 +124,8 @@ __all__ = [
     "Rule",
     "Scorecard",
     "Sign",
+    "SizePath",
+    "SizePathDisplay",
     "Thresholds",
     "Values",
     "__version__",
@@ -134,6 +141,7 @@ __all__ = [
     "keep_order",
     "make_certificate",
     "net_benefit",
+    "size_path",
     "weighted_net_benefit",
 ]
 

@@ -1,4 +1,4 @@
-"""The command line: ``netbenefit demo | fit | evaluate | show | verify``.
+"""The command line: ``netbenefit demo | fit | sizes | evaluate | show | verify``.
 
 This module reads options and prints; what it prints is computed elsewhere.  Imports that take time
 stand inside the commands, so that help comes at once.  Results go to stdout; progress, notes and
@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from netbenefit._cli_sizes import sizes
 from netbenefit._terminal import (
     check_writable,
     friendly,
@@ -296,6 +297,11 @@ def fit(
         )
         if certificate is not None:
             tell("bold", "saved", certificate)
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+app.command(epilog="Example: netbenefit sizes patients.csv --target died --plot sizes.svg")(sizes)
 
 
 # -- evaluate --------------------------------------------------------------------------------------

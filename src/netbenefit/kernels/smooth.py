@@ -14,14 +14,13 @@ Two questions are asked, again and again:
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 
-from netbenefit.kernels._jit import inner, jit, negatives, positives
+from netbenefit.kernels._jit import inner, jit
 from netbenefit.kernels.layout import (
     FIRST,
     GROUP,
@@ -30,7 +29,6 @@ from netbenefit.kernels.layout import (
     LAST,
     LOW,
     LOWER,
-    ORIGIN,
     PART,
     REACH,
     SHIFT,
@@ -41,181 +39,24 @@ from netbenefit.kernels.layout import (
     Columns,
     State,
 )
-from netbenefit.kernels.logistic import CLOSE, MOST_STEPS, RIDGE
+from netbenefit.kernels.link import (
+    BASE,
+    CENTRE,
+    END,
+    FILLED,
+    INTERCEPT,
+    SLOPE,
+    SPREAD,
+    Smooth,
+    collect,
+    put,
+    risk_at,
+    settle_link,
+    take,
+)
+from netbenefit.kernels.logistic import RIDGE
 
-__all__ = ["Smooth", "add_smooth", "make_smooth", "settle", "settled", "smooth_part"]
-
-# What Smooth.link holds …
-CENTRE, INTERCEPT, SLOPE, SPREAD = 0, 1, 2, 3
-# … and Smooth.span: the score of the table's first cell, and the cells that are filled.
-BASE, FILLED, END = 0, 1, 2
-#: A Newton step longer than this has to show that it leads up.
-_LONG = 0.3
-
-
-class Smooth(NamedTuple):
-    """The link of a state, with work space; one per thread."""
-
-    weight: Array  #: (1,) worth, in the search's units, of one row's S
-    link: Array  #: (4,) CENTRE, INTERCEPT (there), SLOPE (a point), SPREAD of the scores
-    at: Array  #: (cells,) work space: scores …
-    mass: Array  #: (2, cells) … with all rows and events there
-    table: Array  #: (2, bins) q and ln(1 − q) by score
-    span: Array  #: (3,) BASE, FILLED, END of the table
-    listed: Array  #: what ``add_smooth`` has added at each value
-
-
-def make_smooth(columns: Columns, bins: int, weight: float, widest: int) -> Smooth:
-    """Allocate; ``settle`` fills it for a state."""
-    cells = max(bins, columns.mass.size)
-    return Smooth(
-        weight=np.array([weight]),
-        link=np.zeros(4),
-        at=np.zeros(cells, dtype=np.int64),
-        mass=np.zeros((2, cells)),
-        table=np.zeros((2, bins)),
-        span=np.zeros(3, dtype=np.int64),
-        listed=np.zeros(widest),
-    )
-
-
-# -- the present points ----------------------------------------------------------------------------
-
-
-@inner
-def _put(smooth: Smooth, cell: int, score: Any, mass: Any) -> None:
-    smooth.at[cell] = score
-    found = float(positives(mass))
-    smooth.mass[0, cell] = found + float(negatives(mass))
-    smooth.mass[1, cell] = found
-
-
-@inner
-def _take(smooth: Smooth, hist: Array, low: Any, count: int) -> Any:
-    """Move the masses of a histogram, which is left empty, into cells; return how many."""
-    for t in range(hist.size):
-        if hist[t] != 0:
-            _put(smooth, count, t + low, hist[t])
-            hist[t] = 0
-            count += 1
-    return count
-
-
-@inner
-def _collect(columns: Columns, state: State, smooth: Smooth) -> Any:
-    """Scores and their masses, one cell each; return how many."""
-    window, count = state.window, 0
-    if window[IN_USE] == 1:
-        for t in range(window[LOW] - window[ORIGIN], window[HIGH] - window[ORIGIN] + 1):
-            if state.hist[t] != 0:
-                _put(smooth, count, t + window[ORIGIN], state.hist[t])
-                count += 1
-        return count
-    for u in range(columns.mass.size):
-        _put(smooth, u, np.int64(state.score[WHOLE, u]), columns.mass[u])
-    return columns.mass.size
-
-
-@inner
-def _risk(eta: float) -> Any:
-    """The risk q, and ln(1 − q)."""
-    small = math.exp(-abs(eta))
-    if eta >= 0.0:
-        return 1.0 / (1.0 + small), -eta - math.log1p(small)
-    return small / (1.0 + small), -math.log1p(small)
-
-
-@inner
-def _moments(smooth: Smooth, count: int) -> Any:
-    """Centre and spread of the scores, all rows, events, and their common trend."""
-    at, n, a = smooth.at[:count], smooth.mass[0, :count], smooth.mass[1, :count]
-    first = at[0]
-    total, events, mean = 0.0, 0.0, 0.0
-    for c in range(count):
-        total += n[c]
-        events += a[c]
-        mean += n[c] * (at[c] - first)
-    mean /= total
-    square, trend = 0.0, 0.0
-    for c in range(count):
-        x = (at[c] - first) - mean
-        square += n[c] * x * x
-        trend += (a[c] - n[c] * (events / total)) * x
-    return first + mean, math.sqrt(square / total), total, events, trend
-
-
-@inner
-def _likelihood(smooth: Smooth, count: int, centre: float, scale: float, theta: Any) -> Any:
-    total = -0.5 * RIDGE * theta[1] * theta[1]
-    for c in range(count):
-        eta = theta[0] + theta[1] * ((smooth.at[c] - centre) * scale)
-        total += smooth.mass[1, c] * eta + smooth.mass[0, c] * _risk(eta)[1]
-    return total
-
-
-@inner
-def _newton_step(smooth: Smooth, count: int, centre: float, scale: float, theta: Any) -> Any:
-    g0, g1 = 0.0, -RIDGE * theta[1]
-    h00, h01, h11 = 0.0, 0.0, RIDGE
-    for c in range(count):
-        x = (smooth.at[c] - centre) * scale
-        eta = theta[0] + theta[1] * x
-        small = math.exp(-abs(eta))
-        q = (1.0 if eta >= 0.0 else small) / (1.0 + small)
-        miss = smooth.mass[1, c] - smooth.mass[0, c] * q
-        weight = smooth.mass[0, c] * q * (1.0 - q)
-        g0 += miss
-        g1 += miss * x
-        h00 += weight
-        h01 += weight * x
-        h11 += weight * x * x
-    det = h00 * h11 - h01 * h01
-    if det <= 0.0:  # all risks are 0 or 1 to the last digit: start again from the middle
-        return -theta[0], -theta[1]
-    return (h11 * g0 - h01 * g1) / det, (h00 * g1 - h01 * g0) / det
-
-
-@inner
-def _fit(smooth: Smooth, count: int) -> Any:
-    """Fit the link to the cells, from where it was; return S times all rows."""
-    link = smooth.link
-    centre, spread, total, events, trend = _moments(smooth, count)
-    level = math.log(events / (total - events))
-    alpha, beta = level, 0.0
-    if trend > 0.0 and spread > 0.0:
-        scale = 1.0 / spread
-        if link[SLOPE] > 0.0:
-            alpha = link[INTERCEPT] + link[SLOPE] * (centre - link[CENTRE])
-            beta = link[SLOPE] * spread
-            start = _likelihood(smooth, count, centre, scale, (alpha, beta))
-            if not start >= _likelihood(smooth, count, centre, scale, (level, 0.0)):
-                alpha, beta = level, 0.0
-        for _ in range(MOST_STEPS):
-            d0, d1 = _newton_step(smooth, count, centre, scale, (alpha, beta))
-            if abs(d0) > _LONG or abs(d1) > _LONG:
-                before = _likelihood(smooth, count, centre, scale, (alpha, beta))
-                while (
-                    max(abs(d0), abs(d1)) > CLOSE
-                    and _likelihood(smooth, count, centre, scale, (alpha + d0, beta + d1)) < before
-                ):
-                    d0, d1 = d0 / 2, d1 / 2
-            alpha, beta = alpha + d0, beta + d1
-            if max(abs(d0), abs(d1)) <= CLOSE:
-                break
-        beta *= scale
-    link[CENTRE], link[INTERCEPT], link[SLOPE], link[SPREAD] = centre, alpha, beta, spread
-    smooth.span[FILLED] = smooth.span[END] = 0
-    value = 0.0
-    for c in range(count):
-        q, rest = _risk(alpha + beta * (smooth.at[c] - centre))
-        value += smooth.mass[0, c] * q + (smooth.mass[0, c] - smooth.mass[1, c]) * rest
-    return value
-
-
-@inner
-def _settle(columns: Columns, state: State, smooth: Smooth) -> Any:
-    return smooth.weight[0] * _fit(smooth, _collect(columns, state, smooth))
-
+__all__ = ["add_smooth", "settle", "settled", "smooth_part"]
 
 # -- all values of one column ----------------------------------------------------------------------
 
@@ -233,10 +74,10 @@ def _cover(smooth: Smooth, low: int, high: int) -> bool:
         return False
     for t in range(first, span[FILLED]):
         eta = link[INTERCEPT] + link[SLOPE] * (t + span[BASE] - link[CENTRE])
-        table[0, t], table[1, t] = _risk(eta)
+        table[0, t], table[1, t] = risk_at(eta)
     for t in range(span[END], last):
         eta = link[INTERCEPT] + link[SLOPE] * (t + span[BASE] - link[CENTRE])
-        table[0, t], table[1, t] = _risk(eta)
+        table[0, t], table[1, t] = risk_at(eta)
     span[FILLED], span[END] = min(first, span[FILLED]), max(last, span[END])
     return True
 
@@ -253,7 +94,7 @@ def _sums(smooth: Smooth, first: int, last: int, offset: int, tabled: bool) -> A
         if tabled:
             q, rest = table[0, score - base], table[1, score - base]
         else:
-            q, rest = _risk(link[INTERCEPT] + link[SLOPE] * x)
+            q, rest = risk_at(link[INTERCEPT] + link[SLOPE] * x)
         weight = q * (1.0 - q)
         miss, info, bend = a[c] - n[c] * q, n[c] * weight, weight * (a[c] - 2.0 * n[c] * q)
         s += n[c] * q + (n[c] - a[c]) * rest
@@ -320,7 +161,7 @@ def _gather_groups(columns: Columns, state: State, smooth: Smooth, k: int, ends:
     for g in range(columns.column[k, GROUP], columns.column[k + 1, GROUP]):
         for e in range(columns.group[g, FIRST], columns.group[g, LAST]):
             hist[whole[columns.rows[e]] - low] += columns.masses[e]
-        count = _take(smooth, hist[:size], low, count)
+        count = take(smooth, hist[:size], low, count)
         ends[g - columns.column[k, GROUP]] = count
     return count
 
@@ -367,10 +208,10 @@ def _list_rows(
             if counted:
                 hist[score - base] += columns.masses[e]
             else:
-                _put(smooth, e - start, score, columns.masses[e])
+                put(smooth, e - start, score, columns.masses[e])
         count = end - start
         if counted:
-            count = _take(smooth, hist[:size], base, 0)
+            count = take(smooth, hist[:size], base, 0)
         sums = _sums(smooth, 0, count, 0, tabled)
         if v < 0:
             rest = _plus(rest, sums, -1.0)
@@ -388,7 +229,7 @@ def _list(columns: Columns, state: State, smooth: Smooth, k: int) -> None:
         column[k, UPPER] - state.points[k], state.points[k] - column[k, LOWER]
     )
     tabled = window[IN_USE] == 1 and _cover(smooth, low - room, high + room)
-    rest = _sums(smooth, 0, _collect(columns, state, smooth), 0, tabled)
+    rest = _sums(smooth, 0, collect(columns, state, smooth), 0, tabled)
     groups = column[k + 1, GROUP] - column[k, GROUP]
     listed = column[k + 1, START] - column[k, START]
     if window[IN_USE] == 1 and groups > 0 and groups * size <= max(size, listed):
@@ -432,7 +273,7 @@ def _no_part(columns, state, smooth):  # type: ignore[no-untyped-def]
 
 
 def _own_part(columns, state, smooth):  # type: ignore[no-untyped-def]
-    return _settle(columns, state, smooth)
+    return settle_link(columns, state, smooth)
 
 
 def _keep_value(columns, state, smooth, v, value):  # type: ignore[no-untyped-def]
@@ -440,7 +281,7 @@ def _keep_value(columns, state, smooth, v, value):  # type: ignore[no-untyped-de
 
 
 def _settle_value(columns, state, smooth, v, value):  # type: ignore[no-untyped-def]
-    return value - smooth.listed[v] + _settle(columns, state, smooth)
+    return value - smooth.listed[v] + settle_link(columns, state, smooth)
 
 
 def _choose_add(columns, state, smooth, k, out):  # type: ignore[no-untyped-def]
@@ -463,4 +304,4 @@ overload(settled)(_choose_settled)
 @jit
 def settle(columns: Columns, state: State, smooth: Smooth) -> Any:
     """Fit the link to the state's points; return what S is worth there."""
-    return _settle(columns, state, smooth)
+    return settle_link(columns, state, smooth)

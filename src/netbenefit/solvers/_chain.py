@@ -13,14 +13,8 @@ import numpy as np
 from netbenefit.kernels._jit import inner, jit, merged
 from netbenefit.kernels.compiled import coordinate_gains, gain_now, move, place
 from netbenefit.kernels.layout import LOWER, START, UPPER, Array, Columns, State
-from netbenefit.kernels.smooth import (
-    Smooth,
-    add_smooth,
-    make_smooth,
-    settle,
-    settled,
-    smooth_part,
-)
+from netbenefit.kernels.link import Smooth, make_smooth
+from netbenefit.kernels.smooth import add_smooth, settle, settled, smooth_part
 from netbenefit.problem import Problem
 
 __all__ = ["DESCEND", "Chain", "anneal", "list_values", "make_chain", "metropolis", "start"]

@@ -2,7 +2,7 @@
 
 A card "of size k" has at most k columns with points.  Within a size there is nothing to weigh
 against the number of rules, so the penalty is 0 throughout: a size is chosen afterwards, by a
-person, from what each of them keeps on held-out rows (:mod:`netbenefit.size_path`).
+person, from what each of them keeps on held-out rows (:mod:`netbenefit.sizing`).
 
 1. From the smallest size to the largest: descend from the best rounded vector of the L1 path that
    keeps to the size, and from the card of the size before with the best columns added.  After this
@@ -49,7 +49,7 @@ __all__ = ["best_of_every_size", "check_sizes", "limit_size"]
 
 #: Rounds of annealing without a better card of any size, after which a run ends.
 _PATIENCE = 3
-#: The shortest search that is worth to begin, in seconds.
+#: The shortest search that is worth beginning, in seconds.
 _SHORTEST = 0.001
 
 
@@ -124,7 +124,7 @@ def best_of_every_size(
     return ladder.results(status)
 
 
-def check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+def check_sizes(sizes: Any) -> tuple[int, ...]:
     """Sizes in order, each once; refuse what is none.
 
     >>> check_sizes([3, 1, 3])

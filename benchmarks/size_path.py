@@ -1,0 +1,75 @@
+"""How many rules a card should have: ``python -m benchmarks.size_path heart --figure FILE.svg``.
+
+Prints the table that the documentation shows, and draws its picture.  The same options give the
+same numbers as long as no search runs out of time, which the last line tells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from netbenefit import RiskScoreClassifier, SizePath
+from netbenefit.datasets import load_dataset
+from netbenefit.plots import check_picture, save_picture
+from netbenefit.sizing import size_path_of_columns
+
+
+def measure(
+    name: str, sizes: Sequence[int], folds: int, time_limit: float | None, jobs: int
+) -> SizePath:
+    """The path of a data set, with default settings."""
+    X, y, names = load_dataset(name)
+    columns = {column: X[:, k] for k, column in enumerate(names)}
+    model = RiskScoreClassifier(time_limit=time_limit)
+    return size_path_of_columns(model, columns, y, sizes=sizes, cv=folds, n_jobs=jobs)
+
+
+def markdown(path: SizePath) -> str:
+    """The path as a Markdown table, best and suggested sizes in bold.
+
+    Standard errors are over the folds; differences are taken within folds.
+    """
+    lines = [
+        "| rules | net benefit, held-out rows | below the best | net benefit, training rows | |",
+        "|---:|---:|---:|---:|---|",
+    ]
+    for i, size in enumerate(path.sizes):
+        marks = {"best": path.best, "suggested": path.suggested}
+        named = ", ".join(mark for mark, marked in marks.items() if marked == size)
+        below = (
+            "" if size == path.best else f"{-path.difference[i]:.4f} ± {path.difference_se[i]:.4f}"
+        )
+        held_out = f"{path.held_out[i]:.4f} ± {path.held_out_se[i]:.4f}"
+        rules = f"**{size}**" if named else str(size)
+        training = f"{path.training_net_benefit[i]:.4f}"
+        lines.append(f"| {rules} | {held_out} | {below} | {training} | {named} |")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table of one data set, and draw it if asked to."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.size_path", description=__doc__)
+    parser.add_argument("name", help="a data set, such as heart")
+    parser.add_argument("--figure", type=Path, help="where to draw: .svg, .png or .pdf")
+    parser.add_argument("--max-size", type=int, default=12)
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds a search")
+    parser.add_argument("--jobs", type=int, default=1, help="folds at a time")
+    told = parser.parse_args(arguments)
+    if told.figure:
+        check_picture(told.figure)
+    begin = time.perf_counter()
+    path = measure(told.name, range(1, told.max_size + 1), told.folds, told.time_limit, told.jobs)
+    print(markdown(path))
+    print(f"\nCard of {path.suggested} rules:\n\n{path.cards[path.suggested]}")
+    if told.figure:
+        save_picture(path, told.figure)
+    status = path.results[path.sizes[0]].status.replace("_", " ")
+    print(f"\nsearch on all rows: {status}; {time.perf_counter() - begin:.0f} s in all")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""Cards of every size from some rows, and what they earn on others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit import metrics
+from netbenefit._validation import InputError, shorten
+from netbenefit._version import __version__
+from netbenefit.assemble import assemble_card
+from netbenefit.patterns import PatternTable
+from netbenefit.problem import NoCardFound, Problem
+from netbenefit.scorecard import Provenance, Scorecard
+from netbenefit.solvers.base import Callback, SolverResult
+from netbenefit.solvers.sizes import best_of_every_size
+from netbenefit.solvers.starts import kept_signs, logistic_path
+from netbenefit.thresholds import Thresholds
+
+__all__ = [
+    "Benefits",
+    "Cards",
+    "Fold",
+    "Plan",
+    "Rows",
+    "Tested",
+    "all_cards",
+    "all_folds",
+    "earned",
+    "held_out",
+    "make_problem",
+]
+
+#: Numbers of the training rows, and of the held-out ones.
+Fold = tuple[NDArray[Any], NDArray[Any]]
+
+
+class Rows(NamedTuple):
+    """Columns by name, which rows are events, and their weights if they have any."""
+
+    columns: Mapping[str, NDArray[Any]]
+    event: NDArray[np.bool_]
+    weight: NDArray[Any] | None = None
+
+    def take(self, chosen: NDArray[Any]) -> Rows:
+        """Some of the rows.
+
+        >>> Rows({"x": np.array([5, 6])}, np.array([True, False])).take(np.array([1])).columns
+        {'x': array([6])}
+        """
+        weight = None if self.weight is None else self.weight[chosen]
+        columns = {name: column[chosen] for name, column in self.columns.items()}
+        return Rows(columns, self.event[chosen], weight)
+
+
+class Plan(NamedTuple):
+    """All that a path is told but for its rows."""
+
+    thresholds: Thresholds
+    settings: Mapping[str, Any]  #: of :meth:`Problem.build`
+    keep_signs: str | bool
+    calibrate: bool
+    decimals: Mapping[str, int] | None
+    outcome: str
+    time_limit: float | None
+    n_jobs: int
+    seed: int
+
+
+class Cards(NamedTuple):
+    """The cards of a path by size, and how they were found."""
+
+    cards: dict[int, Scorecard]
+    results: dict[int, SolverResult]
+
+
+class Benefits(NamedTuple):
+    """What each card earns on some rows, by size."""
+
+    net_benefit: dict[int, float]
+    aunbc: dict[int, float]
+
+
+def make_problem(rows: Rows, plan: Plan) -> Problem:
+    """The problem that these rows pose, before signs and sizes.
+
+    Its steps of columns and its constants come from these rows alone.
+    """
+    table = PatternTable.from_columns(
+        rows.columns, rows.event, sample_weight=rows.weight, decimals=plan.decimals
+    )
+    if len(table.constant) == table.n_features:
+        raise InputError(
+            f"every column is constant ({shorten(table.constant)}): nothing tells rows apart. Add "
+            "a column that varies."
+        )
+    return Problem.build(table, plan.thresholds, **plan.settings)
+
+
+def all_cards(
+    problem: Problem, sizes: tuple[int, ...], plan: Plan, callback: Callback | None = None
+) -> Cards:
+    """The best card of every size; everything is learnt from the problem's own rows.
+
+    As in :func:`netbenefit.assemble.learn`, signs are kept where there is a prior, unless no card
+    meets the rates that way.
+    """
+    path = logistic_path(problem.patterns)
+    keep = problem.prior_weight > 1 if plan.keep_signs == "auto" else plan.keep_signs
+    keep = keep and problem.prior_strength > 0
+    signs = kept_signs(path, problem.patterns.names, problem.constraints) if keep else {}
+
+    def search(asked: Problem) -> dict[int, SolverResult]:
+        found = best_of_every_size(
+            asked,
+            sizes,
+            time_limit=plan.time_limit,
+            n_jobs=plan.n_jobs,
+            seed=plan.seed,
+            path=path,
+            callback=callback,
+        )
+        if any(result.status == "interrupted" for result in found.values()):
+            raise KeyboardInterrupt  # cards of a broken-off search compare with no others
+        return found
+
+    signed = problem.with_signs(signs) if signs else problem
+    try:
+        results = search(signed)
+    except NoCardFound:
+        if signed is problem:
+            raise
+        signed, results = problem, search(problem)
+    cards = {size: _card(signed, result, plan) for size, result in results.items()}
+    return Cards(cards, results)
+
+
+def _card(problem: Problem, result: SolverResult, plan: Plan) -> Scorecard:
+    table = problem.patterns
+    provenance = Provenance(
+        version=__version__,
+        n_rows=table.n_total,
+        n_events=table.n_events,
+        n_patterns=len(table),
+        prevalence=table.prevalence,
+        objective=result.objective,
+        penalty=0.0,
+        prior_strength=float(problem.prior_strength),
+        solver=result.solver,
+        status=result.status,
+        seconds=round(result.seconds, 3),
+        random_state=plan.seed,
+        outcome=plan.outcome,
+    )
+    return assemble_card(problem, result, provenance, calibrate=plan.calibrate)
+
+
+def earned(cards: Mapping[int, Scorecard], rows: Rows, thresholds: Thresholds) -> Benefits:
+    """Weighted net benefit and AUNBC of cards on some rows."""
+    benefit, area = {}, {}
+    for size, card in cards.items():
+        told = rows.event, card.risk(rows.columns), thresholds
+        benefit[size] = metrics.weighted_net_benefit(*told, sample_weight=rows.weight)
+        area[size] = metrics.aunbc(*told, sample_weight=rows.weight)
+    return Benefits(benefit, area)
+
+
+class Tested(NamedTuple):
+    """The cards of a fold, and what they earn on its held-out rows."""
+
+    cards: dict[int, Scorecard]
+    benefits: Benefits
+
+
+def held_out(
+    rows: Rows,
+    fold: Fold,
+    sizes: tuple[int, ...],
+    plan: Plan,
+    callback: Callback | None = None,
+) -> Tested:
+    """One fold: cards from its training rows alone, measured on the others."""
+    train, test = fold
+    found = all_cards(make_problem(rows.take(train), plan), sizes, plan, callback)
+    return Tested(found.cards, earned(found.cards, rows.take(test), plan.thresholds))
+
+
+def all_folds(
+    rows: Rows,
+    folds: Sequence[Fold],
+    sizes: tuple[int, ...],
+    plan: Plan,
+    callback: Callback | None,
+    jobs: int,
+) -> list[Tested]:
+    """All folds, one after the other or some at a time; those are quiet."""
+    numbered = list(enumerate(folds, start=1))
+    if jobs == 1:
+        return [_named(i, rows, fold, sizes, plan, callback) for i, fold in numbered]
+    from joblib import Parallel, delayed  # type: ignore[import-untyped]  # by scikit-learn
+
+    work: Callable[..., Any] = delayed(_named)
+    done: list[Tested] = Parallel(n_jobs=jobs)(
+        work(i, rows, fold, sizes, plan) for i, fold in numbered
+    )
+    return done
+
+
+def _named(number: int, *told: Any) -> Tested:
+    """One fold, whose errors say which one it was."""
+    try:
+        return held_out(*told)
+    except InputError as error:
+        raise InputError(f"fold {number}: {error}") from None

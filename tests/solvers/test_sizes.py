@@ -1,0 +1,285 @@
+"""The best card of every size: against all vectors, in order, within limits, in time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from netbenefit._validation import InputError
+from netbenefit.constraints import AtMost, Include, MaxFPR, MinTPR
+from netbenefit.patterns import PatternTable
+from netbenefit.problem import NoCardFound, Problem
+from netbenefit.solvers import sizes as sizes_module
+from netbenefit.solvers.base import Progress, SolverResult
+from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
+from netbenefit.solvers.starts import kept_signs, logistic_path
+from netbenefit.thresholds import Thresholds
+from tests.strategies import all_points, brute_force, constrained_problems, problems
+
+EXAMPLES = 400 if os.environ.get("NETBENEFIT_FULL") else 12
+
+
+def random_problem(seed: int = 0, rows: int = 200, columns: int = 8, **settings: object) -> Problem:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (rows, columns))
+    risk = 1 / (1 + np.exp(-(X @ rng.normal(size=columns) - 0.5)))
+    table = PatternTable.from_arrays(X, rng.random(rows) < risk)
+    return Problem.build(table, Thresholds.tenths(), **settings)  # type: ignore[arg-type]
+
+
+def possible_sizes(problem: Problem) -> list[int]:
+    """Sizes for which the constraints leave any vectors."""
+    found = []
+    for size in range(1, problem.patterns.n_features + 1):
+        try:
+            limit_size(problem, size)
+        except InputError:
+            continue
+        found.append(size)
+    return found
+
+
+def is_associated(problem: Problem) -> bool:
+    """Whether any column is: where none is, there is no L1 path to start from."""
+    table = problem.patterns
+    share = Fraction(table.n_events) / Fraction(table.n_total)
+    pull = [a - share * (a + b) for a, b in zip(table.positives, table.negatives, strict=True)]
+    return any(sum(p * int(x) for p, x in zip(pull, c, strict=True)) for c in table.codes.T)
+
+
+def best_with_prior(problem: Problem) -> float | None:
+    values = [
+        float(problem.evaluate(points).objective)
+        for points in all_points(problem)
+        if problem.feasible(points)
+    ]
+    return max(values, default=None)
+
+
+def check(problem: Problem, found: dict[int, SolverResult]) -> None:
+    """Cards keep to size and constraints; values are counted from the data, without a penalty."""
+    objectives = [result.objective for result in found.values()]
+    assert objectives == sorted(objectives)
+    for size, result in found.items():
+        limited = limit_size(problem, size)
+        assert result.size <= size
+        assert limited.feasible(result.points)
+        assert problem.feasible(result.points)
+        for constraint in problem.constraints:
+            assert constraint.allows(result.points.tolist(), problem.patterns.names)
+        assert result.objective == float(limited.evaluate(result.points).objective)
+        assert result.bound is None
+
+
+# -- against all vectors ---------------------------------------------------------------------------
+
+
+@settings(max_examples=EXAMPLES)
+@given(problem=problems(max_points=2, max_columns=4, max_rows=9))
+def test_every_size_is_the_best_of_all_vectors(problem: Problem) -> None:
+    assume(is_associated(problem))
+    wanted = possible_sizes(problem) or [problem.patterns.n_features]
+    found = best_of_every_size(problem, wanted, time_limit=None)
+    check(problem, found)
+    for size in wanted:
+        best = brute_force(limit_size(problem, size))
+        assert best is not None
+        assert found[size].objective == pytest.approx(float(best[0]), abs=1e-12)
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    problem=problems(max_points=2, max_columns=3, max_rows=9),
+    rows=st.sampled_from(["1/2", "3", "200"]).map(Fraction),
+)
+def test_every_size_is_the_best_of_all_vectors_with_a_prior(
+    problem: Problem, rows: Fraction
+) -> None:
+    problem = replace(problem, prior_strength=rows)
+    assume(is_associated(problem))
+    wanted = possible_sizes(problem) or [problem.patterns.n_features]
+    found = best_of_every_size(problem, wanted, time_limit=None)
+    check(problem, found)
+    for size in wanted:
+        best = best_with_prior(limit_size(problem, size))
+        assert found[size].objective == pytest.approx(best, abs=1e-9 * max(1.0, float(rows)))
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    problem=constrained_problems(max_columns=4, most_vectors=200),
+    rows=st.sampled_from(["0", "5"]).map(Fraction),
+)
+def test_every_size_under_constraints(problem: Problem, rows: Fraction) -> None:
+    problem = replace(problem, prior_strength=rows)
+    assume(is_associated(problem))
+    wanted = possible_sizes(problem) or [problem.patterns.n_features]
+    best = {size: best_with_prior(limit_size(problem, size)) for size in wanted}
+    try:
+        found = best_of_every_size(problem, wanted, time_limit=None)
+    except NoCardFound:
+        assert set(best.values()) == {None}
+        return
+    check(problem, found)
+    assert list(found) == [size for size in wanted if best[size] is not None]
+    for size, result in found.items():
+        assert result.objective == pytest.approx(best[size], abs=1e-8)
+
+
+# -- how it runs -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prior", [0, 300])
+def test_larger_problems_are_as_good_as_searches_of_one_size(prior: int) -> None:
+    problem = random_problem(3, columns=9, prior_strength=prior, penalty=0.05)
+    found = best_of_every_size(problem, range(1, 10), time_limit=None, seed=1)
+    check(problem, found)
+    assert [result.status for result in found.values()] == ["finished"] * 9
+    for size in (2, 5, 9):
+        limited = limit_size(problem, size)
+        assert limited.penalty == 0
+        alone = LocalSearch(time_limit=None, max_rounds=2).solve(limited)
+        assert found[size].objective >= alone.objective - 1e-9
+
+
+def test_sizes_may_have_gaps_and_come_in_any_order() -> None:
+    problem = random_problem(columns=6, prior_strength=50)
+    found = best_of_every_size(problem, [5, 2, 2], time_limit=None)
+    assert list(found) == [2, 5]
+    check(problem, found)
+
+
+def test_same_seed_same_cards_on_any_number_of_threads() -> None:
+    problem = random_problem(columns=7, prior_strength=100)
+    first, second = (
+        best_of_every_size(problem, [1, 3, 5], time_limit=None, n_jobs=jobs, seed=7)
+        for jobs in (1, 2)
+    )
+    for size, result in first.items():
+        assert second[size].points.tolist() == result.points.tolist()
+        assert second[size].evaluations == result.evaluations
+
+
+def test_constraints_and_kept_signs_are_respected() -> None:
+    asked = [Include("x1"), AtMost(1, ["x2", "x3", "x4"])]
+    problem = random_problem(4, prior_strength=1000, constraints=asked, sign={"x0": "-"})
+    path = logistic_path(problem.patterns)
+    signs = kept_signs(path, problem.patterns.names, problem.constraints)
+    assert signs
+    found = best_of_every_size(problem.with_signs(signs), [1, 2, 4, 6], time_limit=None, path=path)
+    check(problem, found)
+    for result in found.values():
+        assert result.points[1] != 0
+        assert result.points[0] <= 0
+        assert np.count_nonzero(result.points[2:5]) <= 1
+        for name, sign in signs.items():
+            value = result.points[problem.patterns.names.index(name)]
+            assert value >= 0 if sign == "+" else value <= 0
+
+
+def test_a_size_below_what_constraints_need_is_refused_by_name() -> None:
+    problem = random_problem(columns=3, constraints=[Include("x0", "x1")])
+    with pytest.raises(InputError, match=r"clash: .*points for x0, x1; at most 1 columns"):
+        best_of_every_size(problem, [1, 2])
+
+
+def test_sizes_without_a_card_that_meets_the_rates_are_left_out() -> None:
+    rows = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
+    table = PatternTable.from_arrays(rows, [0, 1, 1, 1] * 5)
+    asked = [MinTPR(0.5, 1), MaxFPR(0.5, 0)]
+    problem = Problem.build(table, Thresholds.of([0.5]), constraints=asked, max_points=2)
+    found = best_of_every_size(problem, [1, 2], time_limit=None)
+    assert list(found) == [2]
+    check(problem, found)
+    impossible = Problem.build(
+        PatternTable.from_arrays([[0], [0], [1], [1]], [0, 1, 1, 1]),
+        Thresholds.of([0.5]),
+        constraints=asked,
+    )
+    with pytest.raises(NoCardFound, match="no card was found"):
+        best_of_every_size(impossible, [1], time_limit=None)
+
+
+def test_time_limit_leaves_a_card_of_every_size() -> None:
+    problem = random_problem(columns=14, rows=400, prior_strength=100)
+    found = best_of_every_size(problem, range(1, 13), time_limit=0.01)
+    assert list(found) == list(range(1, 13))
+    check(problem, found)
+    assert {result.status for result in found.values()} == {"time_limit"}
+    assert all(result.seconds < 5 for result in found.values())
+
+
+@pytest.mark.parametrize("calls", [1, 2, 30])
+def test_interrupt_returns_what_there_is(calls: int) -> None:
+    problem = random_problem(columns=10)
+    seen: list[Progress] = []
+
+    def stop_soon(progress: Progress) -> None:
+        seen.append(progress)
+        if len(seen) == calls:
+            raise KeyboardInterrupt
+
+    found = best_of_every_size(problem, range(1, 9), time_limit=None, callback=stop_soon)
+    assert list(found) == list(range(1, 9))
+    check(problem, found)
+    assert {result.status for result in found.values()} == {"interrupted"}
+
+
+def test_an_interrupt_before_any_card_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sizes_module, "logistic_path", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        best_of_every_size(random_problem(), [1, 2])
+
+
+def test_progress_counts_the_whole_run() -> None:
+    seen: list[Progress] = []
+    found = best_of_every_size(random_problem(), range(1, 6), time_limit=None, callback=seen.append)
+    assert {progress.size for progress in seen} >= {1, 2, 3, 4, 5}
+    within = [p.seconds for p in seen]
+    assert within == sorted(within)
+    assert max(p.evaluations for p in seen) <= found[5].evaluations
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+
+def test_sizes_are_put_in_order() -> None:
+    assert check_sizes(range(3, 0, -1)) == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        (5, r"sizes must be a list of whole numbers, not 5. Write range\(1, 9\)"),
+        ("12", "sizes must be a list of whole numbers, not '12'"),
+        ([], "sizes is empty. Give at least one"),
+        ([0, 1], "each of the sizes must be a whole number of at least 1, not 0"),
+        ([-2], "not -2"),
+        ([2.5], "not 2.5"),
+        ([True], "not True"),
+        (["3"], "not '3'"),
+    ],
+)
+def test_bad_sizes(sizes: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        best_of_every_size(random_problem(rows=20, columns=2), sizes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("time_limit", [0, -1.0, "soon", True])
+def test_bad_time_limit(time_limit: object) -> None:
+    with pytest.raises(InputError, match="time_limit must be"):
+        best_of_every_size(
+            random_problem(rows=20, columns=2),
+            [1],
+            time_limit=time_limit,  # type: ignore[arg-type]
+        )
