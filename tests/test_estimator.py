@@ -53,7 +53,7 @@ class FixedPoints:
     def __init__(self, *points):
         self.points = points
 
-    def solve(self, problem: Problem, *, callback=None) -> SolverResult:
+    def solve(self, problem: Problem, *, start=None, callback=None) -> SolverResult:
         points = np.array(self.points, dtype=np.int64)
         return Run(problem, "fixed", np.inf, callback).result(points, "finished")
 

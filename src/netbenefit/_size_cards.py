@@ -24,9 +24,9 @@ __all__ = [
     "Benefits",
     "Cards",
     "Fold",
+    "Measured",
     "Plan",
     "Rows",
-    "Tested",
     "all_cards",
     "all_folds",
     "earned",
@@ -168,7 +168,7 @@ def earned(cards: Mapping[int, Scorecard], rows: Rows, thresholds: Thresholds) -
     return Benefits(benefit, area)
 
 
-class Tested(NamedTuple):
+class Measured(NamedTuple):
     """The cards of a fold, and what they earn on its held-out rows."""
 
     cards: dict[int, Scorecard]
@@ -181,11 +181,11 @@ def held_out(
     sizes: tuple[int, ...],
     plan: Plan,
     callback: Callback | None = None,
-) -> Tested:
+) -> Measured:
     """One fold: cards from its training rows alone, measured on the others."""
     train, test = fold
     found = all_cards(make_problem(rows.take(train), plan), sizes, plan, callback)
-    return Tested(found.cards, earned(found.cards, rows.take(test), plan.thresholds))
+    return Measured(found.cards, earned(found.cards, rows.take(test), plan.thresholds))
 
 
 def all_folds(
@@ -195,7 +195,7 @@ def all_folds(
     plan: Plan,
     callback: Callback | None,
     jobs: int,
-) -> list[Tested]:
+) -> list[Measured]:
     """All folds, one after the other or some at a time; those are quiet."""
     numbered = list(enumerate(folds, start=1))
     if jobs == 1:
@@ -203,13 +203,13 @@ def all_folds(
     from joblib import Parallel, delayed  # type: ignore[import-untyped]  # by scikit-learn
 
     work: Callable[..., Any] = delayed(_named)
-    done: list[Tested] = Parallel(n_jobs=jobs)(
+    done: list[Measured] = Parallel(n_jobs=jobs)(
         work(i, rows, fold, sizes, plan) for i, fold in numbered
     )
     return done
 
 
-def _named(number: int, *told: Any) -> Tested:
+def _named(number: int, *told: Any) -> Measured:
     """One fold, whose errors say which one it was."""
     try:
         return held_out(*told)

@@ -24,7 +24,9 @@ gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
 ``answer``
     ``points`` λ, ``cutoffs`` T_1 … T_M of the card, ``objective`` G(λ) or F(λ) and ``net_benefit``,
     exactly, and ``smooth`` S, a float (null for n0 = 0).  For n0 = 0 the cut-offs are the best
-    ones; otherwise they follow from averaged risks (:mod:`netbenefit.levels`).
+    ones; otherwise they follow from averaged risks (:mod:`netbenefit.levels`), in which the slope
+    of the link is shrunk by 1 − spent / χ² with spent = min(2 · ‖λ‖₀, number of columns with
+    lower < upper).
 ``proof``
     null, or: ``bound``, which no allowed λ exceeds, ``method``, ``details`` of it, ``rounded``
     (whether a floating-point solver took part and was rounded outward), and ``rounding`` (how much
@@ -171,12 +173,7 @@ class Certificate:
             raise InputError(
                 f'not a certificate: expected a JSON object with "schema": "{SCHEMA}".'
             )
-        version = data.get("version")
-        if type(version) is not int or version not in VERSIONS:
-            raise InputError(
-                f"version {version!r} of the certificate format is not known; this package reads "
-                f"version {', '.join(map(str, VERSIONS))}. Update the package."
-            )
+        read.check_version(data.get("version"), VERSIONS)
         parts = ("schema", "version", "package", "problem", "answer", "proof", "digest")
         read.read_object(data, "", parts)
         _check_digest(data, "the certificate")

@@ -4,8 +4,9 @@ Without a prior these are the published ones: the cut-offs of the highest net be
 rates between them (SPEC Algorithm 2).  With a prior of n0 rows, and N rows of data:
 
 1. Fit the logistic link of the score, and shrink its slope (see :func:`shrink_link`): points that
-   were chosen on the same rows promise more than they keep.  Take the published cut-offs and event
-   rates.
+   were chosen on the same rows promise more than they keep.  Every rule counts as two degrees of
+   freedom, for its points and for having been chosen, but all of them as no more than there are
+   columns to choose from.  Take the published cut-offs and event rates.
 2. The risk of a score is the average of both, with weights n0 and N:
    w · link(s) + (1 − w) · rate(level of s), w = n0 / (n0 + N).  It never falls as s rises.
 3. The cut-off of a threshold is the first whole score whose risk reaches it.  Limits on rates move

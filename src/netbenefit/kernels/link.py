@@ -9,7 +9,7 @@ import numpy as np
 
 from netbenefit.kernels._jit import inner, negatives, positives
 from netbenefit.kernels.layout import HIGH, IN_USE, LOW, ORIGIN, WHOLE, Array, Columns, State
-from netbenefit.kernels.logistic import CLOSE, MOST_STEPS, RIDGE
+from netbenefit.kernels.logistic import CLOSE, MOST_STEPS, RIDGE, ROUNDING
 
 __all__ = ["Smooth", "collect", "make_smooth", "put", "risk_at", "settle_link", "take"]
 
@@ -128,8 +128,10 @@ def _newton_step(smooth: Smooth, count: int, centre: float, scale: float, theta:
         eta = theta[0] + theta[1] * x
         small = math.exp(-abs(eta))
         q = (1.0 if eta >= 0.0 else small) / (1.0 + small)
-        miss = smooth.mass[1, c] - smooth.mass[0, c] * q
-        weight = smooth.mass[0, c] * q * (1.0 - q)
+        rest = (small if eta >= 0.0 else 1.0) / (1.0 + small)  # 1 − q, to the last digit
+        a, b = smooth.mass[1, c], smooth.mass[0, c] - smooth.mass[1, c]
+        miss = a * rest - b * q
+        weight = smooth.mass[0, c] * q * rest
         g0 += miss
         g1 += miss * x
         h00 += weight
@@ -160,6 +162,7 @@ def _fit(smooth: Smooth, count: int) -> Any:
             d0, d1 = _newton_step(smooth, count, centre, scale, (alpha, beta))
             if abs(d0) > _LONG or abs(d1) > _LONG:
                 before = _likelihood(smooth, count, centre, scale, (alpha, beta))
+                before -= ROUNDING * total
                 while (
                     max(abs(d0), abs(d1)) > CLOSE
                     and _likelihood(smooth, count, centre, scale, (alpha + d0, beta + d1)) < before

@@ -24,13 +24,24 @@ from numpy.typing import NDArray
 
 from netbenefit._validation import FloatArray, IntArray
 
-__all__ = ["CLOSE", "MOST_STEPS", "RIDGE", "Link", "fit_link", "saturated_smooth", "shrink_link"]
+__all__ = [
+    "CLOSE",
+    "MOST_STEPS",
+    "RIDGE",
+    "ROUNDING",
+    "Link",
+    "fit_link",
+    "saturated_smooth",
+    "shrink_link",
+]
 
 #: Weight of the belief in small slopes, in rows.
 RIDGE = 0.1
 #: Newton's method ends with a step below this: what is left is its square.
 CLOSE = 1e-7
 MOST_STEPS = 200
+#: A likelihood that falls by less than this, a row, falls by rounding: no reason to halve a step.
+ROUNDING = 1e-12
 
 
 class Link(NamedTuple):
@@ -86,7 +97,8 @@ def fit_link(scores: IntArray, positives: NDArray[Any], negatives: NDArray[Any])
     for _ in range(MOST_STEPS):
         step = _newton_step(theta, x, a, n)
         before = _likelihood(theta, x, a, n)
-        while np.abs(step).max() > CLOSE and _likelihood(theta + step, x, a, n) < before:
+        lowest = before - ROUNDING * total
+        while np.abs(step).max() > CLOSE and _likelihood(theta + step, x, a, n) < lowest:
             step /= 2
         theta = theta + step
         if np.abs(step).max() <= CLOSE:
@@ -110,7 +122,7 @@ def shrink_link(
     >>> link = fit_link(scores, events, others)
     >>> shrunk = shrink_link(link, scores, events, others, spent=2)
     >>> link.risk(scores).round(3), shrunk.risk(scores).round(3)
-    (array([0.251, 0.749]), array([0.273, 0.727]))
+    (array([0.251, 0.749]), array([0.271, 0.729]))
     """
     a = positives.astype(np.float64)
     n = a + negatives
@@ -121,9 +133,10 @@ def shrink_link(
     kept = max(0.0, 1.0 - spent / (2.0 * gain)) if gain > 0 else 0.0
     slope, intercept = kept * link.slope, link.intercept
     for _ in range(MOST_STEPS):  # the mean risk rises with the intercept: Newton, held back
-        q = _expit(intercept + slope * x)
-        weight = float(n @ (q * (1.0 - q)))
-        step = float((a - n * q).sum()) / weight if weight > 0 else 0.0
+        eta = intercept + slope * x
+        q, rest = _expit(eta), _expit(-eta)
+        weight = float(n @ (q * rest))
+        step = float(a @ rest - (n - a) @ q) / weight if weight > 0 else 0.0
         intercept += min(max(step, -1.0), 1.0)
         if abs(step) <= CLOSE:
             break
@@ -166,8 +179,9 @@ def _likelihood(theta: FloatArray, x: FloatArray, a: FloatArray, n: FloatArray) 
 
 
 def _newton_step(theta: FloatArray, x: FloatArray, a: FloatArray, n: FloatArray) -> FloatArray:
-    q = _expit(theta[0] + theta[1] * x)
-    miss, weight = a - n * q, n * q * (1.0 - q)
+    eta = theta[0] + theta[1] * x
+    q, rest = _expit(eta), _expit(-eta)  # 1 − q would lose digits where a score separates
+    miss, weight = a * rest - (n - a) * q, n * q * rest
     gradient = np.array([miss.sum(), miss @ x - RIDGE * theta[1]])
     cross = float(weight @ x)
     hessian = np.array([[weight.sum(), cross], [cross, weight @ (x * x) + RIDGE]])

@@ -11,7 +11,8 @@ person, from what each of them keeps on held-out rows (:mod:`netbenefit.sizing`)
    (:class:`LocalSearch`) from the best card of this size.
 3. Downwards: drop the least useful rules from the card of the size above, and descend.
 4. Go to 2, with a longer annealing, until nothing has become better or time is up.
-5. A larger size whose card is not better than that of the size before takes that one.
+5. Among equally good cards take the one with the smallest points.  A larger size whose card is not
+   better than that of the size before takes that one.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from netbenefit.solvers.base import (
     value_of,
 )
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.solvers.polish import compile_polish
+from netbenefit.solvers.polish import compile_polish, simplify
 from netbenefit.solvers.starts import Path, best_start, logistic_path
 
 __all__ = ["best_of_every_size", "check_sizes", "limit_size"]
@@ -211,6 +212,7 @@ class _Ladder:
         results: dict[int, SolverResult] = {}
         best: int | None = None
         for size in self.sizes:
+            self._simplify(size)
             own = self._values.get(size)
             if own is not None and (best is None or own > self._values[best]):
                 best = size
@@ -219,6 +221,16 @@ class _Ladder:
                 run.evaluations = self._evaluations
                 results[size] = run.result(self._cards[best], status)
         return results
+
+    def _simplify(self, size: int) -> None:
+        if size not in self._cards:
+            return
+        problem, run = self._problems[size], self._runs[size]
+        plain = simplify(problem, self._cards[size], run)
+        if problem.feasible(plain):
+            value = value_of(problem, plain)
+            if value >= self._values[size]:  # floats may be a little lower
+                self._values[size], self._cards[size] = value, plain
 
     def _up(self, search: LocalSearch, seeds: tuple[int, int]) -> bool:
         """Step 2; returns whether a card has become better."""
