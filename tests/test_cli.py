@@ -82,7 +82,9 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 GRID = ["--thresholds", "0.1:0.5:0.1", "--penalty", "0.005"]
-FIT = ["--target", "ill", "--drop", "town", "--drop", "weight", *GRID]
+#: The published objective: these tests are about the command line, not about what a prior does.
+PUBLISHED = ["--prior-strength", "0", "--penalty", "paper"]
+FIT = ["--target", "ill", "--drop", "town", "--drop", "weight", *GRID, *PUBLISHED]
 
 
 @pytest.fixture(scope="module")
@@ -263,7 +265,7 @@ def test_a_card_without_rules_says_what_to_try(table: Path) -> None:
         ([*FIT, "--thresholds", "0.5,0.1"], "thresholds must increase"),
         ([*FIT, "--sign", "fever"], "write NAME=+ or NAME=-"),
         ([*FIT, "--sign", "fewer=+"], "sign names column 'fewer', which is not in the table"),
-        ([*FIT, "--penalty", "much"], "--penalty must be auto or a number, not 'much'"),
+        ([*FIT, "--penalty", "much"], "--penalty must be auto, paper or a number, not 'much'"),
         ([*FIT, "--penalty", "-1"], "penalty must not be negative"),
         ([*FIT, "--max-points", "0"], "max_points must be a whole number of at least 1"),
         ([*FIT, "--time-limit", "0"], "time_limit must be positive"),

@@ -37,6 +37,7 @@ from netbenefit.metrics import (
 )
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
+from netbenefit.published import RSSDNBClassifier
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Progress, Run, SolverResult
 from netbenefit.solvers.local_search import LocalSearch
@@ -58,10 +59,13 @@ class FixedPoints:
         return Run(problem, "fixed", np.inf, callback).result(points, "finished")
 
 
+#: Without a prior, so that cards are what net benefit alone makes them; test_prior.py has the rest.
+PUBLISHED = {"prior_strength": 0, "penalty": "paper"}
+
+
 def model(**options) -> RiskScoreClassifier:
-    return RiskScoreClassifier(
-        **{"solver": "local", "time_limit": LATE, "n_jobs": 1, "thresholds": GRID, **options}
-    )
+    basic = {"solver": "local", "time_limit": LATE, "n_jobs": 1, "thresholds": GRID}
+    return RiskScoreClassifier(**{**basic, **PUBLISHED, **options})
 
 
 def make_data(n: int = 500, seed: int = 0):
@@ -104,7 +108,12 @@ def same_card(one: RiskScoreClassifier, two: RiskScoreClassifier) -> bool:
 # -- scikit-learn's own checks ---------------------------------------------------------------------
 
 
-@parametrize_with_checks([RiskScoreClassifier(solver="local", time_limit=LATE)])
+@parametrize_with_checks(
+    [
+        RiskScoreClassifier(solver="local", time_limit=LATE),
+        RSSDNBClassifier(solver="local", time_limit=LATE),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -225,7 +234,7 @@ def test_pipeline_with_frames_keeps_names(data):
 
 def test_grid_search(data):
     X, y = data
-    grid = {"penalty": [0.0, "auto", 0.5], "max_features": [1, 2]}
+    grid = {"penalty": [0.0, "paper", "auto", 0.5], "max_features": [1, 2]}
     search = GridSearchCV(model(), grid, scoring="roc_auc", cv=3).fit(X, y)
     scores = search.cv_results_["mean_test_score"]
     assert np.isfinite(scores).all()
@@ -633,7 +642,7 @@ def test_penalty(data):
         assert fit.scorecard_.provenance.penalty == penalty
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] > sizes[-1] == 0
-    auto = model(penalty="auto").fit(X, y)
+    auto = model(penalty="paper").fit(X, y)
     assert same_card(auto, model(penalty=Fraction(int(y.sum()), 40 * len(y))).fit(X, y))
 
 

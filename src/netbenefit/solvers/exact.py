@@ -191,12 +191,15 @@ class Exact:
         part = Run(plain, self.name, limit, callback and tell, spent=first.seconds)
         part.report(0, value_of(plain, first.points), first.points)
         status = first.status
-        part.report_proof(_ceiling(Pieces.of(plain)))
-        if self.bound_parts and status != "interrupted" and self._prove(part) == "interrupted":
+        part.finish_proof(_ceiling(Pieces.of(plain)))
+        try:
+            if self.bound_parts and status != "interrupted" and self._prove(part) == "interrupted":
+                status = "interrupted"
+            assert part.proof is not None
+            bound = part.proof.bound + more
+            run.report_proof(replace(part.proof, bound=bound, smooth=smooth))
+        except KeyboardInterrupt:  # in a callback, after which the card must not be lost
             status = "interrupted"
-        assert part.proof is not None
-        bound = part.proof.bound + more
-        run.report_proof(replace(part.proof, bound=bound, smooth=smooth))
         return run.result(problem.primitive(first.points), status)
 
     def _prove(self, run: Run) -> Status:

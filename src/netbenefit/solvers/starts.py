@@ -80,7 +80,8 @@ def _penalties(strongest: float, noise: float) -> tuple[FloatArray, int]:
     above = np.zeros(0)
     if strongest > noise:
         above = np.geomspace(0.9 * strongest + 0.1 * noise, noise, _ABOVE)
-    below = np.geomspace(min(noise, strongest), noise * _WEAKEST, _BELOW + 1)[1:]
+    first = min(noise, strongest) if strongest > noise * _WEAKEST else noise
+    below = np.geomspace(first, noise * _WEAKEST, _BELOW + 1)[1:]
     return np.concatenate([above, below]), above.size
 
 
