@@ -44,7 +44,7 @@ def blended(problem: Problem, points: np.ndarray, score: int) -> float:
     return weight * float(link.risk(score)) + (1 - weight) * float(rate or 0.0)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data(), st.booleans())
 def test_cutoffs_and_risks_follow_from_the_averages(data, real):
     problem = replace(
