@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--figure", type=Path, help="where to draw: .svg, .png or .pdf")
     parser.add_argument("--max-size", type=int, default=12)
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds a search")
+    parser.add_argument("--time-limit", type=float, default=300.0, help="seconds a search")
     parser.add_argument("--jobs", type=int, default=1, help="folds at a time")
     told = parser.parse_args(arguments)
     if told.figure:
@@ -67,8 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"\nCard of {path.suggested} rules:\n\n{path.cards[path.suggested]}")
     if told.figure:
         save_picture(path, told.figure)
-    status = path.results[path.sizes[0]].status.replace("_", " ")
-    print(f"\nsearch on all rows: {status}; {time.perf_counter() - begin:.0f} s in all")
+    # A card's provenance says how its search ended.
+    origins = [c.provenance for cards in (path.cards, *path.fold_cards) for c in cards.values()]
+    ends = sorted({str(origin and origin.status).replace("_", " ") for origin in origins})
+    print(f"\nsearches: {', '.join(ends)}; {time.perf_counter() - begin:.0f} s in all")
 
 
 if __name__ == "__main__":

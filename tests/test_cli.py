@@ -83,7 +83,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 GRID = ["--thresholds", "0.1:0.5:0.1", "--penalty", "0.005"]
 #: The published objective: these tests are about the command line, not about what a prior does.
-PUBLISHED = ["--prior-strength", "0", "--penalty", "paper"]
+PUBLISHED = ["--prior-strength", "0"]
 FIT = ["--target", "ill", "--drop", "town", "--drop", "weight", *GRID, *PUBLISHED]
 
 
@@ -599,3 +599,16 @@ def test_inputs_are_never_overwritten(table: Path, card_file: Path) -> None:
     assert "would be overwritten" in error("evaluate", card_file, table, "--csv", table)
     assert "would be overwritten" in error("show", card_file, "--html", card_file)
     assert (table.read_bytes(), card_file.read_bytes()) == before
+
+
+def test_fit_warns_of_more_columns_than_events(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (40, 12))
+    y = (np.arange(40) < 8).astype(int)
+    header = ",".join(["y", *(f"c{k}" for k in range(12))])
+    lines = [",".join(map(str, [y[i], *rows[i]])) for i in range(40)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([header, *lines]))
+    options = ["--target", "y", "--time-limit", 1]
+    assert "12 columns, but only 8 rows of the rarer outcome" in run("fit", path, *options)
+    assert "rarer outcome" not in run("fit", path, *options, "--max-features", 3)

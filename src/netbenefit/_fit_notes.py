@@ -104,12 +104,25 @@ def _quoted(name: str) -> str:
     return name if name.replace("-", "_").isidentifier() else f"'{name}'"
 
 
+def _columns_and_rarer(problem: Problem) -> tuple[int, float]:
+    """Columns that may have points, and mass of the rarer outcome."""
+    table = problem.patterns
+    rarer = min(float(table.n_events), float(table.n_total - table.n_events))
+    return min(int((problem.upper > problem.lower).sum()), problem.max_features), rarer
+
+
 def notes_on(problem: Problem, result: SolverResult) -> list[str]:
     """What the user of a new card should know."""
     notes = []
     table = problem.patterns
     if problem.too_small:
         notes.append(too_small_text(problem))
+    columns, rarer = _columns_and_rarer(problem)
+    if columns > rarer:
+        notes.append(
+            f"{columns} columns, but only {rarer:g} rows of the rarer outcome: the card may fit "
+            "noise. Choose columns first (--drop), or set --max-features."
+        )
     if table.constant:
         notes.append(f"constant columns get no points: {shorten(table.constant)}.")
     steps = dict(zip(table.names, table.decimals, strict=True))

@@ -22,7 +22,7 @@ from netbenefit.solvers.base import (
     check_time_limit,
     first_points,
 )
-from netbenefit.solvers.polish import compile_polish, polish, simplify
+from netbenefit.solvers.polish import compile_polish, polish, settle_values, simplify
 
 __all__ = ["LocalSearch"]
 
@@ -50,7 +50,9 @@ class LocalSearch:
        better, or as good and simpler; then pairs of coordinates are tried on it.
     4. Make the chains four times longer, up to a limit, and go to 2, until ``patience`` rounds in a
        row brought nothing, or ``max_rounds`` are done, or time is up.
-    5. Among equally good values take the smallest points; divide by the greatest common divisor.
+    5. With a prior, whose part of the objective is estimated so far: count all single changes of
+       the best points, and those of pairs where these are few, until none improves.
+    6. Among equally good values take the smallest points; divide by the greatest common divisor.
 
     Under constraints that say more than bounds and size, annealings also walk through vectors that
     are not allowed, at a price that adapts, and only allowed ones count.  Where no vector is found
@@ -123,6 +125,7 @@ class LocalSearch:
             status: Status = "finished"
             try:
                 status = self._rounds(search, pool)
+                search.settle()
             except KeyboardInterrupt:
                 status = "interrupted"
             finally:  # whatever happened, no chain goes on searching
@@ -252,6 +255,11 @@ class _Search:
             self._offer(walker, evaluated)
             self._polished = self.best
         return bool(self._value is not None and (before is None or self._value > before))
+
+    def settle(self) -> None:
+        """Step 5, for objectives that listings only estimate."""
+        if self.problem.smooth_worth and self.best is not None:
+            self._offer(*settle_values(self._walker(0), self.best, self.run))
 
     def _anneal(self, walker: Walker, schedule: Any, origin: IntArray) -> tuple[Walker, int, float]:
         """One chain, in slices; stops early when told to."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,13 @@ from netbenefit.problem import Problem
 from netbenefit.solvers._walker import Walker, make_walker
 from netbenefit.solvers.base import Run
 
-__all__ = ["compile_polish", "polish", "simplify"]
+__all__ = ["compile_polish", "polish", "settle_values", "simplify"]
 
 _MANY_PAIRS = 100
 #: Columns with more values than this are left out of pairs.
 _MANY_VALUES = 100
+#: Pairs of values up to which all of them are counted.
+_FEW = 3000
 #: Seconds that tidying may take after the time limit.
 _OVERTIME = 0.5
 
@@ -50,10 +52,44 @@ def _improves(walker: Walker, points: IntArray) -> bool:
     """Go to points if they are better than the best, and not only estimated to be."""
     before, value = walker.best.copy(), walker.best_value
     walker.start(points, True)
-    if walker.value > value + walker.problem.slack:
+    if walker.found and walker.value > value + walker.problem.slack:
         return True
     walker.start(before, True)
     return False
+
+
+def settle_values(walker: Walker, points: IntArray, run: Run) -> tuple[Walker, int]:
+    """Where a listing only estimates: count every value of every column, until none improves.
+
+    Few columns with few values are tried in pairs, too.  Returns the walker, which holds the best
+    points, and the number of vectors evaluated.
+    """
+    walker.start(points, True)
+    evaluated = 0
+    todo = _neighbours(walker, walker.best)
+    while todo and not run.must_stop:
+        evaluated += 1
+        if _improves(walker, todo.pop()):
+            todo = _neighbours(walker, walker.best)
+    return walker, evaluated
+
+
+def _neighbours(walker: Walker, points: IntArray) -> list[IntArray]:
+    """Allowed vectors that differ in one column, or in two where these are not many."""
+    problem = walker.problem
+    free = walker.free.tolist()
+    groups = [(k,) for k in free]
+    if sum(_n_values(problem, k) * _n_values(problem, j) for k, j in combinations(free, 2)) <= _FEW:
+        groups += list(combinations(free, 2))  # type: ignore[arg-type]
+    found = []
+    for group in groups:
+        values = [range(int(problem.lower[k]), int(problem.upper[k]) + 1) for k in group]
+        for chosen in product(*values):
+            other = points.copy()
+            other[list(group)] = chosen
+            if not np.array_equal(other, points) and problem.allows(other):
+                found.append(other)
+    return found
 
 
 def compile_polish(problem: Problem) -> None:
