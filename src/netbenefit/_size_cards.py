@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +12,10 @@ from numpy.typing import NDArray
 
 from netbenefit import metrics
 from netbenefit._validation import InputError, shorten
-from netbenefit._version import __version__
-from netbenefit.assemble import assemble_card
+from netbenefit.assemble import assemble_card, make_provenance
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import NoCardFound, Problem
-from netbenefit.scorecard import Provenance, Scorecard
+from netbenefit.scorecard import Scorecard
 from netbenefit.solvers.base import Callback, SolverResult
 from netbenefit.solvers.sizes import best_of_every_size
 from netbenefit.solvers.starts import kept_signs, logistic_path
@@ -111,7 +112,7 @@ def all_cards(
     path = logistic_path(problem.patterns)
     keep = problem.prior_weight > 1 if plan.keep_signs == "auto" else plan.keep_signs
     keep = keep and problem.prior_strength > 0
-    signs = kept_signs(path, problem.patterns.names, problem.constraints) if keep else {}
+    signs = kept_signs(path, problem.patterns.names, problem.constraints) if keep else []
 
     def search(asked: Problem) -> dict[int, SolverResult]:
         found = best_of_every_size(
@@ -127,7 +128,7 @@ def all_cards(
             raise KeyboardInterrupt  # cards of a broken-off search compare with no others
         return found
 
-    signed = problem.with_signs(signs) if signs else problem
+    signed = problem.with_constraints(signs) if signs else problem
     try:
         results = search(signed)
     except NoCardFound:
@@ -139,22 +140,9 @@ def all_cards(
 
 
 def _card(problem: Problem, result: SolverResult, plan: Plan) -> Scorecard:
-    table = problem.patterns
-    provenance = Provenance(
-        version=__version__,
-        n_rows=table.n_total,
-        n_events=table.n_events,
-        n_patterns=len(table),
-        prevalence=table.prevalence,
-        objective=result.objective,
-        penalty=0.0,
-        prior_strength=float(problem.prior_strength),
-        solver=result.solver,
-        status=result.status,
-        seconds=round(result.seconds, 3),
-        random_state=plan.seed,
-        outcome=plan.outcome,
-    )
+    # Within a size, rules have no price: see limit_size.
+    free = replace(problem, penalty=Fraction(0))
+    provenance = make_provenance(free, result, plan.outcome, plan.seed)
     return assemble_card(problem, result, provenance, calibrate=plan.calibrate)
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "choose_solver",
     "count_threads",
     "learn",
+    "make_provenance",
     "terms_of",
     "too_small_text",
 ]
@@ -97,7 +98,17 @@ def learn(
         problem, result = _solve_with_prior(problem, solver, keep_signs, callback)
     else:
         result = solver.solve(problem, callback=callback)
-    provenance = Provenance(
+    provenance = make_provenance(problem, result, outcome, seed)
+    card = assemble_card(problem, result, provenance, terms=terms, calibrate=calibrate)
+    return Learned(card, result, problem)
+
+
+def make_provenance(
+    problem: Problem, result: SolverResult, outcome: str, seed: int | None
+) -> Provenance:
+    """Write down where a card comes from."""
+    table = problem.patterns
+    return Provenance(
         version=__version__,
         n_rows=table.n_total,
         n_events=table.n_events,
@@ -113,8 +124,6 @@ def learn(
         random_state=seed,
         outcome=outcome,
     )
-    card = assemble_card(problem, result, provenance, terms=terms, calibrate=calibrate)
-    return Learned(card, result, problem)
 
 
 def _solve_with_prior(
@@ -123,8 +132,8 @@ def _solve_with_prior(
     """Let logistic regression say where to begin, and which signs to keep."""
     path = logistic_path(problem.patterns)
     keep = problem.prior_weight > 1 if keep_signs == "auto" else keep_signs
-    signs = kept_signs(path, problem.patterns.names, problem.constraints) if keep else {}
-    signed = problem.with_signs(signs) if signs else problem
+    signs = kept_signs(path, problem.patterns.names, problem.constraints) if keep else []
+    signed = problem.with_constraints(signs) if signs else problem
     try:
         start = best_start(signed, path)
         return signed, solver.solve(signed, start=start, callback=callback)

@@ -27,7 +27,7 @@ from netbenefit._constraint_build import all_constraints, in_arrays
 from netbenefit._constraint_values import whole
 from netbenefit._objective import Scale, make_scale, read_penalty, read_prior
 from netbenefit._validation import InputError, IntArray
-from netbenefit.constraints import Constraint, MaxFPR, MinTPR, Sign
+from netbenefit.constraints import Constraint, MaxFPR, MinTPR
 from netbenefit.kernels.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.kernels.groups import one_hot_groups
 from netbenefit.kernels.layout import Columns, make_columns, pack_masses
@@ -209,14 +209,15 @@ class Problem:
         """n0 / N: what S counts in the objective."""
         return self.prior_strength / Fraction(self.patterns.n_total)
 
-    def with_signs(self, signs: Mapping[str, str]) -> Problem:
-        """The same problem, some columns of which may only have points of one sign.
+    def with_constraints(self, more: Sequence[Constraint]) -> Problem:
+        """The same problem, of whose points more is asked.
 
         >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-        >>> Problem.build(table, Thresholds.of([0.5])).with_signs({"x0": "+"}).lower
+        >>> problem = Problem.build(table, Thresholds.of([0.5]))
+        >>> problem.with_constraints([Sign("x0", "+")]).lower
         array([0])
         """
-        asked = (*self.constraints, *(Sign(name, sign) for name, sign in signs.items()))
+        asked = (*self.constraints, *more)
         form, start = in_arrays(self.patterns, self.thresholds, self.max_points, asked)
         return replace(
             self,

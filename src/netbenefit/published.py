@@ -60,10 +60,6 @@ class RSSDNBClassifier(RiskScoreClassifier):
         if name not in ("prior_strength", "keep_signs")
     }
 
-    #: What makes it the published method.
-    prior_strength = 0
-    keep_signs = False
-
     def __init__(
         self,
         *,
@@ -84,19 +80,23 @@ class RSSDNBClassifier(RiskScoreClassifier):
         decimals: Mapping[str, int] | None = None,
         callback: Callback | None = None,
     ) -> None:
-        self.thresholds = thresholds
-        self.weights = weights
-        self.max_points = max_points
-        self.penalty = penalty
-        self.max_features = max_features
-        self.sign = sign
-        self.bounds = bounds
-        self.constraints = constraints
-        self.solver = solver
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.calibrate = calibrate
-        self.decimals = decimals
-        self.callback = callback
+        super().__init__(
+            thresholds=thresholds,
+            weights=weights,
+            max_points=max_points,
+            penalty=penalty,
+            prior_strength=0,
+            keep_signs=False,
+            max_features=max_features,
+            sign=sign,
+            bounds=bounds,
+            constraints=constraints,
+            solver=solver,
+            time_limit=time_limit,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            calibrate=calibrate,
+            decimals=decimals,
+            callback=callback,
+        )

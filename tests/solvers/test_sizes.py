@@ -169,13 +169,15 @@ def test_constraints_and_kept_signs_are_respected() -> None:
     path = logistic_path(problem.patterns)
     signs = kept_signs(path, problem.patterns.names, problem.constraints)
     assert signs
-    found = best_of_every_size(problem.with_signs(signs), [1, 2, 4, 6], time_limit=None, path=path)
+    found = best_of_every_size(
+        problem.with_constraints(signs), [1, 2, 4, 6], time_limit=None, path=path
+    )
     check(problem, found)
     for result in found.values():
         assert result.points[1] != 0
         assert result.points[0] <= 0
         assert np.count_nonzero(result.points[2:5]) <= 1
-        for name, sign in signs.items():
+        for name, sign in ((s.feature, s.sign) for s in signs):
             value = result.points[problem.patterns.names.index(name)]
             assert value >= 0 if sign == "+" else value <= 0
 

@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit._constraint_build import in_arrays
 from netbenefit._constraint_values import whole
 from netbenefit._validation import InputError, IntArray
 from netbenefit.constraints import MaxFeatures
@@ -152,18 +151,7 @@ def limit_size(problem: Problem, size: int) -> Problem:
     >>> limit_size(Problem.build(table, Thresholds.of([0.5])), 1).allows([1, 1])
     False
     """
-    asked = (*problem.constraints, MaxFeatures(size))
-    form, start = in_arrays(problem.patterns, problem.thresholds, problem.max_points, asked)
-    return replace(
-        problem,
-        penalty=Fraction(0),
-        lower=form.lower,
-        upper=form.upper,
-        max_features=form.size,
-        constraints=asked,
-        limits=form.limits,
-        _start=start,
-    )
+    return replace(problem.with_constraints([MaxFeatures(size)]), penalty=Fraction(0))
 
 
 class _Ladder:

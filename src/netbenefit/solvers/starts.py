@@ -107,8 +107,8 @@ def _fit(x: FloatArray, y: FloatArray, mass: FloatArray, c: float) -> FloatArray
     return coefficients
 
 
-def kept_signs(path: Path, names: tuple[str, ...], asked: tuple[Constraint, ...]) -> dict[str, str]:
-    """Step 2: "+" or "-" for each column whose points keep one sign.
+def kept_signs(path: Path, names: tuple[str, ...], asked: tuple[Constraint, ...]) -> list[Sign]:
+    """Step 2: one constraint for each column whose points keep one sign.
 
     Columns whose values the user has restricted are left alone.
 
@@ -116,19 +116,19 @@ def kept_signs(path: Path, names: tuple[str, ...], asked: tuple[Constraint, ...]
     --------
     >>> path = Path(np.array([[1.0, 0.5], [2.0, -1.0]]), 1, np.array([0.2, 0.1]), np.ones(2))
     >>> kept_signs(path, ("a", "b"), ())
-    {'a': '+', 'b': '+'}
+    [Sign(feature='a', sign='+'), Sign(feature='b', sign='+')]
     >>> kept_signs(path._replace(above_noise=2), ("a", "b"), (Sign("a", "-"),))
-    {}
+    []
     """
     own = np.sign(np.where(np.abs(path.association) > _NONE, path.association, 0.0))
     opposite = np.sign(path.coefficients[: path.above_noise]) * own < 0
     turned = np.array(opposite.any(axis=0))
     told = {c.feature for c in asked if isinstance(c, Sign | Bounds | Values)}
-    return {
-        name: "+" if sign > 0 else "-"
+    return [
+        Sign(name, "+" if sign > 0 else "-")
         for name, sign, free in zip(names, own, turned, strict=True)
         if sign and not free and name not in told
-    }
+    ]
 
 
 def best_start(problem: Problem, path: Path) -> IntArray | None:
