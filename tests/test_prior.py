@@ -115,6 +115,25 @@ def test_weights_are_repetitions():
     assert twice.scorecard_.risks == pytest.approx(weighed.scorecard_.risks)
 
 
+def test_weights_that_are_no_numbers_of_rows_are_refused():
+    X, y = make_data(120)
+    shares = np.full(120, 1 / 120)
+    for options in ({}, {"prior_strength": 0, "penalty": "auto"}):
+        with pytest.raises(InputError, match=r"weights of 120 rows add up to 1 only.*multiply"):
+            local(**options).fit(X, y, sample_weight=shares)
+    published = {"prior_strength": 0, "penalty": "paper"}
+    card = local(**published).fit(X, y, sample_weight=shares).coef_
+    assert card.tolist() == local(**published).fit(X, y).coef_.tolist()
+
+
+def test_wide_columns_do_not_hold_up_the_last_step():
+    X, y = make_data(80)
+    fit = local(
+        bounds={0: (0, 10_000)}, solver=LocalSearch(time_limit=2, max_rounds=1), keep_signs=False
+    ).fit(X, y)
+    assert fit.result_.seconds < LATE  # it came back at all
+
+
 @pytest.mark.parametrize("value", [-1, "big", np.nan, np.inf, "3000"])
 def test_bad_priors(value):
     with pytest.raises(InputError, match="prior_strength"):

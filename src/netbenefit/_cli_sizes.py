@@ -194,9 +194,8 @@ def _advice(path: SizePath, command: str) -> str:
     """How to choose, and how to learn the card that was chosen."""
     best, small = path.best, path.suggested
     if small == best:
-        choice = (
-            f"The card with {_rules(best)} earns most on held-out rows; smaller ones earn less."
-        )
+        less = "; smaller ones earn less" if best > path.sizes[0] else ""
+        choice = f"The card with {_rules(best)} earns most on held-out rows{less}."
     else:
         choice = (
             f"The card with {_rules(best)} earns most on held-out rows. With {small} it earns "

@@ -94,6 +94,8 @@ def learn(
             "a column that varies."
         )
     problem = Problem.build(table, thresholds, **settings)
+    if problem.prior_strength or settings.get("penalty") == "auto":
+        _check_weights(table)
     if problem.prior_strength:
         problem, result = _solve_with_prior(problem, solver, keep_signs, callback)
     else:
@@ -101,6 +103,17 @@ def learn(
     provenance = make_provenance(problem, result, outcome, seed)
     card = assemble_card(problem, result, provenance, terms=terms, calibrate=calibrate)
     return Learned(card, result, problem)
+
+
+def _check_weights(table: PatternTable) -> None:
+    """Refuse weights that cannot be numbers of rows, where something is counted in rows."""
+    rows, total = int((table.pattern_of_row >= 0).sum()), float(table.n_total)
+    if total < _LEAST_WEIGHT * rows:
+        raise InputError(
+            f"the weights of {rows:,} rows add up to {total:g} only. A prior, and the price of a "
+            "rule, count weights as rows: multiply the weights so that they add up to the number "
+            'of rows, or set prior_strength=0 and penalty="paper".'
+        )
 
 
 def make_provenance(
@@ -203,6 +216,9 @@ def count_threads(n_jobs: int | None) -> int:
 
     return int(effective_n_jobs(n_jobs))
 
+
+#: Mean weight below which weights are no numbers of rows.
+_LEAST_WEIGHT = 0.1
 
 #: How much of the time the local search may take: what matters most comes first in "auto".
 _SEARCH_SHARE = {"auto": 0.7, "exact": 0.2}

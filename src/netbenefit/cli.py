@@ -206,8 +206,8 @@ def fit(
     solver: Annotated[
         _Solver,
         typer.Option(
-            help="auto searches, then proves; exact proves longer; milp is the integer program; "
-            "local and anneal (the published one) only search."
+            help="auto searches, and without a prior then proves; exact proves longer; milp is the "
+            "integer program (--prior-strength 0); local and anneal, the published one, only search."
         ),
     ] = _Solver.auto,
     time_limit: Seconds = 10.0,

@@ -71,7 +71,8 @@ class RiskScoreClassifier(
         With a prior: points may not contradict a column's own association with the outcome, unless
         L1-penalised logistic regression shows, above the noise level, that other columns turn it
         round.  ``sign``, ``bounds`` and constraints on single columns come first.  ``"auto"`` keeps
-        signs while the prior outweighs the data (n0 > N).
+        signs while the prior outweighs the data (n0 > N).  Kept signs are constraints of the
+        problem: bounds and certificates speak of cards that keep them, too.
     max_features : int, default=None
         Largest number of rules.
     sign : mapping, default=None
@@ -83,11 +84,12 @@ class RiskScoreClassifier(
         What else is asked of the card, such as ``[AtMost(1, ["age", "frailty"])]``; see
         :mod:`netbenefit.constraints`.
     solver : {"auto", "exact", "milp", "local", "anneal"} or solver object, default="auto"
-        ``"auto"`` searches, then proves how good the card is in the time that is left, and ends
-        early when it is proven optimal; ``"exact"`` gives the proof more of the time; ``"milp"``
-        hands the published integer program to HiGHS; ``"local"`` only searches; ``"anneal"`` is
-        the published annealing.  A solver object such as ``Annealing(steps_per_temperature=100)``
-        is used as it is.
+        ``"auto"`` searches; without a prior, it then proves how good the card is in the time that
+        is left, and ends early when it is proven optimal.  ``"exact"`` gives the proof more of the
+        time, and with a prior bounds both parts of the objective.  ``"milp"`` hands the published
+        integer program to HiGHS, for ``prior_strength=0`` only; ``"local"`` only searches;
+        ``"anneal"`` is the published annealing.  A solver object such as
+        ``Annealing(steps_per_temperature=100)`` is used as it is.
     time_limit : float, default=10.0
         Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
     random_state : int, RandomState or None, default=0
@@ -109,7 +111,8 @@ class RiskScoreClassifier(
     scorecard_ : Scorecard
         The card: prints, scores, saves.
     result_ : SolverResult
-        Objective, bound, status, time and trace of search and proof.
+        Objective, bound, status, time and trace of search and proof.  Its cut-offs and net benefit
+        are the best ones for the points; with a prior the card has its own.
     certificate_ : Certificate
         What was solved, found and proven, for ``netbenefit verify``; its ``save`` writes a file.
     coef_ : (n_features,) int64
@@ -117,7 +120,7 @@ class RiskScoreClassifier(
     cutoffs_ : (M,) int64
         T_1 … T_M.
     risks_ : (M + 1,) float
-        Risk of each level; NaN for a level that no training row reaches.
+        Risk of each level; NaN for a level that no score between those of training reaches.
     thresholds_ : Thresholds
     classes_ : (2,) array
         Labels; the second one is the event.

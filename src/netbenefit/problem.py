@@ -378,7 +378,7 @@ class Problem:
         return self._scale.rates
 
     def to_objective(self, value: float) -> float:
-        """Turn a value of the search (rates[0] · gain − rates[1] · size) into G."""
+        """Turn a value of the search into an objective: G, or F with a prior."""
         exact = Fraction(int(value)) if self.rates.dtype.kind == "i" else float(value)
         return float((exact + self._scale.constant) / self._scale.total)
 
@@ -392,7 +392,8 @@ class Problem:
         """Differences up to this are rounding: none where values are whole numbers."""
         if self.rates.dtype.kind == "i":
             return 0
-        return (1e-10 if self.prior_strength else 1e-12) * self.value_of_one
+        rounding = 1e-10 * (1.0 + float(self.prior_weight)) if self.prior_strength else 1e-12
+        return rounding * self.value_of_one
 
     @property
     def smooth_worth(self) -> float:

@@ -27,7 +27,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
     ----------
     solver : {"milp", "anneal", "auto", "exact", "local"} or solver object, default="milp"
         ``"milp"`` is the published integer program, solved by HiGHS; ``"anneal"`` the published
-        annealing, RSS-DNB-SA, which always takes all of its 10,000 steps.  The others maximise the
+        annealing, RSS-DNB-SA, of 10,000 steps.  The others maximise the
         same objective faster, and prove more.
     time_limit : float, default=600.0
         Seconds, or None.  The authors gave their integer programs ten minutes.

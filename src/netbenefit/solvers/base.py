@@ -81,9 +81,10 @@ class SolverResult:
     ----------
     points : (P,) int64
     cutoffs : tuple of int
-        T_1 … T_M, the best cut-off at each threshold.
+        T_1 … T_M, the best cut-off at each threshold.  (With a prior a card has others; see
+        :mod:`netbenefit.levels`.)
     objective : float
-        G, penalty included; exact up to the last rounding to a float.
+        G, or F with a prior, penalty included; exact up to the last rounding to a float.
     net_benefit : float
         Weighted net benefit on the training rows, without the penalty.
     score_range : (int, int)

@@ -149,7 +149,8 @@ class Exact:
     ) -> SolverResult:
         """Search and prove; Ctrl-C returns the best card so far, with its bound."""
         limit = check_time_limit(self.time_limit)
-        seconds = min(self._SEARCH, self.search_share * limit)
+        only_search = bool(problem.prior_strength) and not self.bound_parts
+        seconds = limit if only_search else min(self._SEARCH, self.search_share * limit)
         search = LocalSearch(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
         if problem.prior_strength:
             first = search.solve(problem, start=start, callback=callback)
@@ -189,16 +190,19 @@ class Exact:
         run.follow(first)
         plain = problem.without_prior()
         part = Run(plain, self.name, limit, callback and tell, spent=first.seconds)
-        part.report(0, value_of(plain, first.points), first.points)
         status = first.status
         part.finish_proof(_ceiling(Pieces.of(plain)))
         try:
+            part.report(0, value_of(plain, first.points), first.points)
             if self.bound_parts and status != "interrupted" and self._prove(part) == "interrupted":
                 status = "interrupted"
-            assert part.proof is not None
-            bound = part.proof.bound + more
-            run.report_proof(replace(part.proof, bound=bound, smooth=smooth))
         except KeyboardInterrupt:  # in a callback, after which the card must not be lost
+            status = "interrupted"
+        assert part.proof is not None
+        whole = replace(part.proof, bound=part.proof.bound + more, smooth=smooth)
+        try:
+            run.report_proof(whole)
+        except KeyboardInterrupt:
             status = "interrupted"
         return run.result(problem.primitive(first.points), status)
 

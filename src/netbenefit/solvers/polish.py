@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations, product
 from typing import Any
 
@@ -65,31 +66,34 @@ def settle_values(walker: Walker, points: IntArray, run: Run) -> tuple[Walker, i
     points, and the number of vectors evaluated.
     """
     walker.start(points, True)
-    evaluated = 0
-    todo = _neighbours(walker, walker.best)
-    while todo and not run.must_stop:
-        evaluated += 1
-        if _improves(walker, todo.pop()):
-            todo = _neighbours(walker, walker.best)
+    evaluated, improved = 0, True
+    while improved:
+        improved = False
+        for other in _neighbours(walker, walker.best.copy()):
+            if run.must_stop:
+                return walker, evaluated
+            evaluated += 1
+            if _improves(walker, other):
+                improved = True
+                break
     return walker, evaluated
 
 
-def _neighbours(walker: Walker, points: IntArray) -> list[IntArray]:
+def _neighbours(walker: Walker, points: IntArray) -> Iterator[IntArray]:
     """Allowed vectors that differ in one column, or in two where these are not many."""
     problem = walker.problem
-    free = walker.free.tolist()
-    groups = [(k,) for k in free]
-    if sum(_n_values(problem, k) * _n_values(problem, j) for k, j in combinations(free, 2)) <= _FEW:
-        groups += list(combinations(free, 2))  # type: ignore[arg-type]
-    found = []
+    free = [k for k in walker.free.tolist() if _n_values(problem, k) <= _MANY_VALUES]
+    groups: list[tuple[int, ...]] = [(k,) for k in free]
+    pairs = list(combinations(free, 2))
+    if sum(_n_values(problem, k) * _n_values(problem, j) for k, j in pairs) <= _FEW:
+        groups += pairs
     for group in groups:
         values = [range(int(problem.lower[k]), int(problem.upper[k]) + 1) for k in group]
         for chosen in product(*values):
             other = points.copy()
             other[list(group)] = chosen
             if not np.array_equal(other, points) and problem.allows(other):
-                found.append(other)
-    return found
+                yield other
 
 
 def compile_polish(problem: Problem) -> None:
