@@ -15,12 +15,14 @@ from netbenefit import InputError, RiskScoreClassifier, RSSDNBClassifier
 from netbenefit.constraints import Bounds, MaxFeatures, MinTPR, Sign
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
+from netbenefit.solvers._walker import make_walker
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.base import Progress
+from netbenefit.solvers.base import Progress, Run
 from netbenefit.solvers.branch_and_bound import BranchAndBound
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp import MixedInteger
+from netbenefit.solvers.polish import settle_values
 from netbenefit.solvers.progress import conclude
 from netbenefit.solvers.starts import Path, best_start, kept_signs, logistic_path
 from netbenefit.thresholds import Thresholds
@@ -128,10 +130,23 @@ def test_weights_that_are_no_numbers_of_rows_are_refused():
 
 def test_wide_columns_do_not_hold_up_the_last_step():
     X, y = make_data(80)
-    fit = local(
-        bounds={0: (0, 10_000)}, solver=LocalSearch(time_limit=2, max_rounds=1), keep_signs=False
-    ).fit(X, y)
-    assert fit.result_.seconds < LATE  # it came back at all
+    problem = Problem.build(
+        PatternTable.from_arrays(X, y),
+        Thresholds.tenths(),
+        prior_strength=50,
+        bounds={0: (0, 9999)},
+    )
+    walker = make_walker(problem, 0)
+    start = np.zeros(6, dtype=np.int64)
+    walker, evaluated = settle_values(walker, start, Run(problem, "test", LATE))
+    assert walker.best[0] == 0  # too many values: left alone
+    assert evaluated > 5 * 20
+    best = float(problem.evaluate(walker.best).objective)
+    for k in range(1, 6):
+        for v in range(-10, 11):
+            other = walker.best.copy()
+            other[k] = v
+            assert float(problem.evaluate(other).objective) <= best + 1e-8
 
 
 @pytest.mark.parametrize("value", [-1, "big", np.nan, np.inf, "3000"])

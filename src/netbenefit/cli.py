@@ -207,7 +207,7 @@ def fit(
         _Solver,
         typer.Option(
             help="auto searches, and without a prior then proves; exact proves longer; milp is the "
-            "integer program (--prior-strength 0); local and anneal, the published one, only search."
+            "integer program (--prior-strength 0); local, and anneal as published, only search."
         ),
     ] = _Solver.auto,
     time_limit: Seconds = 10.0,
