@@ -74,7 +74,7 @@ def test_verify_refuses_what_does_not_hold(
 def test_verify_accepts_a_card_with_a_prior(table: Path, tmp_path: Path, solver: str) -> None:
     card, proof = tmp_path / "card.json", tmp_path / "proof.json"
     options = ["--solver", solver, "--time-limit", 5, "--out", card, "--certificate", proof]
-    run("fit", table, *DEFAULTS, *options)
+    run("fit", table, *DEFAULTS, "--prior-strength", "auto", *options)
     printed = " ".join(run("verify", card, proof, table).split())
     assert "✗" not in printed
     objective = "plus n0 / N times S (n0 = 3000 rows)"

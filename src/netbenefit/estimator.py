@@ -134,9 +134,9 @@ class RiskScoreClassifier(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, (500, 3))
     >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
-    >>> model = RiskScoreClassifier(thresholds="0.1:0.6:0.1").fit(X, y)
+    >>> model = RiskScoreClassifier(thresholds="0.1:0.6:0.1", max_points=3).fit(X, y)
     >>> model.coef_
-    array([1, 0, 2])
+    array([1, 0, 1])
     >>> model.predict(X[:3], threshold=0.25)
     array([ True, False, False])
     """

@@ -50,7 +50,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, (500, 3))
     >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
-    >>> RSSDNBClassifier(solver="anneal").fit(X, y).coef_
+    >>> RSSDNBClassifier(solver="anneal", max_points=3).fit(X, y).coef_
     array([1, 0, 2])
     """
 

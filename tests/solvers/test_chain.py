@@ -34,7 +34,8 @@ def objective_of(problem: Problem, value: float) -> float:
 def test_books_are_true_after_any_number_of_steps(data: st.DataObject, real: bool) -> None:
     problem = data.draw(problems(real=real, max_points=3))
     columns = problem.columns
-    state, chain = make_state(columns), _chain.make_chain(problem, data.draw(st.integers(0, 99)))
+    state = make_state(columns)
+    chain = _chain.make_chain(problem, state, data.draw(st.integers(0, 99)))
     first = problem.nearest_to_zero()
     _chain.start(columns, state, chain, first, True)
     if chain.free.size == 0:
@@ -67,7 +68,8 @@ def test_one_hot_groups_shift_without_changing_the_value(data: st.DataObject) ->
         bounds=bounds,
     )  # fmt: skip
     columns = problem.columns
-    state, chain = make_state(columns), _chain.make_chain(problem, 3)
+    state = make_state(columns)
+    chain = _chain.make_chain(problem, state, 3)
     assert chain.group[:3].tolist() == [[0, 3]] * 3
     _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
     one = problem.value_of_one
@@ -82,7 +84,8 @@ def test_one_hot_groups_shift_without_changing_the_value(data: st.DataObject) ->
 def test_descent_ends_in_a_local_optimum(data: st.DataObject) -> None:
     problem = data.draw(problems(max_points=2))
     columns = problem.columns
-    state, chain = make_state(columns), _chain.make_chain(problem, 0)
+    state = make_state(columns)
+    chain = _chain.make_chain(problem, state, 0)
     _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
     if chain.free.size:
         _chain.anneal(columns, state, chain, _chain.DESCEND, 0, 2**62)
@@ -104,7 +107,8 @@ def test_cutting_a_run_into_pieces_changes_nothing() -> None:
     schedule = np.array([0.05 * one, 0.001 * one, 300.0])
     ends = []
     for cuts in ([0, 300], [0, 1, 7, 100, 299, 300]):
-        state, chain = make_state(columns), _chain.make_chain(problem, 5)
+        state = make_state(columns)
+        chain = _chain.make_chain(problem, state, 5)
         _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
         for begin, end in itertools.pairwise(cuts):
             _chain.anneal(columns, state, chain, schedule, begin, end)
