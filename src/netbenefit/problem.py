@@ -212,6 +212,7 @@ class Problem:
     def with_constraints(self, more: Sequence[Constraint]) -> Problem:
         """The same problem, of whose points more is asked.
 
+        >>> from netbenefit.constraints import Sign
         >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
         >>> problem = Problem.build(table, Thresholds.of([0.5]))
         >>> problem.with_constraints([Sign("x0", "+")]).lower
