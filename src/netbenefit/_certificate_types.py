@@ -90,11 +90,6 @@ class Statement:
     prior_strength: Fraction = Fraction(0)
 
     @property
-    def prior_weight(self) -> Fraction:
-        """n0 / N."""
-        return self.prior_strength / self.data.rows
-
-    @property
     def objective(self) -> str:
         """What is maximised, in words."""
         published = "weighted net benefit less the penalty of every rule"
