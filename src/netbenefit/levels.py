@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netbenefit._validation import FloatArray, IntArray
-from netbenefit.kernels.cutoffs import floor_scores
+from netbenefit.kernels.cutoffs import allowed_ranges, floor_scores
 from netbenefit.kernels.logistic import Link, shrink_link
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Evaluation, Problem
@@ -137,19 +137,9 @@ def _within_rates(problem: Problem, scores: IntArray, cutoffs: tuple[int, ...]) 
     """Move cut-offs up until few enough are called, and down until enough events are."""
     table, rates = problem.patterns, problem.limits.rates
     assert rates is not None
-    moved = []
-    order = np.argsort(-scores, kind="stable")
-    sorted_scores = scores[order]
-    found, alarms = np.cumsum(table.positives[order]), np.cumsum(table.negatives[order])
-    for i, cutoff in enumerate(cutoffs, start=1):
-        too_many = np.flatnonzero(alarms > float(rates.alarms[i]) + _slack(table))
-        if too_many.size:
-            cutoff = max(cutoff, int(sorted_scores[too_many[0]]) + 1)
-        if rates.found[i] > 0:
-            enough = np.flatnonzero(found >= float(rates.found[i]) - _slack(table))
-            cutoff = min(cutoff, int(sorted_scores[enough[0]]))
-        moved.append(cutoff)
-    return tuple(moved)
+    limits = list(zip(rates.found[1:], rates.alarms[1:], strict=True))
+    ranges = allowed_ranges(scores, table.positives, table.negatives, limits)
+    return tuple(min(max(t, low), high) for t, (low, high) in zip(cutoffs, ranges, strict=True))
 
 
 def _net_benefit(
@@ -159,10 +149,6 @@ def _net_benefit(
     called = scores[None, :] >= np.array([scores.min(), *cutoffs])[:, None]
     net = called @ table.positives - grid.odds * (called @ table.negatives)
     return float(grid.weight_array @ net) / float(table.n_total)
-
-
-def _slack(table: PatternTable) -> float:
-    return 0.0 if table.is_whole else _ROUNDING * float(table.n_total)
 
 
 def _mean_risks(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from netbenefit._validation import IntArray
 
-__all__ = ["allowed_cutoffs", "best_cutoffs", "floor_scores"]
+__all__ = ["allowed_cutoffs", "allowed_ranges", "best_cutoffs", "floor_scores"]
 
 
 def floor_scores(codes: IntArray, decimals: Sequence[int], points: IntArray) -> IntArray:
@@ -71,17 +71,11 @@ def allowed_cutoffs(
     >>> allowed_cutoffs(scores, found, others, [one], [(6, 0)])
     [None]
     """
-    distinct, place = np.unique(scores, return_inverse=True)
-    candidates = np.append(distinct, distinct[-1] + 1)
-    unit = 1 if positives.dtype.kind == "i" else _common_unit(positives, negatives)
-    tp = _at_or_above(positives, place.ravel(), distinct.size, unit)
-    fp = _at_or_above(negatives, place.ravel(), distinct.size, unit)
+    candidates, tp, fp, unit = _called(scores, positives, negatives)
     most = max(int(tp[0]), int(fp[0]), 1)
     result: list[tuple[int, Fraction] | None] = []
-    for r, (least_found, most_alarms) in zip(odds, limits, strict=True):
-        # Both counts fall as the cut-off rises, so what is allowed is a run of candidates.
-        first = 0 if most_alarms is None else int((fp > most_alarms * unit).sum())
-        last = int((tp >= least_found * unit).sum())
+    for r, limit in zip(odds, limits, strict=True):
+        first, last = _run(tp, fp, unit, limit)
         if first >= last:
             result.append(None)
             continue
@@ -93,6 +87,56 @@ def allowed_cutoffs(
         value = Fraction(int(values[best]), r.denominator * unit)
         result.append((int(candidates[first + best]), value))
     return result
+
+
+def allowed_ranges(
+    scores: IntArray,
+    positives: NDArray[Any],
+    negatives: NDArray[Any],
+    limits: Sequence[tuple[Fraction, Fraction | None]],
+) -> list[tuple[int, int]]:
+    """Lowest and highest whole cut-off with TP ≥ limits[i][0] and FP ≤ limits[i][1]; exact.
+
+    They lie between the lowest score and one above the highest, and there has to be one.
+
+    Examples
+    --------
+    >>> scores, found, others = np.array([0, 4, 9]), np.array([0, 1, 5]), np.array([5, 1, 0])
+    >>> allowed_ranges(scores, found, others, [(Fraction(0), None), (Fraction(6), Fraction(1))])
+    [(0, 10), (1, 4)]
+    """
+    candidates, tp, fp, unit = _called(scores, positives, negatives)
+    ranges = []
+    for limit in limits:
+        first, last = _run(tp, fp, unit, limit)
+        # Between two scores that occur, all cut-offs call the same rows.
+        low = int(candidates[first - 1]) + 1 if first else int(candidates[0])
+        ranges.append((low, int(candidates[last - 1])))
+    return ranges
+
+
+_Counts = tuple[IntArray, NDArray[np.object_], NDArray[np.object_], int]
+
+
+def _called(scores: IntArray, positives: NDArray[Any], negatives: NDArray[Any]) -> _Counts:
+    """Candidate cut-offs, and TP and FP of each as whole numbers of 1 / unit."""
+    distinct, place = np.unique(scores, return_inverse=True)
+    unit = 1 if positives.dtype.kind == "i" else _common_unit(positives, negatives)
+    tp = _at_or_above(positives, place.ravel(), distinct.size, unit)
+    fp = _at_or_above(negatives, place.ravel(), distinct.size, unit)
+    return np.append(distinct, distinct[-1] + 1), tp, fp, unit
+
+
+def _run(
+    tp: NDArray[np.object_],
+    fp: NDArray[np.object_],
+    unit: int,
+    limit: tuple[Fraction, Fraction | None],
+) -> tuple[int, int]:
+    """Both counts fall as the cut-off rises, so what is allowed is a run of candidates."""
+    least_found, most_alarms = limit
+    first = 0 if most_alarms is None else int((fp > most_alarms * unit).sum())
+    return first, int((tp >= least_found * unit).sum())
 
 
 def _common_unit(*masses: NDArray[Any]) -> int:
