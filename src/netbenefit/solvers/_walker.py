@@ -70,6 +70,11 @@ class Walker:
         return True
 
     @property
+    def keeps_limits(self) -> bool:
+        """Whether the current points miss nothing that limits on rates, sums or supports ask."""
+        return True
+
+    @property
     def standing(self) -> tuple[Any, ...]:
         """What a descent improves."""
         return (self.value,)
@@ -128,6 +133,11 @@ class LimitedWalker(Walker):
     def found(self) -> bool:
         """Whether an allowed vector is known."""
         return bool(self.rules.found[0])
+
+    @property
+    def keeps_limits(self) -> bool:
+        """Whether the current points miss nothing that limits on rates, sums or supports ask."""
+        return bool(self.rules.miss[0] == 0)
 
     @property
     def standing(self) -> tuple[Any, ...]:

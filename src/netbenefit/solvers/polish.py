@@ -44,18 +44,20 @@ def polish(walker: Walker, points: IntArray, run: Run) -> tuple[Walker, int]:
             break
         values, better = _best_pair(walker, todo.pop(), gains)
         evaluated += values.size
-        if values.max() > walker.best_value + problem.slack and _improves(walker, better):
-            todo = _pairs(walker.best, free)
+        if values.max() > walker.best_value + problem.slack:
+            if _improves(walker, better):
+                todo = _pairs(walker.best, free)
+            else:
+                walker.start(walker.best.copy(), False)  # pairs are changes of the best
     return walker, evaluated
 
 
 def _improves(walker: Walker, points: IntArray) -> bool:
-    """Go to points if they are better than the best, and not only estimated to be."""
-    before, value = walker.best.copy(), walker.best_value
-    walker.start(points, True)
-    if walker.found and walker.value > value + walker.problem.slack:
+    """Make points the best if they are better, and not only estimated to be."""
+    walker.start(points, False)
+    if walker.keeps_limits and walker.value > walker.best_value + walker.problem.slack:
+        walker.start(points, True)
         return True
-    walker.start(before, True)
     return False
 
 
@@ -180,18 +182,14 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
             walker.start(current, True)
             values = np.arange(problem.lower[k], problem.upper[k] + 1)
             value, allowed = walker.values(k)
-            best = value[allowed].max()
-            equals = values[allowed & (value >= best - problem.slack)]
+            equals = values[allowed & (value >= value[allowed].max() - problem.slack)]
             plain = min(equals, key=lambda v: (abs(v), -v))
-            if best > walker.value + problem.slack or abs(plain) < abs(current[k]):
-                standing = walker.value
-                other = current.copy()
-                other[k] = plain
-                walker.start(other, True)
-                if walker.value < standing - problem.slack:
-                    continue  # only estimated to be as good
-                if abs(plain) >= abs(current[k]) and walker.value <= standing + problem.slack:
-                    continue
-                current = other
-                changed = True
+            if plain == current[k]:
+                continue
+            standing, other = walker.value, current.copy()
+            other[k] = plain
+            walker.start(other, True)  # values may be estimates: count it
+            gain, smaller = walker.value - standing, abs(plain) < abs(current[k])
+            if gain > problem.slack or (smaller and gain >= -problem.slack):
+                current, changed = other, True
     return problem.primitive(current)
