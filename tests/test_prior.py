@@ -17,7 +17,7 @@ from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.solvers._walker import make_walker
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.base import Progress, Run
+from netbenefit.solvers.base import Progress, Run, SolverResult
 from netbenefit.solvers.branch_and_bound import BranchAndBound
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
@@ -297,13 +297,25 @@ def test_a_sign_that_others_turn_round_is_free():
     assert local(prior_strength=5000).fit(X, y).coef_[1] < 0
 
 
+class OnlyFree:
+    """A solver that finds no card while signs are kept."""
+
+    def solve(self, problem: Problem, *, start=None, callback=None) -> SolverResult:
+        if any(isinstance(asked, Sign) for asked in problem.constraints):
+            raise problem.nothing_found()
+        return LocalSearch(time_limit=LATE, max_rounds=1).solve(problem, start=start)
+
+
 def test_rates_come_before_signs():
-    # Only a card against the association of its one column can call everybody at 0.4 … but nobody
-    # else; where no card with kept signs is found, signs are free again.
     X, y = make_data(200, seed=3)
-    fit = local(constraints=[MinTPR(0.2, 0.95)]).fit(X, y)
-    called = fit.predict_proba(X)[:, 1] >= 0.2
-    assert called[y].mean() >= 0.95
+    limit = MinTPR(0.2, 0.95)
+    fit = local(constraints=[limit]).fit(X, y)
+    assert (fit.predict_proba(X)[:, 1] >= 0.2)[y].mean() >= 0.95
+    assert any(item["kind"] == "sign" for item in fit.certificate_.problem.constraints)
+    # Where no card with kept signs is found, signs are free again.
+    freed = local(constraints=[limit], solver=OnlyFree()).fit(X, y)
+    assert [item["kind"] for item in freed.certificate_.problem.constraints] == ["min_tpr"]
+    assert (freed.predict_proba(X)[:, 1] >= 0.2)[y].mean() >= 0.95
 
 
 @settings(max_examples=100, deadline=None)

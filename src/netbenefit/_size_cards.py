@@ -10,15 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit import metrics
-from netbenefit._validation import InputError, shorten
-from netbenefit.assemble import assemble_card, make_provenance
+from netbenefit import assemble, metrics
+from netbenefit._validation import InputError
 from netbenefit.patterns import PatternTable
-from netbenefit.problem import NoCardFound, Problem
+from netbenefit.problem import Problem
 from netbenefit.scorecard import Scorecard
 from netbenefit.solvers.base import Callback, SolverResult
 from netbenefit.solvers.sizes import best_of_every_size
-from netbenefit.solvers.starts import kept_signs, logistic_path
+from netbenefit.solvers.starts import logistic_path
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
@@ -93,12 +92,7 @@ def make_problem(rows: Rows, plan: Plan) -> Problem:
     table = PatternTable.from_columns(
         rows.columns, rows.event, sample_weight=rows.weight, decimals=plan.decimals
     )
-    if len(table.constant) == table.n_features:
-        raise InputError(
-            f"every column is constant ({shorten(table.constant)}): nothing tells rows apart. Add "
-            "a column that varies."
-        )
-    return Problem.build(table, plan.thresholds, **plan.settings)
+    return assemble.make_problem(table, plan.thresholds, **plan.settings)
 
 
 def all_cards(
@@ -110,9 +104,6 @@ def all_cards(
     meets the rates that way.
     """
     path = logistic_path(problem.patterns)
-    keep = problem.prior_weight > 1 if plan.keep_signs == "auto" else plan.keep_signs
-    keep = keep and problem.prior_strength > 0
-    signs = kept_signs(path, problem.patterns.names, problem.constraints) if keep else []
 
     def search(asked: Problem) -> dict[int, SolverResult]:
         found = best_of_every_size(
@@ -128,13 +119,7 @@ def all_cards(
             raise KeyboardInterrupt  # cards of a broken-off search compare with no others
         return found
 
-    signed = problem.with_constraints(signs) if signs else problem
-    try:
-        results = search(signed)
-    except NoCardFound:
-        if signed is problem:
-            raise
-        signed, results = problem, search(problem)
+    signed, results = assemble.keeping_signs(problem, path, plan.keep_signs, search)
     cards = {size: _card(signed, result, plan) for size, result in results.items()}
     return Cards(cards, results)
 
@@ -142,8 +127,8 @@ def all_cards(
 def _card(problem: Problem, result: SolverResult, plan: Plan) -> Scorecard:
     # Within a size, rules have no price: see limit_size.
     free = replace(problem, penalty=Fraction(0))
-    provenance = make_provenance(free, result, plan.outcome, plan.seed)
-    return assemble_card(problem, result, provenance, calibrate=plan.calibrate)
+    provenance = assemble.make_provenance(free, result, plan.outcome, plan.seed)
+    return assemble.assemble_card(problem, result, provenance, calibrate=plan.calibrate)
 
 
 def earned(cards: Mapping[int, Scorecard], rows: Rows, thresholds: Thresholds) -> Benefits:

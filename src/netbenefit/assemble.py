@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_l
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp import MixedInteger
-from netbenefit.solvers.starts import best_start, kept_signs, logistic_path
+from netbenefit.solvers.starts import Path, best_start, kept_signs, logistic_path
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
@@ -28,11 +28,16 @@ __all__ = [
     "assemble_card",
     "choose_solver",
     "count_threads",
+    "keeping_signs",
     "learn",
+    "make_problem",
     "make_provenance",
     "terms_of",
     "too_small_text",
 ]
+
+
+T = TypeVar("T")
 
 
 class Learned(NamedTuple):
@@ -88,16 +93,14 @@ def learn(
     >>> card.risk({"fever": 1})
     1.0
     """
-    if len(table.constant) == table.n_features:
-        raise InputError(
-            f"every column is constant ({shorten(table.constant)}): nothing tells rows apart. Add "
-            "a column that varies."
-        )
-    problem = Problem.build(table, thresholds, **settings)
-    if problem.prior_strength or settings.get("penalty") == "auto":
-        _check_weights(table)
+    problem = make_problem(table, thresholds, **settings)
     if problem.prior_strength:
-        problem, result = _solve_with_prior(problem, solver, keep_signs, callback)
+        path = logistic_path(table)
+
+        def solve(asked: Problem) -> SolverResult:
+            return solver.solve(asked, start=best_start(asked, path), callback=callback)
+
+        problem, result = keeping_signs(problem, path, keep_signs, solve)
     else:
         result = solver.solve(problem, callback=callback)
     provenance = make_provenance(problem, result, outcome, seed)
@@ -105,15 +108,44 @@ def learn(
     return Learned(card, result, problem)
 
 
-def _check_weights(table: PatternTable) -> None:
-    """Refuse weights that cannot be numbers of rows, where something is counted in rows."""
+def make_problem(table: PatternTable, thresholds: Thresholds, **settings: Any) -> Problem:
+    """Build the problem that rows pose; refuse rows from which nothing can be learnt.
+
+    Settings are those of :meth:`Problem.build`.
+    """
+    if len(table.constant) == table.n_features:
+        raise InputError(
+            f"every column is constant ({shorten(table.constant)}): nothing tells rows apart. Add "
+            "a column that varies."
+        )
+    problem = Problem.build(table, thresholds, **settings)
     rows, total = int((table.pattern_of_row >= 0).sum()), float(table.n_total)
-    if total < _LEAST_WEIGHT * rows:
+    counts_rows = problem.prior_strength or settings.get("penalty") == "auto"
+    if counts_rows and total < _LEAST_WEIGHT * rows:
         raise InputError(
             f"the weights of {rows:,} rows add up to {total:g} only. A prior, and the price of a "
             "rule, count weights as rows: multiply the weights so that they add up to the number "
             'of rows, or set prior_strength=0 and penalty="paper".'
         )
+    return problem
+
+
+def keeping_signs(
+    problem: Problem, path: Path, keep_signs: str | bool, solve: Callable[[Problem], T]
+) -> tuple[Problem, T]:
+    """Solve a problem whose points keep their signs, if they are to; return it and the answer.
+
+    Rates that are asked for come first: where no card with these signs meets them, signs are free.
+    """
+    keep = problem.prior_weight > 1 if keep_signs == "auto" else keep_signs
+    signs = kept_signs(path, problem.patterns.names, problem.constraints)
+    if keep and problem.prior_strength and signs:
+        signed = problem.with_constraints(signs)
+        try:
+            return signed, solve(signed)
+        except NoCardFound:
+            pass
+    return problem, solve(problem)
 
 
 def make_provenance(
@@ -137,25 +169,6 @@ def make_provenance(
         random_state=seed,
         outcome=outcome,
     )
-
-
-def _solve_with_prior(
-    problem: Problem, solver: Solver, keep_signs: str | bool, callback: Callback | None
-) -> tuple[Problem, SolverResult]:
-    """Let logistic regression say where to begin, and which signs to keep."""
-    path = logistic_path(problem.patterns)
-    keep = problem.prior_weight > 1 if keep_signs == "auto" else keep_signs
-    signs = kept_signs(path, problem.patterns.names, problem.constraints) if keep else []
-    signed = problem.with_constraints(signs) if signs else problem
-    try:
-        start = best_start(signed, path)
-        return signed, solver.solve(signed, start=start, callback=callback)
-    except NoCardFound:
-        if signed is problem:
-            raise
-        # Rates that are asked for come first, signs second.
-        start = best_start(problem, path)
-        return problem, solver.solve(problem, start=start, callback=callback)
 
 
 def too_small_text(problem: Problem) -> str:
