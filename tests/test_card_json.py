@@ -26,12 +26,12 @@ texts = st.text(max_size=8)
 @st.composite
 def conditions(draw, feature):
     is_text = feature.startswith("t")
-    ops = ["==", "!=", "in", "missing"]
+    ops = ["==", "!=", "in", "not in", "missing"]
     op = draw(st.sampled_from(ops if is_text else [*ops, ">=", ">", "<=", "<", "between"]))
     one = texts if is_text else numbers
     if op == "missing":
         return Condition(feature, op)
-    if op == "in":
+    if op in ("in", "not in"):
         return Condition(
             feature, op, tuple(draw(st.lists(one, min_size=1, max_size=4, unique=True)))
         )
@@ -45,6 +45,8 @@ def conditions(draw, feature):
 def per_units(draw, feature):
     ends = draw(st.lists(st.floats(-1000, 1000), min_size=2, max_size=2, unique=True))
     lower, upper = (draw(st.sampled_from([None, end])) for end in sorted(ends))
+    if draw(st.integers(0, 3)) == 0:
+        return PerUnit(feature, draw(st.integers(0, 2)), lower, upper, log=True)
     return PerUnit(feature, draw(st.integers(0, 9)), lower, upper, draw(st.booleans()))
 
 
@@ -141,7 +143,7 @@ def test_the_layout_is_readable_and_versioned():
     text = example().to_json()
     data = json.loads(text)
     assert list(data)[:2] == ["schema", "version"]
-    assert (data["schema"], data["version"]) == ("netbenefit.scorecard", 1)
+    assert (data["schema"], data["version"]) == ("netbenefit.scorecard", 2)
     assert data["rules"][0] == {
         "kind": "condition",
         "feature": "age",
@@ -164,7 +166,7 @@ def test_the_layout_is_readable_and_versioned():
         ("{}", 'not a card: .* "schema": "netbenefit.scorecard"'),
         (changed(["schema"], "other"), "not a card"),
         (changed(["version"], KeyError), "^version is missing"),
-        (changed(["version"], 2), "version 2 .* this package reads version 1. Update the package"),
+        (changed(["version"], 3), "version 3 .* package reads version 1, 2. Update the package"),
         (changed(["version"], "1"), 'version "1" of the card format is not known'),
         (changed(["version"], True), "version true of the card format is not known"),
         (changed(["version"], 1.0), "version 1.0 of the card format is not known"),

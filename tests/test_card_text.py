@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netbenefit._card_text import clean, display_order, display_width, percent, wrap
+from netbenefit._card_text import clean, contents, display_width, percent, wrap
 from netbenefit.conditions import Condition, PerUnit
+from netbenefit.readings import Reading
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.thresholds import Thresholds
 
@@ -190,10 +191,10 @@ def test_a_card_without_rules_and_with_many():
     check_box(box_of(empty))
     assert "no rules: every row scores 0" in str(empty)
     assert "no rules: every row scores 0" in empty._repr_html_()
-    many = Scorecard([Rule(PerUnit(f"x{i}"), i) for i in range(200)], [1], [0.2, 0.7], HALF)
+    many = Scorecard([Rule(PerUnit(f"x{i}"), i) for i in range(1, 201)], [1], [0.2, 0.7], HALF)
     lines = box_of(many)
     check_box(lines)
-    assert all(any(re.search(rf"\bx{i} ", line) for line in lines) for i in range(200))
+    assert all(any(re.search(rf"\bx{i} ", line) for line in lines) for i in range(1, 201))
 
 
 def test_rules_of_a_column_stay_together_heaviest_first():
@@ -204,12 +205,12 @@ def test_rules_of_a_column_stay_together_heaviest_first():
         Rule(PerUnit("sex"), 2),
         Rule(Condition("age", "missing"), 0),
     ]
-    assert [rule.term.text() for rule in display_order(rules)] == [
-        "age ≥ 40",
-        "age ≥ 60",
-        "age missing",
-        "falls (whole number)",
-        "sex (whole number)",
+    assert contents(Scorecard(rules, [1], [0.2, 0.7], HALF)).rules == [
+        ("40 ≤ age < 60", "+1 point"),
+        ("age ≥ 60", "+4 points"),
+        ("age missing", "0 points"),
+        ("falls (whole number)", "× −2 per unit"),
+        ("sex (whole number)", "× 2 per unit"),
     ]
 
 
@@ -219,6 +220,7 @@ def test_points_say_what_they_count():
             Rule(PerUnit("falls"), 2),
             Rule(PerUnit("bmi", decimals=1), -1),
             Rule(PerUnit("ill", binary=True), 1),
+            Rule(Condition("lab", ">=", 7), -3),
             Rule(Condition("lab", "missing"), 0),
         ],
         [1],
@@ -295,6 +297,72 @@ def test_names_cannot_disturb_the_terminal():
     assert clean("می\u200cشود") == "می\u200cشود"
 
 
+# -- how columns are read --------------------------------------------------------------------------
+
+
+def raw_card(*readings: Reading) -> Scorecard:
+    return Scorecard(
+        rules=[
+            Rule(Condition("age", ">=", 40), 1),
+            Rule(Condition("age", ">=", 60), 2),
+            Rule(Condition("past due", ">=", 1), 4),
+        ],
+        cutoffs=[4],
+        risks=[0.1, 0.7],
+        thresholds=HALF,
+        provenance=Provenance(version="1", n_rows=90),
+        readings=readings,
+    )
+
+
+NOTED = """\
+┌────────────────────────────────────────┐
+│ Risk score                             │
+├──────────────────┬───────────┬─────────┤
+│ past due ≥ 1     │ +4 points │   _____ │
+│ age 40–59        │ +1 point  │ + _____ │
+│ age ≥ 60         │ +3 points │ + _____ │
+├──────────────────┴───────────┼─────────┤
+│                        SCORE │ = _____ │
+├───────┬────────────────┬─────┴─────────┤
+│ SCORE │      ≤ 3       │      ≥ 4      │
+│ RISK  │     10.0%      │     70.0%     │
+└───────┴────────────────┴───────────────┘
+  past due: the sum of late 30, late 60
+  late 60: −9 means missing
+  age: missing counts as 52
+  90 rows"""
+
+
+def noted_card() -> Scorecard:
+    return raw_card(
+        Reading(feature="age", whole=True, fill=52),
+        Reading(feature="past due", sources=("late 30", "late 60"), combine="sum"),
+        Reading(feature="late 60", special=(-9,)),
+    )
+
+
+def test_notes_stand_between_box_and_footer():
+    assert str(noted_card()) == NOTED
+    html = noted_card()._repr_html_()
+    places = [html.index(words) for words in ("≥ 4", "past due: the", "late 60: −9", "90 rows")]
+    assert places == sorted(places)
+
+
+def test_long_notes_wrap_and_cannot_disturb_the_terminal():
+    name = "the number of days\x1b[31m since the last visit " * 4
+    card = raw_card(Reading(feature="past due", sources=("a" * 90, name), combine="max"))
+    lines = str(card).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("└"))
+    notes = lines[start + 1 : -1]
+    assert all(display_width(line) <= 80 for line in lines)
+    assert notes[0].startswith("  past due: the largest of")
+    assert len(notes) > 3
+    assert all(line.startswith("    ") for line in notes[1:])
+    words = "".join("".join(notes).split())
+    assert words == "".join(clean(f"past due: the largest of {'a' * 90}, {name}").split())
+
+
 # -- HTML ------------------------------------------------------------------------------------------
 
 
@@ -355,6 +423,13 @@ def test_html_escapes_names():
     assert f"{EVIL} is {EVIL}" in reader.text
     assert f"Risk of {EVIL}" in reader.text
     assert {name for name, _ in reader.attributes} <= {"style", "class", "scope"}
+
+
+def test_html_escapes_notes():
+    card = raw_card(Reading(feature="past due", sources=(EVIL, "b"), combine="min"))
+    reader = read(card._repr_html_())
+    assert not {"script", "img", "b"} & set(reader.tags)
+    assert f"past due: the smallest of {EVIL}, b" in reader.text
 
 
 def test_html_is_self_contained_and_inherits_colours():

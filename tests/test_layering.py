@@ -31,9 +31,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_columns",
         "_gap",
         "conditions",
+        "readings",
         "scorecard",
         "_card_*",
         "binning",
+        "_bin_*",
+        "_labels",
+        "_cut*",
         "patterns",
         "_steps",
     ),
@@ -52,8 +56,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("solvers", "solvers.*"),
     ("certificate", "verify", "_certificate_*", "calibration", "assemble", "theory"),
     (
-        "_labels",
         "estimator",
+        "_estimator_input",
         "published",
         "calibrator",
         "plots",  # results draw themselves
@@ -83,7 +87,16 @@ TOP = len(LAYERS)
 
 #: A card must score wherever numpy is: these modules use nothing else (tables come in through
 #: narwhals, imported late).
-CARD_MODULES = ("_validation", "_columns", "_gap", "conditions", "scorecard", "_card_*", "_steps")
+CARD_MODULES = (
+    "_validation",
+    "_columns",
+    "_gap",
+    "conditions",
+    "readings",
+    "scorecard",
+    "_card_*",
+    "_steps",
+)
 CARD_TOP = {"numpy"}
 CARD_LATE = {"numpy", "narwhals"}
 

@@ -77,6 +77,7 @@ def twin_code(term, value) -> Fraction:
         "!=": lambda: value != v,
         "between": lambda: v[0] <= value < v[1],
         "in": lambda: any(value == w for w in v),
+        "not in": lambda: all(value != w for w in v),
     }
     return Fraction(truth[term.op]())
 
@@ -116,11 +117,13 @@ def random_number(rng: random.Random) -> float:
 
 def random_term(rng: random.Random, feature: str):
     if feature.startswith("t"):  # a text column
-        op = rng.choice(["==", "!=", "in", "missing"])
+        op = rng.choice(["==", "!=", "in", "not in", "missing"])
         letters = rng.sample("abcd", rng.randint(1, 3))
-        value = {"in": tuple(letters), "missing": None}.get(op, letters[0])
+        many = tuple(letters)
+        value = {"in": many, "not in": many, "missing": None}.get(op, letters[0])
         return Condition(feature, op, value)
-    op = rng.choice([">=", ">", "<=", "<", "==", "!=", "between", "in", "missing", *["unit"] * 6])
+    ops = [">=", ">", "<=", "<", "==", "!=", "between", "in", "not in", "missing"]
+    op = rng.choice([*ops, *["unit"] * 6])
     if op == "unit":
         ends = sorted({random_number(rng), random_number(rng)})
         lower = ends[0] if rng.random() < 0.3 else None
@@ -131,7 +134,7 @@ def random_term(rng: random.Random, feature: str):
     if op == "between":
         low = random_number(rng)
         return Condition(feature, op, (low, low + rng.choice([0.5, 1, 3])))
-    if op == "in":
+    if op in ("in", "not in"):
         return Condition(feature, op, tuple({float(random_number(rng)) for _ in range(3)}))
     return Condition(feature, op, random_number(rng))
 
@@ -253,6 +256,7 @@ def test_no_float_decides_a_level():
         (Condition("x", "!=", 2), "x ≠ 2", [True, False, True]),
         (Condition("x", "between", (1, 3)), "1 ≤ x < 3", [True, True, False]),
         (Condition("x", "in", (1, 3)), "x is 1 or 3", [True, False, True]),
+        (Condition("x", "not in", (1, 3)), "x other than 1 or 3", [False, True, False]),
         (Condition("x", "missing"), "x missing", [False, False, False]),
     ],
 )
@@ -277,6 +281,13 @@ def test_text_conditions():
     ]
     assert Condition("r", "in", ("a", "b", "c")).text() == "r is a, b or c"
     assert Condition("r", "==", " a").text() == 'r is " a"'
+    assert (
+        Condition("r", "in", ("I or II", "a, b", "III")).text() == 'r is "I or II", "a, b" or III'
+    )
+    assert Condition("r", "==", "missing").text() == 'r is "missing"'
+    others = Condition("r", "not in", ("a", "b"))
+    assert others.text() == "r other than a or b"
+    assert others.holds(["a", "c", None]).tolist() == [False, True, False]
     assert sex.holds([math.nan, None]).tolist() == [False, False]
     assert sex.holds(np.array([math.nan])).tolist() == [False]
 
@@ -298,6 +309,11 @@ def test_text_conditions():
         (lambda: Condition("x", "in", ()), "at least one"),
         (lambda: Condition("x", "in", (1, 1.0)), "different values"),
         (lambda: Condition("x", "in", (1, "a")), "mixes numbers and text"),
+        (lambda: Condition("x", "not in", "ab"), "needs a tuple"),
+        (lambda: Condition("x", "not in", ()), "at least one"),
+        (lambda: PerUnit("x", log=1), "log=1 .* must be True or False"),
+        (lambda: PerUnit("x", 3, log=True), "decimals at most 2"),
+        (lambda: PerUnit("x", binary=True, log=True), "binary must be False"),
         (lambda: Condition("x", "missing", 3), "takes no value"),
         (lambda: Condition("x\ud800", ">=", 3), "half a character"),
         (lambda: PerUnit("x", decimals=10), "decimals=10 .* integer from 0 to 9"),
@@ -457,15 +473,12 @@ def test_numpy_is_enough_to_score(monkeypatch):
 
 
 CARD_MODULES = (
-    "_card_html",
-    "_card_json",
-    "_card_plan",
-    "_card_text",
-    "_card_types",
+    *sorted(path.stem for path in Path(netbenefit.__file__).parent.glob("_card_*.py")),
     "_columns",
     "_gap",
     "_steps",
     "conditions",
+    "readings",
     "scorecard",
 )
 

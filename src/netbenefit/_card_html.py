@@ -19,6 +19,8 @@ _LEFT = f"{_CELL}text-align:left;overflow-wrap:anywhere;"
 _RIGHT = f"{_CELL}text-align:right;white-space:nowrap;"
 _CENTRE = f"{_CELL}text-align:center;white-space:nowrap;"
 _TABLE = "border-collapse:collapse;margin:0;color:inherit;background:transparent;font-size:1em;"
+_SMALL = "font-size:0.85em;overflow-wrap:anywhere;"
+_GAP = "margin-top:0.5em;"
 _ROW = "background:transparent;border-top:1px solid rgba(128,128,128,0.45);"
 
 
@@ -43,9 +45,11 @@ def render(card: Card) -> str:
         f'<td style="{_CENTRE}">{escape(risk)}</td></tr>'
         for scores, risk in told.table
     )
-    footer = (
-        f'<div style="font-size:0.85em;opacity:0.75;margin-top:0.5em">{escape(told.footer)}</div>'
+    notes = "".join(
+        f'<div style="{_SMALL}{"" if i else _GAP}"><bdi>{escape(note)}</bdi></div>'
+        for i, note in enumerate(told.notes)
     )
+    footer = f'<div style="{_SMALL}{_GAP}opacity:0.75;">{escape(told.footer)}</div>'
     return (
         '<div class="netbenefit-card" style="display:inline-block;max-width:100%;color:inherit;'
         f'background:transparent;border:{_LINE};border-radius:6px;padding:0.8em 1em;">'
@@ -59,7 +63,7 @@ def render(card: Card) -> str:
         f'<table style="{_TABLE}"><thead><tr style="background:transparent">'
         f'<th scope="col" style="{_CENTRE}">SCORE</th><th scope="col" style="{_CENTRE}">RISK</th>'
         f"</tr></thead><tbody>{table}</tbody></table></div>"
-        f"{footer if told.footer else ''}</div>"
+        f"{notes}{footer if told.footer else ''}</div>"
     )
 
 

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._card_types import INT64, Rule
-from netbenefit._columns import Kind, as_column, as_value, check_present, missing_error
-from netbenefit._validation import InputError, IntArray
+from netbenefit._columns import Kind, check_present, missing_error
+from netbenefit._validation import InputError, IntArray, shorten
 from netbenefit.conditions import Condition, PerUnit, Term
+from netbenefit.readings import Reading, Readings
 
-__all__ = ["ColumnPlan", "Plan", "check_rules"]
+__all__ = ["ColumnPlan", "Plan", "check_readings", "check_rules"]
 
 
 def check_rules(rules: Any) -> tuple[Rule, ...]:
@@ -41,8 +42,42 @@ def check_rules(rules: Any) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
+def check_readings(readings: Any, rules: Sequence[Rule]) -> tuple[Reading, ...]:
+    """Return the readings of a card: one a column, of columns that its rules come to."""
+    by_name: dict[str, Reading] = {}
+    for i, reading in enumerate(readings):
+        if not isinstance(reading, Reading):
+            raise InputError(f"readings[{i}] = {reading!r} is not a Reading.")
+        if reading.feature in by_name:
+            raise InputError(f"readings[{i}] repeats the reading of {reading.feature!r}.")
+        by_name[reading.feature] = reading
+    wanted = {rule.term.feature for rule in rules}
+    for reading in by_name.values():
+        for source in reading.sources:
+            if source in by_name and by_name[source].sources:
+                raise InputError(
+                    f"column {reading.feature!r} is derived from {source!r}, itself derived. Name "
+                    "raw columns."
+                )
+    wanted |= {source for name in wanted & set(by_name) for source in by_name[name].sources}
+    strange = [name for name in by_name if name not in wanted]
+    if strange:
+        raise InputError(f"readings of columns that no rule uses: {shorten(strange)}.")
+    kinds = {rule.term.feature: rule.term.kind for rule in rules if rule.term.kind != "any"}
+    kinds |= {source: "number" for reading in by_name.values() for source in reading.sources}
+    kinds |= {reading.feature: "number" for reading in by_name.values() if reading.sources}
+    for name, reading in by_name.items():
+        values = [*reading.levels, *(() if reading.fill is None else (reading.fill,))]
+        odd = [v for v in values if isinstance(v, str) != (kinds.get(name) == "text")]
+        if odd and name in kinds:
+            raise InputError(
+                f"the reading of {name!r} has {odd[0]!r}, but its rules expect {kinds[name]}."
+            )
+    return tuple(by_name.values())
+
+
 class ColumnPlan(NamedTuple):
-    """What to do with one raw column."""
+    """What to do with one column: raw, or derived from some that are."""
 
     name: str
     kind: Kind
@@ -62,9 +97,10 @@ class Plan(NamedTuple):
 
     columns: tuple[ColumnPlan, ...]
     unit: int  #: units in one point, 10**D
+    readings: Readings
 
     @classmethod
-    def of(cls, rules: Sequence[Rule]) -> Plan:
+    def of(cls, rules: Sequence[Rule], readings: Sequence[Reading] = ()) -> Plan:
         """Make the plan of a card with these rules."""
         decimals = max((rule.term.decimals for rule in rules), default=0)
         by_column: dict[str, list[Rule]] = {}
@@ -80,16 +116,26 @@ class Plan(NamedTuple):
                 if rule.points
             )
             columns.append(ColumnPlan(name, kinds.pop() if kinds else "any", holes, terms))
-        return cls(tuple(columns), int(10**decimals))
+        others = {rule.term.feature for rule in rules if _takes_others(rule.term)}
+        return cls(tuple(columns), int(10**decimals), Readings(readings, others))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Raw columns, in the order in which rules come to them."""
+        return tuple(
+            dict.fromkeys(
+                name for plan in self.columns for name in self.readings.sources(plan.name)
+            )
+        )
 
     def units_of_row(self, row: Mapping[str, Any]) -> list[tuple[Term, int]]:
         """Return the units that each term brings for one row of plain values."""
-        if not all(column.name in row for column in self.columns):
+        if not all(name in row for name in self.features):
             row = {str(name): value for name, value in row.items()}
-            check_present([column.name for column in self.columns], list(row))
+            check_present(self.features, list(row))
         units, total = [], 0
         for plan in self.columns:
-            value = as_value(plan.name, row[plan.name], plan.kind)
+            value = self.readings.value(plan.name, row, plan.kind)
             if value is None and not plan.missing_allowed:
                 raise missing_error(plan.name)
             for term, factor in plan.terms:
@@ -106,7 +152,7 @@ class Plan(NamedTuple):
         bound = 0  # of the units so far, as a Python int: it cannot overflow
         parts = []
         for plan in self.columns:
-            column = as_column(plan.name, data[plan.name], plan.kind)
+            column = self.readings.column(plan.name, data, plan.kind)
             if len(column.values) != n_rows:
                 raise InputError(
                     f"column {plan.name!r} has {len(column.values)} rows, but "
@@ -133,6 +179,10 @@ class Plan(NamedTuple):
                 return None
             low, high = low + limits[0], high + limits[1]
         return low, high
+
+
+def _takes_others(term: Term) -> bool:
+    return isinstance(term, Condition) and term.op in ("not in", "!=")
 
 
 def _column_limits(kind: Kind, terms: Sequence[tuple[Term, int]], holes: bool) -> Any:

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from netbenefit._card_types import Card, Provenance, RiskRow, Rule
-from netbenefit.conditions import PerUnit
+from netbenefit._card_rows import card_notes, card_rows
+from netbenefit._card_types import Card, Provenance, RiskRow
+from netbenefit.conditions import PerUnit, Term
 from netbenefit.thresholds import Thresholds
 
 __all__ = ["Contents", "contents", "display_width", "percent", "render"]
@@ -34,44 +35,37 @@ class Contents(NamedTuple):
     rules: list[tuple[str, str]]
     score: str
     table: list[tuple[str, str]]
+    notes: list[str]  #: how columns are read
     footer: str
 
 
 def contents(card: Card) -> Contents:
     """Put a card into words."""
     outcome = clean(card.provenance.outcome or "") if card.provenance else ""
-    rounded = any(rule.term.decimals and rule.points for rule in card.rules)
+    rows = card_rows(card)
+    rounded = any(row.term.decimals and row.points for row in rows)
     return Contents(
         title=f"Risk of {outcome}" if outcome else "Risk score",
-        rules=[(clean(rule.term.text()), points_text(rule)) for rule in display_order(card.rules)]
+        rules=[(clean(row.text), points_text(row.term, row.points)) for row in rows]
         or [("no rules: every row scores 0", "")],
         score="SCORE, rounded down" if rounded else "SCORE",
         table=[(scores_text(r), percent(r.risk, card.thresholds)) for r in card.risk_table()],
+        notes=[clean(note) for note in card_notes(card, rows)],
         footer=_footer(card.provenance),
     )
 
 
-def display_order(rules: Sequence[Rule]) -> list[Rule]:
-    """Order rules by weight: columns by their largest points, rules of a column as they are."""
-    weight: dict[str, int] = {}
-    for rule in rules:
-        feature = rule.term.feature
-        weight[feature] = max(weight.get(feature, 0), abs(rule.points))
-    place = {feature: i for i, feature in enumerate(weight)}
-    return sorted(rules, key=lambda r: (-weight[r.term.feature], place[r.term.feature]))
+def points_text(term: Term, points: int) -> str:
+    """Write what a row is worth.
 
-
-def points_text(rule: Rule) -> str:
-    """Write the points of a rule.
-
-    >>> points_text(Rule(PerUnit("falls"), -2)), points_text(Rule(PerUnit("ill", binary=True), 1))
+    >>> points_text(PerUnit("falls"), -2), points_text(PerUnit("ill", binary=True), 1)
     ('× −2 per unit', '+1 point')
     """
-    number = integer_text(rule.points)
-    if isinstance(rule.term, PerUnit) and not rule.term.binary:
+    number = integer_text(points)
+    if isinstance(term, PerUnit) and not term.binary:
         return f"× {number} per unit"
-    sign = "+" if rule.points > 0 else ""
-    return f"{sign}{number} point{'' if abs(rule.points) == 1 else 's'}"
+    sign = "+" if points > 0 else ""
+    return f"{sign}{number} point{'' if abs(points) == 1 else 's'}"
 
 
 def scores_text(row: RiskRow) -> str:
@@ -152,7 +146,7 @@ def render(card: Card, width: int = 80) -> str:
 
     Recipe: (1) find the widths that the two tables want, (2) give the box the larger one, within
     the page, (3) draw the title, (4) the rules, (5) the score, (6) the risks, in as many blocks as
-    they need, (7) the footer below the box.
+    they need, (7) notes and footer below the box.
     """
     told = contents(card)
     # 1. The rules: label, points, blank to fill in.  The risks: heading and one cell a level.
@@ -198,9 +192,12 @@ def render(card: Card, width: int = 80) -> str:
         box.row(["SCORE", *(scores for scores, _ in block)], edges, "<" + "^" * in_block)
         box.row(["RISK", *(risk for _, risk in block)], edges, "<" + "^" * in_block)
     box.close()
-    # 7. Footer.
-    footer = wrap(told.footer, max(total, width) - 2)
-    return "\n".join([*box.lines, *(f"  {line}" for line in footer if line)])
+    # 7. Below the box; the lines that a long note goes on in stand further in.
+    room = max(total, width) - 2
+    below = [f"  {line}" for line in wrap(told.footer, room) if line]
+    notes = [wrap(note, room - 2) for note in told.notes]
+    above = [f"{'    ' if k else '  '}{line}" for note in notes for k, line in enumerate(note)]
+    return "\n".join([*box.lines, *above, *below])
 
 
 class _Box:

@@ -14,6 +14,7 @@ import numpy as np
 from netbenefit._gap import relative_gap
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit, Term
+from netbenefit.readings import Reading
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
@@ -163,6 +164,10 @@ class Card(Protocol):
     @property
     def provenance(self) -> Provenance | None:
         """Where the card comes from."""
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """How raw columns are read."""
 
     def risk_table(self) -> tuple[RiskRow, ...]:
         """Return the SCORE → RISK table."""

@@ -22,6 +22,7 @@ from netbenefit._validation import FloatArray, InputError, check_names, shorten
 
 __all__ = [
     "Column",
+    "ColumnInfo",
     "Frame",
     "InputTypeError",
     "Kind",
@@ -247,6 +248,15 @@ def check_present(wanted: Sequence[str], available: Sequence[str], row: int | No
         )
 
 
+class ColumnInfo(NamedTuple):
+    """What a data frame says about a column's type."""
+
+    is_category: bool = False
+    is_ordered: bool = False  #: whether its categories have an order
+    categories: tuple[Any, ...] | None = None  #: where the type lists them, in their order
+    is_date: bool = False
+
+
 # -- tables ----------------------------------------------------------------------------------------
 
 
@@ -283,6 +293,23 @@ class Frame:
 
     def __len__(self) -> int:
         return len(self._table)
+
+    def info(self, name: str) -> ColumnInfo:
+        """Return what the type of a column says: category, order, date."""
+        import narwhals as nw
+
+        series = self._table.get_column(self._columns[name])
+        dtype = series.dtype
+        if dtype == nw.Enum:  # an ordered category of pandas is one, too
+            return ColumnInfo(True, True, tuple(getattr(dtype, "categories", ())))
+        if dtype == nw.Categorical:
+            native = getattr(series.to_native(), "type", None)  # pyarrow's
+            if getattr(native, "ordered", False):
+                chunks = series.to_native().unify_dictionaries().chunks
+                levels = chunks[0].dictionary.to_pylist() if chunks else []
+                return ColumnInfo(True, True, tuple(levels))
+            return ColumnInfo(True)
+        return ColumnInfo(is_date=dtype.is_temporal())
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column: numbers and booleans as they are, else Python objects.

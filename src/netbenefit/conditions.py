@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -23,7 +25,7 @@ from netbenefit._columns import Column, Kind, as_column, missing_error
 from netbenefit._steps import LARGEST_EXACT, to_step, to_steps
 from netbenefit._validation import InputError, IntArray
 
-__all__ = ["Condition", "Kind", "PerUnit", "Term", "Value", "value_text"]
+__all__ = ["Condition", "Kind", "PerUnit", "Term", "Value", "check_value", "listed", "value_text"]
 
 Value = int | float | str
 
@@ -36,7 +38,9 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "!=": operator.ne,
 }
 _SIGNS = {">=": "≥", ">": ">", "<=": "≤", "<": "<", "==": "=", "!=": "≠"}
-_OPS = (*_COMPARE, "between", "in", "missing")
+_OPS = (*_COMPARE, "between", "in", "not in", "missing")
+#: Most decimals of a logarithm: the ends of its steps are listed, some 700 for each unit of 10^-d.
+_MOST_LOG_DECIMALS = 2
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,11 @@ class Condition:
     ----------
     feature : str
         Name of the raw column.
-    op : {">=", ">", "<=", "<", "==", "!=", "between", "in", "missing"}
+    op : {">=", ">", "<=", "<", "==", "!=", "between", "in", "not in", "missing"}
         ``"between"`` means ``lo <= x < hi``.
     value : number, text, tuple, or None
-        What to compare with: ``(lo, hi)`` for ``"between"``, a tuple for ``"in"``, nothing for
-        ``"missing"``.  Text goes with ``"=="``, ``"!="`` and ``"in"``.
+        What to compare with: ``(lo, hi)`` for ``"between"``, a tuple for ``"in"`` and ``"not in"``,
+        nothing for ``"missing"``.  Text goes with ``"=="``, ``"!="``, ``"in"`` and ``"not in"``.
 
     Examples
     --------
@@ -82,10 +86,10 @@ class Condition:
             if value is not None:
                 raise InputError(f"{what} takes no value, but has {value!r}. Leave it out.")
             return None
-        if self.op in ("between", "in"):
+        if self.op in ("between", "in", "not in"):
             if not isinstance(value, tuple | list):
                 raise InputError(f"{what} needs a tuple of values, not {value!r}.")
-            values = tuple(_value(item, what) for item in value)
+            values = tuple(check_value(item, what) for item in value)
             if self.op == "between":
                 numbers = [item for item in values if not isinstance(item, str)]
                 if not (len(values) == len(numbers) == 2 and numbers[0] < numbers[1]):
@@ -95,7 +99,7 @@ class Condition:
             elif len({isinstance(item, str) for item in values}) > 1:
                 raise InputError(f"{what} mixes numbers and text: {value!r}. Use one kind.")
             return values
-        single = _value(value, what)
+        single = check_value(value, what)
         if isinstance(single, str) and self.op not in ("==", "!="):
             raise InputError(f'{what} needs a number, not {value!r}. Text goes with "==" or "in".')
         return single
@@ -124,11 +128,8 @@ class Condition:
         if isinstance(self.value, tuple):
             if self.op == "between":
                 held = (values >= self.value[0]) & (values < self.value[1])
-            elif self.kind == "number":
-                held = np.isin(values, np.array(self.value, dtype=np.float64))
             else:
-                among = frozenset(self.value)
-                held = np.fromiter((v in among for v in values.tolist()), np.bool_, len(values))
+                held = _among(values, self.value) ^ (self.op == "not in")
         else:
             held = _COMPARE[self.op](values, self.value)
         held = np.asarray(held, dtype=np.bool_)
@@ -141,7 +142,7 @@ class Condition:
         if isinstance(self.value, tuple):
             if self.op == "between":
                 return int(self.value[0] <= value < self.value[1])  # type: ignore[operator]
-            return int(value in self.value)
+            return int((value in self.value) ^ (self.op == "not in"))
         return int(_COMPARE[self.op](value, self.value))
 
     def text(self) -> str:
@@ -158,8 +159,8 @@ class Condition:
             words = [value_text(item) for item in self.value]
             if self.op == "between":
                 return f"{words[0]} ≤ {self.feature} < {words[1]}"
-            listed = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-            return f"{self.feature} is {listed}"
+            verb = "is" if self.op == "in" else "other than"
+            return f"{self.feature} {verb} {listed(words)}"
         if isinstance(self.value, str):
             verb = "is" if self.op == "==" else "is not"
             return f"{self.feature} {verb} {value_text(self.value)}"
@@ -185,11 +186,17 @@ class PerUnit:
     binary : bool, default=False
         Whether all training values were 0 or 1: the printed card shows the name alone, and scoring
         another value warns.
+    log : bool, default=False
+        Count steps of ln(1 + x) instead of x, after clipping; a negative x counts as 0.  A value's
+        code is the number of steps whose lower end e^((k − ½) / 10^decimals) − 1 it reaches, so
+        that only comparisons decide.
 
     Examples
     --------
     >>> PerUnit("utilisation", decimals=1, upper=1.5).codes([0.04, 0.05, 0.7, 9.9])
     array([ 0,  1,  7, 15])
+    >>> PerUnit("income", log=True).codes([0, 90, 5400])
+    array([0, 5, 9])
     """
 
     feature: str
@@ -197,24 +204,31 @@ class PerUnit:
     lower: float | None = None
     upper: float | None = None
     binary: bool = False
+    log: bool = False
 
     kind: ClassVar[Kind] = "number"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "feature", _name(self.feature))
         what = f"the per-unit rule on {self.feature!r}"
-        if not isinstance(self.binary, bool | np.bool_):
-            raise InputError(f"binary={self.binary!r} of {what} must be True or False.")
-        object.__setattr__(self, "binary", bool(self.binary))
+        for flag in ("binary", "log"):
+            if not isinstance(getattr(self, flag), bool | np.bool_):
+                raise InputError(f"{flag}={getattr(self, flag)!r} of {what} must be True or False.")
+            object.__setattr__(self, flag, bool(getattr(self, flag)))
         decimals, whole = self.decimals, isinstance(self.decimals, int | np.integer)
         if isinstance(decimals, bool) or not (whole and 0 <= decimals <= 9):
             raise InputError(f"decimals={decimals!r} of {what} must be an integer from 0 to 9.")
         object.__setattr__(self, "decimals", int(decimals))
+        if self.log and (self.binary or self.decimals > _MOST_LOG_DECIMALS):
+            raise InputError(
+                f"{what} counts logarithms: binary must be False, and decimals at most "
+                f"{_MOST_LOG_DECIMALS}."
+            )
         for side in ("lower", "upper"):
             bound = getattr(self, side)
             if bound is None:
                 continue
-            number = _value(bound, f"{side} of {what}")
+            number = check_value(bound, f"{side} of {what}")
             if isinstance(number, str) or abs(number) * self._steps > LARGEST_EXACT:
                 raise InputError(f"{side}={bound!r} of {what} must be a number of usable size.")
             object.__setattr__(self, side, number)
@@ -237,6 +251,11 @@ class PerUnit:
         values = column.values if column.missing is None else np.nan_to_num(column.values)
         if self.lower is not None or self.upper is not None:
             values = np.clip(values, self.lower, self.upper)
+        if self.log:
+            codes: IntArray = np.searchsorted(_log_steps(self.decimals), values, "right")
+            if column.missing is not None:
+                codes[column.missing] = 0
+            return codes
         with np.errstate(over="ignore"):
             bad = np.flatnonzero(np.abs(values * self._steps) > LARGEST_EXACT)
         if bad.size:
@@ -259,6 +278,8 @@ class PerUnit:
             x = self.lower
         if self.upper is not None and x > self.upper:
             x = self.upper
+        if self.log:
+            return int(np.searchsorted(_log_steps(self.decimals), x, "right"))
         if abs(x * self._steps) > LARGEST_EXACT:
             self._refuse(x, "")
         if self.binary and x not in (0.0, 1.0):
@@ -288,6 +309,8 @@ class PerUnit:
         notes = [] if self.binary else ["whole number"]
         if self.decimals:
             notes = [f"rounded to {10**-self.decimals:.{self.decimals}f}"]
+        if self.log:
+            notes = ["ln(1 + x), " + (notes[0] if self.decimals else "rounded")]
         if low and high:
             notes.append(f"from {low} to {high}")
         elif low or high:
@@ -298,14 +321,41 @@ class PerUnit:
 Term = Condition | PerUnit
 
 
+def _among(values: NDArray[Any], wanted: tuple[Value, ...]) -> NDArray[np.bool_]:
+    """Whether each value is one of some."""
+    if not isinstance(wanted[0], str):
+        return np.isin(values, np.array(wanted, dtype=np.float64))
+    among = frozenset(wanted)
+    return np.fromiter((v in among for v in values.tolist()), np.bool_, len(values))
+
+
+@cache
+def _log_steps(decimals: int) -> NDArray[np.float64]:
+    """Lower ends of the steps 1, 2, … of ln(1 + x), up to the largest float."""
+    steps = 10**decimals
+    last = math.floor(math.log(sys.float_info.max) * steps)
+    return np.array([math.expm1((k - 0.5) / steps) for k in range(1, last + 1)])
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words as a sentence does.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b or c')
+    """
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
 def value_text(value: Value) -> str:
     """Write a number with a true minus sign; quote text that would be misread.
 
-    >>> value_text(-2.5), value_text("male"), value_text("")
-    ('−2.5', 'male', '""')
+    >>> value_text(-2.5), value_text("male"), value_text(""), value_text("I or II")
+    ('−2.5', 'male', '""', '"I or II"')
     """
     if isinstance(value, str):
-        return value if value and value == value.strip() else f'"{value}"'
+        several = "," in value or " or " in value  # as lists of values are written
+        plain = value and value == value.strip() and not several and value != "missing"
+        return value if plain else f'"{value}"'
     return repr(value).replace("-", "−", 1) if value < 0 else repr(value)
 
 
@@ -315,7 +365,7 @@ def _name(feature: Any) -> str:
     return _plain_text(feature, "a rule's column")
 
 
-def _value(value: Any, what: str) -> Value:
+def check_value(value: Any, what: str) -> Value:
     """Return a plain number (an int where it is whole) or text to compare with."""
     if isinstance(value, str):
         return _plain_text(value, f"the value of {what}")

@@ -26,13 +26,14 @@ from typing import Any, cast
 import numpy as np
 
 from netbenefit import _card_html, _card_json, _card_text
-from netbenefit._card_plan import Plan, check_rules
+from netbenefit._card_plan import Plan, check_readings, check_rules
 from netbenefit._card_types import Provenance, RiskRow, Rule, check_integer, is_finite
 from netbenefit._columns import is_one_row, read_columns
 from netbenefit._validation import FloatArray, InputError, IntArray, check_names, shorten
+from netbenefit.readings import Reading
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["Provenance", "RiskRow", "Rule", "Scorecard"]
+__all__ = ["Provenance", "Reading", "RiskRow", "Rule", "Scorecard"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,9 @@ class Scorecard:
         Raw columns in the order of an array to be scored; by default :attr:`features`.
     provenance : Provenance, optional
         Where the card comes from.
+    readings : sequence of Reading
+        How raw columns are read before the rules look at them (see :mod:`netbenefit.readings`); a
+        column without one is read as it stands.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Scorecard:
     score_range: tuple[int, int] | None = None
     feature_names: tuple[str, ...] = ()
     provenance: Provenance | None = None
+    readings: tuple[Reading, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.thresholds, Thresholds):
@@ -92,6 +97,7 @@ class Scorecard:
             raise InputError(f"provenance must be a Provenance, not {self.provenance!r}.")
         put = object.__setattr__
         put(self, "rules", check_rules(self.rules))
+        put(self, "readings", check_readings(self.readings, self.rules))
         put(self, "feature_names", self._checked_names())
         put(self, "cutoffs", self._checked_cutoffs())
         if self.score_range is not None:
@@ -150,8 +156,8 @@ class Scorecard:
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """Raw columns that the rules speak of, in order of appearance."""
-        return tuple(dict.fromkeys(rule.term.feature for rule in self.rules))
+        """Raw columns that the rules come to, in order of appearance."""
+        return self._plan.features
 
     @property
     def size(self) -> int:
@@ -212,9 +218,9 @@ class Scorecard:
         Raises
         ------
         InputError
-            Where a column is absent or unusable, or a value is missing and the card has no rule
-            for that column's missing values.  (Where it has one, the column's other rules count
-            nothing.)
+            Where a column is absent or unusable, or a value is missing and the card has neither a
+            rule for that column's missing values nor a reading that fills them.  (Where it has a
+            rule, the column's other rules count nothing.)
         """
         if isinstance(X, Mapping) and is_one_row(X, self.features):
             return sum(units for _, units in self._plan.units_of_row(X)) // self._plan.unit
@@ -271,7 +277,7 @@ class Scorecard:
 
     @cached_property
     def _plan(self) -> Plan:
-        return Plan.of(self.rules)
+        return Plan.of(self.rules, self.readings)
 
     @cached_property
     def _cutoff_array(self) -> IntArray:
