@@ -6,7 +6,7 @@ works on patterns, and its cost depends on how many distinct rows there are, not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -201,7 +201,59 @@ class PatternTable:
             found.append(digits)
             if not exact:
                 rounded.append(name)
-        patterns, inverse = _merge(np.column_stack(codes))
+        return cls._merged(np.column_stack(codes), found, columns, rounded, event, weights)
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: NDArray[Any],
+        y: ArrayLike,
+        *,
+        names: Sequence[str],
+        decimals: Sequence[int] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> PatternTable:
+        """Merge the rows of a matrix of whole numbers of steps, as a binner makes it.
+
+        Parameters
+        ----------
+        codes : (n_rows, P) array of integers of any size
+        y : (n_rows,) array of 0/1 or booleans
+        names : sequence of str
+        decimals : sequence of int, optional
+            Decimals of each column's step; 0 by default.
+        sample_weight : (n_rows,) array, optional
+
+        Examples
+        --------
+        >>> PatternTable.from_codes(np.array([[1, 7], [1, 7]]), [0, 1], names=["a", "b"]).codes
+        array([[1, 7]])
+        """
+        event = check_binary(y, name="y")
+        if codes.ndim != 2 or codes.dtype.kind not in "iu" or len(codes) != event.size:
+            raise InputError(
+                f"codes must be a matrix of integers with {event.size} rows, but have shape "
+                f"{codes.shape} and type {codes.dtype}."
+            )
+        weights = check_weights(sample_weight, event.size)
+        steps = [0] * codes.shape[1] if decimals is None else list(decimals)
+        kept = weights > 0
+        rows = codes if kept.all() else codes[kept]
+        return cls._merged(rows, steps, check_names(names), (), event, weights)
+
+    @classmethod
+    def _merged(
+        cls,
+        codes: NDArray[Any],
+        decimals: Sequence[int],
+        names: Iterable[str],
+        rounded: Sequence[str],
+        event: NDArray[np.bool_],
+        weights: FloatArray,
+    ) -> PatternTable:
+        """Merge the codes of the rows that have weight."""
+        kept = weights > 0
+        patterns, inverse = _merge(codes)
         n = patterns.shape[0]
         pattern_of_row = np.full(event.size, -1, dtype=np.intp)
         pattern_of_row[kept] = inverse
@@ -212,8 +264,8 @@ class PatternTable:
             positives, negatives = positives.astype(np.int64), negatives.astype(np.int64)
         return cls(
             codes=patterns,
-            decimals=tuple(found),
-            names=tuple(columns),
+            decimals=tuple(decimals),
+            names=tuple(names),
             positives=positives,
             negatives=negatives,
             pattern_of_row=pattern_of_row,
@@ -292,7 +344,7 @@ def _codes(column: NDArray[Any], decimals: int, name: str) -> IntArray:
     return to_steps(column, decimals)
 
 
-def _merge(codes: IntArray) -> tuple[IntArray, NDArray[np.intp]]:
+def _merge(codes: NDArray[Any]) -> tuple[IntArray, NDArray[np.intp]]:
     """Distinct rows in lexicographic order, and which of them each row is.
 
     The columns are read as the digits of one number, which sorts much faster than rows; where the
@@ -301,7 +353,8 @@ def _merge(codes: IntArray) -> tuple[IntArray, NDArray[np.intp]]:
     key = np.zeros(codes.shape[0], dtype=np.int64)
     size = 1
     for k in range(codes.shape[1]):
-        column = codes[:, k] - codes[:, k].min()
+        column = codes[:, k].astype(np.int64)  # one at a time: the matrix may hold small integers
+        column -= column.min()
         span = int(column.max()) + 1
         if size * span >= 2**62:
             ranks, key = np.unique(key, return_inverse=True)
@@ -312,4 +365,4 @@ def _merge(codes: IntArray) -> tuple[IntArray, NDArray[np.intp]]:
         key = key * span + column
         size *= span
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return codes[first], inverse.astype(np.intp)
+    return codes[first].astype(np.int64), inverse.astype(np.intp)

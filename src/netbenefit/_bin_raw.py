@@ -1,0 +1,269 @@
+"""A raw table for the binner: columns by name, with what a data frame says about their types."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._columns import Frame, is_one_row
+from netbenefit._validation import InputError, check_names, shorten
+from netbenefit.readings import plain_number
+
+__all__ = [
+    "Lazy",
+    "RawColumn",
+    "RawTable",
+    "Storage",
+    "comma_error",
+    "mixed_error",
+    "storage_of",
+    "with_commas",
+]
+
+#: What a raw column is made of, before anybody asks what it means.
+Storage = Literal["boolean", "number", "text", "text numbers", "mixed", "date", "empty", "other"]
+
+_DATES = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( .*)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?|[+-]?\d+,\d+")
+_MISSING_TYPES = ("NAType", "NaTType")
+
+
+class RawColumn(NamedTuple):
+    """One column as it came."""
+
+    name: str
+    values: NDArray[Any]  #: numbers, booleans or Python objects
+    categories: tuple[Any, ...] | None = None  #: of a column whose type lists them
+    is_category: bool = False
+    is_ordered: bool = False  #: whether the order of the categories means something
+    is_date: bool = False
+
+
+class RawTable:
+    """Named raw columns of equal length, read one at a time.
+
+    Parameters
+    ----------
+    X : data frame, mapping of columns, one dict, list of dicts, or 2-D array
+    names : sequence of str, optional
+        Names of an array's columns; x0, x1, … by default.
+
+    Examples
+    --------
+    >>> table = RawTable({"age": [51, 52], "sex": ["f", "m"]})
+    >>> table.names, len(table), table.column("age").values
+    (('age', 'sex'), 2, array([51, 52], dtype=object))
+    """
+
+    def __init__(self, X: Any, names: Sequence[str] | None = None) -> None:
+        self._frame: Frame | None = None
+        self._columns: dict[str, Any] = {}
+        if isinstance(X, np.ndarray) and X.dtype.names is None:
+            self._columns = _array_columns(X, names)
+        elif isinstance(X, np.ndarray):
+            self._columns = {name: X[name] for name in X.dtype.names or ()}
+        elif isinstance(X, Mapping) and not hasattr(X, "shape"):
+            named = dict(zip(check_names(list(X)), X.values(), strict=True))
+            one = bool(named) and is_one_row(named, list(named))
+            self._columns = {n: [v] for n, v in named.items()} if one else named
+        elif isinstance(X, list | tuple) and all(isinstance(row, Mapping) for row in X):
+            keys = dict.fromkeys(str(key) for row in X for key in row)
+            rows = [{str(key): value for key, value in row.items()} for row in X]
+            self._columns = {key: [row.get(key) for row in rows] for key in keys}
+        elif isinstance(X, list | tuple):
+            self._columns = _array_columns(_matrix(X), names)
+        else:
+            self._frame = Frame(
+                X, "Pass a data frame in memory, a dict of columns, a list of dicts, or an array."
+            )
+        self.names = self._frame.names if self._frame is not None else tuple(self._columns)
+        if "" in self.names:
+            raise InputError(
+                f"column {self.names.index('')} has an empty name. Name it: a card refers to its "
+                "columns by name."
+            )
+        self._n_rows = self._check_lengths()
+
+    def _check_lengths(self) -> int:
+        if self._frame is not None:
+            return len(self._frame)
+        lengths = {name: len(column) for name, column in self._columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"columns differ in length: {lengths}. Pass columns of equal length.")
+        return next(iter(lengths.values()), 0)
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def column(self, name: str) -> RawColumn:
+        """Read a column."""
+        if self._frame is None:
+            return RawColumn(name, _as_array(self._columns[name]))
+        info = self._frame.info(name)
+        return RawColumn(
+            name,
+            self._frame.column(name),
+            info.categories,
+            info.is_category,
+            info.is_ordered,
+            info.is_date,
+        )
+
+
+class Lazy(Mapping[str, Any]):
+    """Raw values by column name, read when they are asked for."""
+
+    def __init__(self, table: RawTable) -> None:
+        self._table = table
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._table.column(name).values
+
+    def __iter__(self) -> Any:
+        return iter(self._table.names)
+
+    def __len__(self) -> int:
+        return len(self._table.names)
+
+
+def _array_columns(X: NDArray[Any], names: Sequence[str] | None) -> dict[str, Any]:
+    if X.ndim != 2:
+        raise InputError(
+            f"X must be a table with rows and columns, but has shape {X.shape}. Reshape it to one "
+            "row an observation, one column a feature."
+        )
+    given = check_names([f"x{k}" for k in range(X.shape[1])] if names is None else names)
+    if len(given) != X.shape[1]:
+        raise InputError(f"the array has {X.shape[1]} columns, not {len(given)}.")
+    return {name: X[:, k] for k, name in enumerate(given)}
+
+
+def _matrix(rows: Sequence[Any]) -> NDArray[Any]:
+    try:
+        items = [list(row) for row in rows]
+    except TypeError:
+        raise InputError(
+            "X is a list of plain values. Pass rows: dicts by column name, or lists of values."
+        ) from None
+    widths = {len(row) for row in items}
+    if len(widths) > 1:
+        raise InputError("the rows of X have different lengths. Pass a full table.")
+    matrix = np.empty((len(items), widths.pop() if widths else 0), dtype=object)
+    for i, row in enumerate(items):
+        matrix[i] = row
+    return matrix
+
+
+def _as_array(data: Any) -> NDArray[Any]:
+    if isinstance(data, list | tuple):
+        return np.fromiter(data, dtype=object, count=len(data))
+    return np.asarray(data)
+
+
+# -- what a column is made of ----------------------------------------------------------------------
+
+
+def storage_of(column: RawColumn, special: Sequence[Any] = ()) -> Storage:
+    """Tell what a column is made of, special codes and holes aside.
+
+    >>> storage_of(RawColumn("x", np.array(["7", " 8 ", None], dtype=object)))
+    'text numbers'
+    """
+    if column.is_date or column.values.dtype.kind in "mM":
+        return "date"
+    kind = column.values.dtype.kind
+    if kind == "b":
+        return "boolean"
+    if kind in "iuf":
+        return "empty" if kind == "f" and bool(np.isnan(column.values).all()) else "number"
+    if kind not in "OTUS":
+        return "other"
+    items = [v for v in column.values.tolist() if not _is_hole(v) and v not in special]
+    texts = {v for v in items if isinstance(v, str)}
+    others = [v for v in items if not isinstance(v, str)]
+    return _of_objects(texts, others)
+
+
+def _of_objects(texts: set[str], others: list[Any]) -> Storage:
+    if not texts and not others:
+        return "empty"
+    if any(isinstance(v, datetime.date | datetime.time | datetime.timedelta) for v in others):
+        return "date"
+    if not all(isinstance(v, Real | Decimal | np.bool_) for v in others):
+        return "other"
+    if not texts:
+        return "boolean" if all(isinstance(v, bool | np.bool_) for v in others) else "number"
+    numbers = sum(plain_number(text) is not None for text in texts)
+    if numbers == len(texts):
+        return "text numbers"
+    if others or 2 * numbers > len(texts):
+        return "mixed"
+    return "date" if all(_DATES.fullmatch(text.strip()) for text in texts) else "text"
+
+
+def _is_hole(value: Any) -> bool:
+    """Whether an object means "not known"; an empty text does."""
+    if isinstance(value, str):
+        return not value.strip()
+    if value is None or type(value).__name__ in _MISSING_TYPES:  # these compare to nothing
+        return True
+    return isinstance(value, Real | Decimal) and bool(value != value)
+
+
+def _odd_text(column: RawColumn, special: Sequence[Any] = ()) -> tuple[int, str] | None:
+    """The first text that is no number: (row, text)."""
+    for row, value in enumerate(column.values.tolist()):
+        if isinstance(value, str) and not _is_hole(value):
+            bare = value.strip()
+            if bare not in special and plain_number(bare) is None:
+                return row, value
+    return None
+
+
+def with_commas(column: RawColumn) -> tuple[int, str] | None:
+    """The first text with a comma in a number, if every text of the column is a number then."""
+    found = None
+    for row, value in enumerate(column.values.tolist()):
+        if not isinstance(value, str) or _is_hole(value):
+            continue
+        if _THOUSANDS.fullmatch(value.strip()):
+            found = found or (row, value)
+        elif plain_number(value) is None:
+            return None
+    return found
+
+
+def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
+    """Say that a column holds numbers and words, and what to do."""
+    row, text = _odd_text(column, special) or (0, "")
+    words = list(
+        dict.fromkeys(
+            v.strip()
+            for v in column.values.tolist()
+            if isinstance(v, str) and not _is_hole(v) and plain_number(v) is None
+        )
+    )
+    return InputError(
+        f"column {column.name!r} mixes numbers with text, such as {text!r} in row {row} "
+        f"({shorten(words)}). If the text means missing, name it as a special code "
+        f"(special={{{column.name!r}: {words[:3]!r}}}); if every value is a level, call the column "
+        "categorical; or correct it, or drop it."
+    )
+
+
+def comma_error(column: RawColumn, row: int, text: str) -> InputError:
+    """Say that a comma in a number may mean two things."""
+    return InputError(
+        f"column {column.name!r} holds numbers as text with a comma, such as {text!r} in row "
+        f"{row}: a thousand or a decimal? Write plain numbers (1234 or 1.234), or drop the column."
+    )

@@ -1,0 +1,364 @@
+"""From an understood column to its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._bin_draft import Draft
+from netbenefit._columns import Column
+from netbenefit._cuts import (
+    choose_cuts,
+    count_cells,
+    count_events,
+    find_cuts,
+    optbinning_edges,
+)
+from netbenefit._steps import LARGEST_EXACT
+from netbenefit._validation import FloatArray, InputError
+from netbenefit.conditions import Condition, PerUnit, Term, Value
+from netbenefit.readings import Reading
+from netbenefit.thresholds import Thresholds
+
+__all__ = [
+    "Binned",
+    "CutSettings",
+    "Rows",
+    "coarse_codes",
+    "count_edges_by_optbinning",
+    "make_terms",
+    "usual_value",
+]
+
+#: Steps that a per-unit column should at least have.
+_FEW_STEPS = 10
+#: Share of the rows at either end whose values a per-unit column is clipped to.
+_TAIL = 0.005
+_COARSE = 10
+
+
+class Rows(NamedTuple):
+    """Outcome and weight of the training rows."""
+
+    event: NDArray[np.bool_]
+    weight: FloatArray
+
+
+class CutSettings(NamedTuple):
+    """How columns are cut."""
+
+    method: str
+    max_bins: int
+    max_levels: int
+    min_mass: float
+    round_cuts: bool
+    thresholds: Thresholds | None
+
+
+class Binned(NamedTuple):
+    """A column with its conditions; without any, ``note`` says why."""
+
+    draft: Draft
+    terms: tuple[Term, ...]
+    reading: Reading
+    missing_mass: float
+    own_missing: bool  #: whether missing values have a condition of their own
+    note: str = ""
+
+
+class Settled(NamedTuple):
+    """A column whose missing values are dealt with."""
+
+    column: Column
+    reading: Reading
+    missing_mass: float
+    own_missing: bool
+
+    def present(self, rows: Rows) -> tuple[NDArray[Any], Rows, NDArray[np.bool_]]:
+        """Values that are there, in rows with weight; those rows; and which they are."""
+        column = self.column
+        kept = rows.weight > 0
+        if column.missing is not None:
+            kept &= ~column.missing
+        return column.values[kept], Rows(rows.event[kept], rows.weight[kept]), kept
+
+
+def settle_missing(
+    draft: Draft, column: Column, rows: Rows, policy: str, min_mass: float
+) -> Settled:
+    """Decide what happens to missing values, and fill them in where that is what happens."""
+    missing = column.missing
+    mass = 0.0 if missing is None else float(rows.weight[missing].sum())
+    if mass > 0 and policy == "refuse":
+        row = int(np.flatnonzero(np.asarray(missing))[0])
+        raise InputError(
+            f"column {draft.name!r} is missing in row {row}, and missing values are to be refused. "
+            'Fill them in, or choose missing="condition" or "impute" for this column.'
+        )
+    own = mass > 0 and (policy == "condition" or (policy == "auto" and mass >= min_mass))
+    reading = replace(draft.reading, holes=mass > 0)
+    if own or policy == "refuse":
+        return Settled(column, reading, mass, own)
+    usual = usual_value(draft, column, rows.weight)
+    if missing is not None:
+        values = column.values.copy()
+        values[missing] = usual
+        column = Column(column.name, values, None)
+    return Settled(column, replace(reading, fill=usual), mass, own)
+
+
+def make_terms(
+    draft: Draft,
+    column: Column,
+    rows: Rows,
+    settings: CutSettings,
+    *,
+    policy: str,
+    cumulative: bool,
+    cuts: tuple[float, ...] | None = None,
+    unit: PerUnit | None = None,
+    offset: FloatArray | None = None,
+    edges: NDArray[np.intp] | None = None,
+) -> Binned:
+    """Find the conditions of a column.
+
+    Recipe: (1) deal with missing values, (2) find conditions on the values that are there, (3) add
+    one for missing values, (4) let missing values count as a number that is easy to say.
+    """
+    # 1.
+    settled = settle_missing(draft, column, rows, policy, settings.min_mass)
+    _, reading, mass, own = settled
+    values, part, kept = settled.present(rows)
+    # 2.
+    note = ""
+    terms: tuple[Term, ...]
+    if draft.role == "per unit":
+        terms = (unit or _find_unit(draft.name, values, part.weight, reading.whole),)
+    elif draft.role == "binary":
+        terms = (PerUnit(draft.name, binary=True),)
+    elif draft.role == "levels":
+        terms, reading, note = _level_terms(draft, values, part, settings, reading, alone=not own)
+    else:
+        near = None if offset is None else offset[kept]
+        terms = _cut_terms(draft, values, part, settings, cumulative, cuts, near, edges)
+        if draft.order is not None:
+            reading = replace(reading, levels=draft.order)
+        elif len(terms) == 1 and isinstance(terms[0], Condition) and terms[0].op == "==":
+            reading = replace(reading, levels=tuple(_plain(v) for v in np.unique(values)))
+    # 3.
+    if own:
+        terms = (*terms, Condition(draft.name, "missing"))
+    # 4.
+    if draft.role in ("numeric", "per unit") and reading.fill is not None:
+        reading = replace(reading, fill=_easy(reading.fill, terms, reading))
+    return Binned(draft, terms, reading, mass, own, note)
+
+
+def count_edges_by_optbinning(
+    drafts: Sequence[tuple[Draft, Column, str]], rows: Rows, settings: CutSettings
+) -> dict[str, NDArray[np.intp]]:
+    """Let optbinning find the edges of all numeric columns at once: it starts slowly."""
+    tables = []
+    for draft, column, policy in drafts:
+        settled = settle_missing(draft, column, rows, policy, settings.min_mass)
+        values, part, _ = settled.present(rows)
+        tables.append(count_events(count_cells(_ranks(draft, values), part.weight), *part))
+    share = settings.min_mass / float(rows.weight.sum())
+    found = optbinning_edges(tables, settings.max_bins, share)
+    return {draft.name: edges for (draft, _, _), edges in zip(drafts, found, strict=True)}
+
+
+def _easy(fill: Value, terms: Sequence[Term], reading: Reading) -> Value:
+    """The number with fewest digits that counts as the usual value does everywhere."""
+    wanted = [term.value_code(fill) for term in terms]
+    for digits in range(1, 17):
+        number = _plain(float(f"{fill:.{digits}g}"))
+        if number not in reading.special and wanted == [t.value_code(number) for t in terms]:
+            return number
+    return fill
+
+
+def usual_value(draft: Draft, column: Column, weight: FloatArray) -> Value:
+    """The lower weighted median of numbers, the middle level of ordered ones, else the mode."""
+    here = weight > 0 if column.missing is None else ~column.missing & (weight > 0)
+    values, mass = column.values[here], weight[here]
+    if draft.role in ("numeric", "per unit"):
+        order = np.argsort(values, kind="stable")
+        at = int(np.searchsorted(np.cumsum(mass[order]), mass.sum() / 2))
+        return _plain(values[order][min(at, values.size - 1)])
+    sums: dict[Any, float] = {}
+    for value, m in zip(values.tolist(), mass.tolist(), strict=True):
+        sums[value] = sums.get(value, 0.0) + m
+    if draft.order is not None:
+        levels = [level for level in draft.order if level in sums]
+        total = np.cumsum([sums[level] for level in levels])
+        return levels[int(np.searchsorted(total, total[-1] / 2))]
+    return _plain(max(sums, key=lambda v: (sums[v], str(v))))
+
+
+def _plain(value: Any) -> Value:
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, str):
+        return number
+    whole = float(number).is_integer() and abs(number) <= LARGEST_EXACT
+    return int(number) if whole else float(number)
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _cut_terms(
+    draft: Draft,
+    values: NDArray[Any],
+    rows: Rows,
+    settings: CutSettings,
+    cumulative: bool,
+    given: tuple[float, ...] | None,
+    offset: FloatArray | None,
+    edges: NDArray[np.intp] | None,
+) -> tuple[Term, ...]:
+    name, order = draft.name, draft.order
+    values = _ranks(draft, values)
+    if given is not None:
+        cuts = [_plain(cut) for cut in given]
+    else:
+        distinct = np.unique(values)
+        if distinct.size == 2 and order is None:
+            return (Condition(name, "==", _plain(distinct[1])),)
+        cuts = [_plain(cut) for cut in _find_cuts(values, rows, settings, offset, edges)]
+    if order is not None:
+        tops = [order[int(np.ceil(float(cut))) :] for cut in cuts]
+        return tuple(
+            Condition(name, "==", top[0]) if len(top) == 1 else Condition(name, "in", top)
+            for top in tops
+        )
+    if cumulative or len(cuts) < 2:
+        return tuple(Condition(name, ">=", cut) for cut in cuts)
+    return (
+        Condition(name, "<", cuts[0]),
+        *(Condition(name, "between", pair) for pair in pairwise(cuts)),
+        Condition(name, ">=", cuts[-1]),
+    )
+
+
+def _ranks(draft: Draft, values: NDArray[Any]) -> NDArray[Any]:
+    """Ordered levels as numbers; numbers as they are."""
+    if draft.order is None:
+        return values
+    rank = {level: k for k, level in enumerate(draft.order)}
+    return np.fromiter((rank[v] for v in values.tolist()), np.float64, len(values))
+
+
+def _find_cuts(
+    values: FloatArray,
+    rows: Rows,
+    settings: CutSettings,
+    offset: FloatArray | None,
+    edges: NDArray[np.intp] | None,
+) -> FloatArray:
+    cells = count_cells(values, rows.weight)
+    asked: dict[str, Any] = {
+        "method": settings.method,
+        "max_bins": settings.max_bins,
+        "min_mass": settings.min_mass,
+        "thresholds": settings.thresholds,
+        "offset": offset,
+    }
+    if settings.round_cuts:
+        return choose_cuts(cells, rows.event, rows.weight, edges=edges, **asked)
+    if edges is None:
+        edges = find_cuts(cells, rows.event, rows.weight, **asked)
+    return cells.starts[edges]
+
+
+def _find_unit(name: str, values: FloatArray, weight: FloatArray, whole: bool) -> PerUnit:
+    """Points per unit, in steps that a person can read off, clipped to the usual range."""
+    order = np.argsort(values, kind="stable")
+    mass = np.cumsum(weight[order])
+    at = np.searchsorted(mass, np.array([_TAIL, 1 - _TAIL]) * mass[-1])
+    low, high = (float(values[order][min(int(k), values.size - 1)]) for k in at)
+    if not low < high:
+        low, high = float(values.min()), float(values.max())
+    if not low < high:
+        return PerUnit(name)
+    decimals = 0
+    while not whole and decimals < 6 and (high - low) * 10**decimals < _FEW_STEPS:
+        decimals += 1
+    step = 10.0**-decimals
+    low, high = np.floor(low / step + 0.5) * step, np.floor(high / step + 0.5) * step
+    return PerUnit(name, decimals, round(low, decimals), round(max(high, low + step), decimals))
+
+
+# -- levels ----------------------------------------------------------------------------------------
+
+
+def _level_terms(
+    draft: Draft,
+    values: NDArray[Any],
+    rows: Rows,
+    settings: CutSettings,
+    reading: Reading,
+    alone: bool,
+) -> tuple[tuple[Term, ...], Reading, str]:
+    """One condition a frequent level, one for all others; of two that exclude each other, one."""
+    codes, levels = _factorise(values)
+    mass = np.bincount(codes, rows.weight, len(levels))
+    events = np.bincount(codes, rows.weight * rows.event, len(levels))
+    by_mass = sorted(range(len(levels)), key=lambda k: (-mass[k], str(levels[k])))
+    frequent = [k for k in by_mass[: settings.max_levels] if mass[k] >= settings.min_mass]
+    rare = [k for k in by_mass if k not in set(frequent)]
+    known = tuple(levels)
+    if not frequent:
+        note = f"{len(levels):,} levels, none with at least {settings.min_mass:g} rows"
+        return (), replace(reading, levels=known[:1]), note
+    terms: list[Condition] = [Condition(draft.name, "==", levels[k]) for k in frequent]
+    risk = [events[k] / mass[k] for k in frequent]
+    note = ""
+    rest = float(mass[rare].sum())
+    if rest >= settings.min_mass and rare:
+        terms.append(Condition(draft.name, "not in", tuple(levels[k] for k in frequent)))
+        risk.append(float(events[rare].sum()) / rest)
+        note = f"{len(rare):,} rare level{'s' * (len(rare) != 1)} merged"
+        known = ()  # every other level has its rule
+    if len(terms) == 1:
+        return (), replace(reading, levels=known), note or "one level only"
+    if alone and len(terms) == 2:
+        # Each says what the other says: keep the one with the higher risk, whose points add.
+        terms = [terms[int(np.argmax(risk))]]
+    return tuple(terms), replace(reading, levels=known), note
+
+
+def _factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Value]]:
+    """Codes of levels in order of appearance."""
+    place: dict[Any, int] = {}
+    codes = np.fromiter(
+        (place.setdefault(v, len(place)) for v in values.tolist()), np.intp, len(values)
+    )
+    return codes, [_plain(v) for v in place]
+
+
+def coarse_codes(column: Column, weight: FloatArray) -> tuple[NDArray[np.int32], int]:
+    """Return small codes of a column for the model of the other columns, and how many."""
+    here = np.ones(len(column.values), np.bool_) if column.missing is None else ~column.missing
+    codes = np.zeros(len(here), dtype=np.int32)
+    values = column.values[here]
+    if values.dtype.kind in "biuf":
+        cells = count_cells(values.astype(np.float64), weight[here], _COARSE)
+        inner, count = cells.cell_of_row, len(cells.starts)
+    else:
+        factors, levels = _factorise(values)
+        mass = np.bincount(factors, weight[here], len(levels))
+        rank = np.empty(len(levels), dtype=np.int32)
+        rank[np.argsort(-mass, kind="stable")] = np.arange(len(levels))
+        inner = np.minimum(rank[factors], 2 * _COARSE - 1)
+        count = min(len(levels), 2 * _COARSE)
+    codes[here] = inner
+    if column.missing is not None:
+        codes[~here] = count
+        count += 1
+    return codes, count
