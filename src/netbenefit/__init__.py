@@ -13,6 +13,7 @@ from netbenefit._version import __version__
 
 if TYPE_CHECKING:
     from netbenefit._validation import InputError
+    from netbenefit.binning import Binner
     from netbenefit.calibration import calibrate_levels, improve_levels, keep_order
     from netbenefit.calibrator import NetBenefitCalibrator
     from netbenefit.certificate import Certificate, make_certificate
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
         Include,
         MaxFeatures,
         MaxFPR,
+        MaxPerColumn,
         MaxTotalPoints,
         MinTPR,
+        NeedsOneOf,
         Sign,
         Values,
     )
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from netbenefit.plots import SizePathDisplay
     from netbenefit.problem import Problem
     from netbenefit.published import RSSDNBClassifier
+    from netbenefit.readings import Reading
     from netbenefit.scorecard import Provenance, Rule, Scorecard
     from netbenefit.sizing import SizePath, size_path
     from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AtLeast": "constraints",
     "AtMost": "constraints",
+    "Binner": "binning",
     "Bounds": "constraints",
     "Certificate": "certificate",
     "Condition": "conditions",
@@ -65,15 +70,18 @@ _HOMES = {
     "InputError": "_validation",
     "MaxFPR": "constraints",
     "MaxFeatures": "constraints",
+    "MaxPerColumn": "constraints",
     "MaxTotalPoints": "constraints",
     "MinTPR": "constraints",
     "NearOptimal": "solvers.near_optimal",
+    "NeedsOneOf": "constraints",
     "NetBenefitCalibrator": "calibrator",
     "PatternTable": "patterns",
     "PerUnit": "conditions",
     "Problem": "problem",
     "Provenance": "scorecard",
     "RSSDNBClassifier": "published",
+    "Reading": "readings",
     "RiskScoreClassifier": "estimator",
     "Rule": "scorecard",
     "Scorecard": "scorecard",
@@ -101,6 +109,7 @@ _HOMES = {
 __all__ = [
     "AtLeast",
     "AtMost",
+    "Binner",
     "Bounds",
     "Certificate",
     "Condition",
@@ -111,15 +120,18 @@ __all__ = [
     "InputError",
     "MaxFPR",
     "MaxFeatures",
+    "MaxPerColumn",
     "MaxTotalPoints",
     "MinTPR",
     "NearOptimal",
+    "NeedsOneOf",
     "NetBenefitCalibrator",
     "PatternTable",
     "PerUnit",
     "Problem",
     "Provenance",
     "RSSDNBClassifier",
+    "Reading",
     "RiskScoreClassifier",
     "Rule",
     "Scorecard",

@@ -51,6 +51,10 @@ def _differences(card: Scorecard, problem: Statement, answer: Answer) -> Iterato
             here, there = ours.get(term, 0), found.get(term, 0)
             if here != there:
                 yield f'it gives "{term.text()}" {here} points, the certificate {there}'
+    stated = {reading.feature: reading for reading in problem.readings}
+    for reading in card.readings:
+        if stated.get(reading.feature) != reading:
+            yield f"it reads column {reading.feature!r} in another way than the certificate"
     if card.cutoffs != answer.cutoffs:
         yield f"its cut-offs are {list(card.cutoffs)}, those of the certificate " + str(
             list(answer.cutoffs)

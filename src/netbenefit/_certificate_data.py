@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._certificate_types import Statement
-from netbenefit._columns import numeric_column
+from netbenefit._columns import Kind, numeric_column
 from netbenefit._steps import find_decimals
 from netbenefit._validation import InputError, shorten
 from netbenefit.conditions import PerUnit, Term
 from netbenefit.patterns import PatternTable
+from netbenefit.readings import Readings
 
 __all__ = ["expected_risks", "rebuild_table"]
 
@@ -34,17 +35,44 @@ def rebuild_table(
     --------
     See :func:`netbenefit.verify.verify`.
     """
-    absent = [term.feature for term in said.terms if term.feature not in columns]
+    readings = Readings(said.readings, [term.feature for term in said.terms])
+    wanted = (name for term in said.terms for name in readings.sources(term.feature))
+    absent = [name for name in wanted if name not in columns]
     if absent:
         raise InputError(f"the table has no column {shorten(list(dict.fromkeys(absent)))}.")
     decimals = {name: term.decimals for name, term in zip(said.names, said.terms, strict=True)}
     if len(decimals) < len(said.names):
         raise InputError("the certificate names a column twice.")
+    if said.readings:
+        return _binned(said, readings, columns, event, sample_weight)
     made = {
         name: _values(term, exact, columns[term.feature])
         for name, term, exact in zip(said.names, said.terms, said.exact, strict=True)
     }
     return PatternTable.from_columns(made, event, sample_weight=sample_weight, decimals=decimals)
+
+
+def _binned(
+    said: Statement,
+    readings: Readings,
+    columns: Mapping[str, NDArray[Any]],
+    event: ArrayLike,
+    sample_weight: ArrayLike | None,
+) -> PatternTable:
+    """Ask the conditions of raw columns, as a binner does."""
+    kinds: dict[str, Kind] = {}
+    for term in said.terms:
+        if kinds.get(term.feature, "any") == "any":
+            kinds[term.feature] = term.kind
+    read = {name: readings.column(name, columns, kind) for name, kind in kinds.items()}
+    codes = [term.column_codes(read[term.feature]).astype(np.int64) for term in said.terms]
+    return PatternTable.from_codes(
+        np.column_stack(codes),
+        event,
+        names=said.names,
+        decimals=[term.decimals for term in said.terms],
+        sample_weight=sample_weight,
+    )
 
 
 def _values(term: Term, exact: bool, column: NDArray[Any]) -> NDArray[Any]:

@@ -11,13 +11,18 @@ import binascii
 import json
 import zlib
 from collections.abc import Callable
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._certificate_columns import (
+    read_columns,
+    read_readings,
+    write_columns,
+    write_readings,
+)
 from netbenefit._certificate_types import (
     Answer,
     Claim,
@@ -29,7 +34,6 @@ from netbenefit._certificate_types import (
 )
 from netbenefit._validation import InputError, IntArray
 from netbenefit.bounds.proof import Boxes
-from netbenefit.conditions import Condition, PerUnit, Term
 
 __all__ = [
     "check_version",
@@ -67,10 +71,8 @@ def write_problem(said: Statement) -> dict[str, Any]:
             "rows": str(said.data.rows),
             "events": str(said.data.events),
         },
-        "columns": [
-            {"name": name, "exact": exact, **_term_data(term)}
-            for name, exact, term in zip(said.names, said.exact, said.terms, strict=True)
-        ],
+        "columns": write_columns(said),
+        "readings": write_readings(said),
         "thresholds": [str(p) for p in said.thresholds],
         "weights": [str(w) for w in said.weights],
         "objective": said.objective,
@@ -93,14 +95,6 @@ def write_problem(said: Statement) -> dict[str, Any]:
         },
         "constraints": said.constraints,
     }
-
-
-def _term_data(term: Term) -> dict[str, Any]:
-    if isinstance(term, Condition):
-        return {"kind": "condition", **asdict(term)}
-    data = asdict(term)
-    del data["binary"]  # how a rule is printed, not what it counts
-    return {"kind": "per_unit", **data}
 
 
 def _allowed_values(
@@ -164,10 +158,19 @@ def _write_boxes(boxes: Boxes) -> dict[str, Any]:
 
 def read_problem(data: Any, path: str) -> Statement:
     """Read what :func:`write_problem` wrote (and its digest, which the caller compares)."""
-    keys = ("digest", "data", "columns", "thresholds", "weights", "objective", "penalty")
+    keys = (
+        "digest",
+        "data",
+        "columns",
+        "readings",
+        "thresholds",
+        "weights",
+        "objective",
+        "penalty",
+    )
     more = ("prior_strength", "lower", "upper", "max_features", "limits", "constraints")
     read_object(data, path, (*keys, *more))
-    columns = _list(data["columns"], f"{path}.columns", _column)
+    columns = read_columns(data["columns"], f"{path}.columns")
     n_columns = len(columns)
     if not n_columns:
         _wrong(f"{path}.columns", "a list of at least one column", data["columns"])
@@ -189,9 +192,9 @@ def read_problem(data: Any, path: str) -> Statement:
         _wrong(f"{path}.upper", "at least the lower points", data["upper"])
     said = Statement(
         data=_data_digest(data["data"], f"{path}.data"),
-        names=tuple(name for name, _, _ in columns),
-        terms=tuple(term for _, _, term in columns),
-        exact=tuple(exact for _, exact, _ in columns),
+        names=tuple(column.name for column in columns),
+        terms=tuple(column.term for column in columns),
+        exact=tuple(column.exact for column in columns),
         thresholds=tuple(thresholds),
         weights=tuple(weights),
         penalty=penalty,
@@ -201,6 +204,7 @@ def read_problem(data: Any, path: str) -> Statement:
         limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds)),
         constraints=_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
         prior_strength=prior,
+        readings=read_readings(data["readings"], f"{path}.readings"),
     )
     if said.data.rows <= 0:
         _wrong(f"{path}.data.rows", "a positive number", data["data"]["rows"])
@@ -217,26 +221,6 @@ def _data_digest(data: Any, path: str) -> DataDigest:
         _fraction(data["rows"], f"{path}.rows"),
         _fraction(data["events"], f"{path}.events"),
     )
-
-
-def _column(data: Any, path: str) -> tuple[str, bool, Term]:
-    kind = data.get("kind") if isinstance(data, dict) else None
-    common = ("name", "exact", "kind", "feature")
-    try:
-        if kind == "condition":
-            read_object(data, path, (*common, "op", "value"))
-            value = data["value"]
-            value = tuple(value) if isinstance(value, list) else value
-            term: Term = Condition(data["feature"], data["op"], value)
-        elif kind == "per_unit":
-            read_object(data, path, (*common, "decimals", "lower", "upper"))
-            term = PerUnit(data["feature"], data["decimals"], data["lower"], data["upper"])
-        else:
-            _wrong(f"{path}.kind", '"condition" or "per_unit"', kind)
-    except TypeError:
-        raise InputError(f"{path} is not a column of a table.") from None
-    exact = _boolean(data["exact"], f"{path}.exact")
-    return read_text(data["name"], f"{path}.name"), exact, term
 
 
 def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_thresholds: int) -> Limits:

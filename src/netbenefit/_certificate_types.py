@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from netbenefit._validation import IntArray
 from netbenefit.bounds.proof import Boxes
 from netbenefit.conditions import Term
+from netbenefit.readings import Reading
 
 __all__ = ["Answer", "Check", "Claim", "DataDigest", "Limits", "RateLimits", "Scale", "Statement"]
 
@@ -73,6 +74,8 @@ class Statement:
         What the user asked for, as JSON: where the limits come from.
     prior_strength : Fraction
         n0, in rows.
+    readings : tuple of Reading
+        How raw columns are read, where a binner made the columns.
     """
 
     data: DataDigest
@@ -88,6 +91,7 @@ class Statement:
     limits: Limits
     constraints: list[Any]
     prior_strength: Fraction = Fraction(0)
+    readings: tuple[Reading, ...] = ()
 
     @property
     def objective(self) -> str:

@@ -15,7 +15,16 @@ from netbenefit._validation import InputError, shorten
 
 __all__ = ["position", "share", "sign_of", "whole", "whole_pair"]
 
-_SIGNS = {"+": "+", "-": "-", 1: "+", -1: "-"}
+_SIGNS = {
+    "+": "+",
+    "-": "-",
+    1: "+",
+    -1: "-",
+    "non-decreasing": "+",
+    "non-increasing": "-",
+    "increasing": "+",
+    "decreasing": "-",
+}
 
 
 def position(key: Any, names: Sequence[str], what: str) -> int:
@@ -77,7 +86,10 @@ def sign_of(feature: object, sign: Any) -> str:
     known = isinstance(sign, str | Real) and not isinstance(sign, bool)
     way = _SIGNS.get(sign) if known else None
     if way is None:
-        raise InputError(f'sign of column {feature!r} must be "+" or "-" (or 1, −1), not {sign!r}.')
+        raise InputError(
+            f'sign of column {feature!r} must be "+" or "-" (or 1, −1, "non-decreasing", '
+            f'"non-increasing"), not {sign!r}.'
+        )
     return way
 
 

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from netbenefit._bin_fitted import Fitted
 from netbenefit._validation import InputError, shorten
 from netbenefit._version import __version__
-from netbenefit.conditions import PerUnit, Term
+from netbenefit.conditions import Condition, PerUnit, Term
 from netbenefit.levels import find_levels
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import NoCardFound, Problem
+from netbenefit.readings import Reading
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_limit
@@ -56,6 +58,7 @@ def learn(
     outcome: str,
     seed: int | None = None,
     terms: Sequence[Term] | None = None,
+    bins: Fitted | None = None,
     calibrate: bool = True,
     keep_signs: str | bool = "auto",
     callback: Callback | None = None,
@@ -72,7 +75,7 @@ def learn(
         What the risk is the risk of.
     seed : int, optional
         The solver's seed, for the card's provenance.
-    terms, calibrate
+    terms, bins, calibrate
         As in :func:`assemble_card`.
     keep_signs : "auto" or bool, default="auto"
         With a prior: whether points may not contradict a column's own association with the outcome,
@@ -104,7 +107,7 @@ def learn(
     else:
         result = solver.solve(problem, callback=callback)
     provenance = make_provenance(problem, result, outcome, seed)
-    card = assemble_card(problem, result, provenance, terms=terms, calibrate=calibrate)
+    card = assemble_card(problem, result, provenance, terms=terms, bins=bins, calibrate=calibrate)
     return Learned(card, result, problem)
 
 
@@ -243,6 +246,7 @@ def assemble_card(
     provenance: Provenance,
     *,
     terms: Sequence[Term] | None = None,
+    bins: Fitted | None = None,
     calibrate: bool = True,
 ) -> Scorecard:
     """Put rules, cut-offs and risks together.
@@ -255,6 +259,8 @@ def assemble_card(
         Its net benefit is filled in.
     terms : sequence of Condition or PerUnit, optional
         How each column arises from a raw column; by default each column is its own, per unit.
+    bins : Fitted, optional
+        What a binner has learnt, where it made the columns: terms, and how raw columns are read.
     calibrate : bool, default=True
         Give each level the risk of its training rows (see :mod:`netbenefit.levels`); otherwise the
         middle of its interval.
@@ -269,8 +275,16 @@ def assemble_card(
     1.0
     """
     table = problem.patterns
+    if bins is not None:
+        terms = bins.terms
     all_terms = tuple(terms_of(table) if terms is None else terms)
     rules = [Rule(all_terms[k], int(result.points[k])) for k in np.flatnonzero(result.points)]
+    names = tuple(dict.fromkeys(term.feature for term in all_terms))
+    readings: tuple[Reading, ...] = ()
+    if bins is not None:
+        rules = _with_missing(rules, bins)
+        names = bins.columns
+        readings = bins.readings_of([rule.term.feature for rule in rules])
     levels = find_levels(problem, result.points, calibrate=calibrate)
     provenance = replace(provenance, net_benefit=levels.net_benefit)
     return Scorecard(
@@ -279,9 +293,18 @@ def assemble_card(
         risks=levels.risks,
         thresholds=problem.thresholds,
         score_range=result.score_range,
-        feature_names=tuple(dict.fromkeys(term.feature for term in all_terms)),
+        feature_names=names,
         provenance=provenance,
+        readings=readings,
     )
+
+
+def _with_missing(rules: list[Rule], bins: Fitted) -> list[Rule]:
+    """Say what a missing value is worth wherever that was learnt, be it nothing."""
+    terms = {rule.term for rule in rules}
+    used = dict.fromkeys(rule.term.feature for rule in rules)
+    missing = [Condition(name, "missing") for name in used if name in bins.own_missing]
+    return rules + [Rule(term, 0) for term in missing if term not in terms]
 
 
 def terms_of(table: PatternTable) -> tuple[Term, ...]:

@@ -5,14 +5,17 @@ format, for those who would rather write their own verifier.  A certificate is a
 gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
 
 ``schema, version``
-    ``"netbenefit.certificate"`` and 2.  (Version 1 knew one objective only.)
+    ``"netbenefit.certificate"`` and 3.  (Version 1 knew one objective only, version 2 no raw
+    columns.)
 ``package``
     Version of the package that wrote it.
 ``problem``
     ``data``: digest of the merged rows (:func:`netbenefit._certificate_digest.table_digest`), and
     how many there are.  ``columns``: name of each of the P columns and the raw column that it comes
-    from, ``per_unit`` (the number, in steps of 10^-decimals; ``exact`` where it is a whole number
-    of them before rounding) or ``condition`` (1 or 0).
+    from, ``per_unit`` (the number, or ln(1 + number) with ``log``, in steps of 10^-decimals;
+    ``exact`` where it is a whole number of them before rounding) or ``condition`` (1 or 0).
+    ``readings``: how raw columns are read before that (:mod:`netbenefit.readings`); empty where
+    columns are taken as they are.
     ``thresholds`` p_0 … p_M, ``weights`` ω_0 … ω_M, ``penalty`` C0.  ``objective``: what is
     maximised, in words, and ``prior_strength`` n0: with n0 = 0 it is G, the published objective,
     otherwise F = G + (n0 / N) · S with S the net benefit over all thresholds of a logistic link
@@ -80,6 +83,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netbenefit import _certificate_json as read
+from netbenefit._bin_fitted import Fitted
 from netbenefit._certificate_card import differences
 from netbenefit._certificate_digest import json_digest, table_digest
 from netbenefit._certificate_types import (
@@ -104,7 +108,7 @@ if TYPE_CHECKING:  # the judge reads this module, and must not depend on a solve
 __all__ = ["SCHEMA", "VERSIONS", "Certificate", "make_certificate"]
 
 SCHEMA = "netbenefit.certificate"
-VERSIONS = (2,)
+VERSIONS = (3,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +237,7 @@ def make_certificate(
     card: Scorecard | None = None,
     *,
     terms: Sequence[Term] | None = None,
+    bins: Fitted | None = None,
 ) -> Certificate:
     """Put on record what a solver found and proved.
 
@@ -245,6 +250,8 @@ def make_certificate(
     terms : sequence of Condition or PerUnit, optional
         How each column arises from a raw column, where they were passed to
         :func:`netbenefit.assemble.assemble_card`; by default each column is its own, per unit.
+    bins : Fitted, optional
+        What a binner has learnt, where it made the columns.
 
     Examples
     --------
@@ -253,6 +260,8 @@ def make_certificate(
     from netbenefit.levels import find_levels  # late: the judge does without
 
     table, grid = problem.patterns, problem.thresholds
+    if bins is not None:
+        terms = bins.terms
     exact = [terms is None and name not in table.rounded for name in table.names]
     if terms is None:
         terms = [PerUnit(n, decimals=d) for n, d in zip(table.names, table.decimals, strict=True)]
@@ -273,6 +282,7 @@ def make_certificate(
         limits=_limits(problem),
         constraints=[item.to_json() for item in problem.constraints],
         prior_strength=problem.prior_strength,
+        readings=() if bins is None else bins.readings,
     )
     answer = Answer(
         points=tuple(int(v) for v in result.points),

@@ -39,8 +39,10 @@ __all__ = [
     "Include",
     "MaxFPR",
     "MaxFeatures",
+    "MaxPerColumn",
     "MaxTotalPoints",
     "MinTPR",
+    "NeedsOneOf",
     "Sign",
     "Values",
     "from_json",
@@ -284,6 +286,30 @@ class Implies(Constraint):
             draft.row({self.feature: 1, self.other: -1}, 0)
 
 
+@dataclass(frozen=True)
+class NeedsOneOf(_Group):
+    """If ``feature`` has points, at least one of ``features`` has."""
+
+    kind: ClassVar[str] = "needs_one_of"
+    feature: str | int
+
+    def __init__(self, feature: str | int, features: Sequence[str | int]) -> None:
+        object.__setattr__(self, "feature", feature)
+        object.__setattr__(self, "features", features)
+        self.__post_init__()
+
+    def __str__(self) -> str:
+        return f"points for {self.feature} only together with one of {self._list}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return points[str(self.feature)] == 0 or self._count(points) > 0
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        if self.feature not in self.features:
+            draft.row({self.feature: 1, **dict.fromkeys(self.features, -1)}, 0)
+
+
 # -- the whole card --------------------------------------------------------------------------------
 
 
@@ -306,6 +332,29 @@ class MaxFeatures(Constraint):
     def add_to(self, draft: Draft) -> None:
         """Contribute to the form in arrays."""
         draft.size = min(draft.size, self.limit)
+
+
+@dataclass(frozen=True)
+class MaxPerColumn(Constraint):
+    """At most ``limit`` conditions of any one raw column have points (see ``Binner``).
+
+    Columns that are no conditions of a raw column are on their own, and always keep to it.
+    """
+
+    kind: ClassVar[str] = "max_per_column"
+    limit: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limit", whole(self.limit, "the limit of MaxPerColumn", 1))
+
+    def __str__(self) -> str:
+        return f"at most {self.limit} conditions a column with points"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return True
+
+    def add_to(self, draft: Draft) -> None:
+        """Nothing: a binner has put :class:`AtMost` in its place."""
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,26 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from netbenefit._bin_raw import RawTable
 from netbenefit._card_types import is_finite
-from netbenefit._columns import Frame, numeric_column
+from netbenefit._estimator_input import (
+    Training,
+    make_binner,
+    raw_columns,
+    read_numeric,
+    training_of_raw,
+)
 from netbenefit._labels import encode_labels, warn_of_constants
 from netbenefit._validation import FloatArray, InputError, IntArray
 from netbenefit.assemble import Learned, choose_solver, count_threads, learn, too_small_text
+from netbenefit.binning import Binner
 from netbenefit.certificate import make_certificate
 from netbenefit.constraints import Constraint
 from netbenefit.patterns import PatternTable
@@ -56,6 +63,11 @@ class RiskScoreClassifier(
     weights : {"equal", "length"}, sequence of float or callable, default=None
         How much each threshold matters; see :meth:`Thresholds.of`.  None is ``"equal"``, or
         whatever a ``Thresholds`` brings along.
+    binner : "auto", Binner or None, default=None
+        How raw columns become conditions.  With ``"auto"`` or a :class:`~netbenefit.Binner`, X may
+        hold numbers, text, categories, booleans and missing values; the card speaks of them as they
+        are, and scores raw rows, single dicts included.  None takes columns as they are: numbers,
+        none of them missing, with points per unit.
     max_points : int, default=10
         Largest absolute value of a rule's points.
     penalty : "auto", "paper" or float, default="auto"
@@ -77,12 +89,13 @@ class RiskScoreClassifier(
         Largest number of rules.
     sign : mapping, default=None
         ``{"age": "+", "haemoglobin": "-"}``: columns whose points may not be negative, or not
-        positive.
+        positive.  With a binner: along which points never fall (or ``"non-decreasing"``), or never
+        rise.
     bounds : mapping, default=None
         ``{"age": (0, 5)}``: lowest and highest points of single columns.
     constraints : sequence of Constraint, default=None
         What else is asked of the card, such as ``[AtMost(1, ["age", "frailty"])]``; see
-        :mod:`netbenefit.constraints`.
+        :mod:`netbenefit.constraints`.  With a binner they name raw columns, or single conditions.
     solver : {"auto", "exact", "milp", "local", "anneal"} or solver object, default="auto"
         ``"auto"`` searches; without a prior, it then proves how good the card is in the time that
         is left, and ends early when it is proven optimal.  ``"exact"`` gives the proof more of the
@@ -116,7 +129,9 @@ class RiskScoreClassifier(
     certificate_ : Certificate
         What was solved, found and proven, for ``netbenefit verify``; its ``save`` writes a file.
     coef_ : (n_features,) int64
-        Points of each column.
+        Points of each column; with a binner, of each of its conditions.
+    binner_ : Binner
+        The fitted binner, if any.
     cutoffs_ : (M,) int64
         T_1 … T_M.
     risks_ : (M + 1,) float
@@ -144,6 +159,7 @@ class RiskScoreClassifier(
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "thresholds": [Thresholds, str, "array-like", None],
         "weights": [str, "array-like", callable, None],
+        "binner": [object, None],
         "max_points": [Interval(Integral, 1, None, closed="left")],
         "penalty": [str, Real],  # Problem has the better errors
         "prior_strength": [str, Real],
@@ -167,6 +183,7 @@ class RiskScoreClassifier(
         *,
         thresholds: ThresholdsLike = None,
         weights: Weights | None = None,
+        binner: str | Binner | None = None,
         max_points: int = 10,
         penalty: str | float = "auto",
         prior_strength: str | float = "auto",
@@ -186,6 +203,7 @@ class RiskScoreClassifier(
     ) -> None:
         self.thresholds = thresholds
         self.weights = weights
+        self.binner = binner
         self.max_points = max_points
         self.penalty = penalty
         self.prior_strength = prior_strength
@@ -210,6 +228,7 @@ class RiskScoreClassifier(
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
+            With a binner, also a mapping of columns or a list of dicts.
         y : (n_rows,) array
             Two labels of any kind; the one that sorts last is the event.
         sample_weight : (n_rows,) array, optional
@@ -219,17 +238,15 @@ class RiskScoreClassifier(
         RiskScoreClassifier
             The fitted estimator.
         """
-        columns = self._read(X, reset=True)
         event, self.classes_ = encode_labels(y)
-        table = PatternTable.from_columns(
-            columns, event, sample_weight=sample_weight, decimals=self.decimals
-        )
-        warn_of_constants(table)
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
+        training = self._training(X, event, sample_weight)
         outcome = f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
-        learned = self._learn(table, outcome)
+        learned = self._learn(training, outcome)
         self.scorecard_, self.result_ = learned.card, learned.result
-        self.certificate_ = make_certificate(learned.problem, learned.result, learned.card)
+        self.certificate_ = make_certificate(
+            learned.problem, learned.result, learned.card, bins=training.bins
+        )
         if learned.problem.too_small:
             warnings.warn(too_small_text(learned.problem), stacklevel=3)
         if self.result_.status == "interrupted":
@@ -269,15 +286,10 @@ class RiskScoreClassifier(
             Its ``to_table()`` has one row a card; ``complete`` says whether these are all.
         """
         reader = clone(self)  # reading the columns must not change what was fitted
-        table = PatternTable.from_columns(
-            reader._read(X, reset=True),
-            encode_labels(y)[0],
-            sample_weight=sample_weight,
-            decimals=self.decimals,
-        )
-        grid = as_thresholds(self.thresholds, self.weights)
+        reader.thresholds_ = grid = as_thresholds(self.thresholds, self.weights)
+        training = reader._training(X, encode_labels(y)[0], sample_weight)
         return enumerate_near_optimal(
-            Problem.build(table, grid, **self._settings()).without_prior(),
+            Problem.build(training.table, grid, **training.settings).without_prior(),
             tolerance,
             limit,
             time_limit=self.time_limit,
@@ -297,8 +309,8 @@ class RiskScoreClassifier(
         (n_rows, 2) array
             Columns as in ``classes_``; the second one is the risk.
         """
-        check_is_fitted(self)
-        risk = np.asarray(self.scorecard_.risk(self._read(X)), dtype=np.float64)
+        rows = self._rows(X)
+        risk = np.asarray(self.scorecard_.risk(rows), dtype=np.float64)
         return np.column_stack([1.0 - risk, risk])
 
     def predict(self, X: Any, *, threshold: float = 0.5) -> NDArray[Any]:
@@ -340,10 +352,10 @@ class RiskScoreClassifier(
         -------
         (n_rows,) array of int
         """
-        check_is_fitted(self)
+        rows = self._rows(X)
         card = self.scorecard_
         low, high = self.result_.score_range
-        score = np.clip(np.asarray(card.score(self._read(X)), dtype=np.int64), low, high)
+        score = np.clip(np.asarray(card.score(rows), dtype=np.int64), low, high)
         reached = [row.low for row in card.risk_table() if row.risk >= 0.5]
         # The table's first row has no lower end: there everybody is positive.
         first = high + 1 if not reached else low if reached[0] is None else reached[0]
@@ -353,44 +365,45 @@ class RiskScoreClassifier(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        raw = self.binner is not None
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = raw
         return tags
 
     # -- steps of fit ----------------------------------------------------------------------------
 
-    def _read(self, X: Any, *, reset: bool = False) -> dict[str, NDArray[Any]]:
-        """Named numeric columns of a data frame or an array."""
-        # (Some sparse matrices are dicts, too.)
-        by_name = isinstance(X, Mapping) and not hasattr(X, "shape")
-        if by_name or nw.dependencies.is_polars_lazyframe(X):
+    def _training(
+        self, X: Any, event: NDArray[np.bool_], sample_weight: ArrayLike | None
+    ) -> Training:
+        """Patterns of rows to learn from; keeps what later rows are read by."""
+        if self.binner is None:
+            columns = read_numeric(self, X)
+            table = PatternTable.from_columns(
+                columns, event, sample_weight=sample_weight, decimals=self.decimals
+            )
+            warn_of_constants(table)
+            return Training(table, self._settings())
+        if self.decimals is not None:
             raise InputError(
-                f"X is a {type(X).__name__}. Pass a data frame in memory, or an array of rows and "
-                "columns. A fitted card scores dicts, too: scorecard_.risk(X)."
+                "decimals go with binner=None. With a binner, say Binner(per_unit={name: "
+                "PerUnit(name, decimals=1)})."
             )
-        if nw.dependencies.is_into_dataframe(X):
-            # scikit-learn would make one matrix of it; this way types and errors stay exact
-            frame = Frame(X)
-            columns = {name: frame.column(name) for name in frame.names}
-            self._check_names(X, reset)
-            if reset and not columns:
-                raise InputError("the table has 0 feature(s): no columns. Pass at least one.")
-        else:
-            matrix = validate_data(
-                self, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse=False
-            )
-            columns = {f"x{k}": matrix[:, k] for k in range(matrix.shape[1])}
-        if not reset and set(columns) != set(self.scorecard_.feature_names):
-            # Names on one side only, of which scikit-learn has warned: go by position.
-            columns = dict(zip(self.scorecard_.feature_names, columns.values(), strict=True))
-        return {name: numeric_column(name, values) for name, values in columns.items()}
+        names = RawTable(X).names
+        settings = self._settings()
+        self.binner_ = make_binner(
+            self.binner, names, self.thresholds_, self.sign, settings["constraints"]
+        )
+        training = training_of_raw(self.binner_, X, event, sample_weight, settings)
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        return training
 
-    def _check_names(self, X: Any, reset: bool) -> None:
-        """scikit-learn's own check of column names, with a remedy."""
-        try:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        except ValueError as error:
-            raise InputError(
-                f"{error}\nPass the columns of the fit, named and ordered as they were there."
-            ) from None
+    def _rows(self, X: Any) -> dict[str, NDArray[Any]]:
+        """Columns of rows to score."""
+        check_is_fitted(self)
+        card = self.scorecard_
+        if self.binner is None:
+            return read_numeric(self, X, feature_names=card.feature_names)
+        return raw_columns(X, card.feature_names, card.features)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
@@ -409,7 +422,7 @@ class RiskScoreClassifier(
             "max_features": self.max_features,
         }
 
-    def _learn(self, table: PatternTable, outcome: str) -> Learned:
+    def _learn(self, training: Training, outcome: str) -> Learned:
         seed = self._seed()
         solver = choose_solver(
             self.solver, time_limit=self.time_limit, seed=seed, n_jobs=self.n_jobs
@@ -417,7 +430,7 @@ class RiskScoreClassifier(
 
         def run(callback: Callback | None) -> Learned:
             return learn(
-                table,
+                training.table,
                 self.thresholds_,
                 solver,
                 outcome=outcome,
@@ -425,7 +438,8 @@ class RiskScoreClassifier(
                 calibrate=self.calibrate,
                 keep_signs=self.keep_signs,
                 callback=callback,
-                **self._settings(),
+                bins=training.bins,
+                **training.settings,
             )
 
         if not self.verbose or self.callback is not None:

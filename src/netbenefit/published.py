@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from netbenefit.binning import Binner
 from netbenefit.constraints import Constraint
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.solvers.base import Callback, Solver
@@ -32,7 +33,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
     time_limit : float, default=600.0
         Seconds, or None.  The authors gave their integer programs ten minutes.
     penalty : "paper", "auto" or float, default="paper"
-    thresholds, weights, max_points, max_features, sign, bounds, constraints
+    thresholds, weights, binner, max_points, max_features, sign, bounds, constraints
         As for :class:`RiskScoreClassifier`.
     random_state, n_jobs, verbose, calibrate, decimals, callback
         As for :class:`RiskScoreClassifier`.
@@ -65,6 +66,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
         *,
         thresholds: ThresholdsLike = None,
         weights: Weights | None = None,
+        binner: str | Binner | None = None,
         max_points: int = 10,
         penalty: str | float = "paper",
         max_features: int | None = None,
@@ -83,6 +85,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
         super().__init__(
             thresholds=thresholds,
             weights=weights,
+            binner=binner,
             max_points=max_points,
             penalty=penalty,
             prior_strength=0,

@@ -1,0 +1,153 @@
+"""What the estimator is given: raw rows in, patterns with their conditions out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import validate_data
+
+from netbenefit._bin_fitted import Fitted
+from netbenefit._bin_raw import RawTable
+from netbenefit._columns import Frame, check_present, numeric_column
+from netbenefit._constraint_raw import RawNames, by_condition
+from netbenefit._validation import InputError
+from netbenefit.binning import Binner
+from netbenefit.constraints import Constraint, Sign
+from netbenefit.patterns import PatternTable
+from netbenefit.thresholds import Thresholds
+
+__all__ = ["Training", "make_binner", "raw_columns", "read_numeric", "training_of_raw"]
+
+
+class Training(NamedTuple):
+    """Patterns to learn from, and how they came about."""
+
+    table: PatternTable
+    settings: dict[str, Any]  #: of :meth:`Problem.build`
+    bins: Fitted | None = None
+
+
+# -- raw tables ------------------------------------------------------------------------------------
+
+
+def make_binner(
+    binner: Any,
+    names: Sequence[str],
+    thresholds: Thresholds,
+    sign: Mapping[Any, Any] | None = None,
+    constraints: Sequence[Constraint] = (),
+) -> Binner:
+    """Return a fresh binner with the estimator's thresholds.
+
+    Columns of which a sign is asked get conditions that add up: only then a sign of each means that
+    points never fall, or never rise, along the column.
+
+    Examples
+    --------
+    >>> make_binner(Binner(bins="interval"), ["age", "bmi"], Thresholds.tenths(), {"age": "+"}).bins
+    {'*': 'interval', 'age': 'cumulative'}
+    """
+    if isinstance(binner, str) and binner == "auto":
+        made = Binner()
+    elif isinstance(binner, Binner):
+        made = clone(binner)
+    else:
+        raise InputError(f'binner={binner!r} is not known. Use "auto", a Binner(), or None.')
+    if made.thresholds is None:
+        made.set_params(thresholds=thresholds)
+    signed = [*(sign or {}), *(one.feature for one in constraints if isinstance(one, Sign))]
+    steady = [name for name in signed if name in names]
+    if steady and made.bins != "cumulative":
+        bins = dict(made.bins) if isinstance(made.bins, Mapping) else {"*": made.bins}
+        made.set_params(bins={**bins, **dict.fromkeys(steady, "cumulative")})
+    return made
+
+
+def training_of_raw(
+    binner: Binner,
+    X: Any,
+    event: NDArray[np.bool_],
+    sample_weight: ArrayLike | None,
+    settings: Mapping[str, Any],
+) -> Training:
+    """Bin raw rows, and put what is asked of columns in terms of their conditions."""
+    codes = binner.fit_codes(X, event, sample_weight)
+    table = PatternTable.from_codes(
+        codes.matrix, event, names=codes.names, decimals=codes.decimals, sample_weight=sample_weight
+    )
+    bins = binner.fitted_
+    known = RawNames(codes.names, bins.terms, bins.columns)
+    asked = by_condition(
+        known, settings.get("sign"), settings.get("bounds"), settings.get("constraints", ())
+    )
+    made = {**settings, "sign": None, "bounds": None, "constraints": asked}
+    return Training(table, made, bins)
+
+
+def raw_columns(X: Any, names: Sequence[str], features: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return the raw columns that a card needs, of anything that holds rows.
+
+    >>> raw_columns({"age": 51, "name": "Ann"}, ["age", "name"], ["age"])
+    {'age': array([51], dtype=object)}
+    """
+    table = RawTable(X, names=None if _has_names(X) else names)
+    check_present(features, table.names)
+    return {name: table.column(name).values for name in features}
+
+
+def _has_names(X: Any) -> bool:
+    if isinstance(X, np.ndarray):
+        return X.dtype.names is not None
+    return not isinstance(X, list | tuple) or all(isinstance(row, Mapping) for row in X)
+
+
+# -- tables of numbers -----------------------------------------------------------------------------
+
+
+def read_numeric(
+    estimator: Any, X: Any, *, feature_names: Sequence[str] | None = None
+) -> dict[str, NDArray[Any]]:
+    """Named numeric columns of a data frame or an array.
+
+    ``feature_names`` are those of the fit; None where this is the fit.
+    """
+    reset = feature_names is None
+    # (Some sparse matrices are dicts, too.)
+    by_name = isinstance(X, Mapping) and not hasattr(X, "shape")
+    if by_name or nw.dependencies.is_polars_lazyframe(X):
+        raise InputError(
+            f"X is a {type(X).__name__}. Pass a data frame in memory, or an array of rows and "
+            'columns; binner="auto" takes dicts, too. A fitted card scores dicts: '
+            "scorecard_.risk(X)."
+        )
+    if nw.dependencies.is_into_dataframe(X):
+        # scikit-learn would make one matrix of it; this way types and errors stay exact
+        frame = Frame(X)
+        columns = {name: frame.column(name) for name in frame.names}
+        _check_names(estimator, X, reset)
+        if reset and not columns:
+            raise InputError("the table has 0 feature(s): no columns. Pass at least one.")
+    else:
+        matrix = validate_data(
+            estimator, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse=False
+        )
+        columns = {f"x{k}": matrix[:, k] for k in range(matrix.shape[1])}
+    if feature_names is not None and set(columns) != set(feature_names):
+        # Names on one side only, of which scikit-learn has warned: go by position.
+        columns = dict(zip(feature_names, columns.values(), strict=True))
+    return {name: numeric_column(name, values) for name, values in columns.items()}
+
+
+def _check_names(estimator: Any, X: Any, reset: bool) -> None:
+    """scikit-learn's own check of column names, with a remedy."""
+    try:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        raise InputError(
+            f"{error}\nPass the columns of the fit, named and ordered as they were there."
+        ) from None
