@@ -1,0 +1,149 @@
+"""Which way of cutting columns pays: held-out AUNBC of cards learnt from raw columns.
+
+Run ``python -m benchmarks.binning_methods [--tables …] [--methods …]``.  Every method sees
+the same folds; everything, binning included, is learnt inside them.  Rows are appended to a CSV
+file as they come, so that a run can be stopped and taken up again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.raw_tables import TABLES, load
+from netbenefit import Binner, RiskScoreClassifier, Thresholds, aunbc
+
+RESULTS = Path("benchmarks/results/binning_methods.csv")
+METHODS = ("net_benefit", "tree", "quantile", "optbinning", "logistic")
+FIELDS = ("table", "method", "fold", "aunbc", "auroc", "size", "conditions", "seconds")
+
+
+def run_fold(name: str, method: str, train: np.ndarray, test: np.ndarray, seconds: float) -> dict:
+    """Learn from some rows, and measure on the others."""
+    X, y = load(name)
+    grid = Thresholds.tenths()
+    started = time.perf_counter()
+    here = {column: values[train] for column, values in X.items()}
+    there = {column: values[test] for column, values in X.items()}
+    if method == "logistic":
+        model = make_pipeline(StandardScaler(), LogisticRegression(C=1e6, max_iter=5000))
+        model.fit(_matrix(here, here), y[train])
+        risk = model.predict_proba(_matrix(there, here))[:, 1]
+        size = conditions = len(X)
+    else:
+        card = RiskScoreClassifier(
+            thresholds=grid,
+            binner=Binner(method=method),
+            solver="local",
+            time_limit=seconds,
+            n_jobs=1,
+        ).fit(here, y[train])
+        risk = card.predict_proba(there)[:, 1]
+        size, conditions = card.scorecard_.size, len(card.coef_)
+    return {
+        "aunbc": aunbc(y[test], risk, grid),
+        "auroc": roc_auc_score(y[test], risk),
+        "size": size,
+        "conditions": conditions,
+        "seconds": round(time.perf_counter() - started, 2),
+    }
+
+
+def _matrix(columns: dict, like: dict) -> np.ndarray:
+    """Numbers with the training median in holes."""
+    parts = []
+    for name, values in columns.items():
+        numbers = np.asarray(values, dtype=float)
+        usual = np.nanmedian(np.asarray(like[name], dtype=float))
+        parts.append(np.where(np.isnan(numbers), usual, numbers))
+    return np.column_stack(parts)
+
+
+def main() -> None:
+    """Run what is missing, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", nargs="*", default=list(TABLES))
+    parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument(
+        "--results", type=Path, default=Path("benchmarks/results/binning_methods.csv")
+    )
+    asked = parser.parse_args()
+    asked.results.parent.mkdir(parents=True, exist_ok=True)
+    done = {(row["table"], row["method"], row["fold"]) for row in _read(asked.results)}
+    warnings.simplefilter("ignore")
+    for name in asked.tables:
+        X, y = load(name)
+        if X is None:
+            print(f"{name}: no data folder")
+            continue
+        for repeat in range(asked.repeats):
+            folds = StratifiedKFold(5, shuffle=True, random_state=repeat)
+            for k, (train, test) in enumerate(folds.split(np.zeros(len(y)), y)):
+                fold = f"{repeat}.{k}"
+                for method in asked.methods:
+                    if (name, method, fold) not in done:
+                        row = run_fold(name, method, train, test, asked.seconds)
+                        _append(
+                            asked.results, {"table": name, "method": method, "fold": fold, **row}
+                        )
+    print_table(_read(asked.results), asked.methods)
+
+
+def _read(path: Path) -> list[dict]:
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _append(path: Path, row: dict) -> None:
+    new = not path.exists()
+    with open(path, "a", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def print_table(rows: list[dict], methods: list[str]) -> None:
+    """Mean AUNBC of each method, its difference to the first with standard error, and sizes."""
+    tables = list(dict.fromkeys(row["table"] for row in rows))
+    print(f"{'table':16}" + "".join(f"{method:>26}" for method in methods))
+    for table in tables:
+        own = {
+            method: {r["fold"]: r for r in rows if r["table"] == table and r["method"] == method}
+            for method in methods
+        }
+        cells = []
+        for method in methods:
+            folds = [fold for fold in own[method] if fold in own[methods[0]]]
+            if not folds:
+                cells.append("")
+                continue
+            values = np.array([float(own[method][f]["aunbc"]) for f in folds])
+            base = np.array([float(own[methods[0]][f]["aunbc"]) for f in folds])
+            size = np.mean([float(own[method][f]["size"]) for f in folds])
+            number = np.mean([float(own[method][f]["conditions"]) for f in folds])
+            gap = values - base
+            error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
+            text = f"{values.mean():.4f}"
+            if method != methods[0]:
+                text += f" {gap.mean():+.4f}±{error:.4f}"
+            cells.append(f"{text} {size:.0f}/{number:.0f}")
+        print(f"{table:16}" + "".join(f"{cell:>26}" for cell in cells))
+
+
+if __name__ == "__main__":
+    main()
