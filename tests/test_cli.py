@@ -82,9 +82,11 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 GRID = ["--thresholds", "0.1:0.5:0.1", "--penalty", "0.005"]
-#: The published objective: these tests are about the command line, not about what a prior does.
+#: The published objective on numbers: these tests are about the command line, not about what a
+#: prior does, nor about what a binner does (tests/test_cli_raw.py).
 PUBLISHED = ["--prior-strength", "0"]
-FIT = ["--target", "ill", "--drop", "town", "--drop", "weight", *GRID, *PUBLISHED]
+NUMBERS = ["--binner", "none"]
+FIT = ["--target", "ill", "--drop", "town", "--drop", "weight", *GRID, *PUBLISHED, *NUMBERS]
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +155,7 @@ def test_fit_signs_solver_and_event(table: Path, tmp_path: Path) -> None:
 def test_fit_with_row_weights(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "card.json"
     weights = ["--target", "ill", "--drop", "town", "--sample-weight", "weight", "--out", out]
-    run("fit", table, *weights)
+    run("fit", table, *weights, *NUMBERS)
     card = Scorecard.load(out)
     assert card.provenance is not None
     assert "weight" not in card.feature_names
@@ -235,7 +237,8 @@ def test_notes_about_what_happened_to_the_data(tmp_path: Path) -> None:
     columns["same"] = np.ones(400, dtype=int)
     columns["lab"] = np.random.default_rng(1).random(400)
     path = save({k: columns[k] for k in ("ill", "fever", "same", "lab")}, tmp_path / "t.csv")
-    printed = run("fit", path, "--target", "ill", "--max-features", 1, "--max-points", 2)
+    options = ["--target", "ill", "--max-features", 1, "--max-points", 2]
+    printed = run("fit", path, *options, *NUMBERS)
     assert "note: constant columns get no points: 'same'." in printed
     assert "note: rounded: lab to 0.0001." in printed or "note: rounded: lab to 0.001." in printed
 
@@ -253,8 +256,9 @@ def test_a_card_without_rules_says_what_to_try(table: Path) -> None:
     ("options", "message"),
     [
         (["--target", "sick"], "--target names column 'sick', which the table does not have"),
-        (["--target", "ill"], "text in column 'town' (such as 'Bonn'). Encode as numbers"),
-        (["--target", "ill"], "or leave out: --drop town"),
+        (["--target", "ill", *NUMBERS], "text in column 'town' (such as 'Bonn'). With --binner"),
+        (["--target", "ill", *NUMBERS], "--binner auto takes both. Or: encode as numbers"),
+        (["--target", "ill", *NUMBERS], "or leave out: --drop town"),
         ([*FIT, "--drop", "x"], "--drop names column 'x'"),
         ([*FIT, "--sample-weight", "w"], "--sample-weight names column 'w'"),
         ([*FIT, "--sample-weight", "town"], "text in column 'town'"),
@@ -299,13 +303,13 @@ def test_fit_refusals(table: Path, options: list[str], message: str) -> None:
 def test_fit_refuses_bad_tables(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(text)
-    assert message in error("fit", path, "--target", "y")
+    assert message in error("fit", path, "--target", "y", *NUMBERS)
 
 
 def test_negative_row_weights(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("y,x,w\n0,1,1\n1,2,-1\n")
-    message = error("fit", path, "--target", "y", "--sample-weight", "w")
+    message = error("fit", path, "--target", "y", "--sample-weight", "w", *NUMBERS)
     assert "sample_weight must be finite and not negative, but row 1 has -1.0" in message
 
 
@@ -610,5 +614,7 @@ def test_fit_warns_of_more_columns_than_events(tmp_path: Path):
     path = tmp_path / "wide.csv"
     path.write_text("\n".join([header, *lines]))
     options = ["--target", "y", "--time-limit", 1]
+    assert "12 conditions, but only 8 rows of the rarer outcome" in run("fit", path, *options)
+    options += NUMBERS
     assert "12 columns, but only 8 rows of the rarer outcome" in run("fit", path, *options)
     assert "rarer outcome" not in run("fit", path, *options, "--max-features", 3)

@@ -13,7 +13,7 @@ import pytest
 from netbenefit.certificate import Certificate
 from netbenefit.scorecard import Scorecard
 from tests.test_cli import FIT as DEFAULTS
-from tests.test_cli import PATIENCE, Terminal, error, people, run, save
+from tests.test_cli import NUMBERS, PATIENCE, Terminal, error, people, run, save
 
 #: The published objective, whose optimum can be proven.
 PUBLISHED = ["--prior-strength", 0, "--penalty", "paper"]
@@ -171,7 +171,7 @@ def says_how_far(printed: str) -> tuple[float, float]:
 def test_a_time_out_says_how_far(hard: Path, tmp_path: Path) -> None:
     card, proof = tmp_path / "card.json", tmp_path / "proof.json"
     printed = run(
-        "fit", hard, "--target", "y", *PUBLISHED, "--time-limit", 4, "--out", card,
+        "fit", hard, "--target", "y", *NUMBERS, *PUBLISHED, "--time-limit", 4, "--out", card,
         "--certificate", proof,
     )  # fmt: skip
     percent, bound = says_how_far(printed)
@@ -188,7 +188,7 @@ def test_a_time_out_says_how_far(hard: Path, tmp_path: Path) -> None:
 def test_ctrl_c_during_a_proof_leaves_card_bound_and_sentence(hard: Path, tmp_path: Path) -> None:
     card, proof = tmp_path / "card.json", tmp_path / "proof.json"
     options = ["--time-limit", 60, "--solver", "exact", "--out", card, "--certificate", proof]
-    terminal = Terminal("fit", hard, "--target", "y", *PUBLISHED, *options)
+    terminal = Terminal("fit", hard, "--target", "y", *NUMBERS, *PUBLISHED, *options)
     try:
         terminal.read(until="gap ")
         terminal.read(until="gap 1")  # the bound has come closer than the trivial one

@@ -18,7 +18,14 @@ from netbenefit import _cut_context, _cut_optbinning
 from netbenefit._cut_cells import row_unit
 from netbenefit._cut_context import fit_additive
 from netbenefit._cut_rounding import roundest
-from netbenefit._cut_search import PRICE, CellScores, equal_mass_edges, gain_edges, score_cells
+from netbenefit._cut_search import (
+    PRICE,
+    PULL,
+    CellScores,
+    equal_mass_edges,
+    gain_edges,
+    score_cells,
+)
 from netbenefit._cuts import (
     METHODS,
     CellCounts,
@@ -146,10 +153,12 @@ def parts(array: FloatArray, edges: tuple[int, ...]) -> list[float]:
     return [math.fsum(array[a:b]) for a, b in pairwise([0, *edges, len(array)])]
 
 
-def value_of(scores: CellScores, edges: tuple[int, ...]) -> float:
-    g, h, v = (parts(part, edges) for part in scores[1:])
+def value_of(scores: CellScores, edges: tuple[int, ...], rows: float) -> float:
+    m, g, h, v = (parts(part, edges) for part in scores)
     noise = math.fsum(scores.variance) / math.fsum(scores.curvature)
-    return sum((a * a - PRICE * c) / (b + noise) for a, b, c in zip(g, h, v, strict=True))
+    large = 1.0 if rows == math.inf else rows / (rows + 3000)
+    earned = sum((a * a - large * PRICE * c) / (b + noise) for a, b, c in zip(g, h, v, strict=True))
+    return earned - (1 - large) * PULL * noise * sum((part / math.fsum(m)) ** 2 for part in m)
 
 
 def random_scores(random: np.random.Generator) -> CellScores:
@@ -168,7 +177,8 @@ def test_gain_edges_are_the_best_of_all_partitions() -> None:
         if not scores.mass.any():
             continue
         max_bins, least = int(random.integers(1, 6)), float(random.integers(0, 4))
-        edges = tuple(gain_edges(scores, max_bins, least).tolist())
+        rows = float(random.choice([math.inf, 30.0, 3000.0, 1e6]))
+        edges = tuple(gain_edges(scores, max_bins, least, rows).tolist())
         possible = [
             p
             for p in all_partitions(scores.mass.size, max_bins)
@@ -177,9 +187,9 @@ def test_gain_edges_are_the_best_of_all_partitions() -> None:
         if not possible:
             assert edges == ()
             continue
-        best = max(value_of(scores, p) for p in possible)
+        best = max(value_of(scores, p, rows) for p in possible)
         assert edges in possible
-        assert value_of(scores, edges) == pytest.approx(best, rel=1e-9, abs=1e-9)
+        assert value_of(scores, edges, rows) == pytest.approx(best, rel=1e-9, abs=1e-9)
         sizes.append(len(edges))
     assert {0, 1, 2, 3, 4} == set(sizes)  # all kinds of cases were met
 
@@ -265,15 +275,26 @@ def test_rows_near_the_thresholds_decide_where_to_cut() -> None:
 def test_noise_is_rarely_cut_and_a_step_always() -> None:
     random = np.random.default_rng(0)
     cut_noise = 0
-    for _ in range(60):
-        x, noise = random.normal(size=1000), random.normal(size=1000)
-        offset = np.full(1000, -1.0)
-        event = random.random(1000) < 1 / (1 + np.exp(-np.where(x > 0.5, 1.0, -2.0)))
-        options = {"min_mass": 50.0, "thresholds": TENTHS, "offset": offset}
-        cut_noise += bool(len(find_cuts(count_cells(noise), event, np.ones(1000), **options)))
-        cuts = choose_cuts(count_cells(x), event, np.ones(1000), **options)
-        assert np.abs(cuts - 0.5).min() < 0.12
-    assert cut_noise <= 30
+    n = 20_000
+    for _ in range(20):
+        x, noise = random.normal(size=n), random.normal(size=n)
+        offset = np.full(n, -1.0)
+        event = random.random(n) < 1 / (1 + np.exp(-np.where(x > 0.5, 1.0, -2.0)))
+        options = {"min_mass": 500.0, "thresholds": TENTHS, "offset": offset}
+        cut_noise += bool(len(find_cuts(count_cells(noise), event, np.ones(n), **options)))
+        cuts = choose_cuts(count_cells(x), event, np.ones(n), **options)
+        assert np.abs(cuts - 0.5).min() < 0.05
+    assert cut_noise <= 5
+
+
+def test_small_tables_are_cut_near_quantiles() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=100)
+    event = random.random(100) < 0.3
+    cells = count_cells(x, most=10)
+    near = find_cuts(cells, event, np.ones(100), max_bins=5, min_mass=10.0)
+    assert len(near) >= 3
+    assert np.diff(np.concatenate(([0], near, [10]))).max() <= 4
 
 
 @pytest.mark.parametrize("method", OWN)

@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 from netbenefit import InputError
-from netbenefit.conditions import Condition
 from netbenefit.datasets import (
-    apply_conditions,
     data_folder,
     load_breast_cancer,
     load_dataset,
-    quantile_conditions,
 )
 
 
@@ -78,29 +75,3 @@ def test_breast_cancer() -> None:
     assert columns["worst area"][malignant].mean() > columns["worst area"][~malignant].mean()
     with pytest.raises(InputError, match='Use "worst" or "mean"'):
         load_breast_cancer("largest")
-
-
-def test_cuts_are_numbers_that_people_write() -> None:
-    columns, _ = load_breast_cancer()
-    conditions = quantile_conditions(columns)
-    assert 20 <= len(conditions) <= 60
-    for condition in conditions:
-        digits = f"{condition.value!r}".replace(".", "").lstrip("0").rstrip("0")
-        assert len(digits) <= 3, condition
-        share = condition.holds(columns[condition.feature]).mean()
-        assert min(abs(share - (1 - q)) for q in (0.25, 0.5, 0.75)) < 0.03
-
-
-def test_cuts_of_a_column_with_few_values() -> None:
-    conditions = quantile_conditions({"n": np.array([0.0, 0, 0, 1, 1, 2])})
-    assert [c.holds([0, 1, 2]).tolist() for c in conditions] == [[False, True, True]]
-    assert quantile_conditions({"n": np.zeros(5)}) == ()
-
-
-def test_apply_conditions_to_raw_columns() -> None:
-    conditions = (Condition("a", ">=", 2), Condition("a", ">=", 3))
-    asked = apply_conditions(conditions, {"a": [1, 2, 3]})
-    assert {k: v.tolist() for k, v in asked.items()} == {
-        "a ≥ 2": [False, True, True],
-        "a ≥ 3": [False, False, True],
-    }

@@ -109,6 +109,9 @@ def test_csv_strips_blanks_around_cells(tmp_path: Path) -> None:
         ("t.tsv", "a\tb\n1\tx,y\n2\tz\n"),
         ("t.csv", "a\tb\n1\tx,y\n2\tz\n"),
         ("t.csv", "a;b\n1;x,y\n2;z\n"),
+        ("t.csv", "a;b;c,d\n1;x,y;0\n2;z;0\n"),
+        ("t.csv", 'a;b;"c,d"\n1;x,y;0\n2;z;0\n'),
+        ("t.csv", 'a,b,c;d\n1,"x,y",0\n2,z,0\n'),
         ("T.CSV", 'a,b\n1,"x,y"\n2,z\n'),
     ],
 )

@@ -253,6 +253,7 @@ def test_an_interrupt_ends_it(data: tuple[pd.DataFrame, pd.Series]) -> None:
         ),
         (RiskScoreClassifier, r"estimator is the class RiskScoreClassifier. Pass a"),
         (None, "estimator is a NoneType"),
+        (RiskScoreClassifier(binner="auto"), "takes columns of numbers: set binner=None"),
     ],
 )
 def test_other_estimators_are_refused(
@@ -410,7 +411,7 @@ def test_command(table: Path, tmp_path: Path) -> None:
     assert "← " in printed
     assert "± one standard error over 2 folds" in printed
     assert (
-        f"netbenefit fit '{table}' --target ill --thresholds 0.1:0.5:0.1 --drop town "
+        f"netbenefit fit '{table}' --target ill --binner none --thresholds 0.1:0.5:0.1 --drop town "
         "--sample-weight weight --max-features 2 --penalty 0 --out card.json"
     ) in printed
     assert not COLOUR.search(printed)
@@ -444,4 +445,6 @@ def test_bad_options(table: Path, options: list[str], message: str) -> None:
 
 
 def test_text_columns_are_refused(table: Path) -> None:
-    assert "text in column 'town'" in error("sizes", table, "--target", "ill")
+    message = error("sizes", table, "--target", "ill")
+    assert "text in column 'town' (such as 'Bonn'). `sizes` takes numbers only" in message
+    assert "leave out: --drop town" in message

@@ -18,6 +18,7 @@ from netbenefit._cuts import (
     count_events,
     find_cuts,
     optbinning_edges,
+    row_unit,
 )
 from netbenefit._steps import LARGEST_EXACT
 from netbenefit._validation import FloatArray, InputError
@@ -40,6 +41,10 @@ _FEW_STEPS = 10
 #: Share of the rows at either end whose values a per-unit column is clipped to.
 _TAIL = 0.005
 _COARSE = 10
+#: Most cells of a column among which cuts are searched.
+_FINE = 256
+#: Rows of the rarer outcome for each cell, where cuts look at the outcome.
+_ROWS_A_CELL = 20
 
 
 class Rows(NamedTuple):
@@ -269,11 +274,24 @@ def _find_cuts(
         "thresholds": settings.thresholds,
         "offset": offset,
     }
+    if edges is None:
+        # Few cells to search among, all of them to find round numbers near what was found.
+        coarse = count_cells(values, rows.weight, _most_cells(rows, settings))
+        found = find_cuts(coarse, rows.event, rows.weight, **asked)
+        edges = np.unique(np.searchsorted(cells.starts, coarse.starts[found]))
+        edges = edges[(edges > 0) & (edges < cells.size)]
     if settings.round_cuts:
         return choose_cuts(cells, rows.event, rows.weight, edges=edges, **asked)
-    if edges is None:
-        edges = find_cuts(cells, rows.event, rows.weight, **asked)
     return cells.starts[edges]
+
+
+def _most_cells(rows: Rows, settings: CutSettings) -> int:
+    """How finely a column is looked at: with few events, exact places are noise."""
+    if settings.method != "net_benefit":
+        return _FINE
+    events = float(rows.weight @ rows.event)
+    rarer = min(events, float(rows.weight.sum()) - events) / row_unit(rows.weight)
+    return int(min(max(rarer / _ROWS_A_CELL, settings.max_bins), _FINE))
 
 
 def _find_unit(name: str, values: FloatArray, weight: FloatArray, whole: bool) -> PerUnit:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 from netbenefit._card_types import Card, Rule
@@ -81,13 +82,21 @@ def card_notes(card: Card, rows: Iterable[Row]) -> list[str]:
         names[row.feature] = None
         if row.feature in readings:  # who adds up sources has to know how to read them
             names |= dict.fromkeys(readings[row.feature].sources)
-    used = [readings[name] for name in names if name in readings]
+    used = [_without_idle_fill(readings[name], readings) for name in names if name in readings]
     unseen = [r for r in used if r.fill is not None and not (r.holes or r.special or r.sources)]
     notes = [note for reading in used if reading not in unseen for note in reading.notes()]
     if unseen:
         fills = [f"{reading.feature} {value_text(cast(Value, reading.fill))}" for reading in unseen]
         notes.append(f"if not known, count as: {', '.join(fills)} (none was missing in training)")
     return notes
+
+
+def _without_idle_fill(reading: Reading, readings: Mapping[str, Reading]) -> Reading:
+    """Forget what a derived column counts as where its sources are never missing."""
+    filled = [n for n in reading.sources if n in readings and readings[n].fill is not None]
+    if reading.sources and len(filled) == len(reading.sources) and not reading.special:
+        return replace(reading, fill=None)
+    return reading
 
 
 # -- one column ------------------------------------------------------------------------------------
@@ -217,7 +226,7 @@ def _text(term: Term, whole: bool) -> str:
     >>> _text(Condition("age", "between", (39.5, 60)), True)
     'age 40–59'
     >>> _text(Condition("age", "between", (40, 41)), True), _text(Condition("x1", "<", 2.5), True)
-    ('age 40', 'x1 < 3')
+    ('age = 40', 'x1 < 3')
     """
     if not (whole and isinstance(term, Condition) and term.op in _STEPS):
         return term.text()
@@ -231,8 +240,8 @@ def _text(term: Term, whole: bool) -> str:
     if first > last:  # no whole number lies within
         return term.text()
     low, high = value_text(first), value_text(last)
-    if name[-1].isdigit():  # "x1 40–59" would read as one number after another
-        return f"{name} = {low}" if low == high else f"{low} ≤ {name} ≤ {high}"
     if low == high:
-        return f"{name} {low}"
+        return f"{name} = {low}"
+    if name[-1].isdigit():  # "x1 40–59" would read as one number after another
+        return f"{low} ≤ {name} ≤ {high}"
     return f"{name} {low}{' to ' if first < 0 else '–'}{high}"

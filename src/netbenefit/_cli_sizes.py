@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netbenefit._cli_options import (
+    Constraints,
+    Data,
+    Debug,
+    Jobs,
+    MaxPoints,
+    Positive,
+    Quiet,
+    RowWeights,
+    Signs,
+    Target,
+    Thresholds,
+    WeightNames,
+    Weights,
+    option,
+)
 from netbenefit._terminal import (
     check_writable,
     friendly,
@@ -27,71 +42,45 @@ if TYPE_CHECKING:
 
 __all__ = ["sizes"]
 
-
-class _Weights(StrEnum):
-    equal = "equal"
-    length = "length"
-
-
-def _option(metavar: str, text: str, default: str | bool = True, **more: Any) -> Any:
-    return typer.Option(metavar=metavar, help=text, show_default=default, **more)
+_NUMBERS = "`sizes` takes numbers only (`fit` takes raw tables)"
 
 
 @friendly
 def sizes(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz, .tsv or .parquet.")
-    ],
-    target: Annotated[str, _option("COLUMN", "The column with the outcome.")],
+    data: Data,
+    target: Target,
     max_size: Annotated[
-        int | None, _option("K", "Rules of the largest card.", "15, or fewer columns", min=1)
+        int | None, option("K", "Rules of the largest card.", "15, or fewer columns", min=1)
     ] = None,
-    folds: Annotated[int, _option("N", "Folds, each held out once.", min=2)] = 5,
-    thresholds: Annotated[
-        str | None,
-        _option(
-            "GRID",
-            "Risks from which one might act: low:high:step, or a list like 0.1,0.2,0.5.",
-            "0,0.1,…,0.9",
-        ),
-    ] = None,
-    weights: Annotated[
-        _Weights, typer.Option(help="Every threshold alike, or each by the interval it opens.")
-    ] = _Weights.equal,
-    max_points: Annotated[int, _option("N", "Points of a rule: from −N to N.")] = 10,
+    folds: Annotated[int, option("N", "Folds, each held out once.", min=2)] = 5,
+    thresholds: Thresholds = None,
+    weights: Weights = WeightNames.equal,
+    max_points: MaxPoints = 10,
     prior_strength: Annotated[
-        str, _option("ROWS", "Rows of belief that the risk is logistic in the score.")
+        str, option("ROWS", "Rows of belief that the risk is logistic in the score.")
     ] = "auto",
-    sign: Annotated[
-        list[str] | None, _option("NAME=+", "Points of a column may only be + or only be −.")
-    ] = None,
-    constraints: Annotated[
-        Path | None, _option("FILE", "More that is asked of the cards, as for fit.")
-    ] = None,
-    drop: Annotated[list[str] | None, _option("COLUMN", "A column to leave out.")] = None,
-    sample_weight: Annotated[str | None, _option("COLUMN", "A column of row weights.")] = None,
-    positive: Annotated[
-        str | None,
-        _option("LABEL", "The event's label in the outcome column.", "the last in order"),
-    ] = None,
+    sign: Signs = None,
+    constraints: Constraints = None,
+    drop: Annotated[list[str] | None, option("COLUMN", "A column to leave out.")] = None,
+    sample_weight: RowWeights = None,
+    positive: Positive = None,
     time_limit: Annotated[
-        float, _option("SECONDS", "Time for all sizes together, once for all rows and once a fold.")
+        float, option("SECONDS", "Time for all sizes together, once for all rows and once a fold.")
     ] = 10.0,
-    seed: Annotated[int, _option("N", "Seed of folds and search.", min=0)] = 0,
-    jobs: Annotated[int, _option("N", "Threads; −1 for all cores.")] = -1,
-    plot: Annotated[Path | None, _option("FILE", "Save a picture: .svg, .png or .pdf.")] = None,
+    seed: Annotated[int, option("N", "Seed of folds and search.", min=0)] = 0,
+    jobs: Jobs = -1,
+    plot: Annotated[Path | None, option("FILE", "Save a picture: .svg, .png or .pdf.")] = None,
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Save the table.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", envvar="NETBENEFIT_DEBUG", help="Show where an error arose.")
-    ] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """Compare cards of every size on held-out rows, to choose how many rules a card should have.
 
     For each number of rules the best card is searched, on all rows and without each fold in turn;
-    what the cards without a fold earn on that fold is the net benefit on held-out rows.
+    what the cards without a fold earn on that fold is the net benefit on held-out rows.  Columns
+    have to be numbers or true/false, with nothing missing.
     """
     from netbenefit._fit_notes import read_constraints
     from netbenefit._io import write_csv
@@ -138,8 +127,9 @@ def sizes(
         save_picture(path, plot)
     again = {
         "--target": target,
+        "--binner": "none",
         "--thresholds": thresholds,
-        "--weights": None if weights is _Weights.equal else weights.value,
+        "--weights": None if weights is WeightNames.equal else weights.value,
         "--max-points": None if max_points == 10 else max_points,
         "--prior-strength": None if prior_strength == "auto" else prior_strength,
         "--sign": sign,
@@ -158,7 +148,7 @@ def _read(
     data: Path, target: str, positive: str | None, sample_weight: str | None, drop: list[str]
 ) -> tuple[Rows, str]:
     """Columns, events and weights of a file, and what the event is called."""
-    from netbenefit._fit_notes import check_features
+    from netbenefit._fit_notes import check_features, check_weight
     from netbenefit._io import read_table
     from netbenefit._outcome import read_outcome
     from netbenefit._size_cards import Rows
@@ -168,12 +158,12 @@ def _read(
     weight = None
     if sample_weight is not None:
         weight = pick_column(columns, sample_weight, "--sample-weight")
-        check_features({sample_weight: weight})
+        check_weight(sample_weight, weight)
     for name in drop:
         pick_column(columns, name, "--drop")
     unused = {target, sample_weight, *drop}
     features = {name: column for name, column in columns.items() if name not in unused}
-    check_features(features)
+    check_features(features, _NUMBERS)
     return Rows(features, outcome.event, weight), outcome.text
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from netbenefit._terminal import load_card, make_console
+from netbenefit._terminal import load_card, make_console, warnings_as_notes
 
 __all__ = ["verify_command"]
 
@@ -52,16 +52,17 @@ def verify_command(
     record = Certificate.load(certificate)
     columns = read_table(data)
     outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
-    verdict = verify(
-        scorecard,
-        record,
-        columns,
-        outcome.event,
-        sample_weight=weight,
-        full=full,
-        sample=sample,
-        seed=seed,
-    )
+    with warnings_as_notes():
+        verdict = verify(
+            scorecard,
+            record,
+            columns,
+            outcome.event,
+            sample_weight=weight,
+            full=full,
+            sample=sample,
+            seed=seed,
+        )
     console = make_console()
     width = max(len(check.name) for check in verdict.checks)
     for check in verdict.checks:

@@ -2,10 +2,15 @@
 
 A bin earns G² / (H + ridge), twice what one Newton step on its rows would gain, where G sums the
 gradients and H the curvatures of a proper score.  Under pure noise that is on average
-V / (H + ridge), with V the variance of G.  A bin pays ``PRICE`` times that, so a cut is made only
-where it gains clearly more than noise would (Takeuchi's information criterion, at a higher price
-because the best of many cuts is taken).  Payments differ by bin, and add up, so the best partition
-with its best number of bins comes out of one pass over the cells.
+V / (H + ridge), with V the variance of G.
+
+A bin pays ``PRICE`` times that, so a cut is made only where it gains clearly more than noise would
+(Takeuchi's information criterion, at a higher price because the best of many cuts is taken).  On
+small tables, though, cuts that follow the outcome fit noise, and a card with a prior bears spare
+conditions better than misplaced ones.  There the price fades, and bins are drawn to equal mass.
+With w = N / (N + 3000), a bin pays w times ``PRICE``, and 1 − w times ``PULL`` times the square of
+its share of the rows, of which equal bins pay least.  Payments differ by bin, and add up, so the
+best partition with its best number of bins comes out of one pass over the cells.
 """
 
 from __future__ import annotations
@@ -20,10 +25,14 @@ from netbenefit._cut_cells import Cells, row_unit, sum_by
 from netbenefit._validation import FloatArray
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["PRICE", "CellScores", "equal_mass_edges", "gain_edges", "score_cells"]
+__all__ = ["PRICE", "PULL", "CellScores", "equal_mass_edges", "gain_edges", "score_cells"]
 
-#: What a bin pays, in units of what noise alone would earn in it.
-PRICE = 6.0
+#: What a bin pays on large tables, in units of what noise alone would earn in it.
+PRICE = 10.0
+#: How strongly bins are drawn to equal mass on small tables, in the same units.
+PULL = 40.0
+#: Rows at which a table is half large: the rows of the estimator's prior.
+_HALF_LARGE = 3000.0
 #: How much the word of the other columns counts.  A card holds few of them: judged next to all of
 #: them in full, a column that others resemble would have nothing to say, nor would the others.
 _TRUST = 0.5
@@ -126,8 +135,12 @@ def _worth(logit: FloatArray, thresholds: Thresholds) -> FloatArray:
     return worth
 
 
-def gain_edges(scores: CellScores, max_bins: int, min_mass: float) -> NDArray[np.intp]:
+def gain_edges(
+    scores: CellScores, max_bins: int, min_mass: float, rows: float = math.inf
+) -> NDArray[np.intp]:
     """Return the edges of the partition that earns most after each bin has paid its price.
+
+    ``rows`` is how many rows stand behind the scores; by default there are plenty.
 
     Examples
     --------
@@ -140,7 +153,11 @@ def gain_edges(scores: CellScores, max_bins: int, min_mass: float) -> NDArray[np
     if noise <= 0:
         return np.empty(0, np.intp)
     g, h, v = (_between(part) for part in scores[1:])
-    value = (g * g - PRICE * v) / (np.maximum(h, 0.0) + noise)
+    large = 1.0 if math.isinf(rows) else rows / (rows + _HALF_LARGE)
+    value = (g * g - large * PRICE * v) / (np.maximum(h, 0.0) + noise)
+    if large < 1.0:
+        share = _between(scores.mass) / scores.mass.sum()
+        value -= (1.0 - large) * PULL * noise * np.square(share)
     return _best_edges(value, scores.mass, max_bins, min_mass)
 
 

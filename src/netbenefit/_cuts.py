@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._cut_cells import Cells, code_cells, count_cells, sum_by
+from netbenefit._cut_cells import Cells, code_cells, count_cells, row_unit, sum_by
 from netbenefit._cut_context import outside_logits
 from netbenefit._cut_optbinning import CellCounts, optbinning_edges
 from netbenefit._cut_rounding import round_cuts
@@ -29,6 +29,7 @@ __all__ = [
     "optbinning_edges",
     "outside_logits",
     "round_cuts",
+    "row_unit",
 ]
 
 #: Ways to find cuts.
@@ -54,7 +55,7 @@ def choose_cuts(
     Examples
     --------
     >>> age = np.arange(20.0, 80.0)
-    >>> choose_cuts(count_cells(age), age >= 52, np.ones(60), max_bins=3, min_mass=3.0)
+    >>> choose_cuts(count_cells(age), age >= 52, np.ones(60), max_bins=2, min_mass=3.0)
     array([52.])
     """
     _check(cells, event, weight, method, offset)
@@ -159,7 +160,7 @@ def _edges(
     if method == "quantile":
         return equal_mass_edges(scores.mass, max_bins, min_mass)
     if method == "net_benefit":
-        return gain_edges(scores, max_bins, min_mass)
+        return gain_edges(scores, max_bins, min_mass, float(weight.sum()) / row_unit(weight))
     counts = count_events(cells, event, weight)
     total = float(scores.mass.sum())
     if total <= 0:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,46 +20,69 @@ from netbenefit.problem import Problem
 from netbenefit.scorecard import Scorecard
 from netbenefit.solvers.base import SolverResult
 
-__all__ = ["check_features", "notes_on", "read_constraints", "read_for_card"]
+__all__ = ["check_features", "check_weight", "notes_on", "read_constraints", "read_for_card"]
 
 
-def check_features(columns: Mapping[str, NDArray[Any]]) -> None:
+def check_features(columns: Mapping[str, NDArray[Any]], who: str) -> None:
     """Refuse text and missing values, naming all columns that hold some at once.
 
+    ``who`` says what takes numbers only, and what takes more.
+
     >>> import numpy as np
-    >>> check_features({"age": np.array([51.0, 52.0])})
+    >>> check_features({"age": np.array([51.0, 52.0])}, "this takes numbers only")
     """
-    text: dict[str, str] = {}
-    missing: dict[str, list[int]] = {}
-    for name, column in columns.items():
-        if column.dtype.kind == "O":
-            items = column.tolist()
-            gone = [row for row, item in enumerate(items) if item is None or item != item]
-            word = next((item for item in items if isinstance(item, str)), None)
-            if word is not None:
-                text[name] = word
-                continue
-        else:
-            gone = np.flatnonzero(np.isnan(column)).tolist()
-        if gone:
-            missing[name] = gone
+    words = {name: _first_word(column) for name, column in columns.items()}
+    text = {name: word for name, word in words.items() if word is not None}
+    missing = {name: rows for name, column in columns.items() if (rows := _holes(column))}
     if text:
-        drops = " ".join(f"--drop {_quoted(name)}" for name in text)
         examples = ", ".join(f"{name!r} (such as {item!r})" for name, item in text.items())
         raise InputError(
-            f"text in column{'s' * (len(text) > 1)} {examples}. Encode as numbers (0/1, one column "
-            f"a category), or leave out: {drops}"
+            f"text in column{'s' * (len(text) > 1)} {examples}. {who}: encode as numbers (0/1, "
+            f"one column a category), or leave out: {_drops(text)}"
         )
     if missing:
-        drops = " ".join(f"--drop {_quoted(name)}" for name in missing)
         found = ", ".join(
             f"{name!r} ({len(rows):,}, the first in row {rows[0]})"
             for name, rows in missing.items()
         )
         raise InputError(
-            f"missing values in column{'s' * (len(missing) > 1)} {found}. Impute them, drop those "
-            f"rows, or leave out: {drops}"
+            f"missing values in column{'s' * (len(missing) > 1)} {found}. {who}: impute them, drop "
+            f"those rows, or leave out: {_drops(missing)}"
         )
+
+
+def check_weight(name: str, column: NDArray[Any]) -> None:
+    """Refuse row weights that are no numbers, or not there.
+
+    >>> import numpy as np
+    >>> check_weight("weight", np.array([1, 2]))
+    """
+    word, rows = _first_word(column), _holes(column)
+    remedy = "Weights are numbers, one a row: choose another column, or correct it."
+    if word is not None:
+        raise InputError(f"--sample-weight: text in column {name!r} (such as {word!r}). {remedy}")
+    if rows:
+        raise InputError(
+            f"--sample-weight: column {name!r} has {len(rows):,} missing values, the first in row "
+            f"{rows[0]}. {remedy}"
+        )
+
+
+def _first_word(column: NDArray[Any]) -> str | None:
+    if column.dtype.kind != "O":
+        return None
+    return next((item for item in column.tolist() if isinstance(item, str)), None)
+
+
+def _holes(column: NDArray[Any]) -> list[int]:
+    """Rows with missing values."""
+    if column.dtype.kind == "O":
+        return [i for i, item in enumerate(column.tolist()) if item is None or item != item]
+    return np.flatnonzero(np.isnan(column)).tolist() if column.dtype.kind == "f" else []
+
+
+def _drops(names: Iterable[str]) -> str:
+    return " ".join(f"--drop {shlex.quote(name)}" for name in names)
 
 
 def read_for_card(
@@ -83,7 +107,7 @@ def read_for_card(
     if sample_weight is None:
         return outcome, None
     weight = pick_column(columns, sample_weight, "--sample-weight")
-    check_features({sample_weight: weight})
+    check_weight(sample_weight, weight)
     return outcome, weight
 
 
@@ -100,10 +124,6 @@ def read_constraints(path: Path | None) -> list[Constraint]:
     return [from_json(item) for item in items]
 
 
-def _quoted(name: str) -> str:
-    return name if name.replace("-", "_").isidentifier() else f"'{name}'"
-
-
 def _columns_and_rarer(problem: Problem) -> tuple[int, float]:
     """Columns that may have points, and mass of the rarer outcome."""
     table = problem.patterns
@@ -111,8 +131,8 @@ def _columns_and_rarer(problem: Problem) -> tuple[int, float]:
     return min(int((problem.upper > problem.lower).sum()), problem.max_features), rarer
 
 
-def notes_on(problem: Problem, result: SolverResult) -> list[str]:
-    """What the user of a new card should know."""
+def notes_on(problem: Problem, result: SolverResult, *, binned: bool = False) -> list[str]:
+    """What the user of a new card should know; ``binned`` columns are conditions."""
     notes = []
     table = problem.patterns
     if problem.too_small:
@@ -120,8 +140,9 @@ def notes_on(problem: Problem, result: SolverResult) -> list[str]:
     columns, rarer = _columns_and_rarer(problem)
     if columns > rarer:
         notes.append(
-            f"{columns} columns, but only {rarer:g} rows of the rarer outcome: the card may fit "
-            "noise. Choose columns first (--drop), or set --max-features."
+            f"{columns} {'conditions' if binned else 'columns'}, but only {rarer:g} rows of the "
+            "rarer outcome: the card may fit noise. Choose columns first (--drop), or set "
+            "--max-features."
         )
     if table.constant:
         notes.append(f"constant columns get no points: {shorten(table.constant)}.")

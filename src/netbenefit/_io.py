@@ -24,7 +24,7 @@ from netbenefit._columns import Frame
 from netbenefit._table import Table
 from netbenefit._validation import InputError, check_names
 
-__all__ = ["SUFFIXES", "read_cell", "read_table", "write_csv"]
+__all__ = ["SUFFIXES", "RawFile", "read_cell", "read_raw", "read_table", "write_csv"]
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
@@ -48,8 +48,8 @@ Columns = dict[str, NDArray[Any]]
 def read_table(path: str | Path) -> Columns:
     r"""Read a CSV or Parquet file.
 
-    A CSV file names its columns in the first line.  Cells are separated by commas, or by semicolons
-    or tabs where the first line holds no comma.  A first column without a name that just numbers
+    A CSV file names its columns in the first line.  Cells are separated by commas, semicolons or
+    tabs, as the first two lines tell.  A first column without a name that just numbers
     the rows is left out.
 
     Parameters
@@ -75,6 +75,40 @@ def read_table(path: str | Path) -> Columns:
     >>> read_table(file)["age"], read_table(file)["ill"]
     (array([51., nan]), array([ True, False]))
     """
+    return read_raw(path).columns
+
+
+class RawFile:
+    """A table from a file: plain columns, and rows that keep the types a Parquet file knows.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        The columns by name, in the order of the file.
+    frame : data frame, optional
+        The same columns with their types: categories, orders, dates.
+    """
+
+    def __init__(self, columns: Columns, frame: Any = None) -> None:
+        self.columns = columns
+        self._frame = frame
+
+    def rows(self, names: Sequence[str], kept: NDArray[np.intp] | None = None) -> Any:
+        """Return some columns, of all rows or of those ``kept``, for a binner.
+
+        >>> RawFile({"age": np.array([51, 52]), "id": np.array([1, 2])}).rows(["age"])
+        {'age': array([51, 52])}
+        """
+        if self._frame is None or not names:
+            return {n: self.columns[n] if kept is None else self.columns[n][kept] for n in names}
+        import narwhals as nw  # late: most files are CSV
+
+        chosen = nw.from_native(self._frame, eager_only=True).select(list(names))
+        return (chosen if kept is None else chosen[kept.tolist()]).to_native()
+
+
+def read_raw(path: str | Path) -> RawFile:
+    """Read a file as :func:`read_table` does, and keep what a Parquet file says about types."""
     path = Path(path)
     name = path.name.lower()
     if path.is_dir():
@@ -84,7 +118,7 @@ def read_table(path: str | Path) -> Columns:
     if name.endswith(_PARQUET):
         return _read_parquet(path)
     if name.endswith(_CSV):
-        return _read_csv(path)
+        return RawFile(_read_csv(path))
     raise InputError(
         f"{path}: cannot tell the format from the name. It has to end in one of "
         f"{', '.join(SUFFIXES)}."
@@ -145,7 +179,9 @@ def _split(file: IO[str], path: Path) -> tuple[tuple[str, ...], list[Sequence[st
     if not first.strip():
         what = "the first line is blank" if first else "the file is empty"
         raise InputError(f"{path}: {what}. The first line has to name the columns.")
-    reader = csv.reader(_again(first, file), delimiter=_delimiter(first, path), strict=True)
+    second = file.readline()
+    delimiter = _delimiter(first, second, path)
+    reader = csv.reader(_again(first, second, file), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
     try:
         names = _header(next(reader), path)
@@ -165,16 +201,31 @@ def _split(file: IO[str], path: Path) -> tuple[tuple[str, ...], list[Sequence[st
     return names, list(zip(*rows, strict=True))
 
 
-def _again(first: str, rest: IO[str]) -> Iterator[str]:
+def _again(first: str, second: str, rest: IO[str]) -> Iterator[str]:
     yield first
+    yield second
     yield from rest
 
 
-def _delimiter(header: str, path: Path) -> str:
-    """Tab in a .tsv; elsewhere the comma, unless the header only knows semicolons or tabs."""
+def _delimiter(header: str, row: str, path: Path) -> str:
+    """Tab in a .tsv; elsewhere comma, semicolon or tab, whichever header and first row agree on.
+
+    >>> _delimiter("a,b;c;d", "1;2;3", Path("t.csv")), _delimiter("a;b,c", "1,2", Path("t.csv"))
+    (';', ',')
+    """
     if ".tsv" in path.name.lower():
         return "\t"
-    return next((d for d in (",", ";", "\t") if d in header), ",")
+    found = [d for d in (",", ";", "\t") if d in header]
+    agreed = {d: n for d in found if (n := _width(header, d)) > 1 and n == _width(row, d)}
+    return max(agreed, key=agreed.__getitem__) if agreed else next(iter(found), ",")
+
+
+def _width(line: str, delimiter: str) -> int:
+    """Cells of a line; 0 where it cannot be told."""
+    try:
+        return len(next(csv.reader([line], delimiter=delimiter), ()))
+    except csv.Error:
+        return 0
 
 
 def _header(cells: list[str], path: Path) -> tuple[str, ...]:
@@ -248,7 +299,7 @@ def _typed(cells: Sequence[str]) -> NDArray[Any]:
 # -- Parquet ---------------------------------------------------------------------------------------
 
 
-def _read_parquet(path: Path) -> Columns:
+def _read_parquet(path: Path) -> RawFile:
     library = next((name for name in _READERS if importlib.util.find_spec(name)), None)
     if library is None:
         raise InputError(
@@ -257,7 +308,8 @@ def _read_parquet(path: Path) -> Columns:
         )
     try:
         module, function = _READERS[library]
-        frame = Frame(getattr(importlib.import_module(module), function)(path))
+        native = getattr(importlib.import_module(module), function)(path)
+        frame = Frame(native)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     except ImportError as error:
@@ -271,4 +323,4 @@ def _read_parquet(path: Path) -> Columns:
         raise InputError(f"{path}: the table has no columns. Add some.")
     if not len(frame):
         raise InputError(f"{path}: the table has no rows. Add some.")
-    return {name: frame.column(name) for name in frame.names}
+    return RawFile({name: frame.column(name) for name in frame.names}, native)

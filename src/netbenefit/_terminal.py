@@ -6,7 +6,8 @@ import functools
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -32,6 +33,8 @@ __all__ = [
     "read_setting",
     "read_signs",
     "tell",
+    "warnings_as_notes",
+    "working",
 ]
 
 P = ParamSpec("P")
@@ -88,6 +91,36 @@ def progress(quiet: bool) -> Iterator[Callback | None]:
         yield line
 
 
+@contextmanager
+def working(quiet: bool, text: str) -> Iterator[None]:
+    """Say what is being done while it is done, where somebody can see it."""
+    console = make_console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield
+        return
+    with console.status(text):
+        yield
+
+
+@contextmanager
+def warnings_as_notes(
+    quiet: bool = False, say: Callable[[str], str] = lambda text: text
+) -> Iterator[None]:
+    """Turn warnings to the user into notes, each said once; leave those to programmers alone.
+
+    ``say`` puts a warning into the words of the command line.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    notes = [str(one.message) for one in caught if one.category is UserWarning]
+    for one in caught:
+        if one.category is not UserWarning:
+            warnings.showwarning(one.message, one.category, one.filename, one.lineno)
+    for note in [] if quiet else dict.fromkeys(notes):
+        tell("yellow", "note", say(note))
+
+
 def program_name() -> str:
     """How this program can be called again from here: by name, else by the path to it."""
     if shutil.which("netbenefit") or Path(sys.argv[0]).stem != "netbenefit":
@@ -130,7 +163,7 @@ def check_writable(path: Path | None, *inputs: Path) -> None:
         raise InputError(f"the folder {path.parent} cannot be written to. Choose another place.")
 
 
-def pick_column(columns: dict[str, NDArray[Any]], name: str, option: str) -> NDArray[Any]:
+def pick_column(columns: Mapping[str, NDArray[Any]], name: str, option: str) -> NDArray[Any]:
     """Return a column that an option names."""
     from netbenefit._validation import InputError, shorten
 

@@ -114,9 +114,9 @@ class Binner(
     >>> dies = [0, 0, 0, 1, 1, 1] * 10
     >>> binner = Binner().fit(table, dies)
     >>> [str(name) for name in binner.get_feature_names_out()]
-    ['age ≥ 60', 'sex is m']
-    >>> binner.transform({"age": 75, "sex": "f"})
-    array([[1, 0]], dtype=int8)
+    ['age ≥ 40', 'age ≥ 60', 'age ≥ 70', 'sex is m']
+    >>> binner.transform({"age": 65, "sex": "f"})
+    array([[1, 1, 0, 0]], dtype=int8)
     """
 
     def __init__(

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._estimator_input import make_binner, training_of_raw
 from netbenefit._io import write_csv
 from netbenefit._table import Table
 from netbenefit._validation import FloatArray
 from netbenefit.assemble import Learned, choose_solver, learn
-from netbenefit.datasets import apply_conditions, load_breast_cancer, quantile_conditions
+from netbenefit.datasets import load_breast_cancer
 from netbenefit.decision import decision_curve
-from netbenefit.patterns import PatternTable
 from netbenefit.report import ModelRow, compare, report_page
 from netbenefit.solvers.base import Callback
 from netbenefit.thresholds import Thresholds
@@ -62,7 +62,7 @@ def run_demo(
 ) -> DemoResult:
     """Learn a card and measure it.
 
-    1. Cut each measurement at three round numbers, found on the training part.
+    1. Cut each measurement at round numbers, found on the training part.
     2. Learn a card of at most five rules; larger measurements may only add points.
     3. On the held-out part, compare it with a logistic regression on the same raw measurements.
     """
@@ -71,22 +71,25 @@ def run_demo(
     from sklearn.preprocessing import StandardScaler
 
     # 1.
-    conditions = quantile_conditions(data.train)
-    asked = apply_conditions(conditions, data.train)
+    settings = {
+        "penalty": "auto",
+        "prior_strength": "auto",
+        "max_points": MAX_POINTS,
+        "max_features": MAX_RULES,
+        "sign": dict.fromkeys(data.train, "+"),
+    }
+    binner = make_binner("auto", list(data.train), THRESHOLDS)
+    training = training_of_raw(binner, data.train, data.train_event, None, settings)
     # 2.
     learned = learn(
-        PatternTable.from_columns(asked, data.train_event),
+        training.table,
         THRESHOLDS,
         choose_solver("auto", time_limit=time_limit, seed=0, n_jobs=-1),
         outcome="malignancy",
         seed=0,
-        terms=conditions,
+        bins=training.bins,
         callback=callback,
-        penalty="auto",
-        prior_strength="auto",
-        max_points=MAX_POINTS,
-        max_features=MAX_RULES,
-        sign=dict.fromkeys(asked, "+"),
+        **training.settings,
     )
     # 3.
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))

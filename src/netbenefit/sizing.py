@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from netbenefit._estimator_input import read_numeric
 from netbenefit._labels import encode_labels
 from netbenefit._size_cards import Plan, Rows, all_cards, all_folds, earned, make_problem
 from netbenefit._size_checks import check_estimator, choose_folds, choose_sizes
@@ -237,7 +238,7 @@ def size_path(
     ('x0', 'x2')
     """
     reader = check_estimator(estimator)
-    columns = reader._read(X, reset=True)
+    columns = read_numeric(reader, X)
     event, classes = encode_labels(y)
     return size_path_of_columns(
         reader,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from netbenefit import metrics
 from netbenefit._validation import FloatArray, check_binary, check_weights
@@ -17,7 +17,10 @@ __all__ = ["Measures", "ModelRow", "compare", "measure"]
 
 
 class Measures(NamedTuple):
-    """What is said of one model on one table; n and events are sums of weights."""
+    """What is said of one model on one table; n and events are sums of weights.
+
+    A card has fewer risks than scores, so its scores may rank rows better than its risks do.
+    """
 
     n: int | float
     events: int | float
@@ -27,6 +30,7 @@ class Measures(NamedTuple):
     weighted_net_benefit: float
     expected_calibration_error: float
     hosmer_lemeshow: float
+    auroc_of_score: float | None = None
 
 
 class ModelRow(NamedTuple):
@@ -43,6 +47,7 @@ def measure(
     risk: ArrayLike,
     thresholds: Thresholds,
     *,
+    score: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Measures:
     """Compute all measures of one model.
@@ -51,6 +56,8 @@ def measure(
     ----------
     y_true, risk, thresholds, sample_weight
         As in :func:`netbenefit.net_benefit`.
+    score : (n_rows,) array, optional
+        A card's scores, to say how well they rank the rows.
 
     Returns
     -------
@@ -77,7 +84,13 @@ def measure(
         weighted_net_benefit=on_grid(metrics.weighted_net_benefit),
         expected_calibration_error=on_grid(metrics.expected_calibration_error),
         hosmer_lemeshow=on_grid(metrics.hosmer_lemeshow),
+        auroc_of_score=None if score is None else _auroc_of_score(event, score, weight),
     )
+
+
+def _auroc_of_score(event: NDArray[np.bool_], score: ArrayLike, weight: FloatArray) -> float:
+    _, rank = np.unique(np.asarray(score), return_inverse=True)  # only their order counts
+    return metrics.auroc(event, rank / max(1, int(rank.max())), sample_weight=weight)
 
 
 def compare(

@@ -36,10 +36,14 @@ def measure_table(measures: Measures) -> RichTable:
     table.add_column()
     table.add_column(justify="right")
     table.add_column(style="dim")
+    of_score = []
+    if m.auroc_of_score is not None:
+        of_score = [("", number_text(m.auroc_of_score, 4), "of scores, of which there are more")]
     for name, value, note in (
         ("rows", f"{m.n:,.10g}", ""),
         ("prevalence", f"{m.prevalence:.1%}", f"{m.events:,.10g} with the event"),
-        ("AUROC", number_text(m.auroc, 4), "ties count one half"),
+        ("AUROC", number_text(m.auroc, 4), "of risks; ties count one half"),
+        *of_score,
         ("AUNBC", number_text(m.aunbc, 4), "area under the net benefit curve / its length"),
         ("net benefit", number_text(m.weighted_net_benefit, 4), "mean by the thresholds' weights"),
         ("ECE", number_text(m.expected_calibration_error, 4), "expected calibration error"),

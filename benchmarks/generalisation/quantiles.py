@@ -1,0 +1,81 @@
+"""The simplest binning that reads well: round numbers near quantiles, without a look at outcomes.
+
+The recorded results were made with it; :class:`netbenefit.Binner` has taken its place since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._validation import FloatArray
+from netbenefit.conditions import Condition
+
+__all__ = ["apply_conditions", "quantile_conditions"]
+
+#: How far, as a share of the rows, a cut point may move to become a rounder number.
+_SLACK = 0.02
+
+
+def quantile_conditions(
+    columns: Mapping[str, FloatArray], quantiles: Sequence[float] = (0.25, 0.5, 0.75)
+) -> tuple[Condition, ...]:
+    """Cut each column near some of its quantiles, at numbers that a person would write.
+
+    Of the numbers with the fewest digits the one nearest to the quantile is taken, as long as no
+    more than 2% of the rows lie between it and the quantile.  This is the simplest binning that
+    reads well; it looks at no outcome.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+        Raw columns, of the training rows only.
+    quantiles : sequence of float, default=(0.25, 0.5, 0.75)
+
+    Returns
+    -------
+    tuple of Condition
+        ``column >= cut``, cumulative, one for each cut that parts the rows differently.
+
+    Examples
+    --------
+    >>> [c.text() for c in quantile_conditions({"age": np.arange(18.0, 91.0)})]
+    ['age ≥ 36', 'age ≥ 54', 'age ≥ 72']
+    """
+    conditions = []
+    for name, values in columns.items():
+        above = {values.size, 0}  # a question that all rows answer alike is none
+        for cut in (_round_cut(values, q) for q in quantiles):
+            count = int(np.count_nonzero(values >= cut))
+            if count not in above:
+                above.add(count)
+                conditions.append(Condition(name, ">=", cut))
+    return tuple(conditions)
+
+
+def apply_conditions(
+    conditions: Sequence[Condition], columns: Mapping[str, Any]
+) -> dict[str, NDArray[np.bool_]]:
+    """Ask raw columns the questions; the answers are named by the conditions' words.
+
+    Examples
+    --------
+    >>> apply_conditions([Condition("age", ">=", 52)], {"age": [51, 52]})
+    {'age ≥ 52': array([False,  True])}
+    """
+    return {
+        condition.text(): condition.holds(columns[condition.feature]) for condition in conditions
+    }
+
+
+def _round_cut(values: FloatArray, quantile: float) -> float:
+    edges = [quantile - _SLACK, quantile, quantile + _SLACK]
+    low, middle, high = (float(v) for v in np.quantile(values, np.clip(edges, 0.0, 1.0)))
+    for digits in range(1, 17):
+        cut = float(f"{middle:.{digits}g}")
+        if low <= cut <= high:
+            return cut
+    return middle

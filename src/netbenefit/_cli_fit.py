@@ -1,0 +1,309 @@
+"""``netbenefit fit``: from a file to a card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netbenefit._cli_options import (
+    LIMITS,
+    Constraints,
+    Data,
+    Debug,
+    Jobs,
+    MaxPoints,
+    Positive,
+    Quiet,
+    RowWeights,
+    Seconds,
+    Signs,
+    Solver,
+    Target,
+    Thresholds,
+    WeightNames,
+    Weights,
+    option,
+)
+from netbenefit._terminal import (
+    check_writable,
+    friendly,
+    make_console,
+    print_card,
+    progress,
+    read_setting,
+    tell,
+    working,
+)
+
+if TYPE_CHECKING:
+    from netbenefit._cli_binner import Asked
+    from netbenefit._cli_rows import Rows
+    from netbenefit._estimator_input import Training
+    from netbenefit.assemble import Learned
+    from netbenefit.scorecard import Scorecard
+    from netbenefit.thresholds import Thresholds as Grid
+
+__all__ = ["fit"]
+
+_NUMBERS = "With --binner none columns are numbers, nothing missing; --binner auto takes both. Or"
+_RAW = {"rich_help_panel": "How columns are read"}
+
+
+@friendly
+def fit(
+    data: Data,
+    target: Target,
+    thresholds: Thresholds = None,
+    weights: Weights = WeightNames.equal,
+    positive: Positive = None,
+    sample_weight: RowWeights = None,
+    holdout: Annotated[
+        float | None,
+        option("SHARE", "Learn without this share of the rows, and measure the card on them."),
+    ] = None,
+    binner: Annotated[
+        str,
+        option(
+            "HOW",
+            "Raw columns become conditions such as age ≥ 52: auto, net_benefit, tree, quantile, "
+            "optbinning, or a FILE.json with settings (docs/command_line.md); none: columns are "
+            "numbers, with points per unit.",
+            **_RAW,
+        ),
+    ] = "auto",
+    categorical: Annotated[
+        list[str] | None, option("NAME", "Numbers of a column that are levels.", **_RAW)
+    ] = None,
+    numeric: Annotated[
+        list[str] | None, option("NAME", "A column that is numbers after all.", **_RAW)
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        option(
+            "[NAME=]POLICY",
+            "Missing values: auto, condition (with points of their own), impute or refuse; of one "
+            "column, or of all.",
+            **_RAW,
+        ),
+    ] = None,
+    special: Annotated[
+        list[str] | None, option("NAME=96,98", "Codes that mean missing.", **_RAW)
+    ] = None,
+    cuts: Annotated[
+        list[str] | None, option("NAME=40,60", "Your own cut points of a column.", **_RAW)
+    ] = None,
+    drop: Annotated[list[str] | None, option("NAME", "A column to leave out.", **_RAW)] = None,
+    max_features: Annotated[int | None, option("K", "Largest number of rules.", **LIMITS)] = None,
+    max_per_column: Annotated[
+        int | None, option("K", "Largest number of rules on one column.", **LIMITS)
+    ] = None,
+    max_points: MaxPoints = 10,
+    monotone: Annotated[
+        list[str] | None,
+        option(
+            "NAME+", "Points never fall (NAME+) or never rise (NAME-) along a column.", **LIMITS
+        ),
+    ] = None,
+    sign: Signs = None,
+    constraints: Constraints = None,
+    penalty: Annotated[
+        str,
+        option(
+            "PRICE",
+            "What a rule must bring, in net benefit; auto is 2 · prevalence / rows, paper is 0.1 · "
+            "prevalence / columns.",
+        ),
+    ] = "auto",
+    prior_strength: Annotated[
+        str,
+        option(
+            "ROWS",
+            "Rows of belief that the risk is logistic in the score; auto is 3000, 0 is the "
+            "published method.",
+        ),
+    ] = "auto",
+    any_sign: Annotated[
+        bool,
+        typer.Option(
+            "--any-sign",
+            help="With a prior: let points contradict a column's own association with the outcome.",
+        ),
+    ] = False,
+    solver: Annotated[
+        Solver,
+        typer.Option(
+            help="auto searches, and without a prior then proves; exact proves longer; milp is the "
+            "integer program (--prior-strength 0); local, and anneal as published, only search."
+        ),
+    ] = Solver.auto,
+    time_limit: Seconds = 10.0,
+    seed: Annotated[int, option("N", "Seed of the search, and of the rows held out.", min=0)] = 0,
+    jobs: Jobs = -1,
+    out: Annotated[Path | None, option("FILE", "Where to save the card, as JSON.")] = None,
+    certificate: Annotated[
+        Path | None,
+        option("FILE", "Where to save the proof, for `verify`: .json or .json.gz."),
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Learn a scorecard from a raw table and print it.
+
+    All columns but the outcome are used: numbers, text, true/false, missing values.  What each
+    column was taken for is printed, with the options that change it.  Ctrl-C ends search and proof
+    and keeps the best card so far.
+    """
+    from netbenefit._cli_binner import read_asked, read_monotone
+    from netbenefit._cli_rows import check_share, read_rows, split_rows
+    from netbenefit._fit_notes import read_constraints
+    from netbenefit.assemble import choose_solver, learn
+    from netbenefit.certificate import make_certificate
+    from netbenefit.constraints import MaxPerColumn
+    from netbenefit.thresholds import as_thresholds
+
+    check_writable(out, data)
+    check_writable(certificate, data, *([out] if out else []))
+    check_share(holdout, certificate)
+    asked = read_asked(
+        binner,
+        categorical=categorical,
+        numeric=numeric,
+        missing=missing,
+        special=special,
+        cuts=cuts,
+        drop=drop,
+    )
+    signs, steady = read_monotone(monotone or [], sign or [])
+    extra = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
+    grid = as_thresholds(thresholds, weights.value)
+    settings = {
+        "penalty": read_setting(penalty, "--penalty", "auto", "paper"),
+        "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
+        "max_points": max_points,
+        "max_features": max_features,
+        "sign": signs,
+        "constraints": [*read_constraints(constraints), *extra],
+    }
+    rows = read_rows(data, target, positive, sample_weight, asked)
+    train, test = split_rows(rows, holdout, seed)
+    if not quiet:
+        tell("bold", data.name, rows.counts(test))
+    training = _training(train, asked, grid, settings, steady, quiet)
+    engine = choose_solver(solver.value, time_limit=time_limit, seed=seed, n_jobs=jobs)
+    with progress(quiet) as callback:
+        learned = learn(
+            training.table,
+            grid,
+            engine,
+            outcome=rows.outcome.text,
+            seed=seed,
+            callback=callback,
+            keep_signs=False if any_sign else "auto",
+            bins=training.bins,
+            **training.settings,
+        )
+    if out is not None:
+        learned.card.save(out)
+    if certificate is not None:
+        proof = make_certificate(learned.problem, learned.result, learned.card, bins=training.bins)
+        proof.save(certificate)
+    _show(learned)
+    if test is not None:
+        _show_held_out(learned.card, test, rows, seed, quiet)
+    if not quiet:
+        _tell_rest(learned, training.bins is not None, out, certificate)
+
+
+# -- learning --------------------------------------------------------------------------------------
+
+
+def _training(
+    rows: Rows,
+    asked: Asked,
+    grid: Grid,
+    settings: dict[str, Any],
+    steady: list[str],
+    quiet: bool,
+) -> Training:
+    """Bin the rows, and say how; or take their numbers as they are."""
+    from netbenefit._cli_binner import check_known, check_monotone
+    from netbenefit._cli_words import option_words
+    from netbenefit._estimator_input import Training, make_binner, training_of_raw
+    from netbenefit._fit_notes import check_features
+    from netbenefit._validation import InputError
+    from netbenefit.constraints import MaxPerColumn
+    from netbenefit.patterns import PatternTable
+
+    columns = rows.columns()
+    wanted = asked.binner(columns)
+    names = [*rows.names, *(getattr(wanted, "combine", None) or ())]
+    check_known(steady, names, "--monotone")
+    if wanted is None:
+        if any(isinstance(one, MaxPerColumn) for one in settings["constraints"]):
+            raise InputError("--max-per-column limits conditions, which --binner none has none of.")
+        check_features(columns, _NUMBERS)
+        event = rows.outcome.event
+        table = PatternTable.from_columns(columns, event, sample_weight=rows.weight)
+        return Training(table, settings)
+    with option_words(quiet):
+        made = make_binner(wanted, names, grid, settings["sign"], settings["constraints"])
+        with working(quiet, "looking at the columns"):
+            training = training_of_raw(made, rows.raw(), rows.outcome.event, rows.weight, settings)
+        check_monotone(steady, made)
+        if not quiet:
+            _tell_guesses(made.summary())
+    return training
+
+
+def _tell_guesses(summary: dict[str, Any]) -> None:
+    from netbenefit._cli_guess import HOW_TO_CHANGE, guess_table
+
+    console = make_console(stderr=True)
+    console.print(guess_table(summary, min(console.width, 120)))
+    tell("bold", "to change", HOW_TO_CHANGE)
+
+
+# -- what is printed -------------------------------------------------------------------------------
+
+
+def _show(learned: Learned) -> None:
+    from netbenefit.solvers.progress import conclude
+
+    card, result, _ = learned
+    print_card(card)
+    origin = card.provenance
+    assert origin is not None
+    rules = f"{result.size} rule{'s' * (result.size != 1)}"
+    make_console().print(
+        f"objective {result.objective:.6f} · net benefit {origin.net_benefit:.6f} · {rules} · "
+        f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
+    )
+    make_console().print(conclude(result))
+
+
+def _show_held_out(card: Scorecard, test: Rows, rows: Rows, seed: int, quiet: bool) -> None:
+    from netbenefit._terminal import warnings_as_notes
+    from netbenefit.report import measure, text
+
+    with warnings_as_notes(quiet):
+        score = card.score(test.columns())
+    event, risk = test.outcome.event, card.risk_of_score(score)
+    measures = measure(event, risk, card.thresholds, score=score, sample_weight=test.weight)
+    console = make_console()
+    console.print(
+        f"\nOn {event.size:,} rows of {rows.outcome.event.size:,} that were held out (drawn with "
+        f"seed {seed}, each class alike; the card is learnt from the rest):"
+    )
+    console.print(text.measure_table(measures))
+
+
+def _tell_rest(learned: Learned, binned: bool, out: Path | None, certificate: Path | None) -> None:
+    from netbenefit._fit_notes import notes_on
+
+    for note in notes_on(learned.problem, learned.result, binned=binned):
+        tell("yellow", "note", note)
+    tell("bold", "saved" if out else "not saved", out or "add --out card.json to keep the card.")
+    if certificate is not None:
+        tell("bold", "saved", certificate)
