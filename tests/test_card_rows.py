@@ -232,7 +232,7 @@ AGE = [(">=", 40, 1), (">=", 60, 2)]
         # 52.5 would be neither in 40–52 nor in 53–59
         (age(*AGE, whole=True, fill=52.5), [("40 ≤ age < 60", 1), ("age ≥ 60", 3)]),
         (age(("<", 40, 2), (">=", 60, -1)), [("age < 40", 2), ("age ≥ 60", -1)]),
-        (age(("between", (40, 41), 2), whole=True), [("age 40", 2)]),
+        (age(("between", (40, 41), 2), whole=True), [("age = 40", 2)]),
         (age(("between", (-5, 0), 2), whole=True), [("age −5 to −1", 2)]),
         (age(("between", (39.5, 59.5), 2), whole=True), [("age 40–59", 2)]),
         (age((">=", 39.5, 2), whole=True), [("age ≥ 40", 2)]),

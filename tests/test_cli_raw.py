@@ -107,8 +107,8 @@ def test_guesses_are_shown_with_the_way_to_change_them(fitted: tuple[str, Path, 
     found = {line[2:22].strip().split("  ")[0]: line for line in lines[start + 1 : start + 9]}
     assert re.search(r"^  age +whole numbers +≥ \d\d.* –$", found["age"])
     assert re.search(r"3 levels +is \w+, is \w+, is \w+ +–$", found["Raucher – früher?"])
-    assert re.search(r"^  lactate +numbers .*missing +\d\d$", found["lactate"])
-    assert re.search(r"^  visits +whole numbers .*missing +\d\d$", found["visits"])
+    assert re.search(r"^  lactate +numbers +missing, ≥ .* +\d\d$", found["lactate"])
+    assert re.search(r"^  visits +whole numbers +missing, .*\d\d$", found["visits"])
     assert re.search(r"^  x=y +3 levels", found["x=y"])
     assert re.search(r"^  a,b +yes or no.* yes +–$", found["a,b"])
     assert "left out" in found["patient_id"]
@@ -174,6 +174,7 @@ def test_a_proof_about_conditions_is_checked_in_full(table: Path, tmp_path: Path
     printed = run(
         "fit", table, "--target", "died", *GRID, "--prior-strength", 0, "--penalty", "paper",
         "--drop", "x=y", "--max-per-column", 2, "--time-limit", 30, "--max-points", 3,
+        "--cuts", "age=55", "--cuts", "lactate=2", "--cuts", "visits=3",
         "--out", card, "--certificate", proof,
     )  # fmt: skip
     assert "Proven optimal" in printed

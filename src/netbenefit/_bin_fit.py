@@ -308,7 +308,9 @@ def _filled(made: Binned, column: Column) -> Column:
 
 def _row(made: Binned, terms: Sequence[Term], note: str) -> dict[str, Any]:
     name = made.draft.name
-    words = ", ".join(term.text().removeprefix(f"{name} ") for term in terms)
+    # "Missing" comes first: tables cut long cells, and this is what people look for.
+    listed = sorted(terms, key=lambda term: term.kind != "any")
+    words = ", ".join(term.text().removeprefix(f"{name} ") for term in listed)
     if not terms:
         words = f"none: {note or 'nothing in it tells rows apart'}"
     elif note:
