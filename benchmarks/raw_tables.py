@@ -1,4 +1,8 @@
-"""Tables of raw columns to try binning on: real ones where they are at hand, and simulated ones."""
+"""Tables of raw columns to try binning on: real ones where they are at hand, and simulated ones.
+
+``credit-0`` is a sample of 6,000 rows drawn with seed 0, ``spambase-0`` one of 2,000; ``credit``
+and ``spambase`` are all rows.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ TABLES = (
     "diabetes",
     "wine",
     "haberman",
-    "spambase",
+    "spambase-0",
     "credit-0",
     "credit-1",
     "steps-500",
@@ -36,7 +40,7 @@ def load(name: str) -> tuple[Columns | None, np.ndarray]:
     if kind in ("breast", "diabetes", "wine"):
         return _from_sklearn(kind)
     if kind in ("haberman", "spambase", "credit"):
-        return _from_folder(kind, int(number or 0))
+        return _from_folder(kind, int(number) if number else None)
     return simulate(kind, int(number))
 
 
@@ -56,7 +60,7 @@ def _from_sklearn(kind: str) -> tuple[Columns, np.ndarray]:
     return {name: raw.data[:, k] for k, name in enumerate(names)}, event
 
 
-def _from_folder(kind: str, seed: int) -> tuple[Columns | None, np.ndarray]:
+def _from_folder(kind: str, seed: int | None) -> tuple[Columns | None, np.ndarray]:
     file = {"credit": "givemesomecredit.csv.gz"}.get(kind, f"{kind}.csv")
     path = data_folder() / file
     if not path.exists():
@@ -64,8 +68,9 @@ def _from_folder(kind: str, seed: int) -> tuple[Columns | None, np.ndarray]:
     columns = read_table(path)
     target = "SeriousDlqin2yrs" if kind == "credit" else next(iter(columns))
     event = columns.pop(target) == 1
-    most = {"credit": 6000, "spambase": 2000}.get(kind, event.size)
-    rows = np.random.default_rng(seed).permutation(event.size)[:most]
+    if seed is None:
+        return columns, event
+    rows = np.random.default_rng(seed).permutation(event.size)[: {"credit": 6000}.get(kind, 2000)]
     return {name: values[rows] for name, values in columns.items()}, event[rows]
 
 

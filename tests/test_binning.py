@@ -216,6 +216,26 @@ def test_zero_one_and_booleans_stay_as_they_are() -> None:
         assert binner.terms_ == (PerUnit("x", binary=True),)
 
 
+def test_short_floats_are_the_decimals_that_they_stand_for() -> None:
+    values = np.arange(0, 200) % 15 / 10
+    short = column_of(values.astype(np.float32), cuts={"x": [0.7]})  # type: ignore[arg-type]
+    assert short.transform({"x": np.float32([0.6, 0.7, np.nan])[:2]}).tolist() == [[0], [1]]
+    card, _ = random_card(short.fitted_, 0)
+    exact = card.score({"x": values})
+    np.testing.assert_array_equal(card.score({"x": values.astype(np.float32)}), exact)
+    np.testing.assert_array_equal(card.score({"x": values.astype(np.float16)}), exact)
+
+
+def test_optbinning_finds_cuts_for_all_columns_at_once() -> None:
+    pytest.importorskip("optbinning", reason="optbinning is an optional engine")
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 600)).round(2)
+    y = rng.random(600) < np.where(x > 0.5, 0.7, 0.2)
+    binner = Binner(method="optbinning").fit({"x": x, "z": z}, y)
+    cuts = [t.value for t in binner.terms_ if t.feature == "x"]
+    assert min(abs(cut - 0.5) for cut in cuts) < 0.15
+
+
 # -- levels ----------------------------------------------------------------------------------------
 
 

@@ -30,9 +30,12 @@ from netbenefit import (
     RSSDNBClassifier,
     Scorecard,
     Sign,
+    aunbc,
 )
 from netbenefit._constraint_raw import RawNames, by_condition
+from netbenefit._io import read_table
 from netbenefit.constraints import AtLeast, Bounds, NeedsOneOf, Values
+from netbenefit.datasets import data_folder
 from netbenefit.verify import verify
 from tests.raw_rows import CONTAINERS, STAGES, outcome, raw_table
 
@@ -363,3 +366,61 @@ def test_frames_may_have_more_columns_in_any_order(frame: Any) -> None:
     expected = model.predict_proba(table)
     shuffled = {"extra": [1] * 400, **dict(reversed(table.items()))}
     np.testing.assert_array_equal(model.predict_proba(frame(shuffled)), expected)
+
+
+# -- against logistic regression -------------------------------------------------------------------
+
+
+def logistic_risk(X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(
+        SimpleImputer(strategy="median"), StandardScaler(), LogisticRegression(C=1e6, max_iter=5000)
+    )
+    risk: np.ndarray = model.fit(X, y).predict_proba(new)[:, 1]
+    return risk
+
+
+def test_auto_is_no_worse_than_logistic_regression_on_breast_cancer() -> None:
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.model_selection import StratifiedKFold
+
+    data = load_breast_cancer(as_frame=True)
+    y = (data.target == 0).to_numpy()
+    gaps = []
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    for train, test in folds.split(data.data, y):
+        model = RiskScoreClassifier(binner="auto", solver="local", time_limit=3)
+        card = model.fit(data.data.iloc[train], y[train])
+        ours = card.predict_proba(data.data.iloc[test])[:, 1]
+        raw = data.data.to_numpy()
+        theirs = logistic_risk(raw[train], y[train], raw[test])
+        grid = card.thresholds_
+        gaps.append(aunbc(y[test], ours, grid) - aunbc(y[test], theirs, grid))
+    error = np.std(gaps, ddof=1) / np.sqrt(len(gaps))
+    assert np.mean(gaps) >= -error
+
+
+def test_auto_is_no_worse_than_logistic_regression_on_credit_data() -> None:
+    file = data_folder() / "givemesomecredit.csv.gz"
+    if not file.exists():
+        pytest.skip(f"{file} is absent: set NETBENEFIT_DATA to the folder of the data sets")
+    columns = read_table(file)
+    y = columns.pop("SeriousDlqin2yrs") == 1
+    rng = np.random.default_rng(0)
+    test = np.zeros(y.size, dtype=bool)
+    test[rng.permutation(y.size)[: y.size // 4]] = True
+    model = RiskScoreClassifier(binner="auto", solver="local", time_limit=5)
+    model.fit({name: values[~test] for name, values in columns.items()}, y[~test])
+    ours = model.predict_proba({name: values[test] for name, values in columns.items()})[:, 1]
+    raw = np.column_stack(list(columns.values()))
+    theirs = logistic_risk(raw[~test], y[~test], raw[test])
+    # AUNBC is a mean over rows: its difference has the standard error of a mean.
+    grid = model.thresholds_.asked
+    odds = grid / (1 - grid)
+    worth = np.where(y[test][:, None], 1.0, -odds)
+    benefit = (worth * ((ours[:, None] >= grid) * 1.0 - (theirs[:, None] >= grid))).mean(axis=1)
+    assert benefit.mean() >= -benefit.std() / np.sqrt(test.sum())

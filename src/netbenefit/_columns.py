@@ -92,7 +92,7 @@ def as_column(name: str, data: Any, kind: Kind) -> Column:
     """
     array = _one_dimensional(name, data)
     if array.dtype.kind in "biuf":
-        return _number_column(name, array.astype(np.float64, copy=False), kind)
+        return _number_column(name, _as_written(array), kind)
     if array.dtype.kind == "U":
         if kind == "number" and array.size:
             raise _wrong_kind(name, str(array[0]), kind, 0)
@@ -172,6 +172,18 @@ def _one_dimensional(name: str, data: Any) -> NDArray[Any]:
     if array.ndim != 1:
         raise InputError(f"column {name!r} has shape {array.shape}. Pass one value a row.")
     return array
+
+
+def _as_written(array: NDArray[Any]) -> FloatArray:
+    """Return numbers as float64; those of less precision as the decimals that they stand for.
+
+    0.7 in 32 bits is 0.699999988, and would miss "≥ 0.7".
+    """
+    if array.dtype.kind != "f" or array.dtype.itemsize >= 8:
+        return array.astype(np.float64, copy=False)
+    values, place = np.unique(array, return_inverse=True)
+    written: FloatArray = np.array([float(str(value)) for value in values], dtype=np.float64)
+    return written[place]
 
 
 def _objects(items: Sequence[Any]) -> NDArray[Any]:
