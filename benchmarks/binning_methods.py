@@ -118,31 +118,35 @@ def _append(path: Path, row: dict) -> None:
 
 
 def print_table(rows: list[dict], methods: list[str]) -> None:
-    """Mean AUNBC of each method, its difference to the first with standard error, and sizes."""
-    tables = list(dict.fromkeys(row["table"] for row in rows))
-    print(f"{'table':16}" + "".join(f"{method:>26}" for method in methods))
-    for table in tables:
+    """Print AUNBC of the first method, what the others add, and rules / conditions, as Markdown."""
+    first, *others = methods
+    heads = [f"{first} (rules / conditions)", *(f"{m} − {first}" for m in others)]
+    print("| " + " | ".join(["table", "rows", *heads]) + " |")
+    print("|---" * (len(heads) + 2) + "|")
+    for table in dict.fromkeys(row["table"] for row in rows):
         own = {
             method: {r["fold"]: r for r in rows if r["table"] == table and r["method"] == method}
             for method in methods
         }
-        cells = []
-        for method in methods:
-            folds = [fold for fold in own[method] if fold in own[methods[0]]]
-            if not folds:
-                cells.append("")
-                continue
-            values = np.array([float(own[method][f]["aunbc"]) for f in folds])
-            base = np.array([float(own[methods[0]][f]["aunbc"]) for f in folds])
-            size = np.mean([float(own[method][f]["size"]) for f in folds])
-            number = np.mean([float(own[method][f]["conditions"]) for f in folds])
-            gap = values - base
-            error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
-            text = f"{values.mean():.4f}"
-            if method != methods[0]:
-                text += f" {gap.mean():+.4f}±{error:.4f}"
-            cells.append(f"{text} {size:.0f}/{number:.0f}")
-        print(f"{table:16}" + "".join(f"{cell:>26}" for cell in cells))
+        base = own[first]
+        if not base:
+            continue
+        mean = np.mean([float(row["aunbc"]) for row in base.values()])
+        cells = [table, f"{len(load(table)[1]):,}", f"{mean:.4f} {_sizes(base)}"]
+        for method in others:
+            folds = [fold for fold in own[method] if fold in base]
+            gap = [float(own[method][f]["aunbc"]) - float(base[f]["aunbc"]) for f in folds]
+            error = np.std(gap, ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
+            text = f"{np.mean(gap):+.4f} ± {error:.4f} {_sizes(own[method])}" if gap else ""
+            cells.append(text.replace("-", "−"))
+        print("| " + " | ".join(cells) + " |")
+
+
+def _sizes(folds: dict[str, dict]) -> str:
+    size, number = (
+        np.mean([float(row[key]) for row in folds.values()]) for key in ("size", "conditions")
+    )
+    return f"({size:.0f} / {number:.0f})"
 
 
 if __name__ == "__main__":
