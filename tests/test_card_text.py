@@ -330,7 +330,7 @@ NOTED = """\
 └───────┴────────────────┴───────────────┘
   past due: the sum of late 30, late 60
   late 60: −9 means missing
-  age: missing counts as 52
+  if not known, count as: age 52 (none was missing in training)
   90 rows"""
 
 

@@ -484,7 +484,7 @@ def test_a_table_of_numbers_still_goes_per_unit(tmp_path: Path) -> None:
         (["--special", "visits=9,"], "has an empty value"),
         (["--cuts", "age=forty"], "--cuts age=forty: 'forty' is no number"),
         (["--cuts", "age="], "write NAME=VALUES, as in --cuts age=40,60"),
-        (["--cuts", "Raucher – früher?=1"], "mixes numbers with text"),
+        (["--cuts", "Raucher – früher?=1"], "holds words, such as"),
         (["--monotone", "age"], "--monotone 'age': write NAME+"),
         (["--monotone", "age+", "--sign", "age=-"], "column 'age' is asked to be both + and −"),
         (["--monotone", "Raucher – früher?+"], "whose levels have no order"),
@@ -505,12 +505,12 @@ def test_refusals(table: Path, options: list[object], message: str) -> None:
     ("column", "message"),
     [
         (["1", "2", "3", "x"] * 10, "column 'c' mixes numbers with text, such as 'x' in row 3"),
-        (["1,5", "2,5", "3", "4"] * 10, "a thousand or a decimal? Write plain numbers"),
-        (["1,5", "2,5", "3", "4"] * 10, "or drop the column (--drop c)."),
+        (["1,5", "2,5", "3", "4"] * 10, "a thousand or a decimal, a share or a hundred"),
+        (["1,5", "2,5", "3", "4"] * 10, "or drop it (--drop c)."),
         ([""] * 40, "no column could be turned into a condition: 'c': every value is missing"),
         (["2024-01-02"] * 40, "no column could be turned into a condition: 'c': it holds dates"),
         ([7] * 40, "no column could be turned into a condition"),
-        (["n", "y"] * 20, "column 'c' equals the outcome in every row. If it is a copy of the"),
+        (["n", "y"] * 20, "column 'c' equals the outcome wherever it has a value. If it"),
         (["n", "y"] * 20, "drop it (--drop c); if it is known before the decision, say so by "),
         (["n", "y"] * 20, "say so by --numeric c or --categorical c."),
         (["inf", "1"] * 20, "column 'c' holds inf in row 0"),
@@ -579,3 +579,25 @@ def test_wide_characters_and_control_characters() -> None:
     lines = str(guess_table(summary, 80)).splitlines()
     assert lines[1].index("numbers") == lines[0].index("taken") - 2  # two characters, four cells
     assert "\x1b" not in "".join(lines)
+
+
+def test_levels_that_look_like_numbers_stay_levels(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    group = rng.choice(["1", "2", "A"], 300)
+    ill = rng.choice(["true", "false", "unknown"], 300, p=[0.45, 0.45, 0.1])
+    y = (rng.random(300) < np.where(group == "A", 0.7, 0.2)).astype(int)
+    train, part = tmp_path / "train.csv", tmp_path / "part.csv"
+    rows = [f"{g},{i},{k}" for g, i, k in zip(group, ill, y, strict=True)]
+    train.write_text("\n".join(["grp,ill,y", *rows]))
+    some = [row for row in rows if "A" not in row and "unknown" not in row]
+    part.write_text("\n".join(["grp,ill,y", *some]))
+    card, wanted = tmp_path / "card.json", tmp_path / "wanted.json"
+    wanted.write_text('[{"kind": "include", "features": ["ill", "grp"]}]')
+    run(
+        "fit", train, "--target", "y", "--out", card, "--constraints", wanted,
+        "--categorical", "grp", "--time-limit", 1,
+    )  # fmt: skip
+    assert "AUNBC" in run("evaluate", card, part)
+    only = ["--drop", "ill", "--categorical", "grp", "--time-limit", 1]
+    run("fit", part, "--target", "y", "--out", card, *only)
+    assert "AUNBC" in run("evaluate", card, train)

@@ -111,7 +111,8 @@ def test_arrays_of_objects_and_of_numbers() -> None:
     rows = np.array([list(row) for row in zip(*table.values(), strict=True)], dtype=object)
     model = RiskScoreClassifier(binner="auto", **QUICK).fit(rows, y)
     named = RiskScoreClassifier(binner="auto", **QUICK).fit(pd.DataFrame(table), y)
-    np.testing.assert_array_equal(model.predict_proba(rows), named.predict_proba(table))
+    codes = named.binner_.transform(table)
+    np.testing.assert_array_equal(model.binner_.transform(rows), codes)
     np.testing.assert_array_equal(model.predict_proba(rows.tolist()), model.predict_proba(rows))
 
 
@@ -173,6 +174,35 @@ def test_settings_are_checked(params: dict[str, Any], message: str) -> None:
 def test_without_a_binner_raw_columns_are_refused_with_the_remedy() -> None:
     with pytest.raises(InputError, match="binner"):
         RiskScoreClassifier(**QUICK).fit(raw_table(0, 50), np.arange(50) % 2)
+
+
+def test_a_card_without_rules_scores_every_row() -> None:
+    model, table, _ = learn(16, max_features=0)
+    assert model.scorecard_.rules == ()
+    assert model.predict_proba(table).shape == (400, 2)
+    assert model.predict_proba(pd.DataFrame(table)).shape == (400, 2)
+    assert model.predict_proba({"age": 3}).shape == (1, 2)
+
+
+def test_signs_hold_along_combined_columns() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 6, (2, 300))
+    y = np.abs(a + b - 5) + rng.normal(0, 1, 300) < 2
+    binner = Binner(method="tree", bins="interval", combine={"s": ("sum", ["a", "b"])})
+    for how in ({"sign": {"s": "+"}}, {"constraints": [Sign("s", "+")]}):
+        model = RiskScoreClassifier(binner=binner, prior_strength=0, penalty=1e-5, **how, **QUICK)
+        card = model.fit({"a": a, "b": b}, y).scorecard_
+        scores = [card.score({"a": k // 2, "b": k - k // 2}) for k in range(11)]
+        assert (np.diff(scores) >= 0).all()
+
+
+def test_rows_may_hold_more_than_the_card_needs() -> None:
+    model, table, _ = learn(17)
+    row = {name: values[0] for name, values in table.items()}
+    risk = model.predict_proba(row)
+    np.testing.assert_array_equal(model.predict_proba({**row, "tags": ["a", "b"]}), risk)
+    frame = pd.DataFrame(table).iloc[:1].assign(**{"": 1})
+    np.testing.assert_array_equal(model.predict_proba(frame), risk)
 
 
 # -- what is missing, what is new ------------------------------------------------------------------

@@ -51,7 +51,11 @@ def twin(reading: Reading, item, kind: str, watched: bool = True) -> tuple:
     elif item is None or item != item:
         value = None
     elif kind == "text":
-        raise Refused
+        if isinstance(item, bool | np.bool_):
+            raise Refused
+        number = float(item)
+        spelt = str(int(number)) if number == int(number) else repr(number)
+        value = None if number in reading.special else spelt
     else:
         value = float(item)
     return settle(reading, value, watched)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,9 +20,10 @@ from netbenefit._bin_raw import (
     with_commas,
 )
 from netbenefit._columns import Column, Kind
+from netbenefit._steps import LARGEST_EXACT
 from netbenefit._validation import FloatArray, InputError, shorten
 from netbenefit.conditions import PerUnit, Value
-from netbenefit.readings import Reading, Readings
+from netbenefit.readings import Reading, Readings, plain_number
 
 __all__ = ["Draft", "LeftOut", "Role", "Wishes", "understand"]
 
@@ -35,7 +34,7 @@ Role = Literal["numeric", "binary", "per unit", "levels", "ordered"]
 _MANY_ROWS = 20
 #: Share of rows with a value of their own that makes an identifier.
 _OWN_VALUES = 0.95
-_ID_NAME = re.compile(r"(.*[\s_.-])?(id|ids|uuid|guid|key|nr|no|mrn)", re.IGNORECASE)
+_ID_NAME = re.compile(r"(.*[\s_.-])?(?i:id|ids|uuid|guid|key|nr|no|mrn)|.*[a-z]I[Dd]s?|.*[a-z]Key")
 
 
 class Wishes(NamedTuple):
@@ -97,9 +96,12 @@ def understand(table: RawTable, name: str, wishes: Wishes) -> Draft | LeftOut:
         Where a column cannot be read as it stands and the remedy is the user's to choose: numbers
         mixed with words, numbers with commas.
     """
-    raw, special = table.column(name), wishes.special.get(name, ())
+    raw = table.column(name)
+    special = _in_both_spellings(wishes.special.get(name, ()))
     storage = storage_of(raw, special)
     asked = name in wishes.categorical or name in wishes.ordered
+    if storage == "date" and asked and not raw.is_date and raw.values.dtype.kind in "OTU":
+        storage = "text"  # dates as text, wanted as levels
     reading = Reading(feature=name, special=special)
     refusal = _unusable(raw, storage, asked, special)
     if refusal is not None:
@@ -113,13 +115,43 @@ def understand(table: RawTable, name: str, wishes: Wishes) -> Draft | LeftOut:
         raise mixed_error(raw, special)
     if words or (as_levels and storage in ("number", "text numbers")):
         kind: Kind = "number" if storage == "number" else "text"
+        if kind == "number":
+            _check_exact(raw)
         return _levels(table, name, kind, reading, order, wishes)
     if storage == "boolean":
+        if name in wishes.cuts:
+            raise InputError(
+                f"column {name!r} holds true and false, and needs no cut points. Leave it out of "
+                "cuts."
+            )
         return Draft(name, "binary", "number", reading, guess="yes or no")
     text = storage == "text numbers"
     reading = Reading(feature=name, special=special, text=text)
     draft = Draft(name, "numeric", "number", reading)
-    return _numeric(draft, draft.read(table), wishes, counted=raw.values.dtype.kind != "f")
+    return _numeric(draft, draft.read(table), wishes)
+
+
+def _in_both_spellings(codes: Sequence[Value]) -> tuple[Value, ...]:
+    """Special codes as numbers and as text: 96 and "96" mean the same to people."""
+    found: dict[Value, None] = dict.fromkeys(codes)
+    for code in codes:
+        if isinstance(code, str):
+            number = plain_number(code)
+            if number is not None:
+                found[int(number) if number.is_integer() else number] = None
+        else:
+            found[repr(code)] = None
+    return tuple(found)
+
+
+def _check_exact(raw: RawColumn) -> None:
+    """Refuse levels that are numbers too large to tell apart."""
+    largest = max((v for v in raw.values.tolist() if isinstance(v, int)), key=abs, default=0)
+    if abs(largest) > LARGEST_EXACT:
+        raise InputError(
+            f"column {raw.name!r} holds levels as large as {largest}, which numbers cannot tell "
+            "apart. Pass the column as text, in training and later."
+        )
 
 
 def _unusable(
@@ -139,8 +171,8 @@ def _unusable(
         if comma is not None:
             raise comma_error(raw, *comma)
     if storage == "mixed":
-        if asked and not any(isinstance(v, Real | Decimal) and v == v for v in raw.values.tolist()):
-            return None  # numbers as text are levels among others
+        if asked:
+            return None  # numbers are levels among others
         raise mixed_error(raw, special)
     return None
 
@@ -148,7 +180,7 @@ def _unusable(
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _numeric(draft: Draft, column: Column, wishes: Wishes, counted: bool) -> Draft | LeftOut:
+def _numeric(draft: Draft, column: Column, wishes: Wishes) -> Draft | LeftOut:
     name, present = draft.name, _present(column)
     distinct = np.unique(present)
     whole = bool((present == np.floor(present)).all())
@@ -158,7 +190,7 @@ def _numeric(draft: Draft, column: Column, wishes: Wishes, counted: bool) -> Dra
     if not wishes.names(name):
         if distinct.size and set(distinct.tolist()) <= {0.0, 1.0}:
             return draft._replace(role="binary", guess="yes or no")
-        if counted and whole and _is_identifier(name, present, distinct):
+        if whole and _is_identifier(name, present, distinct):
             remedy = f"drop it; or, if it does mean something, say numeric=[{name!r}]"
             return LeftOut(name, "its values number the rows: an identifier", remedy)
     text = " as text" if draft.reading.text else ""
@@ -170,8 +202,11 @@ def _is_identifier(name: str, present: FloatArray, distinct: FloatArray) -> bool
     rows = present.size
     if rows < _MANY_ROWS or distinct.size < rows:
         return False
-    counts = distinct[0] in (0, 1) and float(distinct[-1]) <= 1.5 * rows
-    return bool(counts) or _ID_NAME.fullmatch(name) is not None
+    if _ID_NAME.fullmatch(name) is not None:
+        return True
+    steps = np.diff(present)
+    counts = distinct[0] in (0, 1) or (steps > 0).all() or (steps < 0).all()
+    return bool(counts) and float(distinct[-1] - distinct[0]) < 1.5 * rows
 
 
 def _present(column: Column) -> NDArray[Any]:
@@ -193,12 +228,12 @@ def _levels(
     present = _present(draft.read(table)).tolist()
     levels = set(present)
     if order is not None:
-        strange = sorted(map(str, levels - set(order)))
+        strange = sorted((_plain_level(v) for v in levels - set(order)), key=str)
         if strange:
             raise InputError(
                 f"column {name!r} holds {shorten(strange)}, absent from its order "
-                f"{shorten(order, 10)}. List every level from low to high, or name it as a special "
-                "code."
+                f"{shorten(order, 10)}. List every level from low to high, as the column holds it "
+                "(text or number), or name it as a special code."
             )
         return draft._replace(role="ordered", order=order, guess=f"{len(levels)} ordered levels")
     own = len(levels) >= _OWN_VALUES * len(present) and len(present) >= _MANY_ROWS
@@ -207,6 +242,10 @@ def _levels(
         return LeftOut(name, what, "drop it, or make a column with a few levels of it")
     number = len(levels)
     return draft._replace(guess=f"{number:,} level{'s' * (number != 1)}", n_levels=number)
+
+
+def _plain_level(level: Any) -> Any:
+    return int(level) if isinstance(level, float) and level.is_integer() else level
 
 
 def _fields(reading: Reading) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from netbenefit.readings import Reading
 
 __all__ = ["learn_bins"]
 
+_Coarse = tuple[NDArray[np.int16], int, bool]
 #: Rows from which a column that equals the outcome is no accident.
 _MANY_ROWS = 20
 #: Levels from which the user is told that most of them were merged.
@@ -61,7 +62,14 @@ def learn_bins(
     # 1.
     drafts, sources, left_out = _understand_all(table, wishes, rows)
     # 2. and 3.
-    codes = {draft.name: _coarse(draft, table, sources, weight) for draft in drafts}
+    codes = {}
+    for draft in list(drafts):
+        column = draft.read(table, sources.get(draft.name, ()))
+        if column.missing is not None and not weight[~column.missing].any():
+            left_out.append(LeftOut(draft.name, "every value is missing", "fill it in, or drop it"))
+            drafts.remove(draft)
+            continue
+        codes[draft.name] = _coarse(column, weight)
     if event is not None:
         _check_leaks(codes, event, weight, wishes)
     if len(drafts) > max_columns:
@@ -135,17 +143,21 @@ def _source_reading(table: RawTable, name: str, wishes: Wishes, rows: Rows) -> R
         raise InputError(f"column {name!r} cannot be combined: {reason}.")
     column = found.read(table)
     holes = column.missing is not None and bool(rows.weight[column.missing].any())
-    reading = replace(found.reading, holes=holes)
+    if holes and wishes.policy(name) == "refuse":
+        raise InputError(
+            f"column {name!r} has missing values, which are to be refused. Fill them in, or choose "
+            'missing="impute" for this column.'
+        )
+    reading = replace(found.reading, holes=holes, refuse=wishes.policy(name) == "refuse")
     if wishes.policy(name) == "impute":
         reading = replace(reading, fill=usual_value(found, column, rows.weight))
     return reading
 
 
-def _coarse(
-    draft: Draft, table: RawTable, sources: Mapping[str, Any], weight: FloatArray
-) -> tuple[NDArray[np.int16], int]:
-    codes, number = coarse_codes(draft.read(table, sources.get(draft.name, ())), weight)
-    return codes.astype(np.int16), number
+def _coarse(column: Column, weight: FloatArray) -> _Coarse:
+    """Small codes of a column, how many, and whether the last of them means missing."""
+    codes, number = coarse_codes(column, weight)
+    return codes.astype(np.int16), number, column.missing is not None
 
 
 def _is_cut(draft: Draft, wishes: Wishes) -> bool:
@@ -153,7 +165,7 @@ def _is_cut(draft: Draft, wishes: Wishes) -> bool:
 
 
 def _offsets(
-    drafts: Sequence[Draft], codes: Mapping[str, tuple[NDArray[np.int16], int]], rows: Rows
+    drafts: Sequence[Draft], codes: Mapping[str, _Coarse], rows: Rows
 ) -> dict[str, Iterator[FloatArray]]:
     """What the other columns tell about each row: one iterator, passed from column to column."""
     if len(drafts) < 2:
@@ -168,7 +180,7 @@ def _offsets(
 
 
 def _check_leaks(
-    codes: Mapping[str, tuple[NDArray[np.int16], int]],
+    codes: Mapping[str, _Coarse],
     event: NDArray[np.bool_],
     weight: FloatArray,
     wishes: Wishes,
@@ -177,21 +189,24 @@ def _check_leaks(
     kept = weight > 0
     if kept.sum() < _MANY_ROWS or not event[kept].any() or event[kept].all():
         return
-    for name, (code, number) in codes.items():
-        if number != 2 or wishes.names(name):
+    for name, (code, number, holes) in codes.items():
+        there = kept & (code < number - 1) if holes and number == 3 else kept
+        if number - (holes and number == 3) != 2 or wishes.names(name):
             continue
-        same = code[kept] == 1
-        if np.array_equal(same, event[kept]) or np.array_equal(~same, event[kept]):
+        same, happened = code[there] == 1, event[there]
+        if there.sum() < _MANY_ROWS or happened.all() or not happened.any():
+            continue
+        if np.array_equal(same, happened) or np.array_equal(~same, happened):
             raise InputError(
-                f"column {name!r} equals the outcome in every row. If it is a copy of the outcome, "
-                f"drop it (drop=[{name!r}]); if it is known before the decision, say so by "
-                f"numeric=[{name!r}] or categorical=[{name!r}]."
+                f"column {name!r} equals the outcome wherever it has a value. If it is a copy of "
+                f"the outcome, drop it (drop=[{name!r}]); if it is known before the decision, say "
+                f"so by numeric=[{name!r}] or categorical=[{name!r}]."
             )
 
 
 def _strongest(
     drafts: Sequence[Draft],
-    codes: Mapping[str, tuple[NDArray[np.int16], int]],
+    codes: Mapping[str, _Coarse],
     event: NDArray[np.bool_] | None,
     weight: FloatArray,
     most: int,
@@ -202,7 +217,7 @@ def _strongest(
             f"{len(drafts):,} columns, more than max_columns={most:,}. Choose columns first, raise "
             "max_columns, or pass y so that the strongest can be kept."
         )
-    told = {draft.name: _information(*codes[draft.name], event, weight) for draft in drafts}
+    told = {draft.name: _information(*codes[draft.name][:2], event, weight) for draft in drafts}
     kept = set(sorted(told, key=lambda name: -told[name])[:most])
     weak = [
         LeftOut(
@@ -290,7 +305,7 @@ def _finish(
         kinds=kinds,
         own_missing=tuple(own_missing),
         rows=tuple(rows),
-        notices=tuple(_notices(left_out, binned)),
+        notices=(*_notices(left_out, binned), *_idle_cuts(binned, terms)),
     )
     matrix = np.empty((len(table), len(parts)), dtype=dtype, order="F")
     for k, part in enumerate(parts):
@@ -353,4 +368,16 @@ def _notices(left_out: Sequence[LeftOut], binned: Sequence[Binned]) -> Iterator[
             yield (
                 f"column {made.draft.name!r} has {made.draft.guess}: {made.note}. To do: merge "
                 "them by meaning, or drop the column."
+            )
+
+
+def _idle_cuts(binned: Sequence[Binned], kept: Sequence[Term]) -> Iterator[str]:
+    """Tell of the user's own cut points that part no rows, or part them like another condition."""
+    terms = set(kept)
+    for made in binned:
+        idle = [term.text() for term in made.terms if made.own_cuts and term not in terms]
+        if idle:
+            yield (
+                f"column {made.draft.name!r}: {shorten(idle)} left out, which parts no rows, or "
+                "parts them as another condition does. To do: choose other cut points."
             )

@@ -106,6 +106,10 @@ def loads(text: str) -> tuple[dict[str, Any], Fitted]:
         own_missing=tuple(read_list(data["own_missing"], "own_missing", read_text)),
         rows=tuple(read_list(data["rows"], "rows", _row)),
     )
+    for i, reading in enumerate(fitted.readings):
+        numeric = fitted.kinds.get(reading.feature, "number") == "number"
+        if reading.fill is not None and isinstance(reading.fill, str) == numeric:
+            wrong(f"readings[{i}].fill", "of the column's kind", reading.fill)
     if not set(fitted.sources) <= set(fitted.columns):
         wrong("columns", "all raw columns that terms speak of", data["columns"])
     return _params(data["params"]), fitted

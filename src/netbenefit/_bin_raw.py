@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._columns import Frame, is_one_row
+from netbenefit._columns import Frame, is_one_row, plain_array
 from netbenefit._validation import InputError, check_names, shorten
 from netbenefit.readings import plain_number
 
@@ -23,6 +23,7 @@ __all__ = [
     "Storage",
     "comma_error",
     "mixed_error",
+    "raw_rows",
     "storage_of",
     "with_commas",
 ]
@@ -30,8 +31,13 @@ __all__ = [
 #: What a raw column is made of, before anybody asks what it means.
 Storage = Literal["boolean", "number", "text", "text numbers", "mixed", "date", "empty", "other"]
 
-_DATES = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( .*)?")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?|[+-]?\d+,\d+")
+_DATES = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?"
+    r"|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}( .*)?"
+    r"|\d{1,2}\.? [^\W\d]{3,}\.? \d{4}|[^\W\d]{3,}\.? \d{1,2},? \d{4}"
+)
+#: Numbers with a comma, a currency or a per cent sign: readable, but not beyond doubt.
+_DRESSED = re.compile(r"[$€£¥]? ?[+-]?\d[\d.,' ]*([.,]\d+)? ?[%$€£¥]?")
 _MISSING_TYPES = ("NAType", "NaTType")
 
 
@@ -107,17 +113,28 @@ class RawTable:
 
     def column(self, name: str) -> RawColumn:
         """Read a column."""
-        if self._frame is None:
-            return RawColumn(name, _as_array(self._columns[name]))
-        info = self._frame.info(name)
-        return RawColumn(
-            name,
-            self._frame.column(name),
-            info.categories,
-            info.is_category,
-            info.is_ordered,
-            info.is_date,
-        )
+        if self._frame is not None:
+            return _of_frame(self._frame, name, name)
+        data = self._columns[name]
+        if not isinstance(data, list | tuple | np.ndarray):
+            import narwhals as nw  # late: only columns of data frames need it
+
+            series = nw.from_native(data, series_only=True, pass_through=True)
+            if isinstance(series, nw.Series):  # its type may say more than its values
+                return _of_frame(Frame(series.alias("x").to_frame().to_native()), "x", name)
+        return RawColumn(name, plain_array(data))
+
+
+def _of_frame(frame: Frame, column: str, name: str) -> RawColumn:
+    info = frame.info(column)
+    return RawColumn(
+        name,
+        frame.column(column),
+        info.categories,
+        info.is_category,
+        info.is_ordered,
+        info.is_date,
+    )
 
 
 class Lazy(Mapping[str, Any]):
@@ -134,6 +151,19 @@ class Lazy(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._table.names)
+
+
+def raw_rows(X: Any, features: Sequence[str]) -> Any:
+    """Return rows as a card takes many of them: one dict as a list, lists of values as an array.
+
+    >>> raw_rows({"age": 51, "tags": ["a"]}, ["age"])
+    [{'age': 51, 'tags': ['a']}]
+    """
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):
+        return [X] if is_one_row(X, features) else X
+    if isinstance(X, list | tuple) and not all(isinstance(row, Mapping) for row in X):
+        return _matrix(X)
+    return X
 
 
 def _array_columns(X: NDArray[Any], names: Sequence[str] | None) -> dict[str, Any]:
@@ -164,12 +194,6 @@ def _matrix(rows: Sequence[Any]) -> NDArray[Any]:
     return matrix
 
 
-def _as_array(data: Any) -> NDArray[Any]:
-    if isinstance(data, list | tuple):
-        return np.fromiter(data, dtype=object, count=len(data))
-    return np.asarray(data)
-
-
 # -- what a column is made of ----------------------------------------------------------------------
 
 
@@ -188,10 +212,16 @@ def storage_of(column: RawColumn, special: Sequence[Any] = ()) -> Storage:
         return "empty" if kind == "f" and bool(np.isnan(column.values).all()) else "number"
     if kind not in "OTUS":
         return "other"
-    items = [v for v in column.values.tolist() if not _is_hole(v) and v not in special]
+    codes = frozenset(special)
+    items = [v for v in column.values.tolist() if not (_is_hole(v) or _is_code(v, codes))]
     texts = {v for v in items if isinstance(v, str)}
     others = [v for v in items if not isinstance(v, str)]
     return _of_objects(texts, others)
+
+
+def _is_code(value: Any, codes: frozenset[Any]) -> bool:
+    plain = isinstance(value, str | Real | Decimal)
+    return plain and (value.strip() if isinstance(value, str) else value) in codes
 
 
 def _of_objects(texts: set[str], others: list[Any]) -> Storage:
@@ -217,7 +247,9 @@ def _is_hole(value: Any) -> bool:
         return not value.strip()
     if value is None or type(value).__name__ in _MISSING_TYPES:  # these compare to nothing
         return True
-    return isinstance(value, Real | Decimal) and bool(value != value)
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, Real) and bool(value != value)
 
 
 def _odd_text(column: RawColumn, special: Sequence[Any] = ()) -> tuple[int, str] | None:
@@ -231,20 +263,26 @@ def _odd_text(column: RawColumn, special: Sequence[Any] = ()) -> tuple[int, str]
 
 
 def with_commas(column: RawColumn) -> tuple[int, str] | None:
-    """The first text with a comma in a number, if every text of the column is a number then."""
+    """The first number with a comma or a sign, if every text of the column is a number then."""
     found = None
     for row, value in enumerate(column.values.tolist()):
         if not isinstance(value, str) or _is_hole(value):
             continue
-        if _THOUSANDS.fullmatch(value.strip()):
-            found = found or (row, value)
-        elif plain_number(value) is None:
+        if plain_number(value) is not None:
+            continue
+        if not _DRESSED.fullmatch(value.strip()):
             return None
+        found = found or (row, value)
     return found
 
 
 def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
     """Say that a column holds numbers and words, and what to do."""
+    if all(isinstance(v, str) and plain_number(v) is None for v in _present(column)):
+        return InputError(
+            f"column {column.name!r} holds words, such as {_present(column)[0]!r}, and cannot be "
+            "taken for numbers. Leave out what asks for numbers, or correct the column."
+        )
     row, text = _odd_text(column, special) or (0, "")
     words = list(
         dict.fromkeys(
@@ -261,9 +299,14 @@ def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
     )
 
 
+def _present(column: RawColumn) -> list[Any]:
+    return [v for v in column.values.tolist() if not _is_hole(v)]
+
+
 def comma_error(column: RawColumn, row: int, text: str) -> InputError:
-    """Say that a comma in a number may mean two things."""
+    """Say that a number with a comma or a sign may mean two things."""
     return InputError(
-        f"column {column.name!r} holds numbers as text with a comma, such as {text!r} in row "
-        f"{row}: a thousand or a decimal? Write plain numbers (1234 or 1.234), or drop the column."
+        f"column {column.name!r} holds numbers as text with commas or signs, such as {text!r} in "
+        f"row {row}: a thousand or a decimal, a share or a hundred times that? Write plain numbers "
+        "(1234 or 1.234), call the column categorical if these are codes, or drop it."
     )

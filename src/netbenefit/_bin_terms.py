@@ -74,6 +74,7 @@ class Binned(NamedTuple):
     missing_mass: float
     own_missing: bool  #: whether missing values have a condition of their own
     note: str = ""
+    own_cuts: bool = False  #: whether the user has said where to cut
 
 
 class Settled(NamedTuple):
@@ -106,7 +107,7 @@ def settle_missing(
             'Fill them in, or choose missing="condition" or "impute" for this column.'
         )
     own = mass > 0 and (policy == "condition" or (policy == "auto" and mass >= min_mass))
-    reading = replace(draft.reading, holes=mass > 0)
+    reading = replace(draft.reading, holes=mass > 0, refuse=policy == "refuse")
     if own or policy == "refuse":
         return Settled(column, reading, mass, own)
     usual = usual_value(draft, column, rows.weight)
@@ -161,7 +162,7 @@ def make_terms(
     # 4.
     if draft.role in ("numeric", "per unit") and reading.fill is not None:
         reading = replace(reading, fill=_easy(reading.fill, terms, reading))
-    return Binned(draft, terms, reading, mass, own, note)
+    return Binned(draft, terms, reading, mass, own, note, cuts is not None)
 
 
 def count_edges_by_optbinning(
@@ -230,7 +231,9 @@ def _cut_terms(
     name, order = draft.name, draft.order
     values = _ranks(draft, values)
     if given is not None:
-        cuts = [_plain(cut) for cut in given]
+        # Among whole numbers 39.5 and 40 are one cut, and the card prints the second.
+        whole = draft.reading.whole
+        cuts = list(dict.fromkeys(_plain(np.ceil(cut) if whole else cut) for cut in given))
     else:
         distinct = np.unique(values)
         if distinct.size == 2 and order is None:
@@ -308,7 +311,7 @@ def _find_unit(name: str, values: FloatArray, weight: FloatArray, whole: bool) -
     while not whole and decimals < 6 and (high - low) * 10**decimals < _FEW_STEPS:
         decimals += 1
     step = 10.0**-decimals
-    low, high = np.floor(low / step + 0.5) * step, np.floor(high / step + 0.5) * step
+    low, high = (float(np.floor(end / step + 0.5) * step) for end in (low, high))
     return PerUnit(name, decimals, round(low, decimals), round(max(high, low + step), decimals))
 
 

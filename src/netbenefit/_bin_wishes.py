@@ -91,7 +91,7 @@ def read_settings(
     if not 0 <= share <= 0.5:
         raise InputError(f"min_share={share!r} must be a share of the rows, from 0 to 0.5.")
     total = float(weight.sum())
-    fewest = min(_FEWEST_ROWS * total / weight.size, total / 5)
+    fewest = min(_FEWEST_ROWS * total / np.count_nonzero(weight), total / 5)
     settings = CutSettings(
         method=binner.method,
         max_bins=int(binner.max_bins),

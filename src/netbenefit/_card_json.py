@@ -197,7 +197,10 @@ def read_reading(data: Any, path: str) -> Reading:
         tuple(read_list(data[key], f"{path}.{key}", read_value)) for key in ("special", "levels")
     )
     sources = tuple(read_list(data["sources"], f"{path}.sources", read_text))
-    flags = {key: read_boolean(data[key], f"{path}.{key}") for key in ("holes", "whole", "text")}
+    flags = {
+        key: read_boolean(data[key], f"{path}.{key}")
+        for key in ("holes", "whole", "text", "refuse")
+    }
     feature = read_text(data["feature"], f"{path}.feature")
     fill = or_null(read_value)(data["fill"], f"{path}.fill")
     combine = or_null(read_text)(data["combine"], f"{path}.combine")

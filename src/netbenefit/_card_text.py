@@ -98,12 +98,15 @@ def percent(risk: float, thresholds: Thresholds | None = None) -> str:
     """
     for decimals in range(1, 6):
         text = f"{100 * risk:.{decimals}f}"
-        shown = float(Decimal(text).scaleb(-2))
+        shown = end = float(Decimal(text).scaleb(-2))
         if shown in (0.0, 1.0) and shown != risk:  # say the nearest number that it is not
             edge = Decimal(1).scaleb(-decimals)
             text = f"<{edge}" if shown == 0.0 else f">{100 - edge}"
+            end = abs(shown - 1e-12)  # "<0.1%" is all that lies below: on one side, or not said
             shown = abs(shown - 0.00999999 * float(edge))
-        if thresholds is None or _level(thresholds, shown) == _level(thresholds, risk):
+        if thresholds is None or {_level(thresholds, q) for q in (shown, end, risk)} == {
+            _level(thresholds, risk)
+        }:
             return text + "%"
     return f"{'<' if shown > risk else '>'}{float(text.lstrip('<>'))}%"  # next to a threshold
 

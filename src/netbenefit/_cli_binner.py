@@ -36,6 +36,13 @@ class Asked(NamedTuple):
     drop: tuple[str, ...] = ()
     source: str = "--binner"  #: where the parameters come from
 
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Columns that were called categorical: their cells are levels, not numbers."""
+        listed = (self.params or {}).get("categorical") or ()
+        named = [name for name in listed if isinstance(name, str)] if listed else []
+        return (*self.categorical, *named)
+
     def dropped(self, columns: Columns) -> tuple[str, ...]:
         """Return the columns to leave out, by option and by file."""
         for name in self.drop:

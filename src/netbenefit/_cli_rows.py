@@ -59,7 +59,7 @@ def read_rows(
     data: Path, target: str, positive: str | None, sample_weight: str | None, asked: Asked
 ) -> Rows:
     """Read a file, its outcome and its weights."""
-    file = read_raw(data)
+    file = read_raw(data, text=asked.levels)
     columns = file.columns
     outcome = read_outcome(target, pick_column(columns, target, "--target"), positive)
     weight = None

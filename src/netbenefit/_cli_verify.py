@@ -50,7 +50,8 @@ def verify_command(
     if not certificate.is_file():
         raise InputError(f"{certificate}: no such file. Name a certificate that `fit` has written.")
     record = Certificate.load(certificate)
-    columns = read_table(data)
+    texts = {term.feature for term in record.problem.terms if term.kind == "text"}
+    columns = read_table(data, text=texts)
     outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
     with warnings_as_notes():
         verdict = verify(

@@ -32,6 +32,7 @@ __all__ = [
     "is_one_row",
     "missing_error",
     "numeric_column",
+    "plain_array",
     "read_columns",
 ]
 
@@ -70,6 +71,8 @@ def as_value(name: str, value: Any, kind: Kind, row: int | None = None) -> float
             number = float(value)
         except OverflowError:
             number = math.inf
+        except ValueError:  # a signalling NaN
+            return None
         if number != number:
             return None
         if kind == "text":
@@ -92,7 +95,7 @@ def as_column(name: str, data: Any, kind: Kind) -> Column:
     """
     array = _one_dimensional(name, data)
     if array.dtype.kind in "biuf":
-        return _number_column(name, _as_written(array), kind)
+        return _number_column(name, array.astype(np.float64, copy=False), kind)
     if array.dtype.kind == "U":
         if kind == "number" and array.size:
             raise _wrong_kind(name, str(array[0]), kind, 0)
@@ -167,23 +170,28 @@ def _numbers(name: str, items: list[Any]) -> FloatArray:
 
 
 def _one_dimensional(name: str, data: Any) -> NDArray[Any]:
-    # np.array would turn the list ["a", 1] into text.
-    array = _objects(data) if isinstance(data, list | tuple) else np.asarray(data)
+    array = plain_array(data)
     if array.ndim != 1:
         raise InputError(f"column {name!r} has shape {array.shape}. Pass one value a row.")
     return array
 
 
-def _as_written(array: NDArray[Any]) -> FloatArray:
-    """Return numbers as float64; those of less precision as the decimals that they stand for.
+def plain_array(data: Any) -> NDArray[Any]:
+    """Return a sequence or array as a plain array; what a mask hides is missing.
 
-    0.7 in 32 bits is 0.699999988, and would miss "≥ 0.7".
+    >>> plain_array(np.ma.array([30, 89], mask=[False, True]))
+    array([30., nan])
     """
-    if array.dtype.kind != "f" or array.dtype.itemsize >= 8:
-        return array.astype(np.float64, copy=False)
-    values, place = np.unique(array, return_inverse=True)
-    written: FloatArray = np.array([float(str(value)) for value in values], dtype=np.float64)
-    return written[place]
+    if isinstance(data, list | tuple):  # np.array would turn the list ["a", 1] into text
+        return _objects(data)
+    if isinstance(data, np.ma.MaskedArray):
+        if not np.ma.getmaskarray(data).any():
+            return np.asarray(data)
+        numbers = data.dtype.kind in "biuf"
+        values = np.asarray(data).astype(np.float64 if numbers else object)
+        values[np.ma.getmaskarray(data)] = math.nan if numbers else None
+        return values
+    return np.asarray(data)
 
 
 def _objects(items: Sequence[Any]) -> NDArray[Any]:

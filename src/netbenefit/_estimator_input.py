@@ -12,8 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from netbenefit._bin_fitted import Fitted
-from netbenefit._bin_raw import RawTable
-from netbenefit._columns import Frame, check_present, numeric_column
+from netbenefit._columns import Frame, numeric_column
 from netbenefit._constraint_raw import RawNames, by_condition
 from netbenefit._validation import InputError
 from netbenefit.binning import Binner
@@ -21,7 +20,7 @@ from netbenefit.constraints import Constraint, Sign
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["Training", "make_binner", "raw_columns", "read_numeric", "training_of_raw"]
+__all__ = ["Training", "make_binner", "read_numeric", "training_of_raw"]
 
 
 class Training(NamedTuple):
@@ -60,6 +59,7 @@ def make_binner(
         raise InputError(f'binner={binner!r} is not known. Use "auto", a Binner(), or None.')
     if made.thresholds is None:
         made.set_params(thresholds=thresholds)
+    names = [*names, *(made.combine or ())]
     signed = [*(sign or {}), *(one.feature for one in constraints if isinstance(one, Sign))]
     steady = [name for name in signed if name in names]
     if steady and made.bins != "cumulative":
@@ -87,23 +87,6 @@ def training_of_raw(
     )
     made = {**settings, "sign": None, "bounds": None, "constraints": asked}
     return Training(table, made, bins)
-
-
-def raw_columns(X: Any, names: Sequence[str], features: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Return the raw columns that a card needs, of anything that holds rows.
-
-    >>> raw_columns({"age": 51, "name": "Ann"}, ["age", "name"], ["age"])
-    {'age': array([51], dtype=object)}
-    """
-    table = RawTable(X, names=None if _has_names(X) else names)
-    check_present(features, table.names)
-    return {name: table.column(name).values for name in features}
-
-
-def _has_names(X: Any) -> bool:
-    if isinstance(X, np.ndarray):
-        return X.dtype.names is not None
-    return not isinstance(X, list | tuple) or all(isinstance(row, Mapping) for row in X)
 
 
 # -- tables of numbers -----------------------------------------------------------------------------

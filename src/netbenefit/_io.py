@@ -13,7 +13,7 @@ import importlib
 import importlib.util
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,7 +45,7 @@ _READERS = {
 Columns = dict[str, NDArray[Any]]
 
 
-def read_table(path: str | Path) -> Columns:
+def read_table(path: str | Path, text: Collection[str] = ()) -> Columns:
     r"""Read a CSV or Parquet file.
 
     A CSV file names its columns in the first line.  Cells are separated by commas, semicolons or
@@ -56,6 +56,9 @@ def read_table(path: str | Path) -> Columns:
     ----------
     path : path
         Ends in .csv, .tsv (either may be gzipped: .csv.gz), .parquet or .pq.
+    text : collection of str
+        Columns of a CSV file to take for text, even where all cells look like numbers: another
+        part of the same data may hold others.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def read_table(path: str | Path) -> Columns:
     >>> read_table(file)["age"], read_table(file)["ill"]
     (array([51., nan]), array([ True, False]))
     """
-    return read_raw(path).columns
+    return read_raw(path, text).columns
 
 
 class RawFile:
@@ -107,7 +110,7 @@ class RawFile:
         return (chosen if kept is None else chosen[kept.tolist()]).to_native()
 
 
-def read_raw(path: str | Path) -> RawFile:
+def read_raw(path: str | Path, text: Collection[str] = ()) -> RawFile:
     """Read a file as :func:`read_table` does, and keep what a Parquet file says about types."""
     path = Path(path)
     name = path.name.lower()
@@ -118,7 +121,7 @@ def read_raw(path: str | Path) -> RawFile:
     if name.endswith(_PARQUET):
         return _read_parquet(path)
     if name.endswith(_CSV):
-        return RawFile(_read_csv(path))
+        return RawFile(_read_csv(path, text))
     raise InputError(
         f"{path}: cannot tell the format from the name. It has to end in one of "
         f"{', '.join(SUFFIXES)}."
@@ -144,7 +147,7 @@ def write_csv(table: Table, path: str | Path) -> None:
 # -- CSV -------------------------------------------------------------------------------------------
 
 
-def _read_csv(path: Path) -> Columns:
+def _read_csv(path: Path, text: Collection[str]) -> Columns:
     try:
         with _open_text(path) as file:
             names, cells = _split(file, path)
@@ -156,7 +159,10 @@ def _read_csv(path: Path) -> Columns:
         raise InputError(f"{path}: not a whole gzip file. Fetch or compress it again.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
-    columns = {name: _typed(column) for name, column in zip(names, cells, strict=True)}
+    columns = {
+        name: _typed(column, as_text=name in text)
+        for name, column in zip(names, cells, strict=True)
+    }
     if "" in columns:
         if not _is_row_number(columns[""]) or names[0] != "":
             raise InputError(
@@ -274,7 +280,7 @@ def read_cell(text: str) -> bool | int | float | str | None:
         return text
 
 
-def _typed(cells: Sequence[str]) -> NDArray[Any]:
+def _typed(cells: Sequence[str], as_text: bool = False) -> NDArray[Any]:
     """Find the kind of a column from its distinct cells, and convert it.
 
     All numbers, or all true and false, count as such; one other cell makes the column text.
@@ -284,7 +290,7 @@ def _typed(cells: Sequence[str]) -> NDArray[Any]:
     some_missing = type(None) in kinds
     kinds.discard(type(None))
     dtype: Any
-    if kinds <= {int, float} or kinds == {bool}:
+    if not as_text and (kinds <= {int, float} or kinds == {bool}):
         if some_missing or float in kinds:
             dtype = np.float64
             meaning = {t: math.nan if v is None else float(v) for t, v in meaning.items()}

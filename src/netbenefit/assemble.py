@@ -311,7 +311,7 @@ def terms_of(table: PatternTable) -> tuple[Term, ...]:
     """Each column as itself: points per unit, in the step in which it is held.
 
     >>> terms_of(PatternTable.from_arrays([[0, 0.5], [1, 2.0]], [0, 1]))[1]
-    PerUnit(feature='x1', decimals=1, lower=None, upper=None, binary=False)
+    PerUnit(feature='x1', decimals=1, lower=None, upper=None, binary=False, log=False)
     """
     return tuple(
         PerUnit(name, decimals=d, binary=d == 0 and bool(np.isin(table.codes[:, k], (0, 1)).all()))

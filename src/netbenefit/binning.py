@@ -20,9 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 from netbenefit import _bin_json
 from netbenefit._bin_fit import learn_bins
 from netbenefit._bin_fitted import Fitted
-from netbenefit._bin_raw import Lazy, RawTable
+from netbenefit._bin_raw import RawTable, raw_rows
 from netbenefit._bin_wishes import read_settings, read_wishes
-from netbenefit._columns import check_present
+from netbenefit._columns import read_columns
 from netbenefit._labels import encode_labels
 from netbenefit._table import Table
 from netbenefit._validation import InputError, check_weights, shorten
@@ -173,6 +173,8 @@ class Binner(
             Two labels of any kind; the one that sorts last is the event.  Only
             ``method="quantile"`` does without.
         sample_weight : (n_rows,) array, optional
+            Whole weights count rows: a weight of 1,000 says that there are a thousand such rows,
+            and cuts follow them closely.  Other weights may have any scale.
 
         Returns
         -------
@@ -250,9 +252,8 @@ class Binner(
         """Return :meth:`transform`'s matrix with names and decimals of its columns."""
         check_is_fitted(self)
         fitted = self.fitted_
-        table = RawTable(X, names=fitted.columns if isinstance(X, np.ndarray) else None)
-        check_present(fitted.sources, table.names)
-        matrix = fitted.codes(Lazy(table), len(table))
+        data, n_rows = read_columns(raw_rows(X, fitted.sources), fitted.sources, fitted.columns)
+        matrix = fitted.codes(data, n_rows)
         return Codes(matrix, fitted.names, tuple(term.decimals for term in fitted.terms))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

@@ -175,7 +175,7 @@ def evaluate(
 
     check_writable(csv, card, data)
     scorecard = load_card(card)
-    columns = read_table(data)
+    columns = read_table(data, text=scorecard.text_features)
     outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
     with warnings_as_notes():
         score = scorecard.score(columns)

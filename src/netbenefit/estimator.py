@@ -14,12 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from netbenefit._bin_raw import RawTable
+from netbenefit._bin_raw import RawTable, raw_rows
 from netbenefit._card_types import is_finite
 from netbenefit._estimator_input import (
     Training,
     make_binner,
-    raw_columns,
     read_numeric,
     training_of_raw,
 )
@@ -69,7 +68,8 @@ class RiskScoreClassifier(
         are, and scores raw rows, single dicts included.  None takes columns as they are: numbers,
         none of them missing, with points per unit.
     max_points : int, default=10
-        Largest absolute value of a rule's points.
+        Largest absolute value of a rule's points.  (Where conditions on a column add up, the
+        printed card shows sums, which may be larger.)
     penalty : "auto", "paper" or float, default="auto"
         Price C0 of a rule, in net benefit; ``"auto"`` is 2 units of prevalence / rows.  With a
         prevalence of 30%, a rule then has to earn as much as finding 0.6 more of the events of the
@@ -92,7 +92,8 @@ class RiskScoreClassifier(
         positive.  With a binner: along which points never fall (or ``"non-decreasing"``), or never
         rise.
     bounds : mapping, default=None
-        ``{"age": (0, 5)}``: lowest and highest points of single columns.
+        ``{"age": (0, 5)}``: lowest and highest points of single columns; with a binner, of each
+        condition on the column.
     constraints : sequence of Constraint, default=None
         What else is asked of the card, such as ``[AtMost(1, ["age", "frailty"])]``; see
         :mod:`netbenefit.constraints`.  With a binner they name raw columns, or single conditions.
@@ -387,8 +388,7 @@ class RiskScoreClassifier(
                 "decimals go with binner=None. With a binner, say Binner(per_unit={name: "
                 "PerUnit(name, decimals=1)})."
             )
-        names = RawTable(X).names
-        settings = self._settings()
+        names, settings = RawTable(X).names, self._settings()
         self.binner_ = make_binner(
             self.binner, names, self.thresholds_, self.sign, settings["constraints"]
         )
@@ -397,13 +397,13 @@ class RiskScoreClassifier(
         self.feature_names_in_ = np.array(names, dtype=object)
         return training
 
-    def _rows(self, X: Any) -> dict[str, NDArray[Any]]:
-        """Columns of rows to score."""
+    def _rows(self, X: Any) -> Any:
+        """Rows as the card takes them."""
         check_is_fitted(self)
         card = self.scorecard_
         if self.binner is None:
             return read_numeric(self, X, feature_names=card.feature_names)
-        return raw_columns(X, card.feature_names, card.features)
+        return raw_rows(X, card.features)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):

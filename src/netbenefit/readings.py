@@ -5,12 +5,15 @@ so that a raw row means the same to it as it did in training.  In this order:
 
 1. A derived column is combined from its sources, each of which is read by its own reading; it is
    missing where one of them is.
-2. Blank text is missing; other text becomes a number, where training held numbers as text.
+2. Blank text is missing; other text becomes a number, where training held numbers as text.  In a
+   column of text levels a number is read as it is written: 7 is the level "7".
 3. A special code, such as −9, is missing.
 4. A missing value becomes ``fill``, where there is one.  Where training had no missing values, this
    comes with a warning: nobody knows what a hole means there.
 5. A level that training did not have comes with a warning, unless the card has a rule for all
    others.  It satisfies no condition that names levels.
+6. A fraction comes with a warning where training had whole numbers only: a card that prints
+   "40–59" says nothing of 59.5.  It is scored by its exact value.
 """
 
 from __future__ import annotations
@@ -19,12 +22,14 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._columns import Column, Kind, as_column, as_value
+from netbenefit._columns import Column, Kind, as_column, as_value, missing_error, plain_array
 from netbenefit._validation import InputError, check_names, shorten
 from netbenefit.conditions import Value, check_value, listed, value_text
 
@@ -58,6 +63,8 @@ class Reading:
         Whether the column held whole numbers: "40–59" then says the same as "40 ≤ x < 60".
     text : bool, default=False
         Whether the column's numbers came as text.
+    refuse : bool, default=False
+        Whether a missing value is an error.
     sources : sequence of str
         Raw columns that a derived column is made of.
     combine : {"sum", "max", "min"}, optional
@@ -79,6 +86,7 @@ class Reading:
     levels: tuple[Value, ...] = ()
     whole: bool = False
     text: bool = False
+    refuse: bool = False
     sources: tuple[str, ...] = ()
     combine: str | None = None
 
@@ -96,7 +104,7 @@ class Reading:
             put(self, "fill", check_value(self.fill, f"fill of {what}"))
             if self.fill in self.special:
                 raise InputError(f"fill={self.fill!r} of {what} is one of its special codes.")
-        for name in ("holes", "whole", "text"):
+        for name in ("holes", "whole", "text", "refuse"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise InputError(f"{name}={getattr(self, name)!r} of {what} must be True or False.")
             put(self, name, bool(getattr(self, name)))
@@ -157,7 +165,10 @@ class Readings:
             column = self._combined(reading, data)
         else:
             column = as_column(name, _decoded(reading, data[name], kind), kind)
-        return self._filled(reading, _without_codes(reading, column), kind)
+        column = _without_codes(reading, column)
+        if reading.refuse and column.missing is not None:
+            raise missing_error(name, column.missing)
+        return self._filled(reading, column, kind)
 
     def _combined(self, reading: Reading, data: Mapping[str, Any]) -> Column:
         parts = [self.column(source, data, "number").values for source in reading.sources]
@@ -175,6 +186,10 @@ class Readings:
 
     def _filled(self, reading: Reading, column: Column, kind: Kind) -> Column:
         values, missing = column.values, column.missing
+        if reading.whole and values.dtype.kind == "f":
+            odd = np.flatnonzero((values != np.floor(values)) & ~np.isnan(values))
+            if odd.size:
+                _warn_of_fractions(reading, float(values[odd[0]]), int(odd[0]))
         if missing is not None and reading.fill is not None:
             if not reading.holes:
                 _warn_of_holes(reading, np.flatnonzero(missing).tolist())
@@ -213,6 +228,10 @@ class Readings:
             value = as_value(name, _decode(reading, row[name], kind), kind)
         if value is not None and value in reading.special:
             value = None
+        if value is None and reading.refuse:
+            raise missing_error(name)
+        if reading.whole and isinstance(value, float) and not value.is_integer():
+            _warn_of_fractions(reading, value, None)
         if value is None and reading.fill is not None:
             if not reading.holes:
                 _warn_of_holes(reading, [])
@@ -241,21 +260,36 @@ def plain_number(text: str) -> float | None:
 def _decoded(reading: Reading, data: Any, kind: Kind) -> Any:
     """Turn blank text into holes, and text that stands for a number into one."""
     if not isinstance(data, list | tuple):
-        data = np.asarray(data)
-        if data.dtype.kind in "biuf" or data.ndim != 1:
-            return data
+        data = plain_array(data)
+        spelt = "OTUiuf" if kind == "text" else "OTU"
+        if data.dtype.kind not in spelt or data.ndim != 1:
+            return data  # numbers as they are; dates are for others to refuse
     items = data if isinstance(data, list | tuple) else data.tolist()
+    if kind == "text":
+        return [_decode(reading, item, kind) for item in items]
     return [_decode(reading, item, kind) if isinstance(item, str) else item for item in items]
 
 
 def _decode(reading: Reading, item: Any, kind: Kind) -> Any:
     if not isinstance(item, str):
-        return item
+        return _spelt(item, reading.special) if kind == "text" else item
     bare = item.strip()
     if not bare or bare in reading.special:
         return None
     number = plain_number(bare) if reading.text and kind != "text" else None
     return item if number is None else number
+
+
+def _spelt(item: Any, special: Sequence[Value]) -> Any:
+    """Write a number as text: where 7 and "7" are levels they are the same one."""
+    if isinstance(item, bool | np.bool_) or not isinstance(item, Real | Decimal):
+        return item
+    number = as_value("", item, "any")
+    if not isinstance(number, float) or not math.isfinite(number):
+        return number
+    if number in special:
+        return None
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def _without_codes(reading: Reading, column: Column) -> Column:
@@ -293,6 +327,15 @@ def _warn_of_holes(reading: Reading, rows: Sequence[int]) -> None:
         f"column {reading.feature!r} is missing{where}{more}, but never was where the card was "
         f"learnt. It counts as {value_text(reading.fill or 0)}, the usual value; fill it in if it "
         "is known.",
+        stacklevel=2,
+    )
+
+
+def _warn_of_fractions(reading: Reading, value: float, row: int | None) -> None:
+    where = "" if row is None else f" (row {row} is the first)"
+    warnings.warn(
+        f"column {reading.feature!r} holds {value!r}{where}, but only whole numbers where the card "
+        "was learnt. It is scored by its exact value; round it if it should be whole.",
         stacklevel=2,
     )
 

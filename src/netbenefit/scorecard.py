@@ -160,6 +160,12 @@ class Scorecard:
         return self._plan.features
 
     @property
+    def text_features(self) -> tuple[str, ...]:
+        """Raw columns that hold text to the rules, not numbers."""
+        found = (rule.term.feature for rule in self.rules if rule.term.kind == "text")
+        return tuple(dict.fromkeys(found))
+
+    @property
     def size(self) -> int:
         """Number of rules whose points are not zero."""
         return sum(rule.points != 0 for rule in self.rules)
