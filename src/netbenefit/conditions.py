@@ -25,7 +25,17 @@ from netbenefit._columns import Column, Kind, as_column, missing_error
 from netbenefit._steps import LARGEST_EXACT, to_step, to_steps
 from netbenefit._validation import InputError, IntArray
 
-__all__ = ["Condition", "Kind", "PerUnit", "Term", "Value", "check_value", "listed", "value_text"]
+__all__ = [
+    "Condition",
+    "Kind",
+    "PerUnit",
+    "Term",
+    "Value",
+    "check_value",
+    "listed",
+    "log_ends",
+    "value_text",
+]
 
 Value = int | float | str
 
@@ -252,7 +262,7 @@ class PerUnit:
         if self.lower is not None or self.upper is not None:
             values = np.clip(values, self.lower, self.upper)
         if self.log:
-            codes: IntArray = np.searchsorted(_log_steps(self.decimals), values, "right")
+            codes: IntArray = np.searchsorted(log_ends(self.decimals), values, "right")
             if column.missing is not None:
                 codes[column.missing] = 0
             return codes
@@ -279,7 +289,7 @@ class PerUnit:
         if self.upper is not None and x > self.upper:
             x = self.upper
         if self.log:
-            return int(np.searchsorted(_log_steps(self.decimals), x, "right"))
+            return int(np.searchsorted(log_ends(self.decimals), x, "right"))
         if abs(x * self._steps) > LARGEST_EXACT:
             self._refuse(x, "")
         if self.binary and x not in (0.0, 1.0):
@@ -330,8 +340,12 @@ def _among(values: NDArray[Any], wanted: tuple[Value, ...]) -> NDArray[np.bool_]
 
 
 @cache
-def _log_steps(decimals: int) -> NDArray[np.float64]:
-    """Lower ends of the steps 1, 2, … of ln(1 + x), up to the largest float."""
+def log_ends(decimals: int) -> NDArray[np.float64]:
+    """Return the lower ends of the steps 1, 2, … of ln(1 + x), up to the largest float.
+
+    >>> log_ends(0)[:2].round(3)
+    array([0.649, 3.482])
+    """
     steps = 10**decimals
     last = math.floor(math.log(sys.float_info.max) * steps)
     return np.array([math.expm1((k - 0.5) / steps) for k in range(1, last + 1)])

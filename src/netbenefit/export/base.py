@@ -1,0 +1,132 @@
+"""What an export has to say: a card taken apart into steps that any language can follow.
+
+For each :class:`Step` of a card's :class:`Logic`:
+
+1. Read the raw inputs.  An input is missing where it is null, not a number, blank text, or one of
+   its special codes.  A missing input counts as its ``fill``; without one, it stays missing, and
+   with ``refuse`` the row has no score.
+2. A step with several inputs combines them (sum, largest, smallest), from left to right; it is
+   missing where one of them is.  Its own special codes and fill follow, as for an input.
+3. A step that is missing still has no score to give: the row has none, unless ``may_miss``, where
+   its terms count 0, except for "missing", which counts 1.
+4. Each term turns the value into a whole code: 1 or 0 for a condition; for points per unit
+   ``floor(clip(x) * 10**decimals + 0.5)`` in double precision, or, with ``log``, the number of
+   :func:`log_ends` that x reaches.  A term brings factor · code units.
+
+The score is ``floor(units / unit)``, in whole numbers.  The risk is that of the last of ``risks``
+whose lowest score it reaches.  A row without a score has no risk: what Python refuses with an
+error, exports answer with nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netbenefit._card_types import RiskRow
+from netbenefit._columns import Kind
+from netbenefit.conditions import PerUnit, Term, Value, log_ends
+from netbenefit.readings import Reading
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["Input", "Logic", "Step", "log_ends", "logic_of", "unit_ends"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """A raw column, as it comes."""
+
+    name: str
+    kind: Kind  #: "number", "text", or "any" where it is only asked whether it is missing
+    special: tuple[Value, ...] = ()
+    fill: Value | None = None
+    refuse: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """A column that rules speak of: a raw one, or one combined from several."""
+
+    name: str
+    kind: Kind
+    inputs: tuple[Input, ...]
+    combine: str | None  #: "sum", "max" or "min"; None for a raw column
+    special: tuple[Value, ...]  #: of a combined column
+    fill: Value | None  #: of a combined column
+    may_miss: bool
+    terms: tuple[tuple[Term, int], ...]  #: with the units of one step of its code
+    whole: bool = False  #: whether training had whole numbers only
+    levels: tuple[Value, ...] = ()  #: that training had, where that is known
+
+
+@dataclass(frozen=True)
+class Logic:
+    """All that an export needs to know of a card.
+
+    Examples
+    --------
+    >>> from netbenefit.conditions import Condition
+    >>> from netbenefit.scorecard import Rule
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]), readings=[Reading(feature="age", fill=50, holes=True)])
+    >>> logic = logic_of(card)
+    >>> logic.steps[0].inputs[0].fill, logic.risks
+    (50, (RiskRow(low=None, high=0, risk=0.1), RiskRow(low=1, high=None, risk=0.6)))
+    """
+
+    steps: tuple[Step, ...]
+    unit: int  #: units in one point
+    risks: tuple[RiskRow, ...]  #: lowest first; the first has no lower end
+    outcome: str
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """All raw columns, in the order in which rules come to them."""
+        found = {one.name: one for step in self.steps for one in step.inputs}
+        return tuple(found.values())
+
+
+def logic_of(card: Scorecard) -> Logic:
+    """Take a card apart."""
+    plan = card._plan
+    readings = {reading.feature: reading for reading in card.readings}
+    steps = []
+    for column in plan.columns:
+        reading = readings.get(column.name, Reading(feature=column.name))
+        if reading.sources:
+            own = [readings.get(name, Reading(feature=name)) for name in reading.sources]
+            inputs = tuple(_input(source, "number") for source in own)
+        else:
+            inputs = (_input(reading, column.kind),)
+        combined = bool(reading.sources)
+        steps.append(
+            Step(
+                name=column.name,
+                kind=column.kind,
+                inputs=inputs,
+                combine=reading.combine,
+                special=reading.special if combined else (),
+                fill=reading.fill if combined else None,
+                may_miss=column.missing_allowed,
+                terms=column.terms,
+                whole=reading.whole,
+                levels=reading.levels,
+            )
+        )
+    outcome = (card.provenance.outcome if card.provenance else None) or ""
+    return Logic(tuple(steps), plan.unit, card.risk_table(), outcome)
+
+
+def _input(reading: Reading, kind: Kind) -> Input:
+    return Input(reading.feature, kind, reading.special, reading.fill, reading.refuse)
+
+
+def unit_ends(term: PerUnit) -> tuple[float | None, float | None]:
+    """Return where points per unit are clipped; a logarithm starts at 0.
+
+    >>> unit_ends(PerUnit("income", log=True))
+    (0.0, None)
+    """
+    if not term.log:
+        return term.lower, term.upper
+    return max(0.0, term.lower or 0.0), term.upper
