@@ -475,6 +475,7 @@ def test_numpy_is_enough_to_score(monkeypatch):
 CARD_MODULES = (
     *sorted(path.stem for path in Path(netbenefit.__file__).parent.glob("_card_*.py")),
     "_columns",
+    "_atomic",
     "_gap",
     "_steps",
     "conditions",

@@ -74,7 +74,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import secrets
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,6 +82,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netbenefit import _certificate_json as read
+from netbenefit._atomic import write_bytes
 from netbenefit._bin_fitted import Fitted
 from netbenefit._certificate_card import differences
 from netbenefit._certificate_digest import json_digest, table_digest
@@ -192,19 +192,10 @@ class Certificate:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write JSON (gzip where the name ends in .gz), at once or not at all."""
-        target = Path(os.path.realpath(path))
-        draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
         content = self.to_json().encode()
-        if target.name.lower().endswith(".gz"):
+        if str(path).lower().endswith(".gz"):
             content = gzip.compress(content, mtime=0)  # equal certificates make equal files
-        try:
-            with open(draft, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_bytes(path, content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Certificate:

@@ -1,4 +1,4 @@
-"""The command line: ``netbenefit demo | fit | sizes | evaluate | show | verify``.
+"""The command line: ``netbenefit demo | fit | sizes | evaluate | report | show | verify``.
 
 This module reads options and prints; what it prints is computed elsewhere.  Imports that take time
 stand inside the commands, so that help comes at once.  Results go to stdout; progress, notes and
@@ -25,6 +25,7 @@ from netbenefit._cli_options import (
     Seconds,
     option,
 )
+from netbenefit._cli_report import report
 from netbenefit._cli_sizes import sizes
 from netbenefit._terminal import (
     check_writable,
@@ -196,6 +197,13 @@ def evaluate(
         tell("bold", "saved", csv)
 
 
+# -- report ----------------------------------------------------------------------------------------
+
+app.command(epilog="Example: netbenefit report card.json new_patients.csv --out report.html")(
+    report
+)
+
+
 # -- show ------------------------------------------------------------------------------------------
 
 
@@ -209,13 +217,14 @@ def show(
     debug: Debug = False,
 ) -> None:
     """Print a saved card, and write it as a page that works offline."""
+    from netbenefit._atomic import write_text
     from netbenefit.report.html import card_page
 
     check_writable(html, card)
     scorecard = load_card(card)
     print_card(scorecard)
     if html is not None:
-        html.write_text(card_page(scorecard), encoding="utf-8")
+        write_text(html, card_page(scorecard))
         tell("bold", "saved", html)
 
 

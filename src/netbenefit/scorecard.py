@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from typing import Any, cast
 import numpy as np
 
 from netbenefit import _card_html, _card_json, _card_text
+from netbenefit._atomic import write_text
 from netbenefit._card_plan import Plan, check_readings, check_rules
 from netbenefit._card_types import Provenance, RiskRow, Rule, check_integer, is_finite
 from netbenefit._columns import is_one_row, read_columns
@@ -306,17 +306,7 @@ class Scorecard:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the card as JSON; a file that is there is replaced at once or stays as it was."""
-        target = Path(os.path.realpath(path))
-        draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-        text = self.to_json()
-        try:
-            with open(draft, "x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_text(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scorecard:

@@ -11,7 +11,16 @@ from netbenefit.report.measures import ModelRow
 from netbenefit.scorecard import Provenance, Scorecard
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["card_page", "report_page", "thresholds_text"]
+__all__ = [
+    "card_page",
+    "curve_table",
+    "data_table",
+    "made_table",
+    "page",
+    "page_title",
+    "report_page",
+    "thresholds_text",
+]
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b2430; --soft: #5a6675; --page: #f6f7f9; --sheet: #fff;
@@ -62,7 +71,9 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 
 def card_page(card: Scorecard) -> str:
     """Return a page with the card and where it comes from."""
-    return _page(_title(card), [("", card._repr_html_()), ("Where it comes from", _made(card))])
+    return page(
+        page_title(card), [("", card._repr_html_()), ("Where it comes from", made_table(card))]
+    )
 
 
 def report_page(
@@ -105,21 +116,22 @@ def report_page(
         "p on looks above p: the higher the curve, the better the decisions, counted in events "
         "found per person after paying for false alarms at the odds <span class='nowrap'>"
         "p&thinsp;/&thinsp;(1&minus;p)</span>.</figcaption></figure>"
-        f"<details><summary>The numbers</summary>{_curve_table(curve)}</details>"
+        f"<details><summary>The numbers</summary>{curve_table(curve)}</details>"
     )
-    return _page(
-        _title(card),
+    return page(
+        page_title(card),
         [
             ("The card", card._repr_html_()),
             (f"On {tested_on}", measures),
             ("Decision curve", drawing),
-            ("How it was made", _made(card)),
+            ("How it was made", made_table(card)),
         ],
         lead=lead,
     )
 
 
-def _page(title: str, sections: Sequence[tuple[str, str]], lead: str = "") -> str:
+def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style: str = "") -> str:
+    """Return a page of titled sections, whose bodies are HTML; nothing else is."""
     parts = [
         f"<section>{f'<h2>{escape(head)}</h2>' if head else ''}{body}</section>"
         for head, body in sections
@@ -131,14 +143,15 @@ def _page(title: str, sections: Sequence[tuple[str, str]], lead: str = "") -> st
         # The browser itself refuses to fetch anything.
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "style-src 'unsafe-inline'\">"
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<title>{escape(title)}</title><style>{_STYLE}{style}</style></head>\n"
         f"<body><main><h1>{escape(title)}</h1>{lead}\n"
         + "\n".join(parts)
         + "\n</main></body></html>\n"
     )
 
 
-def _title(card: Scorecard) -> str:
+def page_title(card: Scorecard) -> str:
+    """Say what a card is about."""
     outcome = card.provenance.outcome if card.provenance else None
     return f"Risk of {outcome}" if outcome else "Risk score"
 
@@ -163,7 +176,8 @@ def _objective(p: Provenance) -> str:
     )
 
 
-def _made(card: Scorecard) -> str:
+def made_table(card: Scorecard) -> str:
+    """Say how a card was made, as a list of terms."""
     p = card.provenance
     told: dict[str, str] = {"Thresholds": thresholds_text(card.thresholds).split(" ", 1)[1]}
     if p is not None:
@@ -186,10 +200,11 @@ def _made(card: Scorecard) -> str:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def data_table(head: Sequence[str], rows: Sequence[Sequence[str]], first: bool = True) -> str:
+    """Return a table of texts; the first row stands out, unless ``first`` is False."""
     heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join(
-        f"<tr{' class=first' if i == 0 else ''}>"
+        ('<tr class="first">' if first and i == 0 else "<tr>")
         + "".join(f"<td>{escape(cell)}</td>" for cell in row)
         + "</tr>"
         for i, row in enumerate(rows)
@@ -202,18 +217,18 @@ def _measure_table(rows: Sequence[ModelRow]) -> str:
         [row.model, *map(_number, (row.auroc, row.aunbc, row.expected_calibration_error))]
         for row in rows
     ]
-    return _table(["", "AUROC", "AUNBC", "ECE"], cells)
+    return data_table(["", "AUROC", "AUNBC", "ECE"], cells)
 
 
-def _curve_table(curve: Table) -> str:
+def curve_table(curve: Table) -> str:
+    """Return the numbers behind decision curves."""
     lines = lines_of(curve)
     thresholds = next(iter(lines.values()))[0]
     rows = [
         [f"{100 * p:g}%", *(_number(benefit[i], 4) for _, benefit in lines.values())]
         for i, p in enumerate(thresholds)
     ]
-    table = _table(["Threshold", *lines], rows)
-    return table.replace(" class=first", "")
+    return data_table(["Threshold", *lines], rows, first=False)
 
 
 def _number(value: float | None, decimals: int = 3) -> str:

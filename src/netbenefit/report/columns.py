@@ -1,0 +1,100 @@
+"""How each raw column of a card was prepared, and what of it is missing in some rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netbenefit._card_rows import card_rows
+from netbenefit.conditions import Condition, PerUnit, value_text
+from netbenefit.export.base import Input, Step, logic_of
+from netbenefit.readings import Reading, Readings
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["ColumnRow", "column_rows"]
+
+
+class ColumnRow(NamedTuple):
+    """One column of a card."""
+
+    name: str
+    prepared: str  #: in words
+    missing: int  #: rows
+    share: float
+
+
+def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
+    """Say what a card does with each of its raw columns, and count what is missing.
+
+    Examples
+    --------
+    >>> from netbenefit.scorecard import Rule
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]), readings=[Reading(feature="age", fill=50)])
+    >>> column_rows(card, {"age": [40, None, 60, 70]})
+    [ColumnRow(name='age', prepared='cut at 52; missing counts as 50', missing=1, share=0.25)]
+    """
+    rows = []
+    for step in logic_of(card).steps:
+        for one in step.inputs:
+            missing = _count_missing(one, columns)
+            size = len(columns[one.name])
+            share = missing / size if size else 0.0
+            rows.append(ColumnRow(one.name, _words(step, one, card), missing, share))
+    return list({row.name: row for row in rows}.values())
+
+
+def _count_missing(one: Input, columns: Mapping[str, Any]) -> int:
+    bare = Reading(feature=one.name, special=one.special)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        column = Readings([bare], [one.name]).column(one.name, columns, one.kind)
+    return 0 if column.missing is None else int(np.count_nonzero(column.missing))
+
+
+def _words(step: Step, one: Input, card: Scorecard) -> str:
+    parts = []
+    if step.combine is not None:
+        how = {"sum": "added up", "max": "the largest taken", "min": "the smallest taken"}
+        others = ", ".join(other.name for other in step.inputs if other.name != one.name)
+        parts.append(f"{how[step.combine]} with {others} as “{step.name}”")
+    parts.append(_cuts(step, card))
+    if one.special:
+        codes = ", ".join(value_text(code) for code in one.special if not isinstance(code, str))
+        parts.append(f"{codes or 'special codes'} read as missing")
+    if one.refuse:
+        parts.append("missing is refused")
+    elif one.fill is not None:
+        parts.append(f"missing counts as {value_text(one.fill)}")
+    elif step.may_miss:
+        parts.append("missing has its own row")
+    elif step.fill is not None:
+        parts.append(f"missing counts as {value_text(step.fill)}")
+    else:
+        parts.append("missing is refused")
+    return "; ".join(part for part in parts if part)
+
+
+def _cuts(step: Step, card: Scorecard) -> str:
+    cuts: dict[float, None] = {}
+    words = []
+    for row in card_rows(card):
+        if row.feature != step.name:
+            continue
+        term = row.term
+        if isinstance(term, PerUnit):
+            words.append(term.text().removeprefix(f"{step.name} ").strip("()") or "as it is")
+            if term.binary:
+                words[-1] = "yes or no"
+        elif isinstance(term, Condition) and term.op in (">=", "<", "between", ">", "<="):
+            values = term.value if isinstance(term.value, tuple) else (term.value,)
+            cuts |= dict.fromkeys(v for v in values if isinstance(v, int | float))
+        elif isinstance(term, Condition) and term.op != "missing":
+            words.append("by its levels")
+    if cuts:
+        words.insert(0, "cut at " + ", ".join(value_text(cut) for cut in sorted(cuts)))
+    return ", ".join(dict.fromkeys(words))

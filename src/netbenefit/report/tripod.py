@@ -1,0 +1,159 @@
+"""A checklist in the shape of TRIPOD+AI: what the software knows, and what is left to the author.
+
+The 27 items and their letters are those of the statement (Collins and others, BMJ 2024); the words
+are ours.  Read the statement itself before submitting anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from netbenefit._card_text import percent
+from netbenefit._version import __version__
+from netbenefit.report.columns import ColumnRow
+from netbenefit.report.measures import Measures
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["Item", "Known", "checklist"]
+
+#: Left to the author.
+AUTHOR = ""
+
+_ITEMS: tuple[tuple[str, str, str], ...] = (
+    ("Title", "1", "Say that a model is developed or evaluated, for whom, and for which outcome."),
+    ("Abstract", "2", "Follow the statement's own list for abstracts."),
+    ("Introduction", "3a", "The decision that the model is to serve, and what is done today."),
+    ("", "3b", "Whom the model is for, in whose hands, and where in their work."),
+    ("", "3c", "What is known of inequalities between groups."),
+    ("", "4", "Whether the study develops, validates, or both."),
+    ("Methods", "5a", "Where the data come from, for development and for evaluation, and why."),
+    ("", "5b", "Dates: start and end of inclusion, end of follow-up."),
+    ("", "6a", "The setting: level of care, number and place of centres."),
+    ("", "6b", "Who was eligible."),
+    ("", "6c", "Treatments, where they matter, and how they were dealt with."),
+    ("", "7", "How the data were prepared, and whether alike for all groups."),
+    ("", "8a", "The outcome, when and how it was assessed."),
+    ("", "8b", "Who assessed it, where judgement is needed."),
+    ("", "8c", "Whether that person knew the predictors."),
+    ("", "9a", "Why these predictors were looked at."),
+    ("", "9b", "How and when each predictor is measured."),
+    ("", "9c", "Who measured it, where judgement is needed."),
+    ("", "10", "Why the sample is large enough."),
+    ("", "11", "What was done about missing values."),
+    ("", "12a", "How the data were used, and split where they were."),
+    ("", "12b", "How predictors entered the model: form, cuts, scaling."),
+    ("", "12c", "The kind of model, how it was built, and how it was validated internally."),
+    ("", "12d", "Whether the model differs between clusters, such as hospitals."),
+    ("", "12e", "The measures of performance, and the plots."),
+    ("", "12f", "How the model was updated, if it was."),
+    ("", "12g", "For an evaluation: how predictions were calculated."),
+    ("", "13", "What was done about rare outcomes, and what that did to the risks."),
+    ("", "14", "What was done to be fair to groups."),
+    ("", "15", "What the model puts out, and how classes or thresholds follow from it."),
+    ("", "16", "How the data of development and evaluation differ."),
+    ("", "17", "Who approved the study, and how people consented."),
+    ("Open science", "18a", "Who paid, and what they had to say in it."),
+    ("", "18b", "Interests of the authors."),
+    ("", "18c", "Where the protocol is."),
+    ("", "18d", "Where the study is registered."),
+    ("", "18e", "Where the data can be had."),
+    ("", "18f", "Where the code can be had."),
+    ("Involvement", "19", "How patients or the public took part."),
+    ("Results", "20a", "How people went through the study, and how many had the outcome."),
+    ("", "20b", "What they were like, overall and by setting, with missing values."),
+    ("", "20c", "For an evaluation: how they compare with those of development."),
+    ("", "21", "How many people and events each analysis had."),
+    ("", "22", "The whole model, so that others can use it."),
+    ("", "23a", "Performance with intervals, also in groups of people."),
+    ("", "23b", "How performance differs between clusters, if that was looked at."),
+    ("", "24", "Results of updating the model, if it was updated."),
+    ("Discussion", "25", "What the results mean, also for fairness."),
+    ("", "26", "Limitations, and what they do to bias and uncertainty."),
+    ("", "27a", "What to do where input is poor or not there."),
+    ("", "27b", "What users have to do and to know."),
+    ("", "27c", "What should be studied next."),
+)
+
+
+class Known(NamedTuple):
+    """What the software knows about a card and about the rows that it is held against."""
+
+    card: Scorecard
+    measures: Measures
+    columns: list[ColumnRow]
+    data: str  #: what the rows are called
+    proof: str  #: the certificate, in one sentence
+
+
+class Item(NamedTuple):
+    """One item of the checklist."""
+
+    section: str
+    number: str
+    asked: str
+    known: str  #: empty where it is left to the author
+
+
+def checklist(known: Known) -> list[Item]:
+    """Fill in what is known.
+
+    Examples
+    --------
+    >>> [item[1] for item in _ITEMS if item[0]]
+    ['1', '2', '3a', '5a', '18a', '19', '20a', '25']
+    """
+    answers = _answers(known)
+    return [Item(*item, answers.get(item[1], AUTHOR)) for item in _ITEMS]
+
+
+def _answers(known: Known) -> Mapping[str, str]:
+    card, m, origin = known.card, known.measures, known.card.provenance
+    prepared = "; ".join(f"{row.name}: {row.prepared}" for row in known.columns)
+    holes = [
+        f"{row.name} {row.missing:,} ({row.share:.1%})" for row in known.columns if row.missing
+    ]
+    grid = ", ".join(f"{100 * p:g}%" for p in card.thresholds.asked)
+    told = {
+        "5a": f"Evaluated on {known.data}.",
+        "7": prepared or "The card has no rules.",
+        "11": (f"Missing here: {', '.join(holes)}. " if holes else "Nothing is missing here. ")
+        + "What a missing value counts as stands with each column (item 7).",
+        "12b": "Conditions on raw columns with whole points; see the card.",
+        "12e": "Net benefit and its area (AUNBC), AUROC, expected calibration error, "
+        "Hosmer-Lemeshow; decision curve, calibration by level, ROC curve.",
+        "12g": "By the card, from raw columns, in whole numbers.",
+        "15": f"A risk for each score. Decisions at {grid}: act where the risk is at least that.",
+        "21": f"Evaluation: {m.n:,.10g} rows, {m.events:,.10g} with the event.",
+        "22": "The card in this report is the whole model.",
+        "23a": f"AUNBC {m.aunbc:.4f}, AUROC of risks {m.auroc:.3f}, "
+        f"ECE {m.expected_calibration_error:.4f}; intervals by level in the table. Groups of "
+        "people are left to the author.",
+        "27a": "A missing value is filled in, has its own row, or is refused, as stated by column.",
+        "18f": f"netbenefit {origin.version if origin else __version__}.",
+    }
+    if origin is not None:
+        told |= _of_origin(card, known.proof)
+    return told
+
+
+def _of_origin(card: Scorecard, proof: str) -> dict[str, str]:
+    origin = card.provenance
+    assert origin is not None
+    told = {}
+    if origin.outcome:
+        told["8a"] = f"The event is “{origin.outcome}”. When and how it was assessed: author."
+    if origin.n_rows is not None and origin.n_events is not None:
+        told["21"] = f"Development: {origin.n_rows:,.10g} rows, {origin.n_events:,.10g} events."
+        told["13"] = (
+            f"Prevalence in development {percent(origin.n_events / origin.n_rows)}; rows were not "
+            "reweighted for it, risks are those of the rows."
+        )
+    if origin.solver is not None:
+        prior = origin.prior_strength
+        belief = f", with a prior of {prior:,.10g} rows" if prior else ""
+        told["12c"] = (
+            f"Points from −N to N found by {origin.solver}, maximising weighted net benefit less a "
+            f"price of {origin.penalty or 0:.4g} a rule{belief}. {proof}"
+        )
+    return told

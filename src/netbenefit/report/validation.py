@@ -1,0 +1,185 @@
+"""The report on a card and some rows: one offline page that a reviewer can hold it against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.certificate import Certificate
+from netbenefit.decision import decision_curve
+from netbenefit.report.columns import ColumnRow, column_rows
+from netbenefit.report.curve import curve_key, curve_svg
+from netbenefit.report.drawings import calibration_svg, roc_svg
+from netbenefit.report.html import curve_table, data_table, made_table, page, page_title
+from netbenefit.report.levels import LevelRow, level_rows
+from netbenefit.report.measures import Measures, measure
+from netbenefit.report.tripod import Item, Known, checklist
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["certificate_sentence", "validation_page"]
+
+_STYLE = """
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: 1.4rem; }
+svg .ideal { stroke: var(--all); stroke-dasharray: 3 4; }
+svg .interval { stroke: var(--one); stroke-width: 2; }
+svg .bar { fill: var(--one); opacity: .55; }
+svg .point { fill: var(--sheet); stroke: var(--two); stroke-width: 2.5; }
+.check td { text-align: left !important; vertical-align: top; }
+.check td:nth-child(2) { white-space: nowrap; }
+.open { color: var(--two); font-weight: 600; }
+.words :is(td, th):nth-child(3), .second :is(td, th):nth-child(2), .check th { text-align: left; }
+@media print { .pair { grid-template-columns: 1fr 1fr; } section.long { break-inside: auto; } }
+"""
+
+
+def validation_page(
+    card: Scorecard,
+    columns: Mapping[str, Any],
+    event: NDArray[np.bool_],
+    *,
+    sample_weight: NDArray[Any] | None = None,
+    data: str = "these rows",
+    certificate: Certificate | None = None,
+    judged: str | None = None,
+) -> str:
+    """Return a report on a card, held against rows.
+
+    Parameters
+    ----------
+    card : Scorecard
+    columns : mapping of str to array
+        Raw columns.
+    event : (n_rows,) array of bool
+    sample_weight : (n_rows,) array, optional
+    data : str, default="these rows"
+        What the rows are called, such as a file's name.
+    certificate : Certificate, optional
+        The card's, for a sentence about what is proven.
+    judged : str, optional
+        What :func:`netbenefit.verify.verify` says of it, where it was asked.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+    """
+    score = np.asarray(card.score(columns), dtype=np.int64)
+    if score.ndim == 0:  # a card without rules scores one row, whatever the rows are
+        score = np.full(event.size, int(score))
+    risk = np.asarray(card.risk_of_score(score), dtype=np.float64)
+    measures = measure(event, risk, card.thresholds, score=score, sample_weight=sample_weight)
+    levels = level_rows(card, score, event, sample_weight)
+    curve = decision_curve(event, {"Card": risk}, card.thresholds, sample_weight=sample_weight)
+    prepared = column_rows(card, columns)
+    proof = certificate_sentence(card, certificate, judged)
+    known = Known(card, measures, prepared, data, proof)
+    sections = [
+        ("The card", card._repr_html_()),
+        ("Levels", _levels(levels)),
+        ("Measures", _measures(measures)),
+        (
+            "Decision curve",
+            f"<figure>{curve_key(curve)}{curve_svg(curve)}</figure><details><summary>The numbers"
+            f"</summary>{curve_table(curve)}</details>",
+        ),
+        (
+            "Calibration and discrimination",
+            f'<div class="pair"><figure>{calibration_svg(levels)}<figcaption>Observed against '
+            "predicted risks of the levels, with 95% intervals; bars show how many rows each level "
+            f"has.</figcaption></figure><figure>{roc_svg(card, event, score, sample_weight)}"
+            "<figcaption>ROC curve of the score; circles are the card's cut-offs.</figcaption>"
+            "</figure></div>",
+        ),
+        ("Columns", _columns(prepared)),
+        ("What is proven", f"<p>{escape(proof)}</p>"),
+        ("How it was made", made_table(card)),
+        ("Checklist (TRIPOD+AI)", _checklist(checklist(known))),
+    ]
+    lead = f"Held against {data}: {measures.n:,.10g} rows, {measures.events:,.10g} with the event."
+    return page(page_title(card), sections, lead=lead, style=_STYLE)
+
+
+def certificate_sentence(
+    card: Scorecard, certificate: Certificate | None, judged: str | None = None
+) -> str:
+    """Say in one sentence what is proven about a card."""
+    if judged is not None:
+        return f"The certificate was checked against these rows: {judged}."
+    origin = card.provenance
+    gap = origin.gap if origin is not None else None
+    if certificate is not None and certificate.proof is None:
+        return "The certificate claims no bound: nothing is proven about better cards."
+    if gap is None:
+        return "Nothing is proven about better cards."
+    if gap == 0:
+        return "By its own record, no card within the same limits has a higher objective."
+    return (
+        f"By its own record, no card within the same limits has an objective more than {gap:.1%} "
+        "above this one's."
+    )
+
+
+def _levels(levels: Sequence[LevelRow]) -> str:
+    rows = [
+        [
+            row.scores,
+            row.risk_text,
+            f"{row.n:,.10g}",
+            f"{row.events:,.10g}",
+            "–" if row.rate is None else f"{100 * row.rate:.1f}%",
+            "–"
+            if row.low is None or row.high is None
+            else f"{100 * row.low:.1f}% to {100 * row.high:.1f}%",
+        ]
+        for row in levels
+    ]
+    head = ["Score", "Risk", "Rows", "Events", "Observed", "95% interval"]
+    return data_table(head, rows, first=False) + (
+        '<p class="note">The interval is Wilson\'s, of the observed share. A risk outside of it '
+        "does not fit these rows.</p>"
+    )
+
+
+def _measures(m: Measures) -> str:
+    told = [
+        ["AUNBC", f"{m.aunbc:.4f}", "area under the net benefit curve, by its length"],
+        ["Net benefit", f"{m.weighted_net_benefit:.4f}", "mean by the thresholds' weights"],
+        ["AUROC of risks", f"{m.auroc:.4f}", "ties count one half"],
+    ]
+    if m.auroc_of_score is not None:
+        told.append(["AUROC of scores", f"{m.auroc_of_score:.4f}", "of which there are more"])
+    told += [
+        ["ECE", f"{m.expected_calibration_error:.4f}", "expected calibration error"],
+        ["Hosmer-Lemeshow", f"{m.hosmer_lemeshow:.2f}", "over the levels"],
+    ]
+    rows = [[name, value.replace("-", "−"), note] for name, value, note in told]
+    table = data_table(["Measure", "Value", "Meaning"], rows, first=False)
+    return table.replace('class="data"', 'class="data words"', 1)
+
+
+def _columns(rows: Sequence[ColumnRow]) -> str:
+    if not rows:
+        return "<p>The card has no rules.</p>"
+    cells = [[r.name, r.prepared, f"{r.missing:,}", f"{r.share:.1%}"] for r in rows]
+    table = data_table(["Column", "Prepared", "Missing here", "Share"], cells, first=False)
+    return table.replace('class="data"', 'class="data second"', 1)
+
+
+def _checklist(items: Sequence[Item]) -> str:
+    body = []
+    for item in items:
+        answer = escape(item.known) or '<span class="open">to be filled in by the author</span>'
+        body.append(
+            f"<tr><td>{escape(item.section)}</td><td>{escape(item.number)}</td>"
+            f"<td>{escape(item.asked)}</td><td>{answer}</td></tr>"
+        )
+    head = "".join(f'<th scope="col">{h}</th>' for h in ("Section", "Item", "Asked", "Answer"))
+    return (
+        f'<table class="data check"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody>'
+        '</table><p class="note">Items are those of the TRIPOD+AI statement, in our words. What '
+        "the software knows is filled in; check it, and add the rest.</p>"
+    )

@@ -1,0 +1,72 @@
+"""Scaled scores: a straight line that says the same as the card."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netbenefit import InputError, PerUnit, Rule, Scorecard, Thresholds
+from netbenefit.export.scaling import scale
+
+SIMPLE = Scorecard(
+    [Rule(PerUnit("late", upper=9, lower=0), 1)],
+    [2, 4],
+    [0.05, 0.2, 0.6],
+    Thresholds.of([0.1, 0.5]),
+    score_range=(0, 9),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    pdo=st.floats(1, 200),
+    base=st.floats(-1000, 1000),
+    odds=st.floats(0.01, 1000),
+    better=st.booleans(),
+)
+def test_the_line_keeps_its_word(pdo: float, base: float, odds: float, better: bool) -> None:
+    made = scale(
+        SIMPLE, points_to_double=pdo, base_score=base, base_odds=odds, higher_is_better=better
+    )
+    scaled = [made.scaled(s) for s in range(10)]
+    steps = {b - a for a, b in itertools.pairwise(scaled)}
+    assert steps == {made.multiplier}
+    assert (made.multiplier < 0) == better
+    # What doubles the odds is stated, and within half a step of what was asked for.
+    slope = abs(made.multiplier) * math.log(2) / made.points_to_double
+    assert abs(made.points_to_double - pdo) <= 0.5 * math.log(2) / slope + 1e-9 or (
+        abs(made.multiplier) == 1
+    )
+
+
+def test_base_odds_lie_at_the_base_score() -> None:
+    made = scale(SIMPLE, points_to_double=20, base_score=600, base_odds=50)
+    slope = 20 / made.points_to_double * abs(made.multiplier) * math.log(2) / 20
+    near = (made.base_score - made.offset) / made.multiplier  # the card's score at base odds
+    middle = [(0.5, 0.05), (2.5, 0.2), (6.5, 0.6)]
+    mean = sum(s for s, _ in middle) / 3
+    level = sum(math.log(r / (1 - r)) for _, r in middle) / 3
+    assert level + slope * (near - mean) == pytest.approx(-math.log(50), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"points_to_double": 0}, "points_to_double=0 must be a positive number"),
+        ({"base_odds": -1}, "base_odds=-1 must be a positive number"),
+        ({"base_score": math.nan}, "base_score=nan must be a number"),
+    ],
+)
+def test_settings_are_checked(params: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        scale(SIMPLE, **params)  # type: ignore[arg-type]
+
+
+def test_a_card_of_one_level_cannot_be_scaled() -> None:
+    card = Scorecard([], [1], [0.2, None], Thresholds.of([0.5]), score_range=(0, 0))
+    with pytest.raises(InputError, match="at least two levels"):
+        scale(card)
