@@ -266,7 +266,7 @@ class Binner(
 
         Examples
         --------
-        >>> Binner(method="quantile").fit({"age": list(range(20, 80))}).summary()
+        >>> Binner(method="quantile").fit({"age": [20 + 7 * k % 60 for k in range(60)]}).summary()
         column  taken for      conditions              missing
         age     whole numbers  ≥ 32, ≥ 44, ≥ 56, ≥ 68        0
         """
