@@ -126,7 +126,9 @@ class Reading:
         if self.sources:
             how = {"sum": "sum", "max": "largest", "min": "smallest"}[str(self.combine)]
             notes.append(f"{self.feature}: the {how} of {', '.join(self.sources)}")
-        codes = [value_text(code) for code in self.special]
+        # A code in both spellings, 96 and "96", is one code to people.
+        spelt = {repr(code) for code in self.special if not isinstance(code, str)}
+        codes = [value_text(code) for code in self.special if code not in spelt]
         if self.fill is not None:
             when = listed(["missing", *codes])
             notes.append(f"{self.feature}: {when} counts as {value_text(self.fill)}")

@@ -3,8 +3,8 @@
 For each :class:`Step` of a card's :class:`Logic`:
 
 1. Read the raw inputs.  An input is missing where it is null, not a number, blank text, or one of
-   its special codes.  A missing input counts as its ``fill``; without one, it stays missing, and
-   with ``refuse`` the row has no score.
+   its special codes.  With ``refuse`` the row then has no score; otherwise a missing input counts
+   as its ``fill``, and without one it stays missing.
 2. A step with several inputs combines them (sum, largest, smallest), from left to right; it is
    missing where one of them is.  Its own special codes and fill follow, as for an input.
 3. A step that is missing still has no score to give: the row has none, unless ``may_miss``, where
@@ -52,6 +52,7 @@ class Step:
     combine: str | None  #: "sum", "max" or "min"; None for a raw column
     special: tuple[Value, ...]  #: of a combined column
     fill: Value | None  #: of a combined column
+    refuse: bool  #: of a combined column
     may_miss: bool
     terms: tuple[tuple[Term, int], ...]  #: with the units of one step of its code
     whole: bool = False  #: whether training had whole numbers only
@@ -107,6 +108,7 @@ def logic_of(card: Scorecard) -> Logic:
                 combine=reading.combine,
                 special=reading.special if combined else (),
                 fill=reading.fill if combined else None,
+                refuse=reading.refuse if combined else False,
                 may_miss=column.missing_allowed,
                 terms=column.terms,
                 whole=reading.whole,

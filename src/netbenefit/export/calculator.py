@@ -1,0 +1,175 @@
+"""A card as a calculator: one HTML file that works offline, on a phone, and prints as a card.
+
+The page holds the script of :mod:`netbenefit.export.javascript` as it is, so that a field and a row
+of a table come to the same score.  Its security policy lets nothing run but that script, and lets
+it talk to nobody.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from decimal import Decimal
+from hashlib import sha256
+from typing import Any
+
+from netbenefit._card_rows import card_rows
+from netbenefit._card_text import clean, contents
+from netbenefit._card_types import is_finite
+from netbenefit._validation import InputError, shorten
+from netbenefit._version import __version__
+from netbenefit.export._calculator_fields import Field, groups_of
+from netbenefit.export._calculator_page import Words, page
+from netbenefit.export.javascript import asset, card_script, literal, term_data
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["to_calculator"]
+
+#: In this order: what holds for wide screens and for paper comes last.
+_STYLES = ("fields", "result", "media")
+
+
+def to_calculator(
+    card: Scorecard,
+    *,
+    threshold: float | None = None,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+) -> str:
+    """Return a card as one HTML file: fields to fill in, score and risk, and the card to print.
+
+    Parameters
+    ----------
+    card : Scorecard
+    threshold : float, optional
+        The decision threshold to start with: the risk, between 0 and 1, from which one would act.
+        Whoever uses the page can change it.  Without one, the page asks for it.
+    labels : mapping of str to str, optional
+        What to call raw columns, where their names do not speak for themselves; the card's own
+        name stands beside it.
+    units : mapping of str to str, optional
+        What raw columns are measured in, such as ``{"lactate": "mmol/l"}``.
+
+    Returns
+    -------
+    str
+        The page, without any link to the outside.  Write it to a file as UTF-8.
+
+    Raises
+    ------
+    InputError
+        Where the threshold is no risk between 0 and 1, or a label or unit is for no raw column.
+
+    Examples
+    --------
+    >>> from netbenefit.conditions import Condition
+    >>> from netbenefit.scorecard import Rule
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("lactate", ">=", 2), 2)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> text = to_calculator(card, threshold=0.2, units={"lactate": "mmol/l"})
+    >>> text.startswith("<!DOCTYPE html>"), "mmol/l" in text, "http://" in text
+    (True, True, False)
+    """
+    if threshold is not None and not (is_finite(threshold) and 0 < threshold < 1):
+        raise InputError(f"threshold={threshold!r} must be a risk between 0 and 1, such as 0.2.")
+    words = Words(_checked(labels, "labels", card), _checked(units, "units", card))
+    groups = groups_of(card)
+    fields = [one for group in groups for one in group.fields]
+    exact = None if threshold is None else float(threshold)
+    data = _page_data(card, fields, words, exact)
+    script = (
+        f'"use strict";\n(() => {{\n{card_script(card)}\nconst PAGE = {literal(data)};\n\n'
+        f"{asset('calculator.js')}}})();\n"
+    )
+    style = "\n".join(asset(f"calculator-{part}.css") for part in _STYLES)
+    return page(
+        card,
+        groups,
+        words,
+        threshold="" if exact is None else _percent_text(exact),
+        script=script,
+        style=style,
+        policy=_policy(script, style),
+        generator=f"netbenefit {__version__}",
+    )
+
+
+def _checked(given: Mapping[str, str] | None, what: str, card: Scorecard) -> dict[str, str]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what}={given!r} must be a mapping of raw columns to text.")
+    unknown = [name for name in given if name not in card.features]
+    if unknown:
+        raise InputError(
+            f"{what} names {shorten(unknown)}, but the card's raw columns are "
+            f"{shorten(card.features, 10) or 'none'}. Use these names."
+        )
+    empty = [name for name, text in given.items() if not isinstance(text, str) or not text.strip()]
+    if empty:
+        raise InputError(f"{what} of {shorten(empty)} must be text that is not blank.")
+    return dict(given)
+
+
+def _page_data(
+    card: Scorecard, fields: list[Field], words: Words, threshold: float | None
+) -> dict[str, Any]:
+    """Return what the page's own script has to know, as data for JSON."""
+    told = contents(card)
+    steps = {column.name: place for place, column in enumerate(card._plan.columns)}
+    decimals = max((rule.term.decimals for rule in card.rules), default=0)
+    return {
+        "fields": [
+            {
+                "name": one.name,
+                "label": clean(words.labels.get(one.name, one.name)),
+                "control": one.control,
+                "values": [value for _, value in one.options],
+                "canMiss": one.unknown is not None,
+                "unseen": one.unseen,
+                "whole": one.whole,
+            }
+            for one in fields
+        ],
+        "rows": [
+            {
+                "step": steps[row.feature],
+                "term": term_data(row.term),
+                "units": str(row.points * 10 ** (decimals - row.term.decimals)),
+            }
+            for row in card_rows(card)
+        ],
+        "scores": [scores for scores, _ in told.table],
+        "risks": [risk for _, risk in told.table],
+        "decimals": decimals,
+        "threshold": threshold,
+    }
+
+
+def _percent_text(threshold: float) -> str:
+    """Write a threshold in percent, as short as four decimals allow.
+
+    >>> _percent_text(0.07), _percent_text(1 / 3)
+    ('7', '33.3333')
+    """
+    percent = Decimal(repr(threshold)).scaleb(2)
+    short = round(percent, 4)
+    return f"{(short or percent).normalize():f}"
+
+
+def _policy(script: str, style: str) -> str:
+    """Let nothing run or load but these two texts."""
+    parts = (
+        "default-src 'none'",
+        f"script-src '{_hash(script)}'",
+        f"style-src '{_hash(style)}'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(parts)
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,154 @@
+"""A card as a JavaScript module without dependencies, for browsers and for Node.
+
+The module holds the card as data and one short reader of it, the same for all cards, so that no
+name or level of a card is ever code.  It adds in BigInt: no number of points is too large.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from netbenefit._version import __version__
+from netbenefit.conditions import PerUnit, Term
+from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of, unit_ends
+from netbenefit.readings import Reading
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["asset", "card_data", "card_script", "literal", "term_data", "to_javascript"]
+
+_HEAD = f"""\
+// A scorecard, written by netbenefit {__version__}.
+//
+//   import {{ score, risk }} from "./card.mjs";
+//   score(row)  the score, a whole number (a BigInt where it is beyond 2**53)
+//   risk(row)   the risk, from 0 to 1
+//
+// row is a plain object with all columns of the card by name: numbers, booleans or text.  Missing
+// is null, undefined, NaN or blank text.  Both return null where the card refuses the row: a column
+// is absent or of the wrong kind, or a value is missing that no rule speaks of.
+"""
+
+
+def to_javascript(card: Scorecard) -> str:
+    r"""Return a card as an ES module that exports ``score(row)`` and ``risk(row)``.
+
+    Parameters
+    ----------
+    card : Scorecard
+
+    Returns
+    -------
+    str
+        The text of the module, in ASCII.  Names and levels stand in it as JSON, also safe inside a
+        script element of a page.
+
+    Examples
+    --------
+    >>> from netbenefit.conditions import Condition
+    >>> from netbenefit.scorecard import Rule
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("</script>", ">=", 1), 2)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> module = to_javascript(card)
+    >>> "</script>" in module, module.endswith("export { score, risk };\n")
+    (False, True)
+    """
+    return f"{_HEAD}{card_script(card)}\nexport {{ score, risk }};\n"
+
+
+def card_script(card: Scorecard) -> str:
+    """Return a card and its reader as a script, to stand in a module or in a function."""
+    return f"const CARD = {literal(card_data(card))};\n\n{asset('card.js')}"
+
+
+def card_data(card: Scorecard) -> dict[str, Any]:
+    """Return what the script has to know of a card, as data for JSON.
+
+    Whole numbers that may be beyond 2**53 are text.
+    """
+    logic = logic_of(card)
+    readings = {reading.feature: reading for reading in card.readings}
+    inputs = list(dict.fromkeys(one for step in logic.steps for one in step.inputs))
+    place = {one: index for index, one in enumerate(inputs)}
+    return {
+        "inputs": [_input_data(one, readings.get(one.name)) for one in inputs],
+        "steps": [_step_data(step, place, readings.get(step.name)) for step in logic.steps],
+        "ends": _ends(logic),
+        "unit": str(logic.unit),
+        "risks": [[None if row.low is None else str(row.low), row.risk] for row in logic.risks],
+    }
+
+
+def _input_data(one: Input, reading: Reading | None) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "kind": one.kind,
+        "special": one.special,
+        "fill": one.fill,
+        "refuse": one.refuse,
+        # What Python does with a column that has a reading: numbers that came as text are read,
+        # and a number is the level that it would be written as.
+        "numerals": reading is not None and reading.text,
+        "spelt": reading is not None,
+    }
+
+
+def _step_data(step: Step, place: dict[Input, int], reading: Reading | None) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "inputs": [place[one] for one in step.inputs],
+        "combine": step.combine,
+        "special": step.special,
+        "fill": step.fill,
+        "refuse": step.combine is not None and reading is not None and reading.refuse,
+        "mayMiss": step.may_miss,
+        "terms": [[term_data(term), str(factor)] for term, factor in step.terms],
+    }
+
+
+def term_data(term: Term) -> dict[str, Any]:
+    """Return a term as data for JSON.
+
+    >>> term_data(PerUnit("income", log=True))
+    {'op': 'log', 'decimals': 0, 'lower': 0.0, 'upper': None}
+    """
+    if not isinstance(term, PerUnit):
+        return {"op": term.op, "value": term.value}
+    lower, upper = unit_ends(term)
+    op = "log" if term.log else "per unit"
+    return {"op": op, "decimals": term.decimals, "lower": lower, "upper": upper}
+
+
+def _ends(logic: Logic) -> dict[str, list[float]]:
+    """List the ends of steps of ln(1 + x), by decimals, as far as a card's terms come."""
+    largest: dict[int, float] = {}
+    for step in logic.steps:
+        for term, _ in step.terms:
+            if isinstance(term, PerUnit) and term.log:
+                upper = float("inf") if term.upper is None else term.upper
+                largest[term.decimals] = max(upper, largest.get(term.decimals, 0.0))
+    return {
+        str(decimals): [end for end in log_ends(decimals).tolist() if end <= upper]
+        for decimals, upper in largest.items()
+    }
+
+
+def literal(data: Any) -> str:
+    r"""Write data as a JavaScript literal that is safe inside a script element, too.
+
+    >>> literal({"level": "</script>&\u2028"})
+    '{"level": "\\u003c/script\\u003e\\u0026\\u2028"}'
+    """
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False)
+    for char in "<>&":  # in JSON they stand in texts only
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+@cache
+def asset(name: str) -> str:
+    """Return a text that comes with the package."""
+    return (files("netbenefit.export") / "assets" / name).read_text(encoding="utf-8")

@@ -1,0 +1,239 @@
+"""The calculator's page: with keys alone, by ear, in the dark, on paper, and with hostile names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
+from netbenefit._card_rows import card_rows
+from netbenefit._card_text import contents
+from netbenefit.export.calculator import to_calculator
+from netbenefit.scorecard import Provenance
+from tests.export.browser import SIZES, Watched, axe_script
+from tests.export.pages import NAMES, fields_of, fill_in, needs_browser, shown_result, small_card
+from tests.export.truth import HOSTILE_LEVEL, truths
+
+# -- keys, ears, eyes, paper -----------------------------------------------------------------------
+
+
+@needs_browser
+def test_keyboard_alone(show: Callable[..., Watched]) -> None:
+    page = show(to_calculator(small_card(), threshold=0.2)).page
+    keys = page.keyboard
+
+    def focused() -> str:
+        outline = page.evaluate(
+            "() => { const e = document.activeElement;"
+            " const s = [e, e.closest('label')].filter(Boolean).map((x) => getComputedStyle(x));"
+            " return s.some((x) => x.outlineStyle === 'solid' && x.outlineWidth === '3px'); }"
+        )
+        assert outline, "focus cannot be seen"
+        return str(page.evaluate("() => document.activeElement.id || document.activeElement.name"))
+
+    keys.press("Tab")
+    assert focused() == "f0"
+    keys.type("II")
+    keys.press("Tab")
+    assert focused() == "f1"
+    keys.type("51")
+    keys.press("ArrowUp")
+    keys.press("Tab")
+    assert focused() == "f1u"
+    keys.press("Tab")
+    assert focused() == "f2"
+    keys.press("Space")
+    keys.press("Tab")
+    assert focused() == "f3"
+    keys.press("Space")
+    keys.press("ArrowDown")
+    keys.press("Tab")
+    assert focused() == "f4"
+    keys.press("Space")
+    keys.press("Tab")
+    assert focused() == "rest"
+    keys.press("Tab")
+    assert focused() == "clear"
+    keys.press("Tab")
+    assert focused() == "threshold"
+    assert shown_result(page) == ("6", "75.0%")  # stage II, 52, smoker, no diabetes, a note
+    keys.press("Tab")
+    assert focused() == "print"
+
+
+@needs_browser
+def test_result_is_spoken_once_it_stands(show: Callable[..., Watched]) -> None:
+    page = show(to_calculator(small_card(), threshold=0.2)).page
+    spoken = page.get_by_role("status")
+    assert spoken.get_attribute("aria-live") == "polite"
+    page.get_by_label("stage").select_option("II")
+    page.get_by_role("button", name="Set the rest").click()
+    page.wait_for_timeout(1000)
+    assert spoken.inner_text() == "Score 4, risk 75.0%. At or above the threshold of 20%."
+
+
+@needs_browser
+@pytest.mark.skipif(axe_script() is None, reason="axe-core is not installed (npm install axe-core)")
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(size: str, scheme: str, show: Callable[..., Watched]) -> None:
+    width, height = SIZES[size]
+    for name in NAMES:
+        truth = truths()[name]
+        page = show(
+            to_calculator(truth.card, threshold=0.2),
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            reduced_motion="reduce",
+        ).page
+        page.evaluate(f"{axe_script()};0")
+        states = ["empty", "filled"] if name != "200 rules" else ["empty"]
+        for state in states:
+            if state == "filled":
+                assert any(fill_in(page, truth.card, row) for row in truth.rows[:3])
+                assert shown_result(page) is not None
+            found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+            problems = [(v["id"], [n["html"] for n in v["nodes"]]) for v in found["violations"]]
+            assert problems == [], (name, state)
+            assert len(found["passes"]) > 15
+
+
+@needs_browser
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_wider_than_a_phone(name: str, show: Callable[..., Watched]) -> None:
+    page = show(to_calculator(truths()[name].card), viewport={"width": 320, "height": 600}).page
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
+
+
+@needs_browser
+def test_motion_is_reduced_on_request(show: Callable[..., Watched]) -> None:
+    for wish, motion in [("reduce", "0s"), ("no-preference", "0.16s")]:
+        page = show(to_calculator(small_card()), reduced_motion=wish).page
+        found = page.evaluate(
+            "() => getComputedStyle(document.getElementById('fill')).transitionDuration"
+        )
+        assert found == motion
+
+
+@needs_browser
+@pytest.mark.parametrize("name", NAMES)
+def test_paper_shows_the_card_alone(name: str, show: Callable[..., Watched]) -> None:
+    card = truths()[name].card
+    page = show(to_calculator(card, threshold=0.2), color_scheme="dark").page
+    page.emulate_media(media="print")
+    for hidden in ("#form", ".side", "button", ".top", ".foot"):
+        assert not any(one.is_visible() for one in page.locator(hidden).all()), hidden
+    text = page.locator(".card").inner_text()
+    told = contents(card)
+    assert told.title in text
+    for rule, points in told.rules:
+        assert rule in text
+        assert points in text
+    for scores, risk in told.table:
+        assert re.search(rf"{re.escape(scores)}\s+{re.escape(risk)}", text)
+    assert all(note in text for note in told.notes)
+    assert page.locator(".line-out").first.is_visible() or not card_rows(card)
+    assert "Act when the risk is 20% or more." in text
+    ink = page.evaluate("() => getComputedStyle(document.querySelector('.card td')).color")
+    paper = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert (ink, paper) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
+
+
+# -- strangers -------------------------------------------------------------------------------------
+
+EVIL = (
+    "</script><script>window.ran = 1</script>",
+    "</style><img src=x onerror='window.ran = 1'>",
+    "<!--<script>",
+    '" autofocus onfocus="window.ran = 1',
+    "' onmouseover='window.ran = 1",
+    "{title}{script}",
+    "${window.ran = 1}`",
+    "\u2028window.ran = 1;//\u202e",
+    "__proto__",
+    HOSTILE_LEVEL,
+)
+
+
+def evil_card() -> Scorecard:
+    rules = [Rule(Condition(name, "==", name), k + 1) for k, name in enumerate(EVIL)]
+    rules += [Rule(PerUnit(f"{name} 2"), 1) for name in EVIL]
+    readings = [Reading(feature=name, fill=f"fill {name}", levels=EVIL) for name in EVIL]
+    origin = Provenance(version=EVIL[0], outcome=EVIL[0] + EVIL[1])
+    return Scorecard(
+        rules, [3], [0.1, 0.6], Thresholds.of([0.5]), readings=readings, provenance=origin
+    )
+
+
+@needs_browser
+def test_no_name_runs_or_becomes_markup(show: Callable[..., Watched]) -> None:
+    card = evil_card()
+    same = {name: name for name in card.features}
+    page = show(to_calculator(card, threshold=0.2, units=same, labels={EVIL[0]: EVIL[1]})).page
+    for k in range(len(fields_of(card))):
+        field = page.locator(f"#f{k}")
+        if field.evaluate("(e) => e.tagName") == "SELECT":
+            field.select_option(index=k + 1)
+        else:
+            field.fill("1")
+    assert shown_result(page) is not None
+    assert page.evaluate("() => window.ran === undefined")
+    # The policy would stop a script that had come in; there must be none in the first place.
+    assert page.locator("script").count() == page.locator("style").count() == 1
+    assert page.locator("img, b, [onfocus], [onmouseover], [onerror], [autofocus]").count() == 0
+    text = page.locator("main").inner_text()
+    options = page.locator("option").all_text_contents()
+    for name in EVIL:
+        shown = name.replace("\u2028", " ").replace("\u202e", "")
+        assert shown in text
+        assert any(shown in option for option in options)
+
+
+@needs_browser
+def test_hostile_truth_is_shown_literally(show: Callable[..., Watched]) -> None:
+    truth = truths()["hostile"]
+    page = show(to_calculator(truth.card)).page
+    labels = page.locator("#form label bdi").all_inner_texts()
+    assert sorted(labels) == sorted(truth.card.features)
+    options = page.locator("option").all_text_contents()
+    assert HOSTILE_LEVEL in options
+    assert page.locator("b, script").count() == 1
+
+
+@needs_browser
+def test_policy_stops_what_is_not_the_page(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(to_calculator(small_card()), encoding="utf-8")
+    watched = Watched(browser, file)
+    stopped = watched.page.evaluate(
+        """async () => {
+          const found = [];
+          document.addEventListener("securitypolicyviolation", (event) =>
+            found.push(event.effectiveDirective));
+          const script = document.createElement("script");
+          script.textContent = "window.ran = 1";
+          document.body.append(script);
+          const image = document.createElement("img");
+          image.src = "https://example.invalid/x.png";
+          document.body.append(image);
+          await fetch("https://example.invalid/").catch(() => {});
+          await new Promise((done) => setTimeout(done, 300));
+          return [found.sort(), window.ran ?? null];
+        }"""
+    )
+    watched.context.close()
+    assert stopped == [["connect-src", "img-src", "script-src-elem"], None]
+
+
+def test_the_page_names_no_other_place() -> None:
+    for name in set(NAMES) - {"hostile"}:
+        text = to_calculator(truths()[name].card, threshold=0.2)
+        assert not re.search(
+            r"https?:|//[a-z]|url\(|@import|<link(?! rel=\"icon\" href=\"data:,\")", text
+        )
+        assert "default-src &#x27;none&#x27;" in text
+        assert "unsafe" not in text
