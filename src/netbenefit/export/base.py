@@ -52,7 +52,6 @@ class Step:
     combine: str | None  #: "sum", "max" or "min"; None for a raw column
     special: tuple[Value, ...]  #: of a combined column
     fill: Value | None  #: of a combined column
-    refuse: bool  #: of a combined column
     may_miss: bool
     terms: tuple[tuple[Term, int], ...]  #: with the units of one step of its code
     whole: bool = False  #: whether training had whole numbers only
@@ -107,9 +106,9 @@ def logic_of(card: Scorecard) -> Logic:
                 inputs=inputs,
                 combine=reading.combine,
                 special=reading.special if combined else (),
-                fill=reading.fill if combined else None,
-                refuse=reading.refuse if combined else False,
-                may_miss=column.missing_allowed,
+                # What is refused is neither filled in nor allowed, whatever rules say.
+                fill=reading.fill if combined and not reading.refuse else None,
+                may_miss=column.missing_allowed and not reading.refuse,
                 terms=column.terms,
                 whole=reading.whole,
                 levels=reading.levels,

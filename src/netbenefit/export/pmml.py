@@ -1,0 +1,348 @@
+"""A card as a PMML 4.4 scorecard, the XML that credit systems read.
+
+Each column of the card is a characteristic, whose attributes bring whole partial scores.  Raw
+columns are data fields; combined ones, logarithms and filled ones are derived fields.  The outputs
+are "score" and "risk" (with a number behind them where a column has that name), both missing where
+the card refuses a row.  A card with decimal steps adds up units of a point, which the score is
+rounded down from; then there is a third output, "units".
+
+Engines differ where callers are loose about types: of text in a field of numbers one says that it
+is invalid, another takes it for missing.  Pass numbers as numbers, text as text, and nothing
+(null) where a value is missing.  A row without a score is no prediction: an engine may answer it
+with nothing, or with an error that says that the result is undefined.  Sums beyond 2^53 units,
+which doubles do not hold, have no score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from netbenefit._card_text import contents
+from netbenefit._steps import LARGEST_EXACT
+from netbenefit._validation import InputError
+from netbenefit._version import __version__
+from netbenefit.conditions import Condition, PerUnit, Value
+from netbenefit.export._pmml_steps import (
+    apply,
+    attributes,
+    constant,
+    discretize,
+    field_ref,
+    log_bins,
+    number_text,
+)
+from netbenefit.export.base import Input, Logic, Step, logic_of
+from netbenefit.readings import plain_number
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["to_pmml"]
+
+#: What XML 1.0 cannot hold, not even escaped.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LARGEST = "1.7976931348623157e+308"
+
+
+def to_pmml(card: Scorecard) -> str:
+    """Return a card as a PMML document.
+
+    Parameters
+    ----------
+    card : Scorecard
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        Where PMML cannot say exactly what the card does: control characters in names or levels,
+        a column that is read as numbers and as text, a number as special code of a text column,
+        points per unit that pass what doubles count exactly.
+
+    Examples
+    --------
+    >>> from netbenefit import Condition, Rule, Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> text = to_pmml(card)
+    >>> '<Attribute partialScore="2">' in text and '<Characteristic name="age">' in text
+    True
+    """
+    if not isinstance(card, Scorecard):
+        raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
+    logic = logic_of(card)
+    root = Element("PMML", version="4.4", xmlns="http://www.dmg.org/PMML-4_4")
+    header = SubElement(root, "Header", description=_checked(contents(card).title))
+    SubElement(header, "Application", name="netbenefit", version=__version__)
+    inputs = _distinct_inputs(logic)
+    _check_levels(logic)
+    # A dictionary has at least one field; that of a card without rules plays no part.
+    shown = inputs or (Input("none", "any"),)
+    fields = SubElement(root, "DataDictionary", numberOfFields=str(len(shown)))
+    fields.extend(_data_field(one) for one in shown)
+    root.append(_scorecard(logic, inputs))
+    indent(root)
+    text = tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _checked(text: str) -> str:
+    found = _FORBIDDEN.search(text)
+    if found:
+        raise InputError(
+            f"{text!r} holds the character {found[0]!r}, which XML cannot. Rename the column or "
+            "level before fitting the card."
+        )
+    return text
+
+
+def _distinct_inputs(logic: Logic) -> tuple[Input, ...]:
+    """Return the raw columns, each with one type."""
+    found: dict[str, Input] = {}
+    for step in logic.steps:
+        for one in step.inputs:
+            other = found.get(one.name, one)
+            if "any" not in (one.kind, other.kind) and one.kind != other.kind:
+                raise InputError(
+                    f"column {one.name!r} is read as {one.kind} and as {other.kind}, but a field "
+                    "of PMML has one type. Split the column in two."
+                )
+            found[one.name] = other if one.kind == "any" else one
+    for one in found.values():
+        for text in (one.name, one.fill, *one.special):
+            _checked(str(text))
+    return tuple(found.values())
+
+
+def _check_levels(logic: Logic) -> None:
+    for step in logic.steps:
+        _checked(step.name)
+        for term, _ in step.terms:
+            if isinstance(term, Condition):
+                for value in term.value if isinstance(term.value, tuple) else (term.value,):
+                    _checked(str(value))
+
+
+class _Fields:
+    """Derived fields, and names for them that no other field has."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self.elements: list[Element] = []
+
+    def name(self, wish: str) -> str:
+        """Return a name that is free."""
+        name, k = wish, 1
+        while name in self._taken:
+            k += 1
+            name = f"{wish} {k}"
+        self._taken.add(name)
+        return name
+
+    def add(self, wish: str, kind: str, expression: Element) -> str:
+        """Add a derived field; return its name."""
+        name, number = self.name(wish), kind != "string"
+        optype = "continuous" if number else "categorical"
+        field = Element("DerivedField", name=name, optype=optype, dataType=kind)
+        field.append(expression)
+        self.elements.append(field)
+        return name
+
+
+def _scorecard(logic: Logic, inputs: tuple[Input, ...]) -> Element:
+    found = Element(
+        "Scorecard",
+        modelName="scorecard",
+        functionName="regression",
+        initialScore="0",
+        useReasonCodes="false",
+    )
+    names = [one.name for one in inputs]
+    names += [step.name for step in logic.steps]
+    fields = _Fields(names)
+    schema = SubElement(found, "MiningSchema")
+    schema.extend(_mining_field(one) for one in inputs)
+    if not inputs:
+        SubElement(schema, "MiningField", name="none", usageType="supplementary")
+    found.append(_output(logic, fields))
+    characteristics = Element("Characteristics")
+    # Codes up to here: all units together are then exact in doubles.
+    total = sum(abs(factor) for step in logic.steps for _, factor in step.terms)
+    largest = LARGEST_EXACT / max(total, 1)
+    read = {one.name: _read(one, fields) for one in inputs}
+    for step in logic.steps:
+        value = _value(step, read, fields)
+        logs = {
+            term: fields.add(f"{step.name} (ln steps)", "double", discretize(value, log_bins(term)))
+            for term, _ in step.terms
+            if isinstance(term, PerUnit) and term.log
+        }
+        part = SubElement(characteristics, "Characteristic", name=step.name)
+        part.extend(attributes(step, value, logs, largest))
+        if step.combine is not None:
+            characteristics.extend(_guard(one) for one in step.inputs if one.refuse)
+    if not logic.steps:
+        part = SubElement(characteristics, "Characteristic", name="no rules")
+        SubElement(SubElement(part, "Attribute", partialScore="0"), "True")
+    if fields.elements:
+        SubElement(found, "LocalTransformations").extend(fields.elements)
+    found.append(characteristics)
+    return found
+
+
+def _guard(one: Input) -> Element:
+    """Give no score where a source is missing that must not be."""
+    found = Element("Characteristic", name=f"{one.name}: present")
+    attribute = SubElement(found, "Attribute", partialScore="0")
+    SubElement(attribute, "SimplePredicate", field=one.name, operator="isNotMissing")
+    return found
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def _data_field(one: Input) -> Element:
+    if _is_text(one):
+        return Element("DataField", name=one.name, optype="categorical", dataType="string")
+    found = Element("DataField", name=one.name, optype="continuous", dataType="double")
+    # All that is finite: infinity has no score.
+    SubElement(
+        found, "Interval", closure="closedClosed", leftMargin=f"-{_LARGEST}", rightMargin=_LARGEST
+    )
+    for code in _number_codes(one):
+        SubElement(found, "Value", value=code, property="missing")
+    return found
+
+
+def _is_text(one: Input) -> bool:
+    return one.kind == "text" or (
+        one.kind == "any" and all(isinstance(code, str) for code in one.special)
+    )
+
+
+def _number_codes(one: Input) -> list[str]:
+    """Write the special codes of a field of numbers; text that is a number counts as one."""
+    found: dict[str, None] = {}
+    for code in one.special:
+        number = plain_number(code) if isinstance(code, str) else code
+        if number is not None and float(number).is_integer():
+            number = int(number)
+        found[str(code) if number is None else number_text(number)] = None
+    return [code for code in found if code.strip()]
+
+
+def _text_codes(one: Input) -> list[str]:
+    texts = [code for code in one.special if isinstance(code, str)]
+    odd = [code for code in one.special if not isinstance(code, str) and str(code) not in texts]
+    if odd:
+        raise InputError(
+            f"column {one.name!r} holds text, but the number {odd[0]!r} is one of its special "
+            f"codes. A text field of PMML cannot tell it from {str(odd[0])!r}: add that as a code."
+        )
+    return [code for code in texts if code.strip()]
+
+
+def _mining_field(one: Input) -> Element:
+    found = Element(
+        "MiningField", name=one.name, usageType="active", invalidValueTreatment="returnInvalid"
+    )
+    if one.fill is not None and not _is_text(one) and not one.refuse:
+        # Where it is only asked whether a value is there, any number says so.
+        number = 0 if isinstance(one.fill, str) else one.fill
+        found.set("missingValueReplacement", number_text(number))
+        found.set("missingValueTreatment", "asValue")
+    return found
+
+
+def _read(one: Input, fields: _Fields) -> str:
+    """Return the field that holds an input as read: blank text and codes missing, or filled."""
+    if not _is_text(one):
+        return one.name
+    raw = field_ref
+    value = apply("if", apply("matches", raw(one.name), constant(r"\S")), raw(one.name))
+    for code in _text_codes(one):
+        text = apply("trimBlanks", raw(one.name)) if code == code.strip() else raw(one.name)
+        value = apply("if", apply("notEqual", text, constant(code)), value)
+    value = apply("if", apply("isNotMissing", raw(one.name)), value)
+    name = fields.add(f"{one.name} (read)", "string", value)
+    fill = None if one.fill is None or one.refuse else str(one.fill)
+    return _filled(name, fill, "string", fields)
+
+
+def _filled(name: str, fill: Value | None, kind: str, fields: _Fields) -> str:
+    if fill is None:
+        return name
+    filled = apply("if", apply("isMissing", field_ref(name)), constant(fill), field_ref(name))
+    return fields.add(f"{name}, filled", kind, filled)
+
+
+def _value(step: Step, read: dict[str, str], fields: _Fields) -> str:
+    """Return the field that holds the value of a column, combined where it is."""
+    sources = [read[one.name] for one in step.inputs]
+    if step.combine is None:
+        return sources[0]
+    if step.combine == "sum":
+        value = field_ref(sources[0])
+        for source in sources[1:]:
+            value = apply("+", value, field_ref(source))
+    else:
+        value = apply(step.combine, *map(field_ref, sources))
+    for source in sources:  # max and min pass over what is missing, which the card does not
+        value = apply("if", apply("isNotMissing", field_ref(source)), value)
+    # A rule's column may bear the name of a raw one: the derived field has its own.
+    name = fields.add(f"{step.name} ({step.combine})", "double", value)
+    numbers = [code for code in step.special if not isinstance(code, str)]
+    if numbers:
+        value = field_ref(name)
+        for code in numbers:
+            differs = apply("notEqual", field_ref(name), constant(code))
+            value = apply("if", differs, value)
+        value = apply(
+            "if", apply("isNotMissing", field_ref(name)), value
+        )  # some engines ask for it
+        name = fields.add(f"{name}, read", "double", value)
+    return _filled(name, step.fill, "double", fields)
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+
+def _output(logic: Logic, fields: _Fields) -> Element:
+    found = Element("Output")
+
+    def add(wish: str, feature: str, kind: str) -> tuple[str, Element]:
+        name = fields.name(wish)
+        field = Element(
+            "OutputField", name=name, feature=feature, optype="continuous", dataType=kind
+        )
+        found.append(field)
+        return name, field
+
+    if logic.unit == 1:
+        score, _ = add("score", "predictedValue", "double")
+    else:
+        units, _ = add("units", "predictedValue", "double")
+        score, field = add("score", "transformedValue", "double")
+        points = apply("/", field_ref(units), constant(logic.unit))
+        field.append(apply("floor", points))
+    _, field = add("risk", "transformedValue", "double")
+    field.append(_risk(logic, score))
+    return found
+
+
+def _risk(logic: Logic, score: str) -> Element:
+    """Look a score up in the table, from its end (engines may give the bins of Discretize as text).
+
+    >>> from netbenefit.scorecard import RiskRow
+    >>> logic = Logic((), 1, (RiskRow(None, 0, 0.1), RiskRow(1, None, 0.6)), "")
+    >>> [one.tag for one in _risk(logic, "score")[1]], _risk(logic, "score")[1].get("function")
+    (['Apply', 'Constant', 'Constant'], 'if')
+    """
+    found = constant(logic.risks[0].risk)
+    for row in logic.risks[1:]:
+        reached = apply("greaterOrEqual", field_ref(score), constant(row.low or 0))
+        found = apply("if", reached, constant(row.risk), found)
+    return apply("if", apply("isNotMissing", field_ref(score)), found)

@@ -1,0 +1,230 @@
+"""A card as a table for a paper or a README: Markdown and LaTeX.
+
+Both print what the card prints.  Names and levels stay text: what Markdown, HTML or LaTeX would
+take for markup is escaped.
+"""
+
+from __future__ import annotations
+
+import re
+
+from netbenefit._card_text import Contents, contents
+from netbenefit._validation import InputError
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["to_latex", "to_markdown"]
+
+#: More rules than this do not fit on a page: LaTeX's table goes over several.
+_MOST_ON_A_PAGE = 35
+
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_MARKDOWN = re.compile(r"([\\`*_\[\]|~$^@]|:(?=//)|-(?=-)|(?<=-)-)")
+_WEB = re.compile(r"\b(www)\.", re.IGNORECASE)
+#: What would start a list or a heading at the start of a line.
+_LINE_START = re.compile(r"([-+=#](?=.)|\d+(?=[.)]))")
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "`": r"\textasciigrave{}",
+    '"': r"\symbol{34}",  # babel gives the character itself a meaning in some languages
+    "|": r"\textbar{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "[": "{[}",  # after \\ a bracket would be a length
+    "]": "{]}",
+    "*": "{*}",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "≠": r"$\neq$",
+    "−": r"$-$",
+    "×": r"$\times$",
+    "–": r"\textendash{}",
+    "·": r"$\cdot$",
+    "…": r"\ldots{}",
+    "½": r"$\frac{1}{2}$",
+    "\u00a0": "~",
+}
+#: Characters of which LaTeX joins two to another one.
+_JOINED = "-',"
+
+
+def to_markdown(card: Scorecard) -> str:
+    r"""Return a card as Markdown, with tables as GitHub and Pandoc read them.
+
+    Parameters
+    ----------
+    card : Scorecard
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from netbenefit import Condition, Rule, Thresholds
+    >>> card = Scorecard([Rule(Condition("age|days", ">=", 52), 2)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> print(to_markdown(card))
+    **Risk score**
+    <BLANKLINE>
+    | Rule | Points |
+    | :--- | ---: |
+    | age\|days ≥ 52 | +2 points |
+    | **SCORE** | = \_\_\_\_\_ |
+    <BLANKLINE>
+    | SCORE | RISK |
+    | :---: | :---: |
+    | ≤ 0 | 10.0% |
+    | ≥ 1 | 60.0% |
+    <BLANKLINE>
+    """
+    told = _contents(card)
+    lines = [f"**{_markdown(told.title)}**", "", "| Rule | Points |", "| :--- | ---: |"]
+    lines += [f"| {_markdown(name)} | {_markdown(points)} |" for name, points in told.rules]
+    lines += [rf"| **{_markdown(told.score)}** | = \_\_\_\_\_ |", ""]
+    lines += ["| SCORE | RISK |", "| :---: | :---: |"]
+    lines += [f"| {_markdown(scores)} | {_markdown(risk)} |" for scores, risk in told.table]
+    if told.notes:
+        lines += ["", *(f"- {_markdown_line(note)}" for note in told.notes)]
+    if told.footer:
+        lines += ["", _markdown_line(told.footer)]
+    return "\n".join(lines) + "\n"
+
+
+def to_latex(card: Scorecard) -> str:
+    r"""Return a card as a LaTeX table, ready for ``\input``.
+
+    A comment at the top says which packages it needs.  Beside Latin letters, names need a font that
+    has their characters (XeLaTeX or LuaLaTeX).
+
+    Parameters
+    ----------
+    card : Scorecard
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from netbenefit import Condition, Rule, Thresholds
+    >>> card = Scorecard([Rule(Condition("age_50%", ">=", 52), 2)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> print(to_latex(card))
+    % Needs \usepackage{array,booktabs} in the preamble.
+    \begin{table}[htbp]
+    \centering
+    \caption{Risk score}
+    \begin{tabular}{>{\raggedright\arraybackslash}p{0.6\linewidth}r}
+    \toprule
+    Rule & Points \\
+    \midrule
+    age\_50\% $\geq$ 52 & +2 points \\
+    \midrule
+    SCORE & = \underline{\hspace{3em}} \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    \bigskip
+    \begin{tabular}{cc}
+    \toprule
+    SCORE & RISK \\
+    \midrule
+    $\leq$ 0 & 10.0\% \\
+    $\geq$ 1 & 60.0\% \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    <BLANKLINE>
+    """
+    told = _contents(card)
+    rows = [rf"{_latex(name)} & {_latex(points)} \\" for name, points in told.rules]
+    head = ["\\toprule", r"Rule & Points \\", "\\midrule"]
+    score = ["\\midrule", rf"{_latex(told.score)} & = \underline{{\hspace{{3em}}}} \\"]
+    columns = r"{>{\raggedright\arraybackslash}p{0.6\linewidth}r}"
+    caption = rf"\caption{{{_latex(told.title)}}}"
+    below = _latex_below(told)
+    long = len(rows) > _MOST_ON_A_PAGE
+    packages = "array,booktabs,longtable" if long else "array,booktabs"
+    lines = [rf"% Needs \usepackage{{{packages}}} in the preamble."]
+    if any(ord(char) > 0x17F for text in _all(told) for char in text if char not in _LATEX):
+        lines.append("% Some names need XeLaTeX or LuaLaTeX, and a font that has their characters.")
+    if long:
+        lines += [rf"\begin{{longtable}}{columns}", rf"{caption}\\", *head, r"\endfirsthead"]
+        lines += [*head, r"\endhead", *rows, *score, "\\bottomrule", r"\end{longtable}", ""]
+        return "\n".join([*lines, r"\begin{center}", *below, r"\end{center}"]) + "\n"
+    lines += [r"\begin{table}[htbp]", r"\centering", caption]
+    lines += [rf"\begin{{tabular}}{columns}", *head, *rows, *score, "\\bottomrule"]
+    lines += [r"\end{tabular}", "", r"\bigskip", *below, r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def _contents(card: Scorecard) -> Contents:
+    if not isinstance(card, Scorecard):
+        raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
+    return contents(card)
+
+
+def _all(told: Contents) -> list[str]:
+    pairs = [text for pair in (*told.rules, *told.table) for text in pair]
+    return [told.title, *pairs, *told.notes, told.footer]
+
+
+def _markdown(text: str) -> str:
+    r"""Escape what Markdown or HTML would take for markup.
+
+    >>> _markdown("a|b *c* <b>"), _markdown("see www.x.org")
+    ('a\\|b \\*c\\* &lt;b&gt;', 'see www\\.x.org')
+    """
+    found = _MARKDOWN.sub(r"\\\1", text.strip())
+    found = re.sub("[&<>]", lambda sign: _ENTITIES[sign[0]], found)
+    return _WEB.sub(r"\1\\.", found)
+
+
+def _markdown_line(text: str) -> str:
+    r"""Escape a text that stands at the start of a line, or of an item of a list.
+
+    >>> _markdown_line("- 1"), _markdown_line("1. x"), _markdown_line("1,000 rows")
+    ('\\- 1', '1\\. x', '1,000 rows')
+    """
+    found = _markdown(text)
+    start = _LINE_START.match(found)
+    if start is None:
+        return found
+    escaped = f"{start[1]}\\" if start[1].isdigit() else f"\\{start[1]}"
+    return escaped + found[start.end() :]
+
+
+def _latex(text: str) -> str:
+    r"""Escape what LaTeX would take for a command, and keep it from joining characters.
+
+    >>> _latex("50% of \\x_1 -- ok")
+    '50\\% of \\textbackslash{}x\\_1 -{}- ok'
+    """
+    found = []
+    for k, char in enumerate(text):
+        found.append(_LATEX.get(char, char))
+        if char in _JOINED and text[k + 1 : k + 2] == char:
+            found.append("{}")
+    return "".join(found)
+
+
+def _latex_below(told: Contents) -> list[str]:
+    """The table of risks, notes and footer."""
+    lines = [r"\begin{tabular}{cc}", "\\toprule", r"SCORE & RISK \\", "\\midrule"]
+    lines += [rf"{_latex(scores)} & {_latex(risk)} \\" for scores, risk in told.table]
+    lines += ["\\bottomrule", r"\end{tabular}"]
+    small = [line for line in (*told.notes, told.footer) if line]
+    if small:
+        words = "\\par\n".join(_latex(line) for line in small)
+        lines += ["", r"\bigskip", rf"\parbox{{0.9\linewidth}}{{\footnotesize {words}}}"]
+    return lines

@@ -1,0 +1,376 @@
+"""A card as an Excel workbook, with live formulas that Excel and LibreOffice both understand.
+
+Sheets: "Card" is the printed card; "Calculator" scores one person; "Rows" scores as many as have
+room, pasted from elsewhere.  Two hidden sheets do the work and can be looked at: "Steps" has one
+column for each value as it is read and for each rule, "Values" all that these compare with.
+
+Where a workbook differs from Python:
+
+1. Spreadsheets take numbers for equal that differ in the 15th digit or later.  Excel's comparisons
+   round both sides to 15 significant digits (its MATCH compares exactly); LibreOffice's
+   comparisons, MATCH, INT and sums all allow for an error of the last digits.  To both,
+   18.499999999999996 is 18.5 and reaches a cut at 18.5, and 0.30000000000000004 is 0.3, which in
+   Python are not.  So a value that is not equal to a cut, but nearer to it than 1e-14 of its size
+   (for a sum, of its largest part), may fall on the other side of it; the same goes for points per
+   unit, where x · 10^d + ½ is that near to a whole number.  A number that is typed in has at most
+   15 digits, so that only calculated ones come so near.
+2. A row in which nothing is entered has no score: it is an empty line, not a person of whom
+   nothing is known.
+3. Text that looks like a number is no number: the row has no score.  A number in a column of text
+   levels is read as it is written (7 is the level "7").
+4. Blank text means spaces, no-break spaces, tabs and line breaks.
+5. Scores beyond 10^13 units (points, or the decimal steps of one) are not given: sums of that size
+   are not exact.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from netbenefit._card_text import Contents, clean, contents
+from netbenefit._validation import InputError
+from netbenefit.conditions import PerUnit, Value, listed, value_text
+from netbenefit.export._xlsx_formulas import (
+    LOWEST,
+    Column,
+    Constants,
+    columns_of,
+    letters,
+    score_of,
+)
+from netbenefit.export.base import Input, Logic, logic_of
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["to_xlsx"]
+
+_MOST_COLUMNS = 16_384
+_MOST_ROWS = 1_048_576 - 2  # one for the heading, one of "Steps" for the calculator
+#: First line of the calculator that takes a value.
+_FIRST = 3
+
+
+def to_xlsx(card: Scorecard, path: str | os.PathLike[str], *, rows: int = 1000) -> None:
+    """Write a card as a workbook; a file that is there is replaced at once or stays as it was.
+
+    Needs XlsxWriter: ``pip install 'netbenefit[xlsx]'``.
+
+    Parameters
+    ----------
+    card : Scorecard
+    path : path
+        Where to write it, such as "card.xlsx".
+    rows : int, default=1000
+        For how many rows the sheet "Rows" has formulas.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from netbenefit import Condition, Rule, Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     to_xlsx(card, f"{folder}/card.xlsx", rows=10)
+    ...     os.listdir(folder)
+    ['card.xlsx']
+    """
+    if not isinstance(card, Scorecard):
+        raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= _MOST_ROWS:
+        raise InputError(f"rows={rows!r} must be an integer from 1 to {_MOST_ROWS}.")
+    data = workbook_bytes(card, rows)
+    target = Path(os.path.realpath(path))
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        draft.write_bytes(data)
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+class _Exact(float):
+    """A number that is written with as many digits as it needs: XlsxWriter stops at 16."""
+
+    def __format__(self, spec: str) -> str:
+        return repr(float(self))
+
+
+class _Book(NamedTuple):
+    """All that the sheets are written from."""
+
+    logic: Logic
+    told: Contents
+    constants: Constants
+    steps: list[Column]
+    rows: int
+    file: Any  #: xlsxwriter's
+    formats: dict[str, Any]
+
+    @property
+    def units(self) -> tuple[int, int]:
+        """First column of "Steps" with units, and how many there are."""
+        counts = sum(column.counts for column in self.steps)
+        return len(self.steps) - counts, counts
+
+
+def workbook_bytes(
+    card: Scorecard, rows: int, entries: Sequence[Mapping[str, Value | None]] = ()
+) -> bytes:
+    """Return the workbook; ``entries`` fill "Rows", and the first of them also "Calculator"."""
+    try:
+        xlsxwriter = import_module("xlsxwriter")
+    except ImportError:
+        raise InputError(
+            "writing a workbook needs XlsxWriter. Install it with `pip install 'netbenefit[xlsx]'`."
+        ) from None
+    logic, constants = logic_of(card), Constants()
+    steps = columns_of(logic, constants)
+    if max(len(steps), len(logic.inputs) + 2) > _MOST_COLUMNS:
+        raise InputError(
+            f"the card needs {len(steps)} columns, but a sheet has {_MOST_COLUMNS}. Export a card "
+            "with fewer rules."
+        )
+    stream = io.BytesIO()
+    file = xlsxwriter.Workbook(stream, {"in_memory": True})
+    told = contents(card)
+    book = _Book(logic, told, constants, steps, rows, file, _formats(file, told))
+    sheets = {name: file.add_worksheet(name) for name in ("Card", "Calculator", "Rows")}
+    for name in ("Steps", "Values"):
+        sheets[name] = file.add_worksheet(name)
+        sheets[name].hide()
+    _write_card(book, sheets["Card"])
+    _write_calculator(book, sheets["Calculator"], entries[0] if entries else {})
+    _write_rows(book, sheets["Rows"], entries)
+    _write_steps(book, sheets["Steps"])
+    for k, value in enumerate(constants.values):  # last: the other sheets add to them
+        _put(sheets["Values"], k, 0, value)
+    file.close()
+    return stream.getvalue()
+
+
+def _formats(file: Any, told: Contents) -> dict[str, Any]:
+    shares = [share.strip("<>%").partition(".")[2] for _, share in told.table]
+    most = max(len(digits) for digits in shares)
+    if any(share[0] in "<>" for _, share in told.table):
+        most = 5  # "<0.1%" says more than 0.0% does
+    percent = f"0.{'0' * max(most, 1)}%"
+    kinds: dict[str, dict[str, Any]] = {
+        "title": {"bold": True, "font_size": 14},
+        "head": {"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"},
+        "head right": {"bold": True, "bottom": 1, "align": "right", "valign": "top"},
+        "score": {"bold": True, "top": 1},
+        "score right": {"bold": True, "top": 1, "align": "right"},
+        "wrap": {"text_wrap": True, "valign": "top"},
+        "right": {"align": "right", "valign": "top"},
+        "small": {"font_size": 9, "text_wrap": True, "valign": "top"},
+        "text": {"num_format": "@"},  # what is entered stays text: 007, 1-2, =1+1
+        "enter": {"border": 1, "bg_color": "#FFF9E5"},
+        "enter text": {"border": 1, "bg_color": "#FFF9E5", "num_format": "@"},
+        "result": {"bold": True, "border": 1},
+        "risk": {"num_format": percent},
+        "result risk": {"bold": True, "border": 1, "num_format": percent},
+    }
+    return {name: file.add_format(kind) for name, kind in kinds.items()}
+
+
+def _put(sheet: Any, row: int, column: int, value: Value, look: Any = None) -> None:
+    """Write a value as what it is: text never becomes a formula, a link or a number."""
+    if isinstance(value, str):
+        sheet.write_string(row, column, value, look)
+    else:
+        sheet.write_number(row, column, _Exact(value), look)
+
+
+# -- sheets ----------------------------------------------------------------------------------------
+
+
+def _write_card(book: _Book, sheet: Any) -> None:
+    told, looks = book.told, book.formats
+    sheet.set_column(0, 0, 60)
+    sheet.set_column(1, 1, 18)
+    sheet.fit_to_pages(1, 0)
+    lines: list[tuple[str, str, str, str]] = [(told.title, "", "title", "title"), ("", "", "", "")]
+    lines.append(("Rule", "Points", "head", "head right"))
+    lines += [(name, points, "wrap", "right") for name, points in told.rules]
+    lines += [(told.score, "= _____", "score", "score right"), ("", "", "", "")]
+    lines.append(("SCORE", "RISK", "head", "head right"))
+    lines += [(scores, risk, "wrap", "right") for scores, risk in told.table]
+    lines.append(("", "", "", ""))
+    lines += [(line, "", "small", "small") for line in (*told.notes, told.footer) if line]
+    for row, (left, right, *kinds) in enumerate(lines):
+        for column, (text, kind) in enumerate(zip((left, right), kinds, strict=True)):
+            if text:
+                _put(sheet, row, column, text, looks[kind])
+
+
+def _write_calculator(book: _Book, sheet: Any, entry: Mapping[str, Value | None]) -> None:
+    looks, inputs = book.formats, book.logic.inputs
+    sheet.set_column(0, 0, 45)
+    sheet.set_column(1, 1, 20)
+    sheet.set_column(2, 2, 70)
+    sheet.set_landscape()
+    sheet.fit_to_pages(1, 0)
+    _put(sheet, 0, 0, book.told.title, looks["title"])
+    for column, heading in enumerate(("Enter", "Value", "How it is read")):
+        _put(sheet, _FIRST - 1, column, heading, looks["head"])
+    for k, one in enumerate(inputs):
+        row, kind = _FIRST + k, "enter text" if one.kind == "text" else "enter"
+        _put(sheet, row, 0, clean(one.name), looks["wrap"])
+        _put(sheet, row, 2, _hint(book.logic, one), looks["small"])
+        sheet.write_blank(row, 1, None, looks[kind])
+        _enter(sheet, row, 1, entry.get(one.name), looks[kind])
+        options = _validation(book, one)
+        if options is not None:
+            sheet.data_validation(row, 1, row, 1, options)
+    last = _FIRST + len(inputs)  # the row below the inputs, counted from 0
+    entered = f"B{_FIRST + 1}:B{last}"
+    score, risk = last + 1, last + 2
+    _put(sheet, score, 0, "SCORE", looks["result"])
+    _put(sheet, risk, 0, "RISK", looks["result"])
+    sheet.write_formula(score, 1, _score(book, 1, entered), looks["result"], "")
+    sheet.write_formula(risk, 1, _risk(book, f"B{score + 1}"), looks["result risk"], "")
+    if inputs:
+        no_score = '"No score: a value is missing, or cannot be read."'
+        state = f'=IF(COUNTA({entered})=0,"Enter the values.",IF(B{score + 1}="",{no_score},""))'
+        sheet.write_formula(risk + 1, 0, state, looks["small"], "")
+
+
+def _write_rows(book: _Book, sheet: Any, entries: Sequence[Mapping[str, Value | None]]) -> None:
+    looks, inputs = book.formats, book.logic.inputs
+    for k, one in enumerate(inputs):
+        sheet.set_column(k, k, 16, looks["text"] if one.kind == "text" else None)
+        _put(sheet, 0, k, clean(one.name), looks["head"])
+    at = len(inputs)
+    _put(sheet, 0, at, "Score", looks["head"])
+    _put(sheet, 0, at + 1, "Risk", looks["head"])
+    sheet.freeze_panes(1, 0)
+    end, own = letters(max(at - 1, 0)), letters(at)
+    for row in range(1, book.rows + 1):
+        if row <= len(entries):
+            for k, one in enumerate(inputs):
+                look = looks["text"] if one.kind == "text" else None
+                _enter(sheet, row, k, entries[row - 1].get(one.name), look)
+        formula = _score(book, row + 1, f"A{row + 1}:{end}{row + 1}")
+        sheet.write_formula(row, at, formula, None, "")
+        sheet.write_formula(row, at + 1, _risk(book, f"{own}{row + 1}"), looks["risk"], "")
+
+
+def _write_steps(book: _Book, sheet: Any) -> None:
+    inputs = range(len(book.logic.inputs))
+    # XlsxWriter searches each formula for some 30 new functions, which takes most of the time of a
+    # large card; there are none.  (Should the method go by another name, it searches again.)
+    sheet._prepare_formula = lambda formula, *_, **__: formula.removeprefix("=")
+    for k, column in enumerate(book.steps):
+        _put(sheet, 0, k, clean(column.title), book.formats["head"])
+    for row in range(1, book.rows + 2):
+        cells = (
+            [f"Calculator!$B${_FIRST + k + 1}" for k in inputs]
+            if row == 1
+            else [f"Rows!{letters(k)}{row}" for k in inputs]
+        )
+        for k, column in enumerate(book.steps):
+            formula = column.formula.format(row=row + 1, cell=cells)
+            sheet.write_formula(row, k, formula, None, "")
+
+
+def _enter(sheet: Any, row: int, column: int, value: Value | None, look: Any) -> None:
+    if value is not None:
+        _put(sheet, row, column, value, look)
+
+
+def _score(book: _Book, row: int, entered: str) -> str:
+    """Return the formula of the score that row ``row`` of "Steps" (from 0) adds up to."""
+    first, count = book.units
+    units = f"Steps!{letters(first)}{row + 1}:{letters(max(first + count - 1, 0))}{row + 1}"
+    return score_of(book.logic, units, entered, count)
+
+
+def _risk(book: _Book, score: str) -> str:
+    lows = [LOWEST if row.low is None else row.low for row in book.logic.risks]
+    risks = [row.risk for row in book.logic.risks]
+    at, found = book.constants.span(lows), book.constants.span(risks)
+    return f'=IF({score}="","",INDEX({found},MATCH({score},{at},1)))'
+
+
+# -- what to enter ---------------------------------------------------------------------------------
+
+
+def _own_step(logic: Logic, one: Input) -> tuple[bool, tuple[Value, ...], bool]:
+    """Return whether an input is whole, its levels, and whether it is yes or no."""
+    for step in logic.steps:
+        if step.combine is None and step.name == one.name:
+            binary = any(isinstance(t, PerUnit) and t.binary for t, _ in step.terms)
+            named = step.levels or tuple(
+                dict.fromkeys(
+                    value
+                    for term, _ in step.terms
+                    if term.kind == "text" and not isinstance(term, PerUnit)
+                    for value in (term.value if isinstance(term.value, tuple) else (term.value,))
+                    if value is not None
+                )
+            )
+            return step.whole, named, binary
+    return False, (), False
+
+
+def _hint(logic: Logic, one: Input) -> str:
+    whole, levels, binary = _own_step(logic, one)
+    if one.kind == "text":
+        words = "text" + (f", such as {shorten_levels(levels)}" if levels else "")
+    elif one.kind == "any":
+        words = "anything: only asked whether it is there"
+    else:
+        words = "1 for yes, 0 for no" if binary else "whole number" if whole else "number"
+    if one.special:
+        words += f"; {listed([value_text(code) for code in one.special])} means missing"
+    if one.fill is not None:
+        return clean(f"{words}; missing counts as {value_text(one.fill)}")
+    may_miss = all(
+        step.fill is not None or step.may_miss
+        for step in logic.steps
+        if one.name in [source.name for source in step.inputs]
+    )
+    return clean(f"{words}; {'may be missing' if may_miss and not one.refuse else 'needed'}")
+
+
+def shorten_levels(levels: Sequence[Value]) -> str:
+    """List some levels, not all where there are many.
+
+    >>> shorten_levels(["I", "II"]), shorten_levels(list("abcdefghijklm"))
+    ('I or II', 'a, b, c, d, e, f, g, h and 5 more')
+    """
+    words = [value_text(level) for level in levels]
+    if len(words) <= 10:
+        return listed(words)
+    return f"{', '.join(words[:8])} and {len(words) - 8} more"
+
+
+def _validation(book: _Book, one: Input) -> dict[str, Any] | None:
+    """Say what a cell takes: a list of levels or numbers.  The card reads others, so it may ask."""
+    whole, levels, binary = _own_step(book.logic, one)
+    ask = {
+        "error_type": "warning",
+        "error_title": "Not as in training",
+        "error_message": "The card was learnt from other values. Is this one right?",
+    }
+    if binary:
+        return {"validate": "list", "source": ["0", "1"], **ask}
+    if one.kind == "any":
+        return None
+    if levels and (one.kind == "text" or not one.special):
+        return {"validate": "list", "source": f"={book.constants.span(levels)}", **ask}
+    if one.kind == "text":
+        return None
+    stop = {"error_title": "A number, please", "error_message": "The card needs a number here."}
+    if any(isinstance(code, str) for code in one.special):  # a code may be a word
+        stop["error_type"] = "warning"
+    ends = {"criteria": "between", "minimum": -1e300, "maximum": 1e300}
+    if whole:
+        ends |= {"minimum": -(10**15), "maximum": 10**15}
+        return {"validate": "integer", **ends, **ask}
+    return {"validate": "decimal", **ends, **stop}
