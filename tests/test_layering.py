@@ -61,6 +61,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "published",
         "calibrator",
         "plots",  # results draw themselves
+        "plots.*",
         "sizing",
         "_size_*",
         "baselines",

@@ -1,26 +1,18 @@
-"""Pictures, as display objects: they compute when made, draw in ``plot``, and show nothing.
-
-matplotlib is imported when something is drawn; ``pip install 'netbenefit[plots]'`` brings it.
-"""
+"""Net benefit against the number of rules."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit._validation import FloatArray, InputError, IntArray
+from netbenefit._validation import FloatArray, IntArray
+from netbenefit.plots._base import BLUE, GREY, ORANGE, PALE_BLUE, Display, draw_key, tidy
 
-__all__ = ["SizePathDisplay", "check_picture", "save_picture"]
+__all__ = ["SizePathDisplay", "save_picture"]
 
-#: Colours that people with any colour vision tell apart (Okabe and Ito), and greys for print.
-_BLUE, _PALE_BLUE, _ORANGE = "#0072B2", "#6FAED1", "#D55E00"
-_GREY, _LIGHT = "#8A8A8A", "#E8E8E8"
-_KEY = {"frameon": False, "fontsize": "small", "markerscale": 0.6}
-#: Width and height, in inches.
-_FIGURE = (6.4, 4.0)
 #: Up to as many sizes, each has its tick.
 _MANY_SIZES = 20
 
@@ -50,7 +42,7 @@ class _Sizes(Protocol):
     def suggested(self) -> int: ...
 
 
-class SizePathDisplay:
+class SizePathDisplay(Display):
     """Net benefit against the number of rules, on held-out rows and in training.
 
     Make it with :meth:`from_size_path`, or from numbers.
@@ -86,6 +78,8 @@ class SizePathDisplay:
     'rules on the card'
     """
 
+    _size: ClassVar[tuple[float, float]] = (6.4, 4.0)
+
     def __init__(
         self,
         sizes: ArrayLike,
@@ -118,7 +112,22 @@ class SizePathDisplay:
         SizePathDisplay
             Drawn.
         """
-        display = cls(
+        return cls.of_path(path).plot(ax=ax)
+
+    @classmethod
+    def of_path(cls, path: _Sizes) -> Self:
+        """Take the numbers of a path of sizes, without drawing them.
+
+        Parameters
+        ----------
+        path : SizePath
+
+        Returns
+        -------
+        SizePathDisplay
+            Not drawn yet.
+        """
+        return cls(
             path.sizes,
             path.held_out,
             path.held_out_se,
@@ -127,7 +136,6 @@ class SizePathDisplay:
             suggested=path.suggested,
             n_folds=len(path.fold_net_benefit),
         )
-        return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -142,13 +150,11 @@ class SizePathDisplay:
         SizePathDisplay
             Itself, with ``ax_``, ``figure_``, ``errorbar_`` and ``line_``.
         """
-        if ax is None:
-            _, ax = _pyplot().subplots(figsize=_FIGURE, layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = self._axes(ax)
         (self.line_,) = ax.plot(
             self.sizes,
             self.training,
-            color=_GREY,
+            color=GREY,
             linewidth=1.2,
             linestyle=(0, (4, 3)),
             label="training rows, for comparison",
@@ -158,8 +164,8 @@ class SizePathDisplay:
             self.sizes,
             self.held_out,
             yerr=self.held_out_se,
-            color=_BLUE,
-            ecolor=_PALE_BLUE,
+            color=BLUE,
+            ecolor=PALE_BLUE,
             linewidth=1.8,
             marker="o",
             markersize=5,
@@ -176,7 +182,7 @@ class SizePathDisplay:
         """Rings of different shapes around the two sizes that are named."""
         same = self.best == self.suggested
         marks = [
-            (self.best, "D", _ORANGE, "best" + " and suggested" * same),
+            (self.best, "D", ORANGE, "best" + " and suggested" * same),
             (self.suggested, "s", "black", "suggested: the smallest about as good"),
         ]
         drawn = []
@@ -205,52 +211,11 @@ class SizePathDisplay:
             ax.set_xticks(self.sizes)
         else:
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.grid(axis="y", color=_LIGHT, linewidth=0.8)
-        ax.set_axisbelow(True)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
-        ax.legend(handles=[self.errorbar_, *self._marks, self.line_], **_KEY)
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "drawing needs matplotlib, which is not installed. Install it with `pip install "
-            "'netbenefit[plots]'`."
-        ) from error
-    return plt
-
-
-#: How the name of a picture may end.
-_SUFFIXES = (".svg", ".png", ".pdf")
-
-
-def check_picture(path: Path) -> None:
-    """Refuse a picture that could not be drawn, before the work that it shows.
-
-    >>> check_picture(Path("sizes.svg"))
-    """
-    if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(
-            f"{path}: cannot tell the format from the name. It has to end in one of "
-            f"{', '.join(_SUFFIXES)}."
-        )
-    try:
-        _pyplot()
-    except ImportError as error:
-        raise InputError(str(error)) from None
+        tidy(ax)
+        handles = [self.errorbar_, *self._marks, self.line_]
+        draw_key(ax, [(handle, handle.get_label()) for handle in handles], markerscale=0.6)
 
 
 def save_picture(path: _Sizes, file: Path) -> None:
     """Draw a path of sizes into a file; the same path gives the same file."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=_FIGURE, layout="constrained")
-    SizePathDisplay.from_size_path(path, ax=figure.subplots())
-    dates = {".svg": "Date", ".pdf": "CreationDate"}
-    kind = file.suffix.lower()
-    with rc_context({"svg.hashsalt": "netbenefit"}):
-        figure.savefig(file, dpi=150, metadata={dates[kind]: None} if kind in dates else None)
+    SizePathDisplay.of_path(path).save(file)

@@ -1,0 +1,29 @@
+"""Pictures, as display objects: they compute when made, draw in ``plot``, and show nothing.
+
+matplotlib is imported when something is drawn; ``pip install 'netbenefit[plots]'`` brings it.
+"""
+
+from __future__ import annotations
+
+from netbenefit.plots._base import check_picture
+from netbenefit.plots.calibration import CalibrationDisplay
+from netbenefit.plots.card import ScorecardDisplay
+from netbenefit.plots.decision_curve import DecisionCurveDisplay
+from netbenefit.plots.points import PointsDisplay
+from netbenefit.plots.region import RegionDisplay
+from netbenefit.plots.roc import RocDisplay
+from netbenefit.plots.size_path import SizePathDisplay, save_picture
+from netbenefit.plots.trace import TraceDisplay
+
+__all__ = [
+    "CalibrationDisplay",
+    "DecisionCurveDisplay",
+    "PointsDisplay",
+    "RegionDisplay",
+    "RocDisplay",
+    "ScorecardDisplay",
+    "SizePathDisplay",
+    "TraceDisplay",
+    "check_picture",
+    "save_picture",
+]

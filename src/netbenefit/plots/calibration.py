@@ -1,0 +1,336 @@
+"""Predicted against observed risk, with the number of rows behind each point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit._card_types import is_finite
+from netbenefit._table import Table
+from netbenefit._validation import FloatArray, InputError
+from netbenefit.plots._base import GREY, INK, PLAIN, Display, draw_key, style_of, tidy
+from netbenefit.plots._models import check_rows, named, predict
+
+__all__ = ["CalibrationDisplay"]
+
+Groups = Literal["auto", "levels", "quantiles"]
+
+_COLUMNS = ("risk", "observed", "low", "high", "n", "events")
+#: A model with at most as many different risks is taken for a card.
+_MOST_LEVELS = 20
+#: Up to as many groups have their count in figures.
+_MOST_FIGURES = 10
+
+
+class CalibrationDisplay(Display):
+    """Observed share of events against predicted risk, with intervals and counts.
+
+    A card has few risks: each of them is a point.  Other models have many, which are put into
+    groups of about equal size.  Make it with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    groups : mapping of str to mapping of str to array
+        By model, columns of equal length, one row a point: ``risk`` (mean predicted), ``observed``
+        (share of events), ``low`` and ``high`` (ends of the interval; NaN for none), ``n`` and
+        ``events`` (rows and events, or their weights).
+    confidence : float or None, default=0.95
+        Of the intervals, for the key.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    counts_ax_ : matplotlib axes
+        Below the others, with the number of rows of each point.
+    errorbars_ : dict of str to matplotlib container
+    line_ : matplotlib line
+        Where predicted and observed risk agree.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")  # no screen is needed
+    >>> display = CalibrationDisplay.from_predictions(
+    ...     [0, 1, 0, 1, 1], {"card": [0.2, 0.2, 0.2, 0.7, 0.7]})
+    >>> table = display.groups["card"]
+    >>> table["risk"].tolist(), table["n"].tolist(), table["observed"].round(3).tolist()
+    ([0.2, 0.7], [3.0, 2.0], [0.333, 1.0])
+    """
+
+    _size: ClassVar[tuple[float, float]] = (5.4, 5.9)
+
+    def __init__(
+        self,
+        groups: Mapping[str, Mapping[str, NDArray[Any]]],
+        *,
+        confidence: float | None = 0.95,
+    ) -> None:
+        if not groups:
+            raise InputError("groups holds no model. Pass at least one.")
+        for name, table in groups.items():
+            lacking = [column for column in _COLUMNS if column not in table]
+            if lacking:
+                raise InputError(f"groups[{name!r}] lacks the column {lacking[0]!r}.")
+        self.groups = {name: Table(table) for name, table in groups.items()}
+        self.confidence = confidence
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        risks: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        groups: Groups = "auto",
+        n_groups: int = 10,
+        confidence: float | None = 0.95,
+        sample_weight: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Group rows by their risk, count events and draw.
+
+        Parameters
+        ----------
+        y_true : (n_rows,) array of 0 and 1
+        risks : (n_rows,) array, or mapping of str to (n_rows,) array
+            Risks of one model, or of several by name.
+        groups : {"auto", "levels", "quantiles"}, default="auto"
+            "levels" makes a point of every different risk, "quantiles" of about equally many rows
+            (rows of equal risk stay together).  "auto" takes the levels of a model with at most 20
+            different risks.
+        n_groups : int, default=10
+            Number of quantile groups.
+        confidence : float or None, default=0.95
+            Of Wilson's intervals; None for none.
+        sample_weight : (n_rows,) array, optional
+            A weight of 2 counts a row twice, in the intervals, too.  Where weights are no counts,
+            intervals say nothing: use ``confidence=None``.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        CalibrationDisplay
+            Drawn.
+        """
+        if groups not in get_args(Groups):
+            raise InputError(
+                f"groups={groups!r} is not known. Use one of "
+                f"{', '.join(map(repr, get_args(Groups)))}."
+            )
+        if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 1:
+            raise InputError(f"n_groups={n_groups!r} must be a whole number of at least 1.")
+        if confidence is not None and not (is_finite(confidence) and 0 < confidence < 1):
+            raise InputError(f"confidence={confidence!r} must lie between 0 and 1, or be None.")
+        rows = check_rows(y_true, risks, sample_weight)
+        used = rows.weight > 0
+        outcome, weight = rows.outcome[used], rows.weight[used]
+        tables = {}
+        for name, risk in rows.risks.items():
+            group = _group(risk[used], weight, groups, n_groups)
+            tables[name] = _count(outcome, risk[used], weight, group, confidence)
+        return cls(tables, confidence=confidence).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, **options: Any
+    ) -> Self:
+        """Let models predict, group rows by their risk and draw.
+
+        Parameters
+        ----------
+        estimator : fitted classifier, Scorecard, or mapping of str to these
+            One model, or several by name.
+        X, y
+            Rows, and their labels (0 and 1 for a Scorecard).
+        name : str, optional
+            Of a single model; by default the name of its class.
+        **options
+            As in :meth:`from_predictions`.
+
+        Returns
+        -------
+        CalibrationDisplay
+            Drawn.
+        """
+        told = predict(named(estimator, name), X, y)
+        return cls.from_predictions(told.outcome, told.risks, **options)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.  The lower part of it goes to the counts.
+
+        Returns
+        -------
+        CalibrationDisplay
+            Itself, with ``ax_``, ``figure_``, ``counts_ax_``, ``errorbars_`` and ``line_``.
+        """
+        ax = self._axes(ax)
+        (self.line_,) = ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=":", zorder=1)
+        self.errorbars_: dict[str, Any] = {}
+        for place, (name, table) in enumerate(self.groups.items()):
+            self.errorbars_[name] = _draw_points(ax, table, place)
+        self.counts_ax_ = self._draw_counts(ax)
+        self._frame(ax)
+        return self
+
+    def _draw_counts(self, ax: Any) -> Any:
+        """Draw the rows of each point as a stem; figures where there is room for them."""
+        below = ax.inset_axes([0.0, -0.27, 1.0, 0.2], sharex=ax)
+        top = max(float(table["n"].max()) for table in self.groups.values())
+        for place, table in enumerate(self.groups.values()):
+            style = style_of(place)
+            below.vlines(table["risk"], 0, table["n"], color=style.colour, linewidth=2.2, zorder=3)
+            below.plot(
+                table["risk"],
+                table["n"],
+                linestyle="none",
+                marker=style.marker,
+                markersize=4,
+                color=style.colour,
+                zorder=4,
+            )
+        (table, *others) = self.groups.values()
+        if not others and len(table["n"]) <= _MOST_FIGURES:
+            for x, n in _apart(table["risk"], table["n"]):
+                below.annotate(
+                    f"{n:,.6g}",
+                    (x, n),
+                    xytext=(0, 4),
+                    textcoords="offset points",
+                    ha="center",
+                    fontsize="x-small",
+                    color=INK,
+                    **PLAIN,
+                )
+        below.set_ylim(0, 1.45 * top)
+        below.set_ylabel("Rows", fontsize="small")
+        below.tick_params(labelsize="small")
+        below.locator_params(axis="y", nbins=3, integer=True)
+        tidy(below)
+        return below
+
+    def _frame(self, ax: Any) -> None:
+        from matplotlib.ticker import PercentFormatter
+
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(PercentFormatter(xmax=1.0))
+        interval = f", {100 * self.confidence:g}% interval" if self.confidence else ""
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel=f"Observed Share of Events{interval}")
+        ax.set_aspect("equal", adjustable="box")
+        ax.tick_params(labelbottom=False)
+        self.counts_ax_.set_xlabel("Predicted Risk")
+        tidy(ax, "both")
+        entries = [(bar, name) for name, bar in self.errorbars_.items()]
+        draw_key(ax, [*entries, (self.line_, "perfect calibration")])
+
+
+def _draw_points(ax: Any, table: Table, place: int) -> Any:
+    style = style_of(place)
+    shown = np.nan_to_num(
+        np.abs(np.array([table["observed"] - table["low"], table["high"] - table["observed"]]))
+    )
+    return ax.errorbar(
+        table["risk"],
+        table["observed"],
+        yerr=shown if shown.any() else None,
+        color=style.colour,
+        linestyle="none",
+        elinewidth=1.2,
+        capsize=2.5,
+        marker=style.marker,
+        markersize=5.5,
+        markeredgecolor="white",
+        markeredgewidth=0.5,
+        zorder=3,
+    )
+
+
+def _apart(x: FloatArray, n: FloatArray) -> list[tuple[float, float]]:
+    """Points whose figures do not run into each other; of near ones, those with most rows.
+
+    >>> _apart(np.array([0.1, 0.11, 0.5]), np.array([5.0, 7.0, 2.0]))
+    [(0.11, 7.0), (0.5, 2.0)]
+    """
+    kept: list[tuple[float, float]] = []
+    for i in np.argsort(-n, kind="stable"):
+        if all(abs(x[i] - other) > 0.045 for other, _ in kept):
+            kept.append((float(x[i]), float(n[i])))
+    return sorted(kept)
+
+
+# -- counting --------------------------------------------------------------------------------------
+
+
+def _group(risk: FloatArray, weight: FloatArray, groups: Groups, n_groups: int) -> NDArray[np.intp]:
+    """Number the group of each row, from the lowest risk up."""
+    values, place = np.unique(risk, return_inverse=True)
+    if groups == "levels" or (groups == "auto" and values.size <= _MOST_LEVELS):
+        return np.asarray(place)
+    # A group ends at the first risk up to which its share of the rows lies.
+    reached = np.cumsum(np.bincount(place, weights=weight))
+    ends = np.searchsorted(reached * n_groups, np.arange(1, n_groups) * reached[-1])
+    return np.searchsorted(np.unique(ends), place)
+
+
+def _count(
+    outcome: NDArray[np.bool_],
+    risk: FloatArray,
+    weight: FloatArray,
+    group: NDArray[np.intp],
+    confidence: float | None,
+) -> Table:
+    n: FloatArray = np.bincount(group, weights=weight).astype(np.float64)
+    filled = n > 0
+    n = n[filled]
+    found: FloatArray = np.bincount(group, weights=weight * outcome).astype(np.float64)
+    events = found[filled]
+    low, high = _wilson(events, n, confidence)
+    return Table(
+        {
+            "risk": np.clip(
+                np.bincount(group, weights=weight * risk)[filled] / n, *_ends(risk, group)
+            ),
+            "observed": events / n,
+            "low": low,
+            "high": high,
+            "n": n,
+            "events": events,
+        }
+    )
+
+
+def _ends(risk: FloatArray, group: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest risk of each group that has rows: a mean must not leave them."""
+    order = np.lexsort((risk, group))
+    first = np.flatnonzero(np.diff(group[order], prepend=-1))
+    last = np.append(first[1:], group.size) - 1
+    return risk[order][first], risk[order][last]
+
+
+def _wilson(
+    events: FloatArray, n: FloatArray, confidence: float | None
+) -> tuple[FloatArray, FloatArray]:
+    """Wilson's score interval of a share.
+
+    >>> low, high = _wilson(np.array([3.0]), np.array([10.0]), 0.95)
+    >>> low.round(4).item(), high.round(4).item()
+    (0.1078, 0.6032)
+    """
+    if confidence is None:
+        return np.full(n.shape, math.nan), np.full(n.shape, math.nan)
+    from scipy.special import ndtri  # late: importing scipy takes its time
+
+    z2 = float(ndtri((1 + confidence) / 2)) ** 2
+    centre = (events + z2 / 2) / (n + z2)
+    half = np.sqrt(z2 * (events * (n - events) / n + z2 / 4)) / (n + z2)
+    # At 0 and at n events the end is exact; rounding must not lead past the share itself.
+    low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+    return np.minimum(low, events / n), np.maximum(high, events / n)

@@ -1,0 +1,322 @@
+"""The card itself as a figure: rules, points, SCORE → RISK, in the words of the printed card."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Any, NamedTuple, Self
+
+from netbenefit._card_rows import card_rows
+from netbenefit._card_text import Contents, contents, wrap
+from netbenefit.plots._base import GREY, INK, PLAIN, Display, pyplot
+from netbenefit.plots._models import card_of
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["ScorecardDisplay"]
+
+#: All lengths below are points (1/72 inch).
+_SIZE, _SMALL = 10.0, 8.0
+_LINE, _SMALL_LINE = 13.0, 10.5
+_PAD, _CELL_PAD = 12.0, 5.0
+_BLANK = 44.0  #: room to write a number
+#: Columns of a rule's words, and most columns of a note a point, before they go on below.
+_RULE_WIDTH, _NOTE_SHARE = 52, 0.3
+_NARROWEST, _WIDEST_TABLE = 300.0, 500.0
+#: Behind low and high risks; dark text reads well on both, also without colour.
+_LOW, _HIGH = (0.97, 0.97, 0.97), (0.98, 0.76, 0.55)
+
+
+class _Word(NamedTuple):
+    """A text at a place: x to the right, y downwards."""
+
+    x: float
+    y: float
+    text: str
+    align: str = "left"
+    size: float = _SIZE
+    weight: str = "normal"
+    colour: str = INK
+
+
+class _Line(NamedTuple):
+    x: tuple[float, float]
+    y: tuple[float, float]
+    width: float = 0.6
+    colour: str = INK
+
+
+class _Box(NamedTuple):
+    x: float
+    y: float
+    width: float
+    height: float
+    colour: tuple[float, ...]
+
+
+class _Page:
+    """What is to be drawn, and how far down it has got."""
+
+    def __init__(self, width: float) -> None:
+        self.width, self.y = width, _PAD
+        self.words: list[_Word] = []
+        self.lines: list[_Line] = []
+        self.boxes: list[_Box] = []
+
+    @property
+    def right(self) -> float:
+        return self.width - _PAD
+
+    def rule(self, width: float = 0.6, colour: str = INK) -> None:
+        self.lines.append(_Line((_PAD, self.right), (self.y, self.y), width, colour))
+
+
+class ScorecardDisplay(Display):
+    """A card as a figure for paper: rules with points, room to add up, and the risk of each score.
+
+    The words are those of the printed card.  A new figure is as large as the card needs, in type
+    of 10 points; on given axes everything is scaled to fit.
+
+    Parameters
+    ----------
+    card : Scorecard
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    texts_ : list of matplotlib text
+        From top to bottom.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")  # no screen is needed
+    >>> from netbenefit import Condition, Rule, Thresholds
+    >>> rules = [Rule(Condition("age", ">=", 40), 2)]
+    >>> card = Scorecard(rules, [1], [0.1, 0.9], Thresholds.of([0.5]))
+    >>> display = ScorecardDisplay.from_estimator(card)
+    >>> [text.get_text() for text in display.texts_][:3]
+    ['Risk score', 'age ≥ 40', '+2 points']
+    """
+
+    def __init__(self, card: Scorecard) -> None:
+        self.card = card_of(card)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the card of an estimator.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with a card, or Scorecard
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default, as large as the card needs.
+
+        Returns
+        -------
+        ScorecardDisplay
+            Drawn.
+        """
+        return cls(card_of(estimator)).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default, as large as the card needs.
+
+        Returns
+        -------
+        ScorecardDisplay
+            Itself, with ``ax_``, ``figure_`` and ``texts_``.
+        """
+        pyplot()  # before anything else: it says what to install
+        page = self._lay_out()
+        ax = self._axes(ax)
+        ax.set_axis_off()
+        ax.set(xlim=(0, page.width), ylim=(page.y, 0))
+        ax.set_aspect("equal", adjustable="box")
+        self._draw(ax, page, _scale(ax, page))
+        return self
+
+    def _fill(self, figure: Any) -> Any:
+        """The page is the figure."""
+        return figure.add_axes((0.0, 0.0, 1.0, 1.0))
+
+    def _lay_out(self) -> _Page:
+        return _lay_out(contents(self.card), [row.feature for row in card_rows(self.card)])
+
+    def _draw(self, ax: Any, page: _Page, scale: float) -> None:
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Rectangle
+
+        for box in page.boxes:
+            at, width, height = (box.x, box.y), box.width, box.height
+            ax.add_patch(Rectangle(at, width, height, facecolor=box.colour, linewidth=0, zorder=1))
+        for line in page.lines:
+            ax.add_line(
+                Line2D(line.x, line.y, color=line.colour, linewidth=scale * line.width, zorder=2)
+            )
+        self.texts_ = [
+            ax.text(
+                word.x,
+                word.y,
+                word.text,
+                fontsize=scale * word.size,
+                fontweight=word.weight,
+                color=word.colour,
+                ha=word.align,
+                va="baseline",
+                zorder=3,
+                **PLAIN,
+            )
+            for word in page.words
+        ]
+
+    def _figure_size(self) -> tuple[float, float]:
+        page = self._lay_out()
+        return page.width / 72, page.y / 72
+
+
+def _scale(ax: Any, page: _Page) -> float:
+    """How much smaller or larger than life the page is on given axes."""
+    box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    return float(min(72 * box.width / page.width, 72 * box.height / page.y))
+
+
+# -- layout ----------------------------------------------------------------------------------------
+
+
+def _lay_out(told: Contents, features: Sequence[str]) -> _Page:
+    """Place everything; features are the columns of the rules.
+
+    Recipe: (1) find the widths that the rules and the risks need, (2) place the title, (3) the
+    rules, (4) the score, (5) the risks, in as many blocks as they need, (6) notes and footer.
+    """
+    # 1. Widths.
+    rules = [(wrap(name, _RULE_WIDTH), points) for name, points in told.rules]
+    starts = {i for i in range(1, len(features)) if features[i] != features[i - 1]}
+    label = max(_width(line) for lines, _ in rules for line in lines)
+    points = max(_width(text) for _, text in rules)
+    heading = _width("SCORE", weight="bold") + 2 * _CELL_PAD
+    cell = max(_width(text, weight="bold") for pair in told.table for text in pair) + 2 * _CELL_PAD
+    in_block = _in_block(len(told.table), cell, heading)
+    inner = max(label + points + _BLANK + 4 * _CELL_PAD, heading + in_block * cell)
+    title = wrap(told.title, _RULE_WIDTH)
+    inner = max(inner, _NARROWEST, *(_width(line, weight="bold") for line in title))
+    page = _Page(inner + 2 * _PAD)
+    # 2. Title.
+    for line in title:
+        page.y += _LINE
+        page.words.append(_Word(_PAD, page.y - 3, line, size=_SIZE + 1, weight="bold"))
+    page.y += 4
+    page.rule(1.2)
+    # 3. and 4.
+    _place_rules(page, rules, starts, told.score)
+    # 5.
+    page.y += 12
+    for start in range(0, len(told.table), in_block):
+        _place_risks(page, told.table, start, in_block, heading)
+    # 6.
+    _place_notes(page, [*told.notes, told.footer])
+    page.y += _PAD - 4
+    return page
+
+
+def _in_block(n: int, cell: float, heading: float) -> int:
+    """How many levels stand side by side, in blocks that are about equally wide."""
+    fitting = max(1, int((_WIDEST_TABLE - heading) // cell))
+    blocks = -(-n // fitting)
+    return -(-n // blocks)
+
+
+def _place_rules(
+    page: _Page, rules: Sequence[tuple[list[str], str]], starts: Container[int], score: str
+) -> None:
+    """One row a rule: its words, its points, and room to write them down.
+
+    A line stands where another column of the data starts.
+    """
+    blank = page.right - _BLANK
+    page.y += 3
+    for i, (lines, points) in enumerate(rules):
+        if i in starts:
+            page.y += 3
+            page.rule(0.4, "#C8C8C8")
+            page.y += 3
+        page.y += 1.5
+        first = page.y + _LINE - 3.5
+        for line in lines:
+            page.y += _LINE
+            page.words.append(_Word(_PAD + 2, page.y - 3.5, line))
+        page.words.append(_Word(blank - 2 * _CELL_PAD, first, points, "right"))
+        if points:
+            _place_blank(page, "+" if i else "", blank, first)
+        page.y += 1.5
+    page.y += 3
+    page.rule(0.9)
+    page.y += 5 + _LINE
+    at = page.y - 3.5
+    page.words.append(_Word(blank - 2 * _CELL_PAD, at, score, "right", weight="bold"))
+    _place_blank(page, "=", blank, at)
+    page.y += 5
+    page.rule(1.2)
+
+
+def _place_blank(page: _Page, sign: str, x: float, y: float) -> None:
+    if sign:
+        page.words.append(_Word(x, y, sign, "center", colour=GREY))
+    page.lines.append(_Line((x + 8, page.right), (y + 1.5, y + 1.5), 0.6, GREY))
+
+
+def _place_risks(
+    page: _Page, table: Sequence[tuple[str, str]], start: int, in_block: int, heading: float
+) -> None:
+    """One block: scores above, risks below, darker where the risk is higher."""
+    block = table[start : start + in_block]
+    width = (page.right - _PAD - heading) / in_block
+    height = _LINE + 6
+    page.rule(0.9)
+    top, baselines = page.y, (page.y + _LINE, page.y + height + _LINE)
+    for row, word in enumerate(("SCORE", "RISK")):
+        page.words.append(_Word(_PAD + 2, baselines[row], word, weight="bold"))
+    for i, (scores, risk) in enumerate(block):
+        x = _PAD + heading + i * width
+        share = (start + i) / max(len(table) - 1, 1)
+        page.boxes.append(_Box(x, top + height, width, height, _shade(share)))
+        page.words.append(_Word(x + width / 2, baselines[0], scores, "center"))
+        page.words.append(_Word(x + width / 2, baselines[1], risk, "center", weight="bold"))
+        if i:
+            page.lines.append(_Line((x, x), (top, top + 2 * height), 0.4, "#C8C8C8"))
+    page.y = top + height
+    page.rule(0.4, "#C8C8C8")
+    page.y = top + 2 * height
+    page.rule(0.9)
+    page.y += 8 if start + in_block < len(table) else 0
+
+
+def _shade(share: float) -> tuple[float, ...]:
+    return tuple(low + share * (high - low) for low, high in zip(_LOW, _HIGH, strict=True))
+
+
+def _place_notes(page: _Page, notes: Sequence[str]) -> None:
+    room = page.right - _PAD - 2
+    page.y += 4
+    for note in filter(None, notes):
+        page.y += 2
+        columns = int(_NOTE_SHARE * room)
+        while columns > 1 and max(_width(line, _SMALL) for line in wrap(note, columns)) > room:
+            columns -= 1
+        for line in wrap(note, columns):
+            page.y += _SMALL_LINE
+            page.words.append(_Word(_PAD + 2, page.y, line, size=_SMALL, colour="#555555"))
+
+
+def _width(text: str, size: float = _SIZE, weight: str = "normal") -> float:
+    """Width of a text in points, as the default font sets it."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size, weight=weight)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    return float(width)

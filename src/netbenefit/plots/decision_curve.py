@@ -1,0 +1,266 @@
+"""Decision curves, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit._table import Table
+from netbenefit._validation import FloatArray, InputError
+from netbenefit.decision import TREAT_ALL, TREAT_NONE, decision_curve
+from netbenefit.plots._base import GREY, INK, Display, draw_key, style_of, tidy
+from netbenefit.plots._models import named, own_thresholds, predict
+from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
+
+__all__ = ["DecisionCurveDisplay"]
+
+Kind = Literal["net_benefit", "interventions_avoided"]
+
+_COLUMNS = ("model", "threshold", "prevalence", "net_benefit", "net_intervention_avoided")
+#: Up to as many thresholds are marked on the curves.
+_MOST_MARKS = 25
+
+
+class DecisionCurveDisplay(Display):
+    """Net benefit of models over thresholds, beside treating all and treating none.
+
+    Make it with :meth:`from_estimator` or :meth:`from_predictions`, or from a table of
+    :func:`netbenefit.decision_curve`.  Points of the table are joined by straight lines, not
+    smoothed.
+
+    Parameters
+    ----------
+    curve : Table
+        As :func:`netbenefit.decision_curve` makes it.
+    thresholds : Thresholds, str or sequence of float, optional
+        Those that matter: their range is shaded, and the curves are marked at each.
+    kind : {"net_benefit", "interventions_avoided"}, default="net_benefit"
+        The second view is the net number of interventions that a model avoids among 100 people,
+        compared with treating all, without missing more events.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    lines_ : dict of str to matplotlib line
+        By model; "Treat All" and "Treat None" are the last two.
+    range_ : matplotlib patch or line, or None
+        Where the thresholds lie that matter.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")  # no screen is needed
+    >>> display = DecisionCurveDisplay.from_predictions(
+    ...     [0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]}, [0.2, 0.5])
+    >>> list(display.lines_), display.ax_.get_xlabel()
+    (['card', 'Treat All', 'Treat None'], 'Threshold Probability')
+    """
+
+    def __init__(
+        self,
+        curve: Mapping[str, NDArray[Any]],
+        thresholds: ThresholdsLike = None,
+        *,
+        kind: Kind = "net_benefit",
+    ) -> None:
+        lacking = [name for name in _COLUMNS if name not in curve]
+        if lacking:
+            raise InputError(
+                f"curve lacks the column {lacking[0]!r}. Pass the table of decision_curve(…)."
+            )
+        self.curve = Table(curve)
+        self.thresholds = None if thresholds is None else as_thresholds(thresholds)
+        self.kind: Kind = _checked_kind(kind)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        risks: ArrayLike | Mapping[str, ArrayLike],
+        thresholds: ThresholdsLike = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        harm: float | Mapping[str, float] | None = None,
+        prevalence: float | None = None,
+        grid: ThresholdsLike = None,
+        kind: Kind = "net_benefit",
+        ax: Any = None,
+    ) -> Self:
+        """Compute decision curves and draw them.
+
+        Parameters
+        ----------
+        y_true, risks, sample_weight, harm, prevalence
+            As in :func:`netbenefit.decision_curve`.
+        thresholds : Thresholds, str or sequence of float, optional
+            Those that matter, to be shaded and marked.
+        grid : Thresholds, str or sequence of float, optional
+            Where the curves are computed; by default at 0%, 1%, …, 99% and at ``thresholds``.
+        kind : {"net_benefit", "interventions_avoided"}, default="net_benefit"
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        DecisionCurveDisplay
+            Drawn.
+        """
+        marked = None if thresholds is None else as_thresholds(thresholds)
+        _checked_kind(kind)  # before the work
+        curve = decision_curve(
+            y_true,
+            risks,
+            _fine(marked) if grid is None else as_thresholds(grid),
+            sample_weight=sample_weight,
+            harm=harm,
+            prevalence=prevalence,
+        )
+        return cls(curve, marked, kind=kind).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        thresholds: ThresholdsLike = None,
+        *,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Let models predict, compute their decision curves and draw them.
+
+        Parameters
+        ----------
+        estimator : fitted classifier, Scorecard, or mapping of str to these
+            One model, or several by name.
+        X, y
+            Rows, and their labels (0 and 1 for a Scorecard).
+        thresholds : Thresholds, str or sequence of float, optional
+            Those that matter; by default those of the first model that has thresholds of its own.
+        name : str, optional
+            Of a single model; by default the name of its class.
+        **options
+            As in :meth:`from_predictions`.
+
+        Returns
+        -------
+        DecisionCurveDisplay
+            Drawn.
+        """
+        models = named(estimator, name)
+        told = predict(models, X, y)
+        grid = own_thresholds(models, thresholds)
+        return cls.from_predictions(told.outcome, told.risks, grid, **options)
+
+    def plot(self, ax: Any = None, *, kind: Kind | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        kind : {"net_benefit", "interventions_avoided"}, optional
+            Another view than the display's own.
+
+        Returns
+        -------
+        DecisionCurveDisplay
+            Itself, with ``ax_``, ``figure_``, ``lines_`` and ``range_``.
+        """
+        view = self.kind if kind is None else _checked_kind(kind)
+        ax = self._axes(ax)
+        self.lines_: dict[str, Any] = {}
+        names = [n for n in dict.fromkeys(self.curve["model"].tolist()) if n not in _REFERENCES]
+        for place, name in enumerate([*names, *_REFERENCES]):
+            p, y = self._values(name, view)
+            (self.lines_[name],) = ax.plot(p, y, **self._look(name, place, p))
+        entries = [(line, name) for name, line in self.lines_.items()]
+        self.range_ = self._shade(ax)
+        if self.range_ is not None:
+            entries.append((self.range_, "thresholds of interest"))
+        self._frame(ax, view)
+        tidy(ax)
+        draw_key(ax, entries)
+        return self
+
+    def _values(self, name: str, kind: Kind) -> tuple[FloatArray, FloatArray]:
+        rows = self.curve["model"] == name
+        if kind == "net_benefit":
+            return self.curve["threshold"][rows], self.curve["net_benefit"][rows]
+        return self.curve["threshold"][rows], 100 * self.curve["net_intervention_avoided"][rows]
+
+    def _look(self, name: str, place: int, p: FloatArray) -> dict[str, Any]:
+        if name == TREAT_ALL:
+            return {"color": GREY, "linewidth": 1.3, "linestyle": (0, (1, 1.4)), "zorder": 2}
+        if name == TREAT_NONE:
+            return {"color": INK, "linewidth": 1.0, "linestyle": "-", "zorder": 2}
+        style = style_of(place)
+        marked = np.flatnonzero(np.isin(p, [] if self.thresholds is None else self._asked))
+        return {
+            "color": style.colour,
+            "linewidth": 1.8,
+            "linestyle": style.line,
+            "marker": style.marker,
+            "markersize": 4.5,
+            "markevery": marked.tolist() if marked.size <= _MOST_MARKS else [],
+            "zorder": 4,
+        }
+
+    @property
+    def _asked(self) -> FloatArray:
+        return np.empty(0) if self.thresholds is None else self.thresholds.asked
+
+    def _shade(self, ax: Any) -> Any:
+        asked = self._asked[self._asked > 0]
+        if not asked.size:
+            return None
+        if asked.size == 1:
+            return ax.axvline(asked[0], color=GREY, linewidth=1.0, linestyle=":", zorder=1)
+        look = {"facecolor": "#F4F4F4", "edgecolor": "#BDBDBD", "linewidth": 0.8}
+        return ax.axvspan(asked[0], asked[-1], **look, zorder=0)
+
+    def _frame(self, ax: Any, kind: Kind) -> None:
+        """Set limits and labels: the top is the most that any model could reach."""
+        from matplotlib.ticker import PercentFormatter
+
+        p = self.curve["threshold"]
+        low, high = float(p.min()), float(p.max())
+        if self._asked.size and self._asked[-1] > low:  # a little beyond what matters
+            high = min(high, 1.2 * float(self._asked[-1]))
+        ax.set_xlim((low, high) if high > low else (low - 0.05, low + 0.05))
+        ax.xaxis.set_major_formatter(PercentFormatter(xmax=1.0))
+        ax.set_xlabel("Threshold Probability")
+        share = float(self.curve["prevalence"].max())
+        top = share if kind == "net_benefit" else 100 * (1 - share)
+        top = top if top > 0 else 1.0
+        ax.set_ylim(-0.1 * top, 1.05 * top)
+        if kind == "net_benefit":
+            ax.set_ylabel("Net Benefit")
+        else:
+            ax.set_ylabel("Net Interventions Avoided per 100")
+
+
+_REFERENCES = (TREAT_ALL, TREAT_NONE)
+
+
+def _checked_kind(kind: Any) -> Kind:
+    if kind not in get_args(Kind):
+        raise InputError(
+            f"kind={kind!r} is not known. Use one of {', '.join(map(repr, get_args(Kind)))}."
+        )
+    view: Kind = kind
+    return view
+
+
+def _fine(thresholds: Thresholds | None) -> Thresholds:
+    """Whole percents, and the thresholds that matter.
+
+    >>> len(_fine(Thresholds.of([0.125, 0.5])).asked)
+    101
+    """
+    extra = [] if thresholds is None else thresholds.asked.tolist()
+    return Thresholds.of(sorted({i / 100 for i in range(100)} | set(extra)))

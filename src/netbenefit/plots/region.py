@@ -1,0 +1,293 @@
+"""Discrimination and utility: which pairs of AUROC and AUNBC a model can have.
+
+A model puts events and non-events on the levels of the thresholds.  With l_i the lengths of the
+intervals (the weights of AUNBC, Σ l_i = 1), V_k = Σ_{i≤k} l_i, P_k = Σ_{i≤k} l_i r_i, a0 the share
+of events, b0 = 1 − a0, and G the grouped AUROC (ties within a level are wins), AUNBC is at most
+
+    max_k max_b  a0 − (1 − V_{k−1}) a0 b0 (1 − G)/b − b P_k          over (1 − G) b0 ≤ b ≤ b0,
+
+for k = 1 … M, and at least
+
+    min_k min_c  a0 V_0 − b0 P_M + a0 (V_k − V_0) G/c + b0 c (P_M − P_k)      over G ≤ c ≤ 1,
+
+for k = 0 … M.  Both are reached: above, events sit on levels k − 1 and M and non-events on 0 and k;
+below, events on 0 and k and non-events on k and M.  With l_i = p_{i+1} − p_i, the upper bound is
+the corrected one of the method's first theorem.  The theorem's lower bound is the second line at
+G = 0; it holds for all G, but no model with G > 0 comes down to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from netbenefit._card_types import is_finite
+from netbenefit._validation import FloatArray, InputError
+from netbenefit.metrics import aunbc, check_prevalence, grouped_auroc
+from netbenefit.plots._base import GREY, INK, Display, draw_key, style_of, tidy
+from netbenefit.plots._models import check_rows, named, own_thresholds, predict
+from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
+
+__all__ = ["RegionDisplay"]
+
+#: Values of AUROC at which the bounds are computed.
+_STEPS = 400
+
+
+class RegionDisplay(Display):
+    """The pairs of AUROC and AUNBC that are possible, and where models lie.
+
+    High utility needs high discrimination, but not the other way round: the region is high on the
+    right and narrow at the top.  The AUROC is the grouped one (:func:`netbenefit.grouped_auroc`),
+    in which an event and a non-event between the same two thresholds count as ordered correctly:
+    for the ordinary one, the bounds do not hold.
+
+    Parameters
+    ----------
+    thresholds : Thresholds, str or sequence of float, optional
+        None is the grid 0, 0.1, …, 0.9.
+    prevalence : float
+        Share of events.
+    models : mapping of str to (float, float), optional
+        Grouped AUROC and AUNBC of models, at these thresholds and with this prevalence.
+
+    Attributes
+    ----------
+    auroc, lower, upper : (n,) float
+        The edge of the region: for each grouped AUROC the least and the most AUNBC.
+    ax_, figure_ : matplotlib axes and figure
+    region_ : matplotlib collection
+    edges_ : list of matplotlib line
+        Upper and lower edge.
+    points_ : dict of str to matplotlib line
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")  # no screen is needed
+    >>> display = RegionDisplay.from_predictions([0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]})
+    >>> [round(x, 4) for x in display.models["card"]]
+    [1.0, 0.3358]
+    """
+
+    _size: ClassVar[tuple[float, float]] = (5.6, 4.6)
+
+    def __init__(
+        self,
+        thresholds: ThresholdsLike = None,
+        *,
+        prevalence: float,
+        models: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        self.thresholds = as_thresholds(thresholds)
+        self.prevalence = check_prevalence(prevalence)
+        self.models = {name: _checked_pair(name, pair) for name, pair in (models or {}).items()}
+        self.auroc: FloatArray = 1.0 - np.linspace(1.0, 0.0, _STEPS + 1) ** 2  # steep near 1
+        self.lower = lower_aunbc(self.thresholds, self.prevalence, self.auroc)
+        self.upper = upper_aunbc(self.thresholds, self.prevalence, self.auroc)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        risks: ArrayLike | Mapping[str, ArrayLike],
+        thresholds: ThresholdsLike = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Compute where models lie, and draw the region around them.
+
+        Parameters
+        ----------
+        y_true : (n_rows,) array of 0 and 1
+        risks : (n_rows,) array, or mapping of str to (n_rows,) array
+            Risks of one model, or of several by name.
+        thresholds : Thresholds, str or sequence of float, optional
+            None is the grid 0, 0.1, …, 0.9.
+        sample_weight : (n_rows,) array, optional
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        RegionDisplay
+            Drawn.
+        """
+        rows, grid = check_rows(y_true, risks, sample_weight), as_thresholds(thresholds)
+        models = {
+            name: (
+                grouped_auroc(rows.outcome, risk, grid, sample_weight=rows.weight),
+                aunbc(rows.outcome, risk, grid, sample_weight=rows.weight),
+            )
+            for name, risk in rows.risks.items()
+        }
+        share = float(rows.weight[rows.outcome].sum() / rows.weight.sum())
+        return cls(grid, prevalence=share, models=models).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        thresholds: ThresholdsLike = None,
+        *,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Let models predict, and draw the region around them.
+
+        Parameters
+        ----------
+        estimator : fitted classifier, Scorecard, or mapping of str to these
+            One model, or several by name.
+        X, y
+            Rows, and their labels (0 and 1 for a Scorecard).
+        thresholds : Thresholds, str or sequence of float, optional
+            By default those of the first model that has thresholds of its own.
+        name : str, optional
+            Of a single model; by default the name of its class.
+        **options
+            As in :meth:`from_predictions`.
+
+        Returns
+        -------
+        RegionDisplay
+            Drawn.
+        """
+        models = named(estimator, name)
+        told = predict(models, X, y)
+        grid = own_thresholds(models, thresholds)
+        return cls.from_predictions(told.outcome, told.risks, grid, **options)
+
+    def plot(self, ax: Any = None, *, zoom: bool = False) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        zoom : bool, default=False
+            Show only the corner from the models to the best that is possible.
+
+        Returns
+        -------
+        RegionDisplay
+            Itself, with ``ax_``, ``figure_``, ``region_``, ``edges_`` and ``points_``.
+        """
+        ax = self._axes(ax)
+        self.region_ = ax.fill_between(
+            self.auroc, self.lower, self.upper, color="#EDF3F8", linewidth=0, zorder=1
+        )
+        self.edges_ = [
+            *ax.plot(self.auroc, self.upper, color=INK, linewidth=1.4, zorder=2),
+            *ax.plot(self.auroc, self.lower, color=GREY, linewidth=1.4, linestyle="--", zorder=2),
+        ]
+        ax.axhline(0, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
+        self.points_: dict[str, Any] = {}
+        for place, (name, (auroc, area)) in enumerate(self.models.items()):
+            style = style_of(place)
+            (self.points_[name],) = ax.plot(
+                [auroc],
+                [area],
+                linestyle="none",
+                marker=style.marker,
+                markersize=8,
+                color=style.colour,
+                markeredgecolor="white",
+                markeredgewidth=0.8,
+                zorder=4,
+                clip_on=False,
+            )
+        self._frame(ax, zoom)
+        return self
+
+    def _limits(self, zoom: bool) -> tuple[float, float, float, float]:
+        """Return left, right, low and high end of what is shown."""
+        aurocs, areas = zip(*self.models.values(), strict=True) if self.models else ((), ())
+        high = max([self.prevalence, *areas, float(self.upper.max())])
+        if zoom and areas:
+            return min([*aurocs, 0.99]), 1.0, min([*areas, 0.98 * high]), high
+        # High thresholds make the lowest possible values very low; what lies near 0 matters.
+        return 0.0, 1.0, max(float(self.lower.min()), min([-self.prevalence, *areas])), high
+
+    def _frame(self, ax: Any, zoom: bool) -> None:
+        ax.set_xlabel("Grouped AUROC (ties within an interval are wins)")
+        ax.set_ylabel("AUNBC")
+        left, right, low, high = self._limits(zoom)
+        margin = 0.1 if zoom else 0.02
+        ax.set_xlim(left - margin * (right - left), right + 0.02 * (right - left))
+        ax.set_ylim(low - (margin + 0.03) * (high - low), high + 0.05 * (high - low))
+        tidy(ax, "both")
+        upper, lower = self.edges_
+        edges = [(upper, "most that is possible")]
+        if self.lower.max() > low:  # in the picture
+            edges.append((lower, "least that is possible"))
+        draw_key(
+            ax,
+            [*((point, name) for name, point in self.points_.items()), *edges],
+            title=f"prevalence {100 * self.prevalence:.3g}%",
+            title_fontsize="small",
+            alignment="left",
+        )
+
+
+def _checked_pair(name: str, pair: tuple[float, float]) -> tuple[float, float]:
+    if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(map(is_finite, pair))):
+        raise InputError(f"models[{name!r}] = {pair!r} must be (grouped AUROC, AUNBC).")
+    return float(pair[0]), float(pair[1])
+
+
+# -- the bounds ------------------------------------------------------------------------------------
+
+
+def upper_aunbc(thresholds: Thresholds, prevalence: float, auroc: ArrayLike) -> FloatArray:
+    """Return the most AUNBC of a model with a grouped AUROC.
+
+    >>> upper_aunbc(Thresholds.tenths(), 0.4, [0.5, 1.0]).round(4)
+    array([0.2183, 0.4   ])
+    """
+    G, a0, b0 = np.asarray(auroc, dtype=np.float64), prevalence, 1.0 - prevalence
+    V, P = _sums(thresholds)
+    best = np.full(G.shape, -np.inf)
+    for k in range(1, len(V)):
+        numerator = max(1.0 - V[k - 1], 0.0) * a0 * b0 * (1.0 - G)
+        b = np.clip(_root(numerator, P[k]), (1.0 - G) * b0, b0)
+        best = np.maximum(best, a0 - _ratio(numerator, b) - b * P[k])
+    return best
+
+
+def lower_aunbc(thresholds: Thresholds, prevalence: float, auroc: ArrayLike) -> FloatArray:
+    """Return the least AUNBC of a model with a grouped AUROC.
+
+    >>> lower_aunbc(Thresholds.of([0, 0.5]), 0.4, [0.0, 1.0])  # 0.4 · 0.5 − 0.6 · 0.5; 0.4 − 0.3
+    array([-0.1,  0.1])
+    """
+    G, a0, b0 = np.asarray(auroc, dtype=np.float64), prevalence, 1.0 - prevalence
+    V, P = _sums(thresholds)
+    least = np.full(G.shape, np.inf)
+    for k in range(len(V)):
+        numerator, slope = a0 * max(V[k] - V[0], 0.0) * G, b0 * (P[-1] - P[k])
+        c = np.clip(_root(numerator, slope), G, 1.0)
+        least = np.minimum(least, _ratio(numerator, c) + slope * c)
+    return np.asarray(a0 * V[0] - b0 * P[-1] + least)
+
+
+def _sums(thresholds: Thresholds) -> tuple[FloatArray, FloatArray]:
+    """V_0 … V_M and P_0 … P_M."""
+    lengths = thresholds.length_weights
+    return np.cumsum(lengths), np.cumsum(lengths * thresholds.odds)
+
+
+def _root(numerator: FloatArray, slope: float) -> FloatArray:
+    """Where numerator/x + slope · x is least, for x > 0."""
+    return np.sqrt(numerator / slope) if slope > 0 else np.full(numerator.shape, np.inf)
+
+
+def _ratio(numerator: FloatArray, x: FloatArray) -> FloatArray:
+    """Divide, with 0 for 0/0: x only gets to 0 together with the numerator."""
+    return np.divide(numerator, x, out=np.zeros_like(x), where=x > 0)
