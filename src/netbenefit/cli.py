@@ -1,4 +1,4 @@
-"""The command line: ``netbenefit demo | fit | sizes | evaluate | report | show | verify``.
+"""The command line: ``netbenefit demo | fit | sizes | evaluate | report | export | show | …``.
 
 This module reads options and prints; what it prints is computed elsewhere.  Imports that take time
 stand inside the commands, so that help comes at once.  Results go to stdout; progress, notes and
@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from netbenefit._cli_export import export
 from netbenefit._cli_fit import fit
 from netbenefit._cli_options import (
     GRID,
@@ -123,10 +124,10 @@ def demo(
         "AUNBC is the mean net benefit: more is better. ECE is the calibration error.\n"
         "One split of a small table: other splits give other numbers.\n"
     )
-    console.print(f"Wrote {files['card']}\n      {files['report']}\n      {files['held-out rows']}")
+    console.print("Wrote " + "\n      ".join(str(file) for file in files.values()))
     program = program_name()
     console.print(
-        "\nNext: open the report in a browser, then try\n"
+        "\nNext: open the report and the calculator in a browser, then try\n"
         f"  {program} evaluate {files['card']} {files['held-out rows']} --target malignant\n"
         f"  {program} fit YOUR.csv --target OUTCOME --out card.json"
     )
@@ -202,6 +203,11 @@ def evaluate(
 app.command(epilog="Example: netbenefit report card.json new_patients.csv --out report.html")(
     report
 )
+
+
+# -- export ----------------------------------------------------------------------------------------
+
+app.command(epilog="Example: netbenefit export card.json --to html --out calculator.html")(export)
 
 
 # -- show ------------------------------------------------------------------------------------------

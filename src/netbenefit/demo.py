@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._atomic import write_text
 from netbenefit._estimator_input import make_binner, training_of_raw
 from netbenefit._io import write_csv
 from netbenefit._table import Table
@@ -15,6 +16,7 @@ from netbenefit._validation import FloatArray
 from netbenefit.assemble import Learned, choose_solver, learn
 from netbenefit.datasets import load_breast_cancer
 from netbenefit.decision import decision_curve
+from netbenefit.export.calculator import to_calculator
 from netbenefit.report import ModelRow, compare, report_page
 from netbenefit.solvers.base import Callback
 from netbenefit.thresholds import Thresholds
@@ -26,6 +28,8 @@ THRESHOLDS = Thresholds.parse("0.05:0.5:0.05")
 #: Short enough to add up in one's head.
 MAX_RULES, MAX_POINTS = 5, 5
 _TEST_SHARE, _SPLIT_SEED = 0.3, 0
+#: The threshold that the calculator starts with.
+_ACT_FROM = 0.1
 
 
 class DemoData(NamedTuple):
@@ -107,11 +111,12 @@ def run_demo(
 
 
 def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Path]:
-    """Write the card, the report and the held-out rows; return the files by what they are."""
+    """Write card, report, calculator and held-out rows; return the files by what they are."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {
         "card": folder / "card.json",
         "report": folder / "report.html",
+        "calculator": folder / "calculator.html",
         "held-out rows": folder / "held_out.csv",
     }
     learnt, held_out = data.train_event, data.test_event
@@ -128,7 +133,8 @@ def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Pat
         tested_on=f"{held_out.size} tumours that were held out",
         note="One split of a small table: other splits give other numbers.",
     )
-    files["report"].write_text(page, encoding="utf-8")
+    write_text(files["report"], page)
+    write_text(files["calculator"], to_calculator(result.learned.card, threshold=_ACT_FROM))
     rows = Table({**data.test, "malignant": held_out.astype(np.int64)})
     write_csv(rows, files["held-out rows"])
     return files

@@ -1,0 +1,237 @@
+"""A card as Python: one function that needs nothing but the standard library."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import textwrap
+from bisect import bisect_right
+from typing import Any
+
+from netbenefit._card_text import contents
+from netbenefit._card_types import INT64
+from netbenefit._steps import LARGEST_EXACT
+from netbenefit._validation import InputError
+from netbenefit.conditions import Condition, PerUnit
+from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of
+from netbenefit.readings import Reading
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["to_python"]
+
+_WIDTH = 96
+
+_START = """\
+    import bisect
+    import math
+    from decimal import Decimal
+    from numbers import Real
+
+    # A column is: name, what it holds, whether blank text is missing, whether numbers may come as
+    # text, codes that mean "missing", what a missing value counts as, whether it is refused.
+    columns = (
+"""
+_READ = """\
+    )
+    read = {}
+    for name, kind, blank, spelt, codes, fill, refuse in columns:
+        value = row[name]
+        kept = type(value)
+        if kind != "text" and kept.__module__ == "numpy" and not isinstance(value, Real):
+            if kept.__name__ in ("bool", "bool_", "ndarray") and value.ndim == 0:
+                value = value.item()
+        if value is None or kept.__name__ in ("NAType", "NaTType"):
+            value = None
+        elif isinstance(value, str):
+            bare = value.strip()
+            if blank and (not bare or bare in codes):
+                value = None
+            elif spelt and bare[-1:] in tuple("0123456789.") and "_" not in bare:
+                try:
+                    value = float(bare) if math.isfinite(float(bare)) else value
+                except ValueError:
+                    pass
+            if kind == "number" and isinstance(value, str):
+                return None, None
+        elif isinstance(value, (Real, Decimal)):
+            flag = isinstance(value, bool)
+            try:
+                value = float(value)
+            except OverflowError:
+                value = math.inf
+            except ValueError:
+                value = math.nan
+            if value != value:
+                value = None
+            elif kind != "any" and math.isinf(value):
+                return None, None
+            elif kind == "text" and (flag or not blank):
+                return None, None
+            elif kind == "text" and value not in codes:
+                value = str(int(value)) if value.is_integer() else repr(value)
+        elif kind == "any":
+            value = ""
+        else:
+            return None, None
+        if value in codes:
+            value = None
+        if value is None and refuse:
+            return None, None
+        read[name, kind] = fill if value is None else value
+"""
+
+
+def to_python(card: Scorecard, *, function: str = "risk_score") -> str:
+    """Write a card as the source of one Python function, for Python 3.8 and later.
+
+    The function takes a row, a mapping by column name, and returns its score and its risk, or
+    ``(None, None)`` where the card refuses the row.
+
+    Parameters
+    ----------
+    card : Scorecard
+    function : str, default="risk_score"
+        What to call it.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from netbenefit.scorecard import Rule
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> module = {}
+    >>> exec(to_python(card, function="of_patient"), module)
+    >>> module["of_patient"]({"age": 60}), module["of_patient"]({"age": None})
+    ((2, 0.6), (None, None))
+    """
+    _check_function(function)
+    logic = logic_of(card)
+    readings = {reading.feature: reading for reading in card.readings}
+    inputs = list(dict.fromkeys(one for step in logic.steps for one in step.inputs))
+    parts = [f"def {function}(row):", _docstring(card)]
+    if inputs:
+        columns = [f"        {_column(one, readings)},\n" for one in inputs]
+        parts.append("".join([_START, *columns, _READ]))
+    parts.append("    units = 0")
+    for step in logic.steps:
+        own = readings.get(step.name)
+        parts.append(_step(step, refuse=own is not None and own.refuse))
+    parts.append(_result(logic))
+    return "\n".join(parts) + "\n"
+
+
+def _check_function(name: str) -> None:
+    good = isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)
+    if not good or hasattr(builtins, name):
+        raise InputError(f"function={name!r} cannot be used. Use a name that Python leaves free.")
+
+
+def _docstring(card: Scorecard) -> str:
+    # A title has no control characters, but may have quotes and backslashes.
+    title = contents(card).title.replace("\\", "\\\\").replace('"', '\\"')
+    return (
+        f'    """{title}.\n\n    Takes a row, a mapping by column name, and returns (score, risk), '
+        'or (None, None)\n    where the card gives none.\n    """'
+    )
+
+
+def _column(one: Input, readings: dict[str, Reading]) -> str:
+    reading = readings.get(one.name)
+    spelt = reading is not None and reading.text and one.kind != "text"
+    fill = float(one.fill) if isinstance(one.fill, int) else one.fill
+    data = (one.name, one.kind, reading is not None, spelt, one.special, fill, one.refuse)
+    return repr(data)
+
+
+# -- steps -----------------------------------------------------------------------------------------
+
+
+def _step(step: Step, refuse: bool) -> str:
+    """Write what one column brings."""
+    lines = [f"x = {_read(step.inputs[0])}"]
+    if step.combine is not None:
+        lines = _combined(step, refuse)
+    refused = ["if x is None:", "    return None, None"]
+    asked = [pair for pair in step.terms if pair[0].kind != "any"]
+    holes = sum(factor for term, factor in step.terms if term.kind == "any")
+    filled = step.combine is not None and step.fill is not None
+    if not step.may_miss and not filled:
+        lines += refused
+    elif step.may_miss and holes:
+        lines += ["if x is None:", f"    units += {holes}"]
+    counted = []
+    for term, factor in asked:
+        counted += _condition(term, factor) if isinstance(term, Condition) else _unit(term, factor)
+    if counted and step.may_miss:
+        lines += ["else:" if holes else "if x is not None:", *(f"    {line}" for line in counted)]
+    else:
+        lines += counted
+    return textwrap.indent("\n".join(lines), "    ")
+
+
+def _read(one: Input) -> str:
+    # One column may be read in two ways: as a number, and for holes only.
+    return f"read[{one.name!r}, {one.kind!r}]"
+
+
+def _combined(step: Step, refuse: bool) -> list[str]:
+    parts = [_read(one) for one in step.inputs]
+    lines = ["parts = (", *(f"    {part}," for part in parts), ")", "x = None"]
+    whole = f"{step.combine}(parts)"
+    if step.combine == "sum":  # sum() rounds differently in newer versions of Python
+        whole = " + ".join(f"parts[{i}]" for i in range(len(parts)))
+    lines += ["if None not in parts:", f"    x = {whole}"]
+    if step.special:
+        lines += [f"if x in {step.special!r}:", "    x = None"]
+    if refuse:
+        lines += ["if x is None:", "    return None, None"]
+    elif step.fill is not None:
+        lines += ["if x is None:", f"    x = {step.fill!r}"]
+    return lines
+
+
+def _condition(term: Condition, factor: int) -> list[str]:
+    value: Any = term.value
+    test = f"x {term.op} {value!r}"
+    if term.op == "between":
+        test = f"{value[0]!r} <= x < {value[1]!r}"
+    return [f"if {test}:", f"    units += {factor}"]
+
+
+def _unit(term: PerUnit, factor: int) -> list[str]:
+    """Count steps, as :class:`PerUnit` does."""
+    if term.log:
+        return _log(term, factor)
+    low, high = term.lower, term.upper
+    lines = ["c = x"]
+    if low is not None:
+        lines.append(f"c = {low!r} if c < {low!r} else c")
+    if high is not None:
+        lines.append(f"c = {high!r} if c > {high!r} else c")
+    lines.append(f"c = c * {float(10**term.decimals)!r}")
+    if low is None or high is None:
+        lines += [f"if abs(c) > {LARGEST_EXACT}:", "    return None, None"]
+    return [*lines, f"units += {factor} * math.floor(c + 0.5)"]
+
+
+def _log(term: PerUnit, factor: int) -> list[str]:
+    """List the ends of steps within the clip; those below it are always reached."""
+    ends: list[float] = log_ends(term.decimals).tolist()
+    last = len(ends) if term.upper is None else bisect_right(ends, term.upper)
+    first = 0 if term.lower is None else bisect_right(ends, term.lower, 0, last)
+    listed = textwrap.wrap(" ".join(f"{end!r}," for end in ends[first:last]), _WIDTH - 12)
+    count = "bisect.bisect_right(ends, x)" + (f" + {first}" if first else "")
+    return ["ends = (", *(f"    {line}" for line in listed), ")", f"units += {factor} * ({count})"]
+
+
+def _result(logic: Logic) -> str:
+    lines = [f"if not {-INT64} <= units < {INT64}:", "    return None, None"]
+    lines.append(f"score = units // {logic.unit}")
+    for row in reversed(logic.risks):
+        answer = f"return score, {float(row.risk)!r}"
+        lines += [answer] if row.low is None else [f"if score >= {row.low}:", f"    {answer}"]
+    return textwrap.indent("\n".join(lines), "    ")

@@ -1,0 +1,401 @@
+"""A card as SQL: a query, or two expressions to paste into one.
+
+The work is done in layers: raw columns with a type, their values once holes and codes are dealt
+with, combined columns, units, score, risk.  So nothing is written twice, and a table's own columns
+never meet the names in between.  Numbers are compared and rounded in double precision, and added up
+as whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from netbenefit._card_types import INT64
+from netbenefit._steps import LARGEST_EXACT, to_step
+from netbenefit._validation import InputError
+from netbenefit.conditions import Condition, PerUnit, Term, Value
+from netbenefit.export._sql_words import DIALECTS, Words
+from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of
+from netbenefit.readings import Reading, plain_number
+from netbenefit.scorecard import Scorecard
+
+__all__ = ["to_sql"]
+
+_LARGEST = sys.float_info.max
+
+
+def to_sql(
+    card: Scorecard,
+    *,
+    dialect: str = "ansi",
+    table: str | Sequence[str] | None = None,
+    score_as: str = "score",
+    risk_as: str = "risk",
+) -> str:
+    """Write a card as SQL.
+
+    Every row gets the score and the risk that the card gives it, NULL where the card refuses the
+    row.  A column of numbers may have any type that casts to double precision (PostgreSQL: cast
+    booleans to integers before); a column of levels has to be text.  Text is compared by the
+    database's rules: a collation without regard to case takes "iii" for "III".
+
+    Parameters
+    ----------
+    card : Scorecard
+    dialect : {"ansi", "duckdb", "postgresql", "spark"}
+        "ansi" is for databases with LATERAL and, in literals, no escapes but doubled quotes (not
+        MySQL); there, blank text is text of spaces only, and text in a column of numbers is an
+        error.  "spark" needs Spark 3.4.
+    table : str or sequence of str, optional
+        A table, or a path to it such as ``("clinic", "patients")``: the result is a query that adds
+        two columns to the table's.  Without one, it is a list of two expressions for the SELECT of
+        your own query; a query with a table is faster.
+    score_as, risk_as : str
+        Names of the two columns.
+
+    Returns
+    -------
+    str
+        Without a semicolon at the end.
+
+    Examples
+    --------
+    >>> from netbenefit.scorecard import Rule
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> print(to_sql(card, table="patients").splitlines()[0])
+    SELECT netbenefit_row.*, nb6.nb_score AS "score", nb7.nb_risk AS "risk"
+    """
+    if dialect not in DIALECTS:
+        raise InputError(f"dialect={dialect!r} is not known. Use one of {', '.join(DIALECTS)}.")
+    words = Words(dialect)
+    quoted = [words.name(score_as), words.name(risk_as)]
+    if score_as.casefold() == risk_as.casefold():
+        raise InputError(f"score_as and risk_as are both {score_as!r}. Use two names.")
+    writer = _Writer(card, words, "" if table is None else "netbenefit_row.")
+    if table is None:
+        parts = [
+            f"(\n  SELECT {column}\n  FROM (\n{_indented(query, 4)}\n  ) AS nb\n) AS {name}"
+            for column, query, name in zip(writer.found, writer.nested(), quoted, strict=True)
+        ]
+        return words.finished(",\n".join(parts))
+    path = [table] if isinstance(table, str) else list(table)
+    if not path:
+        raise InputError("the path to the table is empty. Name the table.")
+    place = ".".join(map(words.name, path))
+    added = ", ".join(f"{a} AS {b}" for a, b in zip(writer.found, quoted, strict=True))
+    return words.finished(
+        f"SELECT netbenefit_row.*, {added}\nFROM {place} AS netbenefit_row\n{writer.chained()}"
+    )
+
+
+def _columns(layer: Sequence[tuple[str, str]]) -> str:
+    return ",\n".join(_indented(f"{what} AS {name}", 2) for name, what in layer)
+
+
+def _indented(text: str, by: int) -> str:
+    return "\n".join(" " * by + line for line in text.split("\n"))
+
+
+@dataclass
+class _Wanted:
+    """What has to hold of a value for its row to get a score."""
+
+    present: bool = False
+    low: float | None = None
+    high: float | None = None
+
+    def within(self, low: float | None, high: float | None) -> None:
+        self.low = max((x for x in (self.low, low) if x is not None), default=None)
+        self.high = min((x for x in (self.high, high) if x is not None), default=None)
+
+    def text(self, value: str, words: Words) -> str | None:
+        """Say it in SQL; None where there is nothing to ask."""
+        ends = [(f"{value} >=", self.low), (f"{value} <=", self.high)]
+        if self.low is not None and self.high == -self.low:
+            ends = [(f"ABS({value}) <=", self.high)]
+        tests = [f"{test} {words.number(end)}" for test, end in ends if end is not None]
+        if not tests:
+            return f"{value} IS NOT NULL" if self.present else None
+        within = " AND ".join(tests)
+        return within if self.present else f"({value} IS NULL OR {within})"
+
+
+class _Writer:
+    """All layers of a card's query."""
+
+    def __init__(self, card: Scorecard, words: Words, row: str) -> None:
+        self.logic: Logic = logic_of(card)
+        self.readings = {reading.feature: reading for reading in card.readings}
+        self.words, self.say, self.row = words, words.say, row
+        names = [one.name.casefold() for one in self.logic.inputs]
+        self.prefix = "nb"
+        while any(name.startswith(self.prefix) for name in names):
+            self.prefix += "_"  # DuckDB would take our name in place of the table's column
+        terms = [pair for step in self.logic.steps for pair in step.terms]
+        most = self.logic.unit + sum(abs(factor) * _most(term) for term, factor in terms)
+        self.kind = "BIGINT" if most < INT64 else "wide"
+        self.layers: list[list[tuple[str, str]]] = [[] for _ in range(8)]
+        self.wanted: dict[str, _Wanted] = {}
+        self.values: dict[Input, str] = {}
+        for step in self.logic.steps:
+            for one in step.inputs:
+                if one not in self.values:
+                    self.values[one] = self._input(one, len(self.values) + 1)
+        steps = enumerate(self.logic.steps, start=1)
+        units = self._sum([part for k, step in steps for part in self._step(step, k)])
+        score = self._score(units)
+        #: How to call the score and the risk.
+        self.found = (score, self._risk(score))
+
+    # -- layers ------------------------------------------------------------------------------------
+
+    def _put(self, layer: int, name: str, what: str) -> str:
+        """Add a column to a layer, and return how later layers call it."""
+        self.layers[layer].append((f"{self.prefix}_{name}", what))
+        place = f"{self.prefix}{layer}." if self.row else ""
+        return f"{place}{self.prefix}_{name}"
+
+    def nested(self) -> tuple[str, str]:
+        """Return the query of a row's score, and that of its risk."""
+        queries = [""]
+        for layer in self.layers:
+            if layer:
+                columns, inner = _columns(layer), _indented(queries[-1], 2)
+                around = f"SELECT *,\n{columns}\nFROM (\n{inner}\n) AS nb"
+                queries.append(around if queries[-1] else f"SELECT\n{columns}")
+        return queries[-2], queries[-1]
+
+    def chained(self) -> str:
+        """Return the layers as joins, each of which knows those before (planned fastest)."""
+        layers = [(f"{self.prefix}{k}", layer) for k, layer in enumerate(self.layers) if layer]
+        return "\n".join(
+            f"CROSS JOIN LATERAL (\n  SELECT\n{_indented(_columns(layer), 2)}\n) AS {name}"
+            for name, layer in layers
+        )
+
+    def _sum(self, units: Sequence[str]) -> str:
+        """Add up units; NULL where a value is missing or unusable that has to be there."""
+        total = "\n+ ".join([self.words.cast("0", self.kind), *units])
+        tests = [wanted.text(value, self.words) for value, wanted in self.wanted.items()]
+        asked = "\n  AND ".join(filter(None, tests))
+        return self._put(5, "units", f"CASE WHEN {asked}\nTHEN {total} END" if asked else total)
+
+    def _score(self, units: str) -> str:
+        unit, score = self.logic.unit, units
+        if unit > 1:  # exact: take the remainder away, also that of a negative number
+            rest = f"MOD(MOD({units}, {unit}) + {unit}, {unit})"
+            score = f"({units} - {rest}) {self.say.divide} {unit}"
+        score = self.words.cast(score, "BIGINT")
+        if self.kind == "wide":
+            score = f"CASE WHEN {units} BETWEEN {-INT64} AND {INT64 - 1} THEN {score} END"
+        return self._put(6, "score", score)
+
+    def _risk(self, score: str) -> str:
+        lines = [f"CASE WHEN {score} IS NULL THEN NULL"]
+        for row in reversed(self.logic.risks):
+            when = "ELSE" if row.low is None else f"WHEN {score} >= {row.low} THEN"
+            lines.append(f"  {when} {self.words.number(float(row.risk))}")
+        return self._put(7, "risk", self.words.cast("\n".join([*lines, "END"]), "double"))
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _input(self, one: Input, k: int) -> str:
+        """Write the layers that read a raw column, and return the name of its value."""
+        reading = self.readings.get(one.name)
+        texts = [code for code in one.special if isinstance(code, str)]
+        numbers = [code for code in one.special if not isinstance(code, str)]
+        column = self.row + self.words.name(one.name)
+        fill = None if one.refuse else one.fill  # a hole that is refused is never filled
+        wanted = _Wanted(one.refuse)
+        tests: list[str] = []
+        if one.kind == "number":
+            wanted.within(-_LARGEST, _LARGEST)
+            # The code "-9" beside −9 says no more than that some tables come as text.
+            words = [code for code in texts if plain_number(code) is None]
+            if reading is not None and (reading.text or words):
+                raw = self._spelt_number(column, texts, k)
+            else:
+                raw = self._put(0, f"raw{k}", self.words.cast(column, "double"))
+                tests.append(self.say.nan.format(raw))
+            if numbers:
+                tests.append(f"{raw} IN {self.words.listed(numbers)}")
+        else:
+            raw = self._put(0, f"raw{k}", column)
+            if one.kind == "any":
+                tests = self._any_missing(raw, reading, texts, numbers)
+            elif reading is not None:
+                tests = self._blank(raw, texts)
+        present = "1" if one.kind == "any" else raw
+        fill = 1 if one.kind == "any" and fill is not None else fill
+        value = self._put(2, str(k), self._filled(raw, present, tests, fill))
+        self.wanted[value] = wanted
+        return value
+
+    def _filled(self, raw: str, present: str, tests: list[str], fill: Value | None) -> str:
+        """Write a value: what is missing, also by some tests, becomes NULL or what fills it."""
+        if raw == present and fill is None and not tests:
+            return raw
+        missing = " OR ".join([f"{raw} IS NULL", *tests])
+        then = "NULL" if fill is None else self.words.value(fill)
+        return f"CASE WHEN {missing} THEN {then} ELSE {present} END"
+
+    def _blank(self, raw: str, codes: Sequence[str]) -> list[str]:
+        """Say when text is blank or a code; spaces around a code do not matter."""
+        tests = [f"{self.say.trim.format(raw)} IN {self.words.listed(['', *codes])}"]
+        padded = [code for code in codes if code != code.strip()]
+        return tests + ([f"{raw} IN {self.words.listed(padded)}"] if padded else [])
+
+    def _spelt_number(self, column: str, codes: Sequence[str], k: int) -> str:
+        """Read numbers that come as text; other text is no number, and refused as such."""
+        text = self.say.trim.format(self.words.cast(column, "text"))
+        bare = self._put(0, f"text{k}", text)
+        hole = f"{bare} IS NULL OR {bare} IN {self.words.listed(['', *codes])}"
+        number = self._parsed(bare, self.words.cast("'NaN'", "double"))
+        return self._put(1, f"raw{k}", f"CASE WHEN {hole} THEN NULL ELSE {number} END")
+
+    def _parsed(self, text: str, otherwise: str) -> str:
+        number = self.words.cast(text, "double")
+        if self.say.is_number is None:
+            return number
+        return f"CASE WHEN {self.say.is_number.format(text)} THEN {number} ELSE {otherwise} END"
+
+    def _any_missing(
+        self, raw: str, reading: Reading | None, texts: list[str], numbers: Sequence[Value]
+    ) -> list[str]:
+        """Say when a column of any type is missing: a number is NaN, text is blank, or a code."""
+        as_text = self.words.cast(raw, "text")
+        blank = [] if reading is None else self._blank(as_text, texts)
+        if self.say.is_text is None:
+            coded = [f"{raw} IN {self.words.listed(numbers)}"] if numbers else []
+            return [self.say.nan.format(raw), *blank, *coded]
+        is_text = self.say.is_text.format(raw)
+        then = " OR ".join(blank) or "1 = 0"
+        tests = [f"CASE WHEN {is_text} THEN {then} ELSE LOWER({as_text}) = 'nan' END"]
+        if reading is not None and numbers:
+            number = self._parsed(self.say.trim.format(as_text), "NULL")
+            coded_here = f"{number} IN {self.words.listed(numbers)}"
+            tests.append(coded_here if reading.text else f"NOT {is_text} AND {coded_here}")
+        return tests
+
+    def _combined(self, step: Step, k: int) -> str:
+        """Write the layers that combine columns, and return the name of the result."""
+        parts = [self.values[one] for one in step.inputs]
+        whole = " + ".join(parts)
+        if step.combine != "sum":  # GREATEST and LEAST would pass over what is missing
+            sign = ">=" if step.combine == "max" else "<="
+            ways = [f"CASE WHEN {' OR '.join(f'{part} IS NULL' for part in parts)} THEN NULL"]
+            for i, part in enumerate(parts[:-1], start=1):
+                tests = " AND ".join(f"{part} {sign} {other}" for other in parts[i:])
+                ways.append(f"WHEN {tests} THEN {part}")
+            whole = " ".join([*ways, f"ELSE {parts[-1]} END"])
+        refuse = self.readings[step.name].refuse
+        codes = [code for code in step.special if not isinstance(code, str)]
+        raw = self._put(3, f"of{k}", whole)
+        coded = [f"{raw} IN {self.words.listed(codes)}"] if codes else []
+        read = self._filled(raw, raw, coded, None if refuse else step.fill)
+        value = self._put(4, f"all{k}", read)
+        self.wanted[value] = _Wanted(refuse)
+        return value
+
+    # -- rules -------------------------------------------------------------------------------------
+
+    def _step(self, step: Step, k: int) -> list[str]:
+        """Return the units that each rule of a column brings."""
+        value = self._combined(step, k) if step.combine else self.values[step.inputs[0]]
+        wanted = self.wanted[value]
+        wanted.present |= not step.may_miss
+        units = []
+        for term, factor in step.terms:
+            if isinstance(term, Condition):
+                what = f"CASE WHEN {self._condition(term, value)} THEN {factor} ELSE 0 END"
+            else:
+                if not term.log:
+                    most = _largest_exact(term.decimals)
+                    low, high = term.lower is None, term.upper is None
+                    wanted.within(-most if low else None, most if high else None)
+                count = self._log_steps if term.log else self._steps
+                what = count(term, factor, value)
+                if step.may_miss:
+                    what = f"CASE WHEN {value} IS NULL THEN 0 ELSE {what} END"
+            units.append(what)
+        return units
+
+    def _condition(self, term: Condition, value: str) -> str:
+        if term.op == "missing":
+            return f"{value} IS NULL"
+        if not isinstance(term.value, tuple):
+            sign = {"==": "=", "!=": "<>"}.get(term.op, term.op)
+            return f"{value} {sign} {self.words.value(cast(Value, term.value))}"
+        if term.op != "between":
+            return f"{value} {term.op.upper()} {self.words.listed(term.value)}"
+        low, high = map(self.words.value, term.value)
+        return f"{value} >= {low} AND {value} < {high}"
+
+    def _steps(self, term: PerUnit, factor: int, value: str) -> str:
+        """Count decimal steps; at the ends their number is known."""
+        number = self.words.number
+        ends = [
+            f"WHEN {value} {sign} {number(end)} THEN {factor * to_step(end, term.decimals)}"
+            for sign, end in (("<=", term.lower), (">=", term.upper))
+            if end is not None
+        ]
+        scaled = f"{value} * {10**term.decimals}" if term.decimals else value
+        whole = self.words.cast(f"FLOOR({scaled} + {number(0.5)})", "BIGINT")
+        times = str(factor) if self.kind == "BIGINT" else self.words.cast(str(factor), self.kind)
+        between = f"{whole} * {times}"
+        return f"CASE {' '.join(ends)} ELSE {between} END" if ends else between
+
+    def _log_steps(self, term: PerUnit, factor: int, value: str) -> str:
+        """Find the last end that a value reaches, by halves."""
+        ends = [float(end) for end in log_ends(term.decimals)]
+        first, last = _reached(term, ends)
+
+        def found(low: int, high: int) -> str:
+            if low == high:
+                return str(factor * low)
+            middle = (low + high) // 2
+            reaches = f"{value} >= {self.words.number(ends[middle])}"
+            return (
+                f"CASE WHEN {reaches} THEN {found(middle + 1, high)} ELSE {found(low, middle)} END"
+            )
+
+        return found(first, last)
+
+
+def _reached(term: PerUnit, ends: Sequence[float]) -> tuple[int, int]:
+    """Return the fewest and most ends that a clipped value reaches."""
+    last = len(ends) if term.upper is None else bisect_right(ends, term.upper)
+    return (0 if term.lower is None else bisect_right(ends, term.lower, 0, last)), last
+
+
+def _largest_exact(decimals: int) -> float:
+    """Return the largest number whose steps a double counts exactly.
+
+    >>> _largest_exact(0) == 2**53, _largest_exact(1) * 10 <= 2**53
+    (True, True)
+    """
+    steps = float(10**decimals)
+    number = LARGEST_EXACT / steps
+    while math.nextafter(number, math.inf) * steps <= LARGEST_EXACT:
+        number = math.nextafter(number, math.inf)
+    while number * steps > LARGEST_EXACT:
+        number = math.nextafter(number, 0)
+    return number
+
+
+def _most(term: Term) -> int:
+    """Return a bound of a term's code, either way."""
+    if isinstance(term, Condition):
+        return 1
+    if term.log:
+        return len(log_ends(term.decimals))
+    if term.lower is None or term.upper is None:
+        return LARGEST_EXACT + 1
+    return max(abs(to_step(end, term.decimals)) for end in (term.lower, term.upper))
