@@ -29,10 +29,8 @@ def card(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("to", "words"),
     [
-        ("sql", "SELECT"),
         ("html", "<!DOCTYPE html>"),
         ("js", "export { score, risk };"),
-        ("python", "def risk_score"),
         ("pmml", "<Scorecard"),
         ("md", "| Rule | Points |"),
         ("latex", "\\begin{tabular}"),

@@ -21,23 +21,12 @@ class Format(StrEnum):
     """What a card can be exported to."""
 
     json = "json"
-    sql = "sql"
     html = "html"
     js = "js"
-    python = "python"
     xlsx = "xlsx"
     pmml = "pmml"
     md = "md"
     latex = "latex"
-
-
-class Dialect(StrEnum):
-    """Kinds of SQL."""
-
-    ansi = "ansi"
-    duckdb = "duckdb"
-    postgresql = "postgresql"
-    spark = "spark"
 
 
 @friendly
@@ -46,10 +35,6 @@ def export(
     to: Annotated[Format, typer.Option(help="The format.")],
     out: Annotated[
         Path | None, option("FILE", "Where to write it; on the screen by default.")
-    ] = None,
-    dialect: Annotated[Dialect, typer.Option(help="Of SQL.")] = Dialect.ansi,
-    table: Annotated[
-        str | None, option("NAME", "Of SQL: the table to score; otherwise a pattern for one.")
     ] = None,
     threshold: Annotated[
         float | None, option("RISK", "Of html: the risk from which one would act, to begin with.")
@@ -67,7 +52,7 @@ def export(
     ] = False,
     debug: Debug = False,
 ) -> None:
-    """Write a card as SQL, a calculator page, JavaScript, Python, Excel, PMML, Markdown or LaTeX.
+    """Write a card as a calculator page, JavaScript, Excel, PMML, Markdown or LaTeX.
 
     Every export gives every row the score and the risk that the card gives it.
     """
@@ -85,7 +70,7 @@ def export(
             raise InputError("a workbook is no text: name a file with --out card.xlsx.")
         to_xlsx(scorecard, out)
     else:
-        text = _text(scorecard, to, dialect.value, table, threshold)
+        text = _text(scorecard, to, threshold)
         if out is None:
             typer.echo(text, nl=not text.endswith("\n"))
             return
@@ -93,15 +78,9 @@ def export(
     tell("bold", "saved", out)
 
 
-def _text(
-    card: Scorecard, to: Format, dialect: str, table: str | None, threshold: float | None
-) -> str:
+def _text(card: Scorecard, to: Format, threshold: float | None) -> str:
     if to is Format.json:
         return card.to_json()
-    if to is Format.sql:
-        from netbenefit.export.sql import to_sql
-
-        return to_sql(card, dialect=dialect, table=table)
     if to is Format.html:
         from netbenefit.export.calculator import to_calculator
 
@@ -110,10 +89,6 @@ def _text(
         from netbenefit.export.javascript import to_javascript
 
         return to_javascript(card)
-    if to is Format.python:
-        from netbenefit.export.python import to_python
-
-        return to_python(card)
     if to is Format.pmml:
         from netbenefit.export.pmml import to_pmml
 
