@@ -11,7 +11,6 @@ import pytest
 
 from tests.export.browser import Watched, started
 
-
 #: SQL and Python exports are not finished: nothing offers them yet, and their tests run by wish.
 collect_ignore = [] if os.environ.get("NETBENEFIT_DRAFTS") else ["test_sql.py", "test_python.py"]
 
