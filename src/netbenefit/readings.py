@@ -138,7 +138,7 @@ class Reading:
 
 
 class Readings:
-    """The readings of some columns; a column without one is read as it stands.
+    """The readings of some columns; a column without one is read as it stands, blank text missing.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class Readings:
         """Read a column of raw columns by name; ``kind`` is what the rules expect of it."""
         reading = self.by_name.get(name)
         if reading is None:
-            return as_column(name, data[name], kind)
+            return as_column(name, _without_blanks(data[name]), kind)
         if reading.sources:
             column = self._combined(reading, data)
         else:
@@ -216,7 +216,7 @@ class Readings:
         """Read one value of a row of plain values."""
         reading = self.by_name.get(name)
         if reading is None:
-            return as_value(name, row[name], kind)
+            return as_value(name, None if _is_blank(row[name]) else row[name], kind)
         value: float | str | None
         if reading.sources:
             parts = [self.value(source, row, "number") for source in reading.sources]
@@ -257,6 +257,22 @@ def plain_number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def _is_blank(item: Any) -> bool:
+    return isinstance(item, str) and not item.strip()
+
+
+def _without_blanks(data: Any) -> Any:
+    """Turn blank text into holes."""
+    if not isinstance(data, list | tuple):
+        data = plain_array(data)
+        if data.dtype.kind not in "OTU" or data.ndim != 1:
+            return data
+    items = data if isinstance(data, list | tuple) else data.tolist()
+    if not any(map(_is_blank, items)):
+        return data
+    return [None if _is_blank(item) else item for item in items]
 
 
 def _decoded(reading: Reading, data: Any, kind: Kind) -> Any:

@@ -156,7 +156,7 @@ def _hostile() -> Truth:
         HOSTILE_COLUMN: [0, 1, 2],
         FORMULA: [HOSTILE_LEVEL, "it's", 'a "b"', "=1+1", "\\", "other", "<b>"],
         RIGHT_TO_LEFT: [17, 18, 40],
-        EMOJI: ["😀", None, "x"],
+        EMOJI: ["😀", None, "x", "", " "],
     }
     return truth_of(_card(rules), all_rows(values))
 

@@ -31,6 +31,9 @@ class _Dialect(NamedTuple):
     trim: str = "TRIM({0})"
     is_number: str | None = None  #: whether text is plainly a number; None: it has to be
     is_text: str | None = None  #: whether a column holds text; None: nobody knows
+    #: counts how many of a rising list of numbers {1} a value reaches; None: no function does
+    reached: str | None = None
+    fence: str = ""  #: ends a layer that must not be merged with the next
 
 
 DIALECTS = {
@@ -51,6 +54,9 @@ DIALECTS = {
         trim=f"BTRIM({{0}}, E'{_ESCAPED}')",
         is_number=f"{{0}} ~ '{_NUMBER}'",
         is_text="PG_TYPEOF({0}) IN ('text', 'character varying', 'character')",
+        reached="WIDTH_BUCKET({0}, ARRAY[{1}])",
+        # Else the planner writes each expression out wherever it is used, layer by layer.
+        fence="\nOFFSET 0",
     ),
     "spark": _Dialect(
         double="DOUBLE",
@@ -61,6 +67,7 @@ DIALECTS = {
         trim=f"TRIM(BOTH '{_ESCAPED}' FROM {{0}})",
         is_number=f"{{0}} RLIKE '{_NUMBER}'",
         is_text="TYPEOF({0}) = 'string'",
+        reached="SIZE(FILTER(ARRAY({1}), nb_end -> nb_end <= {0}))",
     ),
 }
 

@@ -27,14 +27,14 @@ _START = """\
     from decimal import Decimal
     from numbers import Real
 
-    # A column is: name, what it holds, whether blank text is missing, whether numbers may come as
-    # text, codes that mean "missing", what a missing value counts as, whether it is refused.
+    # A column is: name, what it holds, whether a number may be a level, whether numbers may come
+    # as text, codes that mean "missing", what a missing value counts as, whether it is refused.
     columns = (
 """
 _READ = """\
     )
     read = {}
-    for name, kind, blank, spelt, codes, fill, refuse in columns:
+    for name, kind, level, spelt, codes, fill, refuse in columns:
         value = row[name]
         kept = type(value)
         if kind != "text" and kept.__module__ == "numpy" and not isinstance(value, Real):
@@ -44,7 +44,7 @@ _READ = """\
             value = None
         elif isinstance(value, str):
             bare = value.strip()
-            if blank and (not bare or bare in codes):
+            if not bare or bare in codes:
                 value = None
             elif spelt and bare[-1:] in tuple("0123456789.") and "_" not in bare:
                 try:
@@ -65,11 +65,11 @@ _READ = """\
                 value = None
             elif kind != "any" and math.isinf(value):
                 return None, None
-            elif kind == "text" and (flag or not blank):
+            elif kind == "text" and (flag or not level):
                 return None, None
             elif kind == "text" and value not in codes:
                 value = str(int(value)) if value.is_integer() else repr(value)
-        elif kind == "any":
+        elif kind == "any" and not isinstance(value, bytes):
             value = ""
         else:
             return None, None

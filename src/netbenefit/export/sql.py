@@ -50,7 +50,8 @@ def to_sql(
     dialect : {"ansi", "duckdb", "postgresql", "spark"}
         "ansi" is for databases with LATERAL and, in literals, no escapes but doubled quotes (not
         MySQL); there, blank text is text of spaces only, and text in a column of numbers is an
-        error.  "spark" needs Spark 3.4.
+        error; PostgreSQL should get its own dialect, which it plans much faster.  "spark" needs
+        Spark 3.4.
     table : str or sequence of str, optional
         A table, or a path to it such as ``("clinic", "patients")``: the result is a query that adds
         two columns to the table's.  Without one, it is a list of two expressions for the SELECT of
@@ -169,14 +170,16 @@ class _Writer:
             if layer:
                 columns, inner = _columns(layer), _indented(queries[-1], 2)
                 around = f"SELECT *,\n{columns}\nFROM (\n{inner}\n) AS nb"
-                queries.append(around if queries[-1] else f"SELECT\n{columns}")
+                query = around if queries[-1] else f"SELECT\n{columns}"
+                queries.append(query + self.say.fence)
         return queries[-2], queries[-1]
 
     def chained(self) -> str:
         """Return the layers as joins, each of which knows those before (planned fastest)."""
         layers = [(f"{self.prefix}{k}", layer) for k, layer in enumerate(self.layers) if layer]
         return "\n".join(
-            f"CROSS JOIN LATERAL (\n  SELECT\n{_indented(_columns(layer), 2)}\n) AS {name}"
+            "CROSS JOIN LATERAL (\n  SELECT\n"
+            f"{_indented(_columns(layer) + self.say.fence, 2)}\n) AS {name}"
             for name, layer in layers
         )
 
@@ -230,7 +233,7 @@ class _Writer:
             raw = self._put(0, f"raw{k}", column)
             if one.kind == "any":
                 tests = self._any_missing(raw, reading, texts, numbers)
-            elif reading is not None:
+            else:
                 tests = self._blank(raw, texts)
         present = "1" if one.kind == "any" else raw
         fill = 1 if one.kind == "any" and fill is not None else fill
@@ -271,13 +274,12 @@ class _Writer:
     ) -> list[str]:
         """Say when a column of any type is missing: a number is NaN, text is blank, or a code."""
         as_text = self.words.cast(raw, "text")
-        blank = [] if reading is None else self._blank(as_text, texts)
+        blank = self._blank(as_text, texts)
         if self.say.is_text is None:
             coded = [f"{raw} IN {self.words.listed(numbers)}"] if numbers else []
             return [self.say.nan.format(raw), *blank, *coded]
         is_text = self.say.is_text.format(raw)
-        then = " OR ".join(blank) or "1 = 0"
-        tests = [f"CASE WHEN {is_text} THEN {then} ELSE LOWER({as_text}) = 'nan' END"]
+        tests = [f"CASE WHEN {is_text} THEN {' OR '.join(blank)} ELSE LOWER({as_text}) = 'nan' END"]
         if reading is not None and numbers:
             number = self._parsed(self.say.trim.format(as_text), "NULL")
             coded_here = f"{number} IN {self.words.listed(numbers)}"
@@ -353,9 +355,12 @@ class _Writer:
         return f"CASE {' '.join(ends)} ELSE {between} END" if ends else between
 
     def _log_steps(self, term: PerUnit, factor: int, value: str) -> str:
-        """Find the last end that a value reaches, by halves."""
+        """Find the last end that a value reaches, by halves where no function counts them."""
         ends = [float(end) for end in log_ends(term.decimals)]
         first, last = _reached(term, ends)
+        if self.say.reached is not None and last > first:
+            listed = ", ".join(map(self.words.number, ends[first:last]))
+            return f"({first} + {self.say.reached.format(value, listed)}) * {factor}"
 
         def found(low: int, high: int) -> str:
             if low == high:
