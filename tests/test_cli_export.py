@@ -30,6 +30,8 @@ def card(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("to", "words"),
     [
         ("html", "<!DOCTYPE html>"),
+        ("sql", 'AS "score"'),
+        ("python", "def risk_score(row):"),
         ("js", "export { score, risk };"),
         ("pmml", "<Scorecard"),
         ("md", "| Rule | Points |"),
@@ -57,10 +59,45 @@ def test_json_is_the_card(card: Path) -> None:
     assert json.loads(text)["version"] == 2
 
 
-def test_scaled_scores_are_told(card: Path, tmp_path: Path) -> None:
-    said = run("export", card, "--to", "md", "--scale", "20,600,50")
+@pytest.mark.parametrize(
+    ("to", "words"),
+    [
+        ("html", 'id="scaled"'),
+        ("sql", 'AS "scaled_score"'),
+        ("python", "score, risk, scaled score"),
+        ("js", "export { score, risk, scaledScore };"),
+        ("pmml", 'name="scaled score"'),
+        ("md", "points double the odds"),
+        ("latex", "points double the odds"),
+    ],
+)
+def test_scaled_scores(card: Path, tmp_path: Path, to: str, words: str) -> None:
+    out = tmp_path / "card"
+    said = run("export", card, "--to", to, "--scale", "20,600,50", "--out", out)
     assert "scaled score = " in said
-    assert "three numbers" in run("export", card, "--to", "md", "--scale", "20", code=2)
+    assert words in out.read_text(encoding="utf-8")
+    assert words not in run("export", card, "--to", to)
+
+
+def test_a_query_of_a_table(card: Path) -> None:
+    query = run("export", card, "--to", "sql", "--dialect", "spark", "--table", "clinic.visits")
+    assert "FROM `clinic`.`visits` AS" in query
+    assert "AS `risk`" in query
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--to", "md", "--scale", "20"], "three numbers"),
+        (["--to", "json", "--scale", "20,600,50"], "leave --scale out"),
+        (["--to", "js", "--table", "t"], "--table is for --to sql"),
+        (["--to", "js", "--dialect", "duckdb"], "--dialect is for --to sql"),
+        (["--to", "sql", "--threshold", "0.2"], "--threshold is for --to html"),
+        (["--to", "sql", "--table", "a..b"], "cannot stand in SQL"),
+    ],
+)
+def test_options_that_do_not_fit(card: Path, options: list[str], message: str) -> None:
+    assert message in " ".join(run("export", card, *options, code=2).split())
 
 
 def test_the_card_is_not_overwritten(card: Path) -> None:

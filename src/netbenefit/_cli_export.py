@@ -12,6 +12,7 @@ from netbenefit._cli_options import Card, Debug, option
 from netbenefit._terminal import check_writable, friendly, load_card, tell
 
 if TYPE_CHECKING:
+    from netbenefit.export.scaling import Scaling
     from netbenefit.scorecard import Scorecard
 
 __all__ = ["export"]
@@ -22,11 +23,22 @@ class Format(StrEnum):
 
     json = "json"
     html = "html"
+    sql = "sql"
+    python = "python"
     js = "js"
     xlsx = "xlsx"
     pmml = "pmml"
     md = "md"
     latex = "latex"
+
+
+class Dialect(StrEnum):
+    """Databases that a query can be written for."""
+
+    ansi = "ansi"
+    duckdb = "duckdb"
+    postgresql = "postgresql"
+    spark = "spark"
 
 
 @friendly
@@ -43,16 +55,21 @@ def export(
         str | None,
         option(
             "PDO,SCORE,ODDS",
-            "Say how a scaled score is read: points that double the odds, and a base score with "
-            "its odds, such as 20,600,50.",
+            "Add a scaled score: points that double the odds, and a base score with its odds, "
+            "such as 20,600,50.",
         ),
     ] = None,
     lower_is_better: Annotated[
         bool, typer.Option("--lower-is-better", help="A lower scaled score means a lower risk.")
     ] = False,
+    dialect: Annotated[Dialect, typer.Option(help="Of sql: the database.")] = Dialect.ansi,
+    table: Annotated[
+        str | None,
+        option("NAME", "Of sql: write a query of this table (schema.table), not two expressions."),
+    ] = None,
     debug: Debug = False,
 ) -> None:
-    """Write a card as a calculator page, JavaScript, Excel, PMML, Markdown or LaTeX.
+    """Write a card as a calculator page, SQL, Python, JavaScript, Excel, PMML, Markdown or LaTeX.
 
     Every export gives every row the score and the risk that the card gives it.
     """
@@ -61,16 +78,36 @@ def export(
 
     check_writable(out, card)
     scorecard = load_card(card)
-    if scale is not None:
-        tell("bold", "scaled", _scaled(scorecard, scale, lower_is_better))
+    scaling = None if scale is None else _scaling(scorecard, scale, lower_is_better)
+    if scaling is not None:
+        if to is Format.json:
+            raise InputError("a card's own file holds no scaled score: leave --scale out.")
+        tell("bold", "scaled", scaling.text())
+    for name, given, of in (
+        ("threshold", threshold is not None, Format.html),
+        ("dialect", dialect is not Dialect.ansi, Format.sql),
+        ("table", table is not None, Format.sql),
+    ):
+        if given and to is not of:
+            raise InputError(f"--{name} is for --to {of.value}: leave it out.")
     if to is Format.xlsx:
         from netbenefit.export.xlsx import to_xlsx
 
         if out is None:
             raise InputError("a workbook is no text: name a file with --out card.xlsx.")
-        to_xlsx(scorecard, out)
+        to_xlsx(scorecard, out, scaling=scaling)
     else:
-        text = _text(scorecard, to, threshold)
+        if to is Format.sql:
+            from netbenefit.export.sql import to_sql
+
+            place = None if table is None else table.split(".")
+            text = to_sql(scorecard, dialect=dialect.value, table=place, scaling=scaling)
+        elif to is Format.html:
+            from netbenefit.export.calculator import to_calculator
+
+            text = to_calculator(scorecard, threshold=threshold, scaling=scaling)
+        else:
+            text = _text(scorecard, to, scaling)
         if out is None:
             typer.echo(text, nl=not text.endswith("\n"))
             return
@@ -78,27 +115,28 @@ def export(
     tell("bold", "saved", out)
 
 
-def _text(card: Scorecard, to: Format, threshold: float | None) -> str:
+def _text(card: Scorecard, to: Format, scaling: Scaling | None) -> str:
     if to is Format.json:
         return card.to_json()
-    if to is Format.html:
-        from netbenefit.export.calculator import to_calculator
+    if to is Format.python:
+        from netbenefit.export.python import to_python
 
-        return to_calculator(card, threshold=threshold)
+        return to_python(card, scaling=scaling)
     if to is Format.js:
         from netbenefit.export.javascript import to_javascript
 
-        return to_javascript(card)
+        return to_javascript(card, scaling=scaling)
     if to is Format.pmml:
         from netbenefit.export.pmml import to_pmml
 
-        return to_pmml(card)
+        return to_pmml(card, scaling=scaling)
     from netbenefit.export import tables
 
-    return tables.to_markdown(card) if to is Format.md else tables.to_latex(card)
+    table = tables.to_markdown if to is Format.md else tables.to_latex
+    return table(card, scaling=scaling)
 
 
-def _scaled(card: Scorecard, wanted: str, lower_is_better: bool) -> str:
+def _scaling(card: Scorecard, wanted: str, lower_is_better: bool) -> Scaling:
     from netbenefit._validation import InputError
     from netbenefit.export.scaling import scale
 
@@ -116,4 +154,4 @@ def _scaled(card: Scorecard, wanted: str, lower_is_better: bool) -> str:
         base_score=score,
         base_odds=odds,
         higher_is_better=not lower_is_better,
-    ).text()
+    )

@@ -1,4 +1,4 @@
-"""A browser for all tests of pages."""
+"""A browser for all tests of pages, and databases for all tests of queries."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from tests.export.browser import Watched, started
+from tests.export.databases import duckdb_run, postgresql_run, postgresql_socket
+
+__all__ = ["duckdb_run", "postgresql_run", "postgresql_socket"]
 
 
 @pytest.fixture(scope="module")

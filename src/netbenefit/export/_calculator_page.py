@@ -42,7 +42,7 @@ card below works with pencil and paper.</p></noscript>
 <section class="headline" aria-label="Score and risk"><div class="needs" id="needs"></div>
 <dl class="figures" id="figures" hidden>
 <div><dt>Score</dt><dd id="score"></dd></div>
-<div><dt>Risk</dt><dd id="risk"></dd></div>
+<div><dt>Risk</dt><dd id="risk"></dd></div>{scaled}
 </dl>
 <p class="verdict" id="verdict" hidden></p></section>
 <section class="panel" aria-labelledby="decision-title">
@@ -92,6 +92,7 @@ def page(
     style: str,
     policy: str,
     generator: str,
+    scaling: str,
 ) -> str:
     """Return the whole page.  ``script`` and ``style`` stand in it as they are."""
     some = bool(groups)
@@ -105,7 +106,8 @@ def page(
         style=style,
         form=_form(groups, words) if some else "",
         threshold=escape(threshold),
-        card=_card(card),
+        card=_card(card, scaling),
+        scaled='\n<div><dt>Scaled score</dt><dd id="scaled"></dd></div>' if scaling else "",
         script=script,
     )
 
@@ -214,7 +216,7 @@ def _name(name: str) -> str:
 # -- the card --------------------------------------------------------------------------------------
 
 
-def _card(card: Scorecard) -> str:
+def _card(card: Scorecard, scaling: str) -> str:
     """Return the card as it hangs on a wall."""
     told, rows = contents(card), card_rows(card)
     body = "".join(_row(place, row, first) for place, (row, first) in enumerate(_starts(rows)))
@@ -225,7 +227,7 @@ def _card(card: Scorecard) -> str:
         f'</th><td role="cell">{escape(risk)}</td></tr>'
         for place, (scores, risk) in enumerate(told.table)
     )
-    notes = "".join(f"<li>{_text(note)}</li>" for note in told.notes)
+    notes = "".join(f"<li>{_text(note)}</li>" for note in [*told.notes, scaling] if note)
     size = next((name for most, name in _SIZES if len(rows) <= most), "many")
     return (
         f'<section class="card {size}" aria-labelledby="card-title">'

@@ -21,6 +21,7 @@ from netbenefit._version import __version__
 from netbenefit.export._calculator_fields import Field, groups_of
 from netbenefit.export._calculator_page import Words, page
 from netbenefit.export.javascript import asset, card_script, literal, term_data
+from netbenefit.export.scaling import Scaling
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["to_calculator"]
@@ -35,6 +36,7 @@ def to_calculator(
     threshold: float | None = None,
     labels: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
+    scaling: Scaling | None = None,
 ) -> str:
     """Return a card as one HTML file: fields to fill in, score and risk, and the card to print.
 
@@ -49,6 +51,8 @@ def to_calculator(
         name stands beside it.
     units : mapping of str to str, optional
         What raw columns are measured in, such as ``{"lactate": "mmol/l"}``.
+    scaling : Scaling, optional
+        Shows the scaled score beside the score, and on the card how it is read.
 
     Returns
     -------
@@ -79,7 +83,7 @@ def to_calculator(
     exact = None if threshold is None else float(threshold)
     data = _page_data(card, fields, words, exact)
     script = (
-        f'"use strict";\n(() => {{\n{card_script(card)}\nconst PAGE = {literal(data)};\n\n'
+        f'"use strict";\n(() => {{\n{card_script(card, scaling)}\nconst PAGE = {literal(data)};\n\n'
         f"{asset('calculator.js')}}})();\n"
     )
     style = "\n".join(asset(f"calculator-{part}.css") for part in _STYLES)
@@ -92,6 +96,7 @@ def to_calculator(
         style=style,
         policy=_policy(script, style),
         generator=f"netbenefit {__version__}",
+        scaling="" if scaling is None else scaling.text(),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from netbenefit._version import __version__
 from netbenefit.conditions import PerUnit, Term
 from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of, unit_ends
+from netbenefit.export.scaling import Scaling
 from netbenefit.readings import Reading
 from netbenefit.scorecard import Scorecard
 
@@ -22,22 +23,24 @@ __all__ = ["asset", "card_data", "card_script", "literal", "term_data", "to_java
 _HEAD = f"""\
 // A scorecard, written by netbenefit {__version__}.
 //
-//   import {{ score, risk }} from "./card.mjs";
+//   import {{{{ {{names}} }}}} from "./card.mjs";
 //   score(row)  the score, a whole number (a BigInt where it is beyond 2**53)
 //   risk(row)   the risk, from 0 to 1
-//
+{{scaled}}//
 // row is a plain object with all columns of the card by name: numbers, booleans or text.  Missing
-// is null, undefined, NaN or blank text.  Both return null where the card refuses the row: a column
+// is null, undefined, NaN or blank text.  All return null where the card refuses the row: a column
 // is absent or of the wrong kind, or a value is missing that no rule speaks of.
 """
 
 
-def to_javascript(card: Scorecard) -> str:
+def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     r"""Return a card as an ES module that exports ``score(row)`` and ``risk(row)``.
 
     Parameters
     ----------
     card : Scorecard
+    scaling : Scaling, optional
+        The module then also exports ``scaledScore(row)``.
 
     Returns
     -------
@@ -56,12 +59,20 @@ def to_javascript(card: Scorecard) -> str:
     >>> "</script>" in module, module.endswith("export { score, risk };\n")
     (False, True)
     """
-    return f"{_HEAD}{card_script(card)}\nexport {{ score, risk }};\n"
+    names = "score, risk" if scaling is None else "score, risk, scaledScore"
+    # The wording of a scaling is our own, numbers aside: safe in a comment.
+    scaled = "" if scaling is None else f"//   scaledScore(row)  {scaling.text()}\n"
+    head = _HEAD.format(names=names, scaled=scaled)
+    return f"{head}{card_script(card, scaling)}\nexport {{ {names} }};\n"
 
 
-def card_script(card: Scorecard) -> str:
+def card_script(card: Scorecard, scaling: Scaling | None = None) -> str:
     """Return a card and its reader as a script, to stand in a module or in a function."""
-    return f"const CARD = {literal(card_data(card))};\n\n{asset('card.js')}"
+    script = f"const CARD = {literal(card_data(card))};\n\n{asset('card.js')}"
+    if scaling is None:
+        return script
+    line = literal({"offset": str(scaling.offset), "multiplier": str(scaling.multiplier)})
+    return f"{script}\nconst SCALE = {line};\n\n{asset('scaled.js')}"
 
 
 def card_data(card: Scorecard) -> dict[str, Any]:

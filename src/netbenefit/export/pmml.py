@@ -34,6 +34,7 @@ from netbenefit.export._pmml_steps import (
     number_text,
 )
 from netbenefit.export.base import Input, Logic, Step, logic_of
+from netbenefit.export.scaling import Scaling
 from netbenefit.readings import plain_number
 from netbenefit.scorecard import Scorecard
 
@@ -44,12 +45,14 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 _LARGEST = "1.7976931348623157e+308"
 
 
-def to_pmml(card: Scorecard) -> str:
+def to_pmml(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     """Return a card as a PMML document.
 
     Parameters
     ----------
     card : Scorecard
+    scaling : Scaling, optional
+        Adds the output "scaled score".
 
     Returns
     -------
@@ -83,7 +86,7 @@ def to_pmml(card: Scorecard) -> str:
     shown = inputs or (Input("none", "any"),)
     fields = SubElement(root, "DataDictionary", numberOfFields=str(len(shown)))
     fields.extend(_data_field(one) for one in shown)
-    root.append(_scorecard(logic, inputs))
+    root.append(_scorecard(logic, inputs, scaling))
     indent(root)
     text = tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
@@ -152,7 +155,7 @@ class _Fields:
         return name
 
 
-def _scorecard(logic: Logic, inputs: tuple[Input, ...]) -> Element:
+def _scorecard(logic: Logic, inputs: tuple[Input, ...], scaling: Scaling | None) -> Element:
     found = Element(
         "Scorecard",
         modelName="scorecard",
@@ -167,7 +170,7 @@ def _scorecard(logic: Logic, inputs: tuple[Input, ...]) -> Element:
     schema.extend(_mining_field(one) for one in inputs)
     if not inputs:
         SubElement(schema, "MiningField", name="none", usageType="supplementary")
-    found.append(_output(logic, fields))
+    found.append(_output(logic, fields, scaling))
     characteristics = Element("Characteristics")
     # Codes up to here: all units together are then exact in doubles.
     total = sum(abs(factor) for step in logic.steps for _, factor in step.terms)
@@ -310,7 +313,7 @@ def _value(step: Step, read: dict[str, str], fields: _Fields) -> str:
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def _output(logic: Logic, fields: _Fields) -> Element:
+def _output(logic: Logic, fields: _Fields, scaling: Scaling | None) -> Element:
     found = Element("Output")
 
     def add(wish: str, feature: str, kind: str) -> tuple[str, Element]:
@@ -330,6 +333,10 @@ def _output(logic: Logic, fields: _Fields) -> Element:
         field.append(apply("floor", points))
     _, field = add("risk", "transformedValue", "double")
     field.append(_risk(logic, score))
+    if scaling is not None:
+        _, field = add("scaled score", "transformedValue", "double")
+        times = apply("*", constant(scaling.multiplier), field_ref(score))
+        field.append(apply("+", constant(scaling.offset), times))
     return found
 
 

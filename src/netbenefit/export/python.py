@@ -14,6 +14,7 @@ from netbenefit._steps import LARGEST_EXACT
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit
 from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of
+from netbenefit.export.scaling import Scaling
 from netbenefit.readings import Reading
 from netbenefit.scorecard import Scorecard
 
@@ -52,7 +53,7 @@ _READ = """\
                 except ValueError:
                     pass
             if kind == "number" and isinstance(value, str):
-                return None, None
+                return nothing
         elif isinstance(value, (Real, Decimal)):
             flag = isinstance(value, bool)
             try:
@@ -64,24 +65,26 @@ _READ = """\
             if value != value:
                 value = None
             elif kind != "any" and math.isinf(value):
-                return None, None
+                return nothing
             elif kind == "text" and (flag or not level):
-                return None, None
+                return nothing
             elif kind == "text" and value not in codes:
                 value = str(int(value)) if value.is_integer() else repr(value)
         elif kind == "any" and not isinstance(value, bytes):
             value = ""
         else:
-            return None, None
+            return nothing
         if value in codes:
             value = None
         if value is None and refuse:
-            return None, None
+            return nothing
         read[name, kind] = fill if value is None else value
 """
 
 
-def to_python(card: Scorecard, *, function: str = "risk_score") -> str:
+def to_python(
+    card: Scorecard, *, function: str = "risk_score", scaling: Scaling | None = None
+) -> str:
     """Write a card as the source of one Python function, for Python 3.8 and later.
 
     The function takes a row, a mapping by column name, and returns its score and its risk, or
@@ -92,6 +95,8 @@ def to_python(card: Scorecard, *, function: str = "risk_score") -> str:
     card : Scorecard
     function : str, default="risk_score"
         What to call it.
+    scaling : Scaling, optional
+        The function then returns the scaled score as a third value.
 
     Returns
     -------
@@ -112,7 +117,8 @@ def to_python(card: Scorecard, *, function: str = "risk_score") -> str:
     logic = logic_of(card)
     readings = {reading.feature: reading for reading in card.readings}
     inputs = list(dict.fromkeys(one for step in logic.steps for one in step.inputs))
-    parts = [f"def {function}(row):", _docstring(card)]
+    nothing = "None, None" if scaling is None else "None, None, None"
+    parts = [f"def {function}(row):", _docstring(card, scaling), f"    nothing = ({nothing})"]
     if inputs:
         columns = [f"        {_column(one, readings)},\n" for one in inputs]
         parts.append("".join([_START, *columns, _READ]))
@@ -120,7 +126,7 @@ def to_python(card: Scorecard, *, function: str = "risk_score") -> str:
     for step in logic.steps:
         own = readings.get(step.name)
         parts.append(_step(step, refuse=own is not None and own.refuse))
-    parts.append(_result(logic))
+    parts.append(_result(logic, scaling))
     return "\n".join(parts) + "\n"
 
 
@@ -130,12 +136,17 @@ def _check_function(name: str) -> None:
         raise InputError(f"function={name!r} cannot be used. Use a name that Python leaves free.")
 
 
-def _docstring(card: Scorecard) -> str:
+def _docstring(card: Scorecard, scaling: Scaling | None) -> str:
     # A title has no control characters, but may have quotes and backslashes.
     title = contents(card).title.replace("\\", "\\\\").replace('"', '\\"')
+    if scaling is None:
+        found, none, more = "(score, risk)", "(None, None)", ""
+    else:
+        found, none = "(score, risk, scaled score)", "(None, None, None)"
+        more = f"\n\n    {scaling.text()}."
     return (
-        f'    """{title}.\n\n    Takes a row, a mapping by column name, and returns (score, risk), '
-        'or (None, None)\n    where the card gives none.\n    """'
+        f'    """{title}.\n\n    Takes a row, a mapping by column name, and returns {found},\n'
+        f'    or {none} where the card gives none.{more}\n    """'
     )
 
 
@@ -155,7 +166,7 @@ def _step(step: Step, refuse: bool) -> str:
     lines = [f"x = {_read(step.inputs[0])}"]
     if step.combine is not None:
         lines = _combined(step, refuse)
-    refused = ["if x is None:", "    return None, None"]
+    refused = ["if x is None:", "    return nothing"]
     asked = [pair for pair in step.terms if pair[0].kind != "any"]
     holes = sum(factor for term, factor in step.terms if term.kind == "any")
     filled = step.combine is not None and step.fill is not None
@@ -188,7 +199,7 @@ def _combined(step: Step, refuse: bool) -> list[str]:
     if step.special:
         lines += [f"if x in {step.special!r}:", "    x = None"]
     if refuse:
-        lines += ["if x is None:", "    return None, None"]
+        lines += ["if x is None:", "    return nothing"]
     elif step.fill is not None:
         lines += ["if x is None:", f"    x = {step.fill!r}"]
     return lines
@@ -214,7 +225,7 @@ def _unit(term: PerUnit, factor: int) -> list[str]:
         lines.append(f"c = {high!r} if c > {high!r} else c")
     lines.append(f"c = c * {float(10**term.decimals)!r}")
     if low is None or high is None:
-        lines += [f"if abs(c) > {LARGEST_EXACT}:", "    return None, None"]
+        lines += [f"if abs(c) > {LARGEST_EXACT}:", "    return nothing"]
     return [*lines, f"units += {factor} * math.floor(c + 0.5)"]
 
 
@@ -228,10 +239,14 @@ def _log(term: PerUnit, factor: int) -> list[str]:
     return ["ends = (", *(f"    {line}" for line in listed), ")", f"units += {factor} * ({count})"]
 
 
-def _result(logic: Logic) -> str:
-    lines = [f"if not {-INT64} <= units < {INT64}:", "    return None, None"]
+def _result(logic: Logic, scaling: Scaling | None) -> str:
+    lines = [f"if not {-INT64} <= units < {INT64}:", "    return nothing"]
     lines.append(f"score = units // {logic.unit}")
+    scaled = ""
+    if scaling is not None:
+        lines.append(f"scaled = {scaling.offset} + ({scaling.multiplier}) * score")
+        scaled = ", scaled"
     for row in reversed(logic.risks):
-        answer = f"return score, {float(row.risk)!r}"
+        answer = f"return score, {float(row.risk)!r}{scaled}"
         lines += [answer] if row.low is None else [f"if score >= {row.low}:", f"    {answer}"]
     return textwrap.indent("\n".join(lines), "    ")

@@ -21,6 +21,7 @@ from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit, Term, Value
 from netbenefit.export._sql_words import DIALECTS, Words
 from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of
+from netbenefit.export.scaling import Scaling
 from netbenefit.readings import Reading, plain_number
 from netbenefit.scorecard import Scorecard
 
@@ -36,6 +37,8 @@ def to_sql(
     table: str | Sequence[str] | None = None,
     score_as: str = "score",
     risk_as: str = "risk",
+    scaling: Scaling | None = None,
+    scaled_as: str = "scaled_score",
 ) -> str:
     """Write a card as SQL.
 
@@ -58,6 +61,8 @@ def to_sql(
         your own query; a query with a table is faster.
     score_as, risk_as : str
         Names of the two columns.
+    scaling : Scaling, optional
+        Adds a third column, the scaled score, called ``scaled_as``.
 
     Returns
     -------
@@ -76,10 +81,11 @@ def to_sql(
     if dialect not in DIALECTS:
         raise InputError(f"dialect={dialect!r} is not known. Use one of {', '.join(DIALECTS)}.")
     words = Words(dialect)
-    quoted = [words.name(score_as), words.name(risk_as)]
-    if score_as.casefold() == risk_as.casefold():
-        raise InputError(f"score_as and risk_as are both {score_as!r}. Use two names.")
-    writer = _Writer(card, words, "" if table is None else "netbenefit_row.")
+    names = [score_as, risk_as] + ([] if scaling is None else [scaled_as])
+    quoted = [words.name(name) for name in names]
+    if len({name.casefold() for name in names}) < len(names):
+        raise InputError(f"the new columns {', '.join(quoted)} need different names.")
+    writer = _Writer(card, words, "" if table is None else "netbenefit_row.", scaling)
     if table is None:
         parts = [
             f"(\n  SELECT {column}\n  FROM (\n{_indented(query, 4)}\n  ) AS nb\n) AS {name}"
@@ -131,7 +137,7 @@ class _Wanted:
 class _Writer:
     """All layers of a card's query."""
 
-    def __init__(self, card: Scorecard, words: Words, row: str) -> None:
+    def __init__(self, card: Scorecard, words: Words, row: str, scaling: Scaling | None) -> None:
         self.logic: Logic = logic_of(card)
         self.readings = {reading.feature: reading for reading in card.readings}
         self.words, self.say, self.row = words, words.say, row
@@ -152,8 +158,10 @@ class _Writer:
         steps = enumerate(self.logic.steps, start=1)
         units = self._sum([part for k, step in steps for part in self._step(step, k)])
         score = self._score(units)
-        #: How to call the score and the risk.
-        self.found = (score, self._risk(score))
+        #: How to call the score, the risk and the scaled score.
+        self.found = [score, self._risk(score)]
+        if scaling is not None:
+            self.found.append(self._scaled(score, scaling))
 
     # -- layers ------------------------------------------------------------------------------------
 
@@ -163,8 +171,8 @@ class _Writer:
         place = f"{self.prefix}{layer}." if self.row else ""
         return f"{place}{self.prefix}_{name}"
 
-    def nested(self) -> tuple[str, str]:
-        """Return the query of a row's score, and that of its risk."""
+    def nested(self) -> list[str]:
+        """Return the queries of a row's score, of its risk, and of its scaled score."""
         queries = [""]
         for layer in self.layers:
             if layer:
@@ -172,7 +180,8 @@ class _Writer:
                 around = f"SELECT *,\n{columns}\nFROM (\n{inner}\n) AS nb"
                 query = around if queries[-1] else f"SELECT\n{columns}"
                 queries.append(query + self.say.fence)
-        return queries[-2], queries[-1]
+        scored = len(queries) - 2
+        return [queries[scored], *[queries[-1]] * (len(self.found) - 1)]
 
     def chained(self) -> str:
         """Return the layers as joins, each of which knows those before (planned fastest)."""
@@ -206,6 +215,17 @@ class _Writer:
             when = "ELSE" if row.low is None else f"WHEN {score} >= {row.low} THEN"
             lines.append(f"  {when} {self.words.number(float(row.risk))}")
         return self._put(7, "risk", self.words.cast("\n".join([*lines, "END"]), "double"))
+
+    def _scaled(self, score: str, scaling: Scaling) -> str:
+        # In wide numbers: the product may pass 64 bits where the score does not.
+        times, more, own = (
+            self.words.cast(str(part), "wide")
+            for part in (scaling.multiplier, scaling.offset, score)
+        )
+        scaled = f"{own} * {times} + {more}"
+        fits = f"{scaled} BETWEEN {-INT64} AND {INT64 - 1}"
+        whole = self.words.cast(scaled, "BIGINT")
+        return self._put(7, "scaled", f"CASE WHEN {fits} THEN {whole} END")
 
     # -- reading -----------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import re
 
 from netbenefit._card_text import Contents, contents
 from netbenefit._validation import InputError
+from netbenefit.export.scaling import Scaling
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["to_latex", "to_markdown"]
@@ -57,12 +58,14 @@ _LATEX = {
 _JOINED = "-',"
 
 
-def to_markdown(card: Scorecard) -> str:
+def to_markdown(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     r"""Return a card as Markdown, with tables as GitHub and Pandoc read them.
 
     Parameters
     ----------
     card : Scorecard
+    scaling : Scaling, optional
+        Adds a line that says how a scaled score is read.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def to_markdown(card: Scorecard) -> str:
     | ≥ 1 | 60.0% |
     <BLANKLINE>
     """
-    told = _contents(card)
+    told = _contents(card, scaling)
     lines = [f"**{_markdown(told.title)}**", "", "| Rule | Points |", "| :--- | ---: |"]
     lines += [f"| {_markdown(name)} | {_markdown(points)} |" for name, points in told.rules]
     lines += [rf"| **{_markdown(told.score)}** | = \_\_\_\_\_ |", ""]
@@ -100,7 +103,7 @@ def to_markdown(card: Scorecard) -> str:
     return "\n".join(lines) + "\n"
 
 
-def to_latex(card: Scorecard) -> str:
+def to_latex(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     r"""Return a card as a LaTeX table, ready for ``\input``.
 
     A comment at the top says which packages it needs.  Beside Latin letters, names need a font that
@@ -109,6 +112,8 @@ def to_latex(card: Scorecard) -> str:
     Parameters
     ----------
     card : Scorecard
+    scaling : Scaling, optional
+        Adds a line that says how a scaled score is read.
 
     Returns
     -------
@@ -146,7 +151,7 @@ def to_latex(card: Scorecard) -> str:
     \end{table}
     <BLANKLINE>
     """
-    told = _contents(card)
+    told = _contents(card, scaling)
     rows = [rf"{_latex(name)} & {_latex(points)} \\" for name, points in told.rules]
     head = ["\\toprule", r"Rule & Points \\", "\\midrule"]
     score = ["\\midrule", rf"{_latex(told.score)} & = \underline{{\hspace{{3em}}}} \\"]
@@ -168,10 +173,13 @@ def to_latex(card: Scorecard) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _contents(card: Scorecard) -> Contents:
+def _contents(card: Scorecard, scaling: Scaling | None) -> Contents:
     if not isinstance(card, Scorecard):
         raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
-    return contents(card)
+    told = contents(card)
+    if scaling is None:
+        return told
+    return told._replace(notes=[*told.notes, scaling.text()])
 
 
 def _all(told: Contents) -> list[str]:

@@ -27,12 +27,11 @@ from __future__ import annotations
 
 import io
 import os
-import secrets
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from netbenefit._atomic import write_bytes
 from netbenefit._card_text import Contents, clean, contents
 from netbenefit._validation import InputError
 from netbenefit.conditions import PerUnit, Value, listed, value_text
@@ -45,6 +44,7 @@ from netbenefit.export._xlsx_formulas import (
     score_of,
 )
 from netbenefit.export.base import Input, Logic, logic_of
+from netbenefit.export.scaling import Scaling
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["to_xlsx"]
@@ -55,7 +55,13 @@ _MOST_ROWS = 1_048_576 - 2  # one for the heading, one of "Steps" for the calcul
 _FIRST = 3
 
 
-def to_xlsx(card: Scorecard, path: str | os.PathLike[str], *, rows: int = 1000) -> None:
+def to_xlsx(
+    card: Scorecard,
+    path: str | os.PathLike[str],
+    *,
+    rows: int = 1000,
+    scaling: Scaling | None = None,
+) -> None:
     """Write a card as a workbook; a file that is there is replaced at once or stays as it was.
 
     Needs XlsxWriter: ``pip install 'netbenefit[xlsx]'``.
@@ -67,6 +73,8 @@ def to_xlsx(card: Scorecard, path: str | os.PathLike[str], *, rows: int = 1000) 
         Where to write it, such as "card.xlsx".
     rows : int, default=1000
         For how many rows the sheet "Rows" has formulas.
+    scaling : Scaling, optional
+        Adds the scaled score below the risk, and as a last column of "Rows".
 
     Examples
     --------
@@ -83,14 +91,7 @@ def to_xlsx(card: Scorecard, path: str | os.PathLike[str], *, rows: int = 1000) 
         raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= _MOST_ROWS:
         raise InputError(f"rows={rows!r} must be an integer from 1 to {_MOST_ROWS}.")
-    data = workbook_bytes(card, rows)
-    target = Path(os.path.realpath(path))
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        draft.write_bytes(data)
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_bytes(path, workbook_bytes(card, rows, scaling=scaling))
 
 
 class _Exact(float):
@@ -110,6 +111,7 @@ class _Book(NamedTuple):
     rows: int
     file: Any  #: xlsxwriter's
     formats: dict[str, Any]
+    scaling: Scaling | None
 
     @property
     def units(self) -> tuple[int, int]:
@@ -119,7 +121,10 @@ class _Book(NamedTuple):
 
 
 def workbook_bytes(
-    card: Scorecard, rows: int, entries: Sequence[Mapping[str, Value | None]] = ()
+    card: Scorecard,
+    rows: int,
+    entries: Sequence[Mapping[str, Value | None]] = (),
+    scaling: Scaling | None = None,
 ) -> bytes:
     """Return the workbook; ``entries`` fill "Rows", and the first of them also "Calculator"."""
     try:
@@ -138,7 +143,10 @@ def workbook_bytes(
     stream = io.BytesIO()
     file = xlsxwriter.Workbook(stream, {"in_memory": True})
     told = contents(card)
-    book = _Book(logic, told, constants, steps, rows, file, _formats(file, told))
+    if scaling is not None:
+        told = told._replace(notes=[*told.notes, scaling.text()])
+    looks = _formats(file, told)
+    book = _Book(logic, told, constants, steps, rows, file, looks, scaling)
     sheets = {name: file.add_worksheet(name) for name in ("Card", "Calculator", "Rows")}
     for name in ("Steps", "Values"):
         sheets[name] = file.add_worksheet(name)
@@ -234,10 +242,14 @@ def _write_calculator(book: _Book, sheet: Any, entry: Mapping[str, Value | None]
     _put(sheet, risk, 0, "RISK", looks["result"])
     sheet.write_formula(score, 1, _score(book, 1, entered), looks["result"], "")
     sheet.write_formula(risk, 1, _risk(book, f"B{score + 1}"), looks["result risk"], "")
+    if book.scaling is not None:
+        _put(sheet, risk + 1, 0, "SCALED SCORE", looks["result"])
+        scaled = _scaled(book.scaling, f"B{score + 1}")
+        sheet.write_formula(risk + 1, 1, scaled, looks["result"], "")
     if inputs:
         no_score = '"No score: a value is missing, or cannot be read."'
         state = f'=IF(COUNTA({entered})=0,"Enter the values.",IF(B{score + 1}="",{no_score},""))'
-        sheet.write_formula(risk + 1, 0, state, looks["small"], "")
+        sheet.write_formula(risk + 2, 0, state, looks["small"], "")
 
 
 def _write_rows(book: _Book, sheet: Any, entries: Sequence[Mapping[str, Value | None]]) -> None:
@@ -248,6 +260,8 @@ def _write_rows(book: _Book, sheet: Any, entries: Sequence[Mapping[str, Value | 
     at = len(inputs)
     _put(sheet, 0, at, "Score", looks["head"])
     _put(sheet, 0, at + 1, "Risk", looks["head"])
+    if book.scaling is not None:
+        _put(sheet, 0, at + 2, "Scaled score", looks["head"])
     sheet.freeze_panes(1, 0)
     end, own = letters(max(at - 1, 0)), letters(at)
     for row in range(1, book.rows + 1):
@@ -258,6 +272,9 @@ def _write_rows(book: _Book, sheet: Any, entries: Sequence[Mapping[str, Value | 
         formula = _score(book, row + 1, f"A{row + 1}:{end}{row + 1}")
         sheet.write_formula(row, at, formula, None, "")
         sheet.write_formula(row, at + 1, _risk(book, f"{own}{row + 1}"), looks["risk"], "")
+        if book.scaling is not None:
+            scaled = _scaled(book.scaling, f"{own}{row + 1}")
+            sheet.write_formula(row, at + 2, scaled, None, "")
 
 
 def _write_steps(book: _Book, sheet: Any) -> None:
@@ -295,6 +312,10 @@ def _risk(book: _Book, score: str) -> str:
     risks = [row.risk for row in book.logic.risks]
     at, found = book.constants.span(lows), book.constants.span(risks)
     return f'=IF({score}="","",INDEX({found},MATCH({score},{at},1)))'
+
+
+def _scaled(scaling: Scaling, score: str) -> str:
+    return f'=IF({score}="","",{scaling.offset}+({scaling.multiplier})*{score})'
 
 
 # -- what to enter ---------------------------------------------------------------------------------

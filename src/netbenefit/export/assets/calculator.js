@@ -213,6 +213,7 @@ function showResult(row) {
   const shown = riskText(level);
   setText($("score"), wholeText(whole));
   setText($("risk"), shown);
+  if ($("scaled")) setText($("scaled"), wholeText(scaledScore(row)));
   $("fill").style.inlineSize = `${100 * share}%`;
   const reaches = threshold !== null && share >= threshold;
   $("fill").classList.toggle("reaches", reaches);
