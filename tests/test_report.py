@@ -14,7 +14,7 @@ from rich.console import Console
 from netbenefit import metrics
 from netbenefit.conditions import Condition
 from netbenefit.decision import decision_curve
-from netbenefit.report import card_page, compare, measure, report_page
+from netbenefit.report import card_page, compare, measure, validation_page
 from netbenefit.report.curve import curve_svg
 from netbenefit.report.text import comparison_table, curve_table, measure_table, to_json
 from netbenefit.scorecard import Provenance, Rule, Scorecard
@@ -45,21 +45,17 @@ def sample() -> tuple[np.ndarray, np.ndarray]:
 
 
 def page_of(y: np.ndarray, risk: np.ndarray, outcome: str = "malignancy") -> str:
-    risks = {"Card": risk, "Other": np.sqrt(risk)}
-    return report_page(
-        card(outcome),
-        compare(y, risks, GRID),
-        decision_curve(y, risks, GRID),
-        lead="Some rows.",
-        tested_on="200 rows",
-        note="A note.",
+    columns = {"area": 1000 * risk, NASTY: np.arange(200) % 4}
+    others = {"Other": np.sqrt(risk)}
+    return validation_page(
+        card(outcome), columns, y, data="200 rows", others=others, lead="Some rows.", note="A note."
     )
 
 
 class Checker(HTMLParser):
     """Finds what a page would fetch, and whether its tags close."""
 
-    VOID = frozenset({"meta", "line", "circle", "rect", "br"})
+    VOID = frozenset({"meta", "br"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +74,7 @@ class Checker(HTMLParser):
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
         if tag not in self.VOID:
-            self.open.pop()
+            assert self.open.pop() == tag
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -113,11 +109,21 @@ def test_report_holds_card_measures_and_curve(sample: tuple[np.ndarray, np.ndarr
     y, risk = sample
     page = page_of(y, risk)
     assert card()._repr_html_() in page
-    for value in (metrics.auroc(y, risk), metrics.aunbc(y, risk, GRID)):
-        assert f"<td>{value:.3f}</td>" in page
-    for word in ("On 200 rows", "Some rows.", "A note.", "Treat All", "Treat None", "Other"):
+    own = card().risk({"area": 1000 * risk, NASTY: np.arange(200) % 4})
+    for name in ("auroc", "aunbc"):
+        for values in (own, np.sqrt(risk)):
+            more = (GRID,) if name == "aunbc" else ()
+            assert f"<td>{getattr(metrics, name)(y, values, *more):.3f}</td>" in page
+    for word in (
+        "Held against 200 rows",
+        "Some rows.",
+        "A note.",
+        "Treat All",
+        "Treat None",
+        "Other",
+    ):
         assert word in page
-    assert "nothing is proven" in page
+    assert "Nothing is proven" in page
 
 
 def test_names_are_escaped_everywhere(sample: tuple[np.ndarray, np.ndarray]) -> None:

@@ -15,9 +15,8 @@ from netbenefit._table import Table
 from netbenefit._validation import FloatArray
 from netbenefit.assemble import Learned, choose_solver, learn
 from netbenefit.datasets import load_breast_cancer
-from netbenefit.decision import decision_curve
 from netbenefit.export.calculator import to_calculator
-from netbenefit.report import ModelRow, compare, report_page
+from netbenefit.report import ModelRow, compare, validation_page
 from netbenefit.solvers.base import Callback
 from netbenefit.thresholds import Thresholds
 
@@ -46,7 +45,7 @@ class DemoResult(NamedTuple):
 
     learned: Learned
     rows: list[ModelRow]
-    curve: Table
+    logistic: FloatArray  #: risks that a logistic regression gives these tumours
 
 
 def demo_data() -> DemoData:
@@ -101,13 +100,14 @@ def run_demo(
     test = np.column_stack(list(data.test.values()))
     risks = {
         f"Card, {learned.card.size} rules": learned.card.risk(data.test),
-        f"Logistic regression, {len(data.test)} columns": logistic.predict_proba(test)[:, 1],
+        _other(data): logistic.predict_proba(test)[:, 1],
     }
-    return DemoResult(
-        learned,
-        compare(data.test_event, risks, THRESHOLDS),
-        decision_curve(data.test_event, risks, THRESHOLDS),
-    )
+    rows = compare(data.test_event, risks, THRESHOLDS)
+    return DemoResult(learned, rows, risks[_other(data)])
+
+
+def _other(data: DemoData) -> str:
+    return f"Logistic regression, {len(data.test)} columns"
 
 
 def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Path]:
@@ -121,16 +121,17 @@ def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Pat
     }
     learnt, held_out = data.train_event, data.test_event
     result.learned.card.save(files["card"])
-    page = report_page(
+    page = validation_page(
         result.learned.card,
-        result.rows,
-        result.curve,
+        data.test,
+        held_out,
+        data="tumours that were held out",
+        others={_other(data): result.logistic},
         lead=(
             f"Learnt from {learnt.size} breast tumours, {learnt.sum()} of them malignant. Each "
             "rule asks one question about a measurement of the cell nuclei (“worst” is the mean of "
             "the three largest values). Add up the points, then look up the risk of the score."
         ),
-        tested_on=f"{held_out.size} tumours that were held out",
         note="One split of a small table: other splits give other numbers.",
     )
     write_text(files["report"], page)

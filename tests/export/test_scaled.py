@@ -21,7 +21,7 @@ from netbenefit.export.scaling import Scaling, scale
 from netbenefit.export.sql import to_sql
 from tests.export.browser import Watched
 from tests.export.databases import Run
-from tests.export.pages import fill_in
+from tests.export.pages import fill_in, needs_browser
 from tests.export.test_javascript import js_row
 from tests.export.test_sql import table_of
 from tests.export.test_xlsx import recalculated
@@ -68,6 +68,7 @@ def test_javascript(tmp_path: Path) -> None:
     assert json.loads(done.stdout) == scaled, done.stderr
 
 
+@needs_browser
 def test_calculator(show: Callable[..., Watched]) -> None:
     truth, scaling, scaled = given()
     page = show(to_calculator(truth.card, scaling=scaling)).page

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from netbenefit._table import Table
-from netbenefit.report.curve import curve_key, curve_svg, lines_of
+from netbenefit.report.curve import lines_of
 from netbenefit.report.measures import ModelRow
 from netbenefit.scorecard import Provenance, Scorecard
 from netbenefit.thresholds import Thresholds
@@ -16,9 +16,9 @@ __all__ = [
     "curve_table",
     "data_table",
     "made_table",
+    "models_table",
     "page",
     "page_title",
-    "report_page",
     "thresholds_text",
 ]
 
@@ -73,60 +73,6 @@ def card_page(card: Scorecard) -> str:
     """Return a page with the card and where it comes from."""
     return page(
         page_title(card), [("", card._repr_html_()), ("Where it comes from", made_table(card))]
-    )
-
-
-def report_page(
-    card: Scorecard,
-    rows: Sequence[ModelRow],
-    curve: Table,
-    *,
-    lead: str,
-    tested_on: str,
-    note: str = "",
-) -> str:
-    """Return a page with the card, its measures beside others, and the decision curve.
-
-    Parameters
-    ----------
-    card : Scorecard
-    rows : sequence of ModelRow
-        As :func:`netbenefit.report.compare` makes them, the card first.
-    curve : Table
-        Decision curves of the same models; see :func:`netbenefit.decision_curve`.
-    lead : str
-        What the data are, in a sentence or two.
-    tested_on : str
-        What the measures were computed on, such as "171 held-out tumours".
-    note : str, default=""
-        What to keep in mind when reading the measures.
-
-    Returns
-    -------
-    str
-        HTML that needs no other file.
-    """
-    area = thresholds_text(card.thresholds)
-    measures = _measure_table(rows) + (
-        f'<p class="note">AUNBC is the mean net benefit over {escape(area)}: higher is better. ECE '
-        f"is the calibration error: lower is better. {escape(note)}</p>"
-    )
-    drawing = (
-        f"<figure>{curve_key(curve)}{curve_svg(curve)}<figcaption>Whoever would act from a risk of "
-        "p on looks above p: the higher the curve, the better the decisions, counted in events "
-        "found per person after paying for false alarms at the odds <span class='nowrap'>"
-        "p&thinsp;/&thinsp;(1&minus;p)</span>.</figcaption></figure>"
-        f"<details><summary>The numbers</summary>{curve_table(curve)}</details>"
-    )
-    return page(
-        page_title(card),
-        [
-            ("The card", card._repr_html_()),
-            (f"On {tested_on}", measures),
-            ("Decision curve", drawing),
-            ("How it was made", made_table(card)),
-        ],
-        lead=lead,
     )
 
 
@@ -212,7 +158,8 @@ def data_table(head: Sequence[str], rows: Sequence[Sequence[str]], first: bool =
     return f'<table class="data"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _measure_table(rows: Sequence[ModelRow]) -> str:
+def models_table(rows: Sequence[ModelRow]) -> str:
+    """Put models and their measures into a table."""
     cells = [
         [row.model, *map(_number, (row.auroc, row.aunbc, row.expected_calibration_error))]
         for row in rows

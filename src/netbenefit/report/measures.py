@@ -94,13 +94,17 @@ def _auroc_of_score(event: NDArray[np.bool_], score: ArrayLike, weight: FloatArr
 
 
 def compare(
-    y_true: ArrayLike, risks: Mapping[str, FloatArray], thresholds: Thresholds
+    y_true: ArrayLike,
+    risks: Mapping[str, FloatArray],
+    thresholds: Thresholds,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> list[ModelRow]:
     """Put models side by side, with the strategies to treat all and to treat none below them.
 
     Parameters
     ----------
-    y_true, thresholds
+    y_true, thresholds, sample_weight
         As in :func:`netbenefit.net_benefit`.
     risks : mapping of str to array
         Risks by the name of the model.
@@ -116,18 +120,19 @@ def compare(
     ['card', 'Treat All', 'Treat None']
     """
     event = check_binary(y_true)
+    weight = {"sample_weight": sample_weight}
     rows = [
         ModelRow(
             name,
-            metrics.aunbc(event, risk, thresholds),
-            metrics.auroc(event, risk),
-            metrics.expected_calibration_error(event, risk, thresholds),
+            metrics.aunbc(event, risk, thresholds, **weight),
+            metrics.auroc(event, risk, **weight),
+            metrics.expected_calibration_error(event, risk, thresholds, **weight),
         )
         for name, risk in risks.items()
     ]
     for name, everybody in ((TREAT_ALL, 1.0), (TREAT_NONE, 0.0)):
         constant = np.full(event.size, everybody)
-        rows.append(ModelRow(name, metrics.aunbc(event, constant, thresholds)))
+        rows.append(ModelRow(name, metrics.aunbc(event, constant, thresholds, **weight)))
     return rows
 
 

@@ -133,7 +133,10 @@ def _answers(known: Known) -> Mapping[str, str]:
         "18f": f"netbenefit {origin.version if origin else __version__}.",
     }
     if origin is not None:
-        told |= _of_origin(card, known.proof)
+        made = _of_origin(card, known.proof)
+        if "21" in made:
+            made["21"] += f" {told['21']}"
+        told |= made
     return told
 
 
@@ -146,14 +149,14 @@ def _of_origin(card: Scorecard, proof: str) -> dict[str, str]:
     if origin.n_rows is not None and origin.n_events is not None:
         told["21"] = f"Development: {origin.n_rows:,.10g} rows, {origin.n_events:,.10g} events."
         told["13"] = (
-            f"Prevalence in development {percent(origin.n_events / origin.n_rows)}; rows were not "
-            "reweighted for it, risks are those of the rows."
+            f"Prevalence in development {percent(origin.n_events / origin.n_rows)}, row weights "
+            "included where there were any; the card's risks were calibrated there."
         )
     if origin.solver is not None:
         prior = origin.prior_strength
         belief = f", with a prior of {prior:,.10g} rows" if prior else ""
         told["12c"] = (
-            f"Points from −N to N found by {origin.solver}, maximising weighted net benefit less a "
-            f"price of {origin.penalty or 0:.4g} a rule{belief}. {proof}"
+            f"Whole points found by the solver “{origin.solver}”, maximising weighted net benefit "
+            f"less a price of {origin.penalty or 0:.4g} a rule{belief}. {proof}"
         )
     return told

@@ -14,9 +14,17 @@ from netbenefit.decision import decision_curve
 from netbenefit.report.columns import ColumnRow, column_rows
 from netbenefit.report.curve import curve_key, curve_svg
 from netbenefit.report.drawings import calibration_svg, roc_svg
-from netbenefit.report.html import curve_table, data_table, made_table, page, page_title
+from netbenefit.report.html import (
+    curve_table,
+    data_table,
+    made_table,
+    models_table,
+    page,
+    page_title,
+    thresholds_text,
+)
 from netbenefit.report.levels import LevelRow, level_rows
-from netbenefit.report.measures import Measures, measure
+from netbenefit.report.measures import Measures, compare, measure
 from netbenefit.report.tripod import Item, Known, checklist
 from netbenefit.scorecard import Scorecard
 
@@ -28,12 +36,23 @@ svg .ideal { stroke: var(--all); stroke-dasharray: 3 4; }
 svg .interval { stroke: var(--one); stroke-width: 2; }
 svg .bar { fill: var(--one); opacity: .55; }
 svg .point { fill: var(--sheet); stroke: var(--two); stroke-width: 2.5; }
-.check td { text-align: left !important; vertical-align: top; }
+.check { table-layout: fixed; } .check th:nth-child(1) { width: 17%; }
+.check th:nth-child(2) { width: 8%; } .check th:nth-child(3) { width: 38%; }
+.check td { text-align: left !important; vertical-align: top; overflow-wrap: break-word; }
 .check td:nth-child(2) { white-space: nowrap; }
 .open { color: var(--two); font-weight: 600; }
 .words :is(td, th):nth-child(3), .second :is(td, th):nth-child(2), .check th { text-align: left; }
-@media print { .pair { grid-template-columns: 1fr 1fr; } section.long { break-inside: auto; } }
+.data + .data { margin-top: 1.6rem; }
+@media print { section:last-of-type { break-inside: auto; } tr { break-inside: avoid; }
+  .pair { grid-template-columns: 1fr 1fr; } }
 """
+
+
+_READ_CURVE = (
+    "<figcaption>Whoever would act from a risk of p on looks above p: the higher the curve, the "
+    "better the decisions, counted in events found per person after paying for false alarms at the "
+    "odds <span class='nowrap'>p&thinsp;/&thinsp;(1&minus;p)</span>.</figcaption>"
+)
 
 
 def validation_page(
@@ -45,6 +64,9 @@ def validation_page(
     data: str = "these rows",
     certificate: Certificate | None = None,
     judged: str | None = None,
+    others: Mapping[str, NDArray[Any]] | None = None,
+    lead: str = "",
+    note: str = "",
 ) -> str:
     """Return a report on a card, held against rows.
 
@@ -61,6 +83,12 @@ def validation_page(
         The card's, for a sentence about what is proven.
     judged : str, optional
         What :func:`netbenefit.verify.verify` says of it, where it was asked.
+    others : mapping of str to (n_rows,) array, optional
+        Risks that other models give these rows, to stand beside the card's.
+    lead : str, default=""
+        What the card is about and learnt from, in a sentence or two.
+    note : str, default=""
+        What to keep in mind when reading the measures.
 
     Returns
     -------
@@ -73,18 +101,19 @@ def validation_page(
     risk = np.asarray(card.risk_of_score(score), dtype=np.float64)
     measures = measure(event, risk, card.thresholds, score=score, sample_weight=sample_weight)
     levels = level_rows(card, score, event, sample_weight)
-    curve = decision_curve(event, {"Card": risk}, card.thresholds, sample_weight=sample_weight)
+    risks = {"Card": risk, **(others or {})}
+    curve = decision_curve(event, risks, card.thresholds, sample_weight=sample_weight)
     prepared = column_rows(card, columns)
     proof = certificate_sentence(card, certificate, judged)
     known = Known(card, measures, prepared, data, proof)
     sections = [
         ("The card", card._repr_html_()),
         ("Levels", _levels(levels)),
-        ("Measures", _measures(measures)),
+        ("Measures", _measures(measures) + _beside(card, event, risks, sample_weight, note)),
         (
             "Decision curve",
-            f"<figure>{curve_key(curve)}{curve_svg(curve)}</figure><details><summary>The numbers"
-            f"</summary>{curve_table(curve)}</details>",
+            f"<figure>{curve_key(curve)}{curve_svg(curve)}{_READ_CURVE}</figure>"
+            f"<details><summary>The numbers</summary>{curve_table(curve)}</details>",
         ),
         (
             "Calibration and discrimination",
@@ -99,8 +128,8 @@ def validation_page(
         ("How it was made", made_table(card)),
         ("Checklist (TRIPOD+AI)", _checklist(checklist(known))),
     ]
-    lead = f"Held against {data}: {measures.n:,.10g} rows, {measures.events:,.10g} with the event."
-    return page(page_title(card), sections, lead=lead, style=_STYLE)
+    held = f"Held against {data}: {measures.n:,.10g} rows, {measures.events:,.10g} with the event."
+    return page(page_title(card), sections, lead=f"{lead} {held}".strip(), style=_STYLE)
 
 
 def certificate_sentence(
@@ -159,6 +188,24 @@ def _measures(m: Measures) -> str:
     rows = [[name, value.replace("-", "−"), note] for name, value, note in told]
     table = data_table(["Measure", "Value", "Meaning"], rows, first=False)
     return table.replace('class="data"', 'class="data words"', 1)
+
+
+def _beside(
+    card: Scorecard,
+    event: NDArray[np.bool_],
+    risks: Mapping[str, NDArray[Any]],
+    sample_weight: NDArray[Any] | None,
+    note: str,
+) -> str:
+    """Set the card beside other models, where there are any."""
+    if len(risks) < 2:
+        return f'<p class="note">{escape(note)}</p>' if note else ""
+    rows = compare(event, risks, card.thresholds, sample_weight=sample_weight)
+    area = thresholds_text(card.thresholds)
+    return models_table(rows) + (
+        f'<p class="note">AUNBC is the mean net benefit over {escape(area)}: higher is better. ECE '
+        f"is the calibration error: lower is better. {escape(note)}</p>"
+    )
 
 
 def _columns(rows: Sequence[ColumnRow]) -> str:
