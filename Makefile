@@ -25,8 +25,8 @@ help: ## List the targets
 demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
 	$(BIN)/netbenefit demo
 
-test: lint types ## Lint, types, tests, and the doctests of docstrings and README
-	$(BIN)/python -m pytest -n $(WORKERS) tests src README.md
+test: lint types ## Lint, types, tests, and the examples of docstrings, README and docs
+	$(BIN)/python -m pytest -n $(WORKERS) tests src README.md docs
 
 test-full: $(DEV) ## 5,000 small problems against all vectors, instead of the 200 of "make test"
 	NETBENEFIT_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) tests/test_beyond_doubt.py \
