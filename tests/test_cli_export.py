@@ -85,9 +85,20 @@ def test_a_query_of_a_table(card: Path) -> None:
     assert "AS `risk`" in query
 
 
+def test_what_a_calculator_calls_things(card: Path) -> None:
+    options = ["--label", "age=Age of the patient", "--unit", "age=years", "--usual", "age=18:100"]
+    page = run("export", card, "--to", "html", *options)
+    for words in ("Age of the patient", "years", "usually 18 to 100"):
+        assert words in page
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--to", "html", "--unit", "age"], "write NAME=TEXT"),
+        (["--to", "html", "--usual", "age=18"], "write two numbers"),
+        (["--to", "html", "--usual", "age=18:2"], "the lower first"),
+        (["--to", "sql", "--unit", "age=years"], "--unit is for --to html"),
         (["--to", "md", "--scale", "20"], "three numbers"),
         (["--to", "json", "--scale", "20,600,50"], "leave --scale out"),
         (["--to", "js", "--table", "t"], "--table is for --to sql"),

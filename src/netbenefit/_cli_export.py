@@ -67,6 +67,16 @@ def export(
         str | None,
         option("NAME", "Of sql: write a query of this table (schema.table), not two expressions."),
     ] = None,
+    label: Annotated[
+        list[str] | None, option("NAME=TEXT", "Of html: what to call a column. Repeat it.")
+    ] = None,
+    unit: Annotated[
+        list[str] | None, option("NAME=TEXT", "Of html: what a column is measured in. Repeat it.")
+    ] = None,
+    usual: Annotated[
+        list[str] | None,
+        option("NAME=LOW:HIGH", "Of html: where a column's numbers usually lie. Repeat it."),
+    ] = None,
     debug: Debug = False,
 ) -> None:
     """Write a card as a calculator page, SQL, Python, JavaScript, Excel, PMML, Markdown or LaTeX.
@@ -87,6 +97,9 @@ def export(
         ("threshold", threshold is not None, Format.html),
         ("dialect", dialect is not Dialect.ansi, Format.sql),
         ("table", table is not None, Format.sql),
+        ("label", bool(label), Format.html),
+        ("unit", bool(unit), Format.html),
+        ("usual", bool(usual), Format.html),
     ):
         if given and to is not of:
             raise InputError(f"--{name} is for --to {of.value}: leave it out.")
@@ -105,7 +118,14 @@ def export(
         elif to is Format.html:
             from netbenefit.export.calculator import to_calculator
 
-            text = to_calculator(scorecard, threshold=threshold, scaling=scaling)
+            text = to_calculator(
+                scorecard,
+                threshold=threshold,
+                labels=_pairs(label, "--label", "age=Age"),
+                units=_pairs(unit, "--unit", "age=years"),
+                ranges=_ranges(usual),
+                scaling=scaling,
+            )
         else:
             text = _text(scorecard, to, scaling)
         if out is None:
@@ -134,6 +154,34 @@ def _text(card: Scorecard, to: Format, scaling: Scaling | None) -> str:
 
     table = tables.to_markdown if to is Format.md else tables.to_latex
     return table(card, scaling=scaling)
+
+
+def _pairs(texts: list[str] | None, name: str, like: str) -> dict[str, str]:
+    """Split NAME=TEXT at the last equals sign."""
+    from netbenefit._validation import InputError
+
+    found = {}
+    for text in texts or ():
+        column, _, words = text.rpartition("=")
+        if not column or not words.strip():
+            raise InputError(f"{name} {text!r}: write NAME=TEXT, as in {name} {like}")
+        found[column] = words
+    return found
+
+
+def _ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
+    from netbenefit._validation import InputError
+
+    found = {}
+    for name, ends in _pairs(texts, "--usual", "age=18:100").items():
+        try:
+            low, high = (float(end) for end in ends.split(":"))
+        except ValueError:
+            raise InputError(
+                f"--usual {name}={ends}: write two numbers, as in --usual age=18:100"
+            ) from None
+        found[name] = (low, high)
+    return found
 
 
 def _scaling(card: Scorecard, wanted: str, lower_is_better: bool) -> Scaling:

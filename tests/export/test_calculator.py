@@ -147,6 +147,18 @@ def test_fields_fit_their_columns(show: Callable[..., Watched]) -> None:
 
 
 @needs_browser
+def test_a_number_outside_of_its_range_is_asked_about(show: Callable[..., Watched]) -> None:
+    page = show(to_calculator(small_card(), ranges={"age": (18, 100.5)})).page
+    age, caution = page.get_by_role("spinbutton", name="age"), page.locator("#f1c")
+    assert "usually 18 to 100.5" in page.locator("#f1h").inner_text()
+    for typed, asked in [("18", False), ("17", True), ("101", True), ("100", False), ("", False)]:
+        age.fill(typed)
+        assert ("Outside of 18 to 100.5" in caution.inner_text()) is asked, typed
+    page.get_by_label("not known (counts as 50)").check()
+    assert "Outside" not in caution.inner_text()
+
+
+@needs_browser
 def test_a_code_for_missing_is_refused_with_a_reason(show: Callable[..., Watched]) -> None:
     card = Scorecard(
         [Rule(Condition("dose", ">=", 1), 1), Rule(PerUnit("count"), 1)],
@@ -246,5 +258,13 @@ def test_bad_labels_and_units_are_refused() -> None:
         to_calculator(small_card(), labels={"bmi": "BMI"})
     with pytest.raises(InputError, match="units of 'age' must be text"):
         to_calculator(small_card(), units={"age": " "})
+    for range_, message in (
+        ({"age": (5, 5)}, "the lower first"),
+        ({"age": "18"}, "must be two numbers"),
+        ({"smoker": (0, 1)}, "nobody types a number there"),
+        ({"bmi": (0, 1)}, "the card's raw columns are"),
+    ):
+        with pytest.raises(InputError, match=message):
+            to_calculator(small_card(), ranges=range_)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"labels=.* must be a mapping"):
         to_calculator(small_card(), labels=["age"])  # type: ignore[arg-type]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import pairwise
 
 from netbenefit._card_rows import Row, card_rows
 from netbenefit._card_text import clean, contents, points_text
+from netbenefit.conditions import value_text
 from netbenefit.export._calculator_fields import Field, Group
 from netbenefit.scorecard import Scorecard
 
@@ -80,6 +81,14 @@ class Words:
 
     labels: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def range_text(self, name: str) -> str:
+        """Say where a column's numbers usually lie."""
+        if name not in self.ranges:
+            return ""
+        low, high = (value_text(int(v) if v.is_integer() else v) for v in self.ranges[name])
+        return f"{low} to {high}"
 
 
 def page(
@@ -145,6 +154,9 @@ def _field(place: int, one: Field, words: Words) -> str:
     if one.name in words.labels and clean(words.labels[one.name]) != clean(one.name):
         label += f' <span class="column">({_name(one.name)} on the card)</span>'
     unit = _text(words.units[one.name]) if one.name in words.units else ""
+    if one.name in words.ranges:
+        usual = f"usually {words.range_text(one.name)}"
+        one = replace(one, hint=f"{usual}; {one.hint}" if one.hint else usual)
     inner = {
         "check": _check,
         "choice": _choice,

@@ -36,6 +36,7 @@ def to_calculator(
     threshold: float | None = None,
     labels: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
     scaling: Scaling | None = None,
 ) -> str:
     """Return a card as one HTML file: fields to fill in, score and risk, and the card to print.
@@ -51,6 +52,9 @@ def to_calculator(
         name stands beside it.
     units : mapping of str to str, optional
         What raw columns are measured in, such as ``{"lactate": "mmol/l"}``.
+    ranges : mapping of str to (lowest, highest), optional
+        Where the numbers of raw columns usually lie, such as ``{"lactate": (0.3, 20)}``: stands
+        beside the field, and whoever enters another number is asked whether it is right.
     scaling : Scaling, optional
         Shows the scaled score beside the score, and on the card how it is read.
 
@@ -77,9 +81,14 @@ def to_calculator(
     """
     if threshold is not None and not (is_finite(threshold) and 0 < threshold < 1):
         raise InputError(f"threshold={threshold!r} must be a risk between 0 and 1, such as 0.2.")
-    words = Words(_checked(labels, "labels", card), _checked(units, "units", card))
     groups = groups_of(card)
     fields = [one for group in groups for one in group.fields]
+    numbers = {one.name for one in fields if one.control == "number"}
+    words = Words(
+        _checked(labels, "labels", card),
+        _checked(units, "units", card),
+        _checked_ranges(ranges, card, numbers),
+    )
     exact = None if threshold is None else float(threshold)
     data = _page_data(card, fields, words, exact)
     script = (
@@ -101,20 +110,42 @@ def to_calculator(
 
 
 def _checked(given: Mapping[str, str] | None, what: str, card: Scorecard) -> dict[str, str]:
+    _check_names(given, what, card)
+    texts = dict(given or {})
+    empty = [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]
+    if empty:
+        raise InputError(f"{what} of {shorten(empty)} must be text that is not blank.")
+    return texts
+
+
+def _checked_ranges(
+    given: Mapping[str, tuple[float, float]] | None, card: Scorecard, numbers: set[str]
+) -> dict[str, tuple[float, float]]:
+    _check_names(given, "ranges", card)
+    found = {}
+    for name, ends in (given or {}).items():
+        if name not in numbers:
+            raise InputError(f"ranges of {name!r}: nobody types a number there. Leave it out.")
+        usable = isinstance(ends, tuple | list) and len(ends) == 2 and all(map(is_finite, ends))
+        if not usable or not ends[0] < ends[1]:
+            raise InputError(
+                f"ranges of {name!r} must be two numbers, the lower first, not {ends!r}."
+            )
+        found[name] = (float(ends[0]), float(ends[1]))
+    return found
+
+
+def _check_names(given: Mapping[str, Any] | None, what: str, card: Scorecard) -> None:
     if given is None:
-        return {}
+        return
     if not isinstance(given, Mapping):
-        raise InputError(f"{what}={given!r} must be a mapping of raw columns to text.")
+        raise InputError(f"{what}={given!r} must be a mapping by raw columns.")
     unknown = [name for name in given if name not in card.features]
     if unknown:
         raise InputError(
             f"{what} names {shorten(unknown)}, but the card's raw columns are "
             f"{shorten(card.features, 10) or 'none'}. Use these names."
         )
-    empty = [name for name, text in given.items() if not isinstance(text, str) or not text.strip()]
-    if empty:
-        raise InputError(f"{what} of {shorten(empty)} must be text that is not blank.")
-    return dict(given)
 
 
 def _page_data(
@@ -134,6 +165,8 @@ def _page_data(
                 "canMiss": one.unknown is not None,
                 "unseen": one.unseen,
                 "whole": one.whole,
+                "range": words.ranges.get(one.name),
+                "rangeText": words.range_text(one.name),
             }
             for one in fields
         ],

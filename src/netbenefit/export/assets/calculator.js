@@ -237,6 +237,12 @@ function showCaution(field, place, read) {
     words = "Only whole numbers where the card was learnt: round it if it should be whole.";
   } else if (read.lack === "wrong") {
     words = "This is not a number.";
+  } else if (
+    field.range &&
+    Number.isFinite(read.value) &&
+    (read.value < field.range[0] || read.value > field.range[1])
+  ) {
+    words = `Outside of ${field.rangeText}: is it right?`;
   }
   caution.hidden = words === "";
   setText(caution, words);
