@@ -28,7 +28,7 @@ demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
 test: lint types ## Lint, types, tests, and the examples of docstrings, README and docs
 	$(BIN)/python -m pytest -n $(WORKERS) tests src README.md docs
 
-test-full: $(DEV) ## 5,000 small problems against all vectors, instead of the 200 of "make test"
+test-full: $(DEV) ## 5,000 small problems against all vectors, instead of the 120 of "make test"
 	NETBENEFIT_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) tests/test_beyond_doubt.py \
 		tests/solvers/test_branch_and_bound.py
 

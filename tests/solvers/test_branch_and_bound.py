@@ -23,9 +23,9 @@ from netbenefit.solvers.branch_and_bound import BranchAndBound
 from netbenefit.thresholds import Thresholds
 from tests.strategies import brute_force, constrained_problems, problems
 
-#: 200 problems in the quick run, 5,000 in the full one (make test-full), in shards for xdist.
+#: 120 problems in the quick run, 5,000 in the full one (make test-full), in shards for xdist.
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
-SHARDS, EXAMPLES = (20, 250) if FULL else (2, 100)
+SHARDS, EXAMPLES = (20, 250) if FULL else (4, 30)
 
 SOLVER = BranchAndBound(time_limit=None, n_jobs=1)
 
@@ -133,7 +133,8 @@ def test_groups_that_shift_for_free(
     if without_references:  # no time for the first search: the reduced problem has to do
         monkeypatch.setattr(branch_and_bound, "_PLAIN_SECONDS", 0.0)
     shifted = proven = 0
-    for number in range(60):
+    count = 60 if FULL else 20
+    for number in range(count):
         problem = one_hot_problem(number)
         best = brute_force(problem)
         assert best is not None
@@ -145,9 +146,9 @@ def test_groups_that_shift_for_free(
         boxes = result.proof.boxes
         shifted += boxes is not None and bool((boxes.reasons == Reason.SHIFTED).any())
     if without_references:
-        assert proven >= 50  # the wider box may hold a better card that does not fit
+        assert proven >= count * 5 // 6  # the wider box may hold a better card that does not fit
     else:
-        assert proven == 60
+        assert proven == count
         assert shifted > 0
 
 
