@@ -30,7 +30,7 @@ def card(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("to", "words"),
     [
         ("html", "<!DOCTYPE html>"),
-        ("sql", 'AS "score"'),
+        ("sql", 'AS "card_score"'),
         ("python", "def risk_score(row):"),
         ("js", "export { score, risk };"),
         ("pmml", "<Scorecard"),
@@ -63,7 +63,7 @@ def test_json_is_the_card(card: Path) -> None:
     ("to", "words"),
     [
         ("html", 'id="scaled"'),
-        ("sql", 'AS "scaled_score"'),
+        ("sql", 'AS "card_scaled_score"'),
         ("python", "score, risk, scaled score"),
         ("js", "export { score, risk, scaledScore };"),
         ("pmml", 'name="scaled score"'),
@@ -82,7 +82,7 @@ def test_scaled_scores(card: Path, tmp_path: Path, to: str, words: str) -> None:
 def test_a_query_of_a_table(card: Path) -> None:
     query = run("export", card, "--to", "sql", "--dialect", "spark", "--table", "clinic.visits")
     assert "FROM `clinic`.`visits` AS" in query
-    assert "AS `risk`" in query
+    assert "AS `card_risk`" in query
 
 
 def test_what_a_calculator_calls_things(card: Path) -> None:

@@ -31,6 +31,10 @@ class _Dialect(NamedTuple):
     trim: str = "TRIM({0})"
     is_number: str | None = None  #: whether text is plainly a number; None: it has to be
     is_text: str | None = None  #: whether a column holds text; None: nobody knows
+    is_flag: str = "1 = 0"  #: whether a column holds booleans
+    no_level: str | None = None  #: whether a column's type has no levels: a flag, a real number
+    parse: str = "{0}"  #: text that is plainly a number, made ready for the cast
+    overflows: bool = False  #: whether a sum that is too large ends the query
     #: counts how many of a rising list of numbers {1} a value reaches; None: no function does
     reached: str | None = None
     fence: str = ""  #: ends a layer that must not be merged with the next
@@ -46,14 +50,24 @@ DIALECTS = {
         trim=f"REGEXP_REPLACE({{0}}, '^{_CLASS}+|{_CLASS}+$', '', 'g')",
         is_number=f"REGEXP_MATCHES({{0}}, '{_NUMBER}')",
         is_text="TYPEOF({0}) = 'VARCHAR'",
+        is_flag="TYPEOF({0}) = 'BOOLEAN'",
+        no_level="TYPEOF({0}) IN ('BOOLEAN', 'FLOAT', 'DOUBLE') OR TYPEOF({0}) LIKE 'DECIMAL%'",
     ),
     "postgresql": _Dialect(
         text="TEXT",
         wide="NUMERIC",
         nan="{0} = 'NaN'",
         trim=f"BTRIM({{0}}, E'{_ESCAPED}')",
-        is_number=f"{{0}} ~ '{_NUMBER}'",
+        # Exponents beyond four digits are no number to NUMERIC.
+        is_number=f"{{0}} ~ '{_NUMBER}' AND NOT {{0}} ~ '[eE][+-]?0*[1-9][0-9]{{{{4}}}}'",
         is_text="PG_TYPEOF({0}) IN ('text', 'character varying', 'character')",
+        is_flag="PG_TYPEOF({0}) = 'boolean'::REGTYPE",
+        no_level=("PG_TYPEOF({0}) IN ('boolean', 'real', 'double precision', 'numeric')"),
+        parse=(
+            "CASE WHEN ABS(CAST({0} AS NUMERIC)) > 1.7976931348623157e308 THEN 'NaN' "
+            "WHEN ABS(CAST({0} AS NUMERIC)) < 2.5e-324 THEN '0' ELSE {0} END"
+        ),
+        overflows=True,
         reached="WIDTH_BUCKET({0}, ARRAY[{1}])",
         # Else the planner writes each expression out wherever it is used, layer by layer.
         fence="\nOFFSET 0",
@@ -67,6 +81,8 @@ DIALECTS = {
         trim=f"TRIM(BOTH '{_ESCAPED}' FROM {{0}})",
         is_number=f"{{0}} RLIKE '{_NUMBER}'",
         is_text="TYPEOF({0}) = 'string'",
+        is_flag="TYPEOF({0}) = 'boolean'",
+        no_level=("TYPEOF({0}) IN ('boolean', 'float', 'double') OR TYPEOF({0}) LIKE 'decimal%'"),
         reached="SIZE(FILTER(ARRAY({1}), nb_end -> nb_end <= {0}))",
     ),
 }
@@ -92,6 +108,11 @@ class Words:
     def name(self, name: str) -> str:
         if not isinstance(name, str) or not name or "\0" in name:
             raise InputError(f"the name {name!r} cannot stand in SQL. Use a text without NUL.")
+        if self.dialect == "postgresql" and len(name.encode()) > 63:  # it would cut it, silently
+            raise InputError(
+                f"the name {name!r} is longer than the 63 bytes that PostgreSQL keeps of a name. "
+                "Rename the column."
+            )
         if self.dialect == "spark" and "${" in name:  # replaced before Spark reads the query
             raise InputError(f"the name {name!r} cannot stand in Spark SQL. Rename the column.")
         quote = self.say.quote

@@ -8,17 +8,15 @@ as whole numbers.
 
 from __future__ import annotations
 
-import math
 import sys
-from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from netbenefit._card_types import INT64
-from netbenefit._steps import LARGEST_EXACT, to_step
+from netbenefit._steps import to_step
 from netbenefit._validation import InputError
-from netbenefit.conditions import Condition, PerUnit, Term, Value
+from netbenefit.conditions import Condition, PerUnit, Value
+from netbenefit.export._sql_limits import Wanted, largest_exact, most_of, reached
 from netbenefit.export._sql_words import DIALECTS, Words
 from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of
 from netbenefit.export.scaling import Scaling
@@ -35,17 +33,18 @@ def to_sql(
     *,
     dialect: str = "ansi",
     table: str | Sequence[str] | None = None,
-    score_as: str = "score",
-    risk_as: str = "risk",
+    score_as: str = "card_score",
+    risk_as: str = "card_risk",
     scaling: Scaling | None = None,
-    scaled_as: str = "scaled_score",
+    scaled_as: str = "card_scaled_score",
 ) -> str:
     """Write a card as SQL.
 
     Every row gets the score and the risk that the card gives it, NULL where the card refuses the
     row.  A column of numbers may have any type that casts to double precision (PostgreSQL: cast
-    booleans to integers before); a column of levels has to be text.  Text is compared by the
-    database's rules: a collation without regard to case takes "iii" for "III".
+    booleans to integers before); a column of levels may be text or whole numbers, while of other
+    types no row has a score.  Text is compared by the database's rules: a collation without regard
+    to case takes "iii" for "III".
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ def to_sql(
         two columns to the table's.  Without one, it is a list of two expressions for the SELECT of
         your own query; a query with a table is faster.
     score_as, risk_as : str
-        Names of the two columns.
+        Names of the two columns; the table must have no column of these names.
     scaling : Scaling, optional
         Adds a third column, the scaled score, called ``scaled_as``.
 
@@ -76,7 +75,7 @@ def to_sql(
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
     ...     Thresholds.of([0.5]))
     >>> print(to_sql(card, table="patients").splitlines()[0])
-    SELECT netbenefit_row.*, nb6.nb_score AS "score", nb7.nb_risk AS "risk"
+    SELECT netbenefit_row.*, nb6.nb_score AS "card_score", nb7.nb_risk AS "card_risk"
     """
     if dialect not in DIALECTS:
         raise InputError(f"dialect={dialect!r} is not known. Use one of {', '.join(DIALECTS)}.")
@@ -85,6 +84,9 @@ def to_sql(
     quoted = [words.name(name) for name in names]
     if len({name.casefold() for name in names}) < len(names):
         raise InputError(f"the new columns {', '.join(quoted)} need different names.")
+    clash = {name.casefold() for name in names} & {name.casefold() for name in card.features}
+    if clash:
+        raise InputError(f"{min(clash)!r} is a column that the card reads. Use another name.")
     writer = _Writer(card, words, "" if table is None else "netbenefit_row.", scaling)
     if table is None:
         parts = [
@@ -110,30 +112,6 @@ def _indented(text: str, by: int) -> str:
     return "\n".join(" " * by + line for line in text.split("\n"))
 
 
-@dataclass
-class _Wanted:
-    """What has to hold of a value for its row to get a score."""
-
-    present: bool = False
-    low: float | None = None
-    high: float | None = None
-
-    def within(self, low: float | None, high: float | None) -> None:
-        self.low = max((x for x in (self.low, low) if x is not None), default=None)
-        self.high = min((x for x in (self.high, high) if x is not None), default=None)
-
-    def text(self, value: str, words: Words) -> str | None:
-        """Say it in SQL; None where there is nothing to ask."""
-        ends = [(f"{value} >=", self.low), (f"{value} <=", self.high)]
-        if self.low is not None and self.high == -self.low:
-            ends = [(f"ABS({value}) <=", self.high)]
-        tests = [f"{test} {words.number(end)}" for test, end in ends if end is not None]
-        if not tests:
-            return f"{value} IS NOT NULL" if self.present else None
-        within = " AND ".join(tests)
-        return within if self.present else f"({value} IS NULL OR {within})"
-
-
 class _Writer:
     """All layers of a card's query."""
 
@@ -146,10 +124,11 @@ class _Writer:
         while any(name.startswith(self.prefix) for name in names):
             self.prefix += "_"  # DuckDB would take our name in place of the table's column
         terms = [pair for step in self.logic.steps for pair in step.terms]
-        most = self.logic.unit + sum(abs(factor) * _most(term) for term, factor in terms)
+        most = self.logic.unit + sum(abs(factor) * most_of(term) for term, factor in terms)
         self.kind = "BIGINT" if most < INT64 else "wide"
         self.layers: list[list[tuple[str, str]]] = [[] for _ in range(8)]
-        self.wanted: dict[str, _Wanted] = {}
+        self.wanted: dict[str, Wanted] = {}
+        self.refused: list[str] = []  #: what must not hold of a row
         self.values: dict[Input, str] = {}
         for step in self.logic.steps:
             for one in step.inputs:
@@ -196,6 +175,7 @@ class _Writer:
         """Add up units; NULL where a value is missing or unusable that has to be there."""
         total = "\n+ ".join([self.words.cast("0", self.kind), *units])
         tests = [wanted.text(value, self.words) for value, wanted in self.wanted.items()]
+        tests += [f"NOT ({test})" for test in self.refused]
         asked = "\n  AND ".join(filter(None, tests))
         return self._put(5, "units", f"CASE WHEN {asked}\nTHEN {total} END" if asked else total)
 
@@ -236,7 +216,7 @@ class _Writer:
         numbers = [code for code in one.special if not isinstance(code, str)]
         column = self.row + self.words.name(one.name)
         fill = None if one.refuse else one.fill  # a hole that is refused is never filled
-        wanted = _Wanted(one.refuse)
+        wanted = Wanted(one.refuse)
         tests: list[str] = []
         if one.kind == "number":
             wanted.within(-_LARGEST, _LARGEST)
@@ -249,12 +229,14 @@ class _Writer:
                 tests.append(self.say.nan.format(raw))
             if numbers:
                 tests.append(f"{raw} IN {self.words.listed(numbers)}")
-        else:
+        elif one.kind == "any":
             raw = self._put(0, f"raw{k}", column)
-            if one.kind == "any":
-                tests = self._any_missing(raw, reading, texts, numbers)
-            else:
-                tests = self._blank(raw, texts)
+            tests = self._any_missing(raw, reading, texts, numbers)
+        else:
+            raw = self._put(0, f"raw{k}", self.words.cast(column, "text"))
+            tests = self._blank(raw, texts)
+            if self.say.no_level is not None:
+                self.refused.append(self.say.no_level.format(column))
         present = "1" if one.kind == "any" else raw
         fill = 1 if one.kind == "any" and fill is not None else fill
         value = self._put(2, str(k), self._filled(raw, present, tests, fill))
@@ -278,13 +260,18 @@ class _Writer:
     def _spelt_number(self, column: str, codes: Sequence[str], k: int) -> str:
         """Read numbers that come as text; other text is no number, and refused as such."""
         text = self.say.trim.format(self.words.cast(column, "text"))
+        if self.say.is_text is not None:  # a column that is none after all
+            is_text, is_flag = (t.format(column) for t in (self.say.is_text, self.say.is_flag))
+            flag = f"CASE {text} WHEN 'true' THEN '1' WHEN 'false' THEN '0' END"
+            nan = f"NOT ({is_text}) AND LOWER({text}) = 'nan'"
+            text = f"CASE WHEN {is_flag} THEN {flag} WHEN {nan} THEN NULL ELSE {text} END"
         bare = self._put(0, f"text{k}", text)
         hole = f"{bare} IS NULL OR {bare} IN {self.words.listed(['', *codes])}"
         number = self._parsed(bare, self.words.cast("'NaN'", "double"))
         return self._put(1, f"raw{k}", f"CASE WHEN {hole} THEN NULL ELSE {number} END")
 
     def _parsed(self, text: str, otherwise: str) -> str:
-        number = self.words.cast(text, "double")
+        number = self.words.cast(self.say.parse.format(text), "double")
         if self.say.is_number is None:
             return number
         return f"CASE WHEN {self.say.is_number.format(text)} THEN {number} ELSE {otherwise} END"
@@ -310,6 +297,11 @@ class _Writer:
         """Write the layers that combine columns, and return the name of the result."""
         parts = [self.values[one] for one in step.inputs]
         whole = " + ".join(parts)
+        bounded = step.combine == "sum" and self.say.overflows
+        if bounded:  # a row must not end the query: what comes near has no score
+            large = " OR ".join(f"ABS({part}) > 1e307" for part in parts)
+            nan = self.words.cast("'NaN'", "double")
+            whole = f"CASE WHEN {large} THEN {nan} ELSE {whole} END"
         if step.combine != "sum":  # GREATEST and LEAST would pass over what is missing
             sign = ">=" if step.combine == "max" else "<="
             ways = [f"CASE WHEN {' OR '.join(f'{part} IS NULL' for part in parts)} THEN NULL"]
@@ -323,7 +315,9 @@ class _Writer:
         coded = [f"{raw} IN {self.words.listed(codes)}"] if codes else []
         read = self._filled(raw, raw, coded, None if refuse else step.fill)
         value = self._put(4, f"all{k}", read)
-        self.wanted[value] = _Wanted(refuse)
+        self.wanted[value] = Wanted(refuse)
+        if bounded:
+            self.wanted[value].within(-_LARGEST, _LARGEST)
         return value
 
     # -- rules -------------------------------------------------------------------------------------
@@ -339,7 +333,7 @@ class _Writer:
                 what = f"CASE WHEN {self._condition(term, value)} THEN {factor} ELSE 0 END"
             else:
                 if not term.log:
-                    most = _largest_exact(term.decimals)
+                    most = largest_exact(term.decimals)
                     low, high = term.lower is None, term.upper is None
                     wanted.within(-most if low else None, most if high else None)
                 count = self._log_steps if term.log else self._steps
@@ -377,7 +371,7 @@ class _Writer:
     def _log_steps(self, term: PerUnit, factor: int, value: str) -> str:
         """Find the last end that a value reaches, by halves where no function counts them."""
         ends = [float(end) for end in log_ends(term.decimals)]
-        first, last = _reached(term, ends)
+        first, last = reached(term, ends)
         if self.say.reached is not None and last > first:
             listed = ", ".join(map(self.words.number, ends[first:last]))
             return f"({first} + {self.say.reached.format(value, listed)}) * {factor}"
@@ -392,35 +386,3 @@ class _Writer:
             )
 
         return found(first, last)
-
-
-def _reached(term: PerUnit, ends: Sequence[float]) -> tuple[int, int]:
-    """Return the fewest and most ends that a clipped value reaches."""
-    last = len(ends) if term.upper is None else bisect_right(ends, term.upper)
-    return (0 if term.lower is None else bisect_right(ends, term.lower, 0, last)), last
-
-
-def _largest_exact(decimals: int) -> float:
-    """Return the largest number whose steps a double counts exactly.
-
-    >>> _largest_exact(0) == 2**53, _largest_exact(1) * 10 <= 2**53
-    (True, True)
-    """
-    steps = float(10**decimals)
-    number = LARGEST_EXACT / steps
-    while math.nextafter(number, math.inf) * steps <= LARGEST_EXACT:
-        number = math.nextafter(number, math.inf)
-    while number * steps > LARGEST_EXACT:
-        number = math.nextafter(number, 0)
-    return number
-
-
-def _most(term: Term) -> int:
-    """Return a bound of a term's code, either way."""
-    if isinstance(term, Condition):
-        return 1
-    if term.log:
-        return len(log_ends(term.decimals))
-    if term.lower is None or term.upper is None:
-        return LARGEST_EXACT + 1
-    return max(abs(to_step(end, term.decimals)) for end in (term.lower, term.upper))
