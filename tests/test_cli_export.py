@@ -86,9 +86,16 @@ def test_a_query_of_a_table(card: Path) -> None:
 
 
 def test_what_a_calculator_calls_things(card: Path) -> None:
-    options = ["--label", "age=Age of the patient", "--unit", "age=years", "--usual", "age=18:100"]
+    options = [
+        "--label",
+        "age=Age (>=18) of the patient",
+        "--unit",
+        "age=years",
+        "--usual",
+        "age=18:100",
+    ]
     page = run("export", card, "--to", "html", *options)
-    for words in ("Age of the patient", "years", "usually 18 to 100"):
+    for words in ("Age (&gt;=18) of the patient", "years", "usually 18 to 100"):
         assert words in page
 
 
@@ -96,6 +103,8 @@ def test_what_a_calculator_calls_things(card: Path) -> None:
     ("options", "message"),
     [
         (["--to", "html", "--unit", "age"], "write NAME=TEXT"),
+        (["--to", "html", "--unit", "wage=years"], "the card has no column 'wage'"),
+        (["--to", "md", "--lower-is-better"], "give --scale, too"),
         (["--to", "html", "--usual", "age=18"], "write two numbers"),
         (["--to", "html", "--usual", "age=18:2"], "the lower first"),
         (["--to", "sql", "--unit", "age=years"], "--unit is for --to html"),

@@ -17,6 +17,7 @@ from netbenefit.report.drawings import roc_points
 from netbenefit.report.levels import level_rows, wilson
 from netbenefit.report.tripod import _ITEMS
 from netbenefit.report.validation import certificate_sentence, validation_page
+from netbenefit.verify import Check, Verdict
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
 from tests.raw_rows import outcome, raw_table
 
@@ -138,5 +139,19 @@ def test_the_certificate_in_one_sentence(fitted: Any) -> None:
     model, _, _ = fitted
     card: Scorecard = model.scorecard_
     assert certificate_sentence(card, None).startswith(("Nothing is proven", "By its own record"))
-    judged = certificate_sentence(card, model.certificate_, "accepted")
-    assert judged == "The certificate was checked against these rows: accepted."
+    good = certificate_sentence(card, model.certificate_, Verdict(True, (), ""))
+    assert good.startswith("The certificate was checked against these rows and holds")
+    bad = Verdict(False, (Check("data", False, "9 rows, not 8"),), "")
+    assert "does not hold for these rows: data: 9 rows, not 8." in certificate_sentence(
+        card, model.certificate_, bad
+    )
+
+
+def test_rows_that_the_card_has_seen_are_told(fitted: Any) -> None:
+    model, table, y = fitted
+    card: Scorecard = model.scorecard_
+    assert "as many rows and events here" in validation_page(card, table, y)
+    verdict = Verdict(True, (), "")
+    assert "learnt from, so the measures" in validation_page(card, table, y, verdict=verdict)
+    fewer = {name: values[1:] for name, values in table.items()}
+    assert "flatter" not in validation_page(card, fewer, y[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -93,6 +94,8 @@ def export(
         if to is Format.json:
             raise InputError("a card's own file holds no scaled score: leave --scale out.")
         tell("bold", "scaled", scaling.text())
+    if lower_is_better and scaling is None:
+        raise InputError("--lower-is-better says how to scale: give --scale, too.")
     for name, given, of in (
         ("threshold", threshold is not None, Format.html),
         ("dialect", dialect is not Dialect.ansi, Format.sql),
@@ -121,9 +124,9 @@ def export(
             text = to_calculator(
                 scorecard,
                 threshold=threshold,
-                labels=_pairs(label, "--label", "age=Age"),
-                units=_pairs(unit, "--unit", "age=years"),
-                ranges=_ranges(usual),
+                labels=_pairs(label, "--label", "age=Age", scorecard.features),
+                units=_pairs(unit, "--unit", "age=years", scorecard.features),
+                ranges=_ranges(usual, scorecard.features),
                 scaling=scaling,
             )
         else:
@@ -156,24 +159,31 @@ def _text(card: Scorecard, to: Format, scaling: Scaling | None) -> str:
     return table(card, scaling=scaling)
 
 
-def _pairs(texts: list[str] | None, name: str, like: str) -> dict[str, str]:
-    """Split NAME=TEXT at the last equals sign."""
-    from netbenefit._validation import InputError
+def _pairs(texts: list[str] | None, name: str, like: str, columns: Sequence[str]) -> dict[str, str]:
+    """Split NAME=TEXT after one of the card's columns; both sides may hold equals signs."""
+    from netbenefit._validation import InputError, shorten
 
     found = {}
     for text in texts or ():
-        column, _, words = text.rpartition("=")
+        known = [column for column in columns if text.startswith(f"{column}=")]
+        column = max(known, key=len, default=text.partition("=")[0])
+        words = text[len(column) + 1 :]
         if not column or not words.strip():
             raise InputError(f"{name} {text!r}: write NAME=TEXT, as in {name} {like}")
+        if not known:
+            raise InputError(
+                f"{name} {text!r}: the card has no column {column!r}. Its columns are "
+                f"{shorten(columns, 10) or 'none'}."
+            )
         found[column] = words
     return found
 
 
-def _ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
+def _ranges(texts: list[str] | None, columns: Sequence[str]) -> dict[str, tuple[float, float]]:
     from netbenefit._validation import InputError
 
     found = {}
-    for name, ends in _pairs(texts, "--usual", "age=18:100").items():
+    for name, ends in _pairs(texts, "--usual", "age=18:100", columns).items():
         try:
             low, high = (float(end) for end in ends.split(":"))
         except ValueError:

@@ -40,7 +40,7 @@ def report(
     scorecard = load_card(card)
     columns = read_table(data, text=scorecard.text_features)
     outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
-    record, judged = None, None
+    record, verdict = None, None
     if certificate is not None:
         from netbenefit.certificate import Certificate
         from netbenefit.verify import verify
@@ -48,7 +48,6 @@ def report(
         record = Certificate.load(certificate)
         with warnings_as_notes(quiet=True):
             verdict = verify(scorecard, record, columns, outcome.event, sample_weight=weight)
-        judged = verdict.summary
     with warnings_as_notes():
         page = validation_page(
             scorecard,
@@ -57,7 +56,7 @@ def report(
             sample_weight=weight,
             data=data.name,
             certificate=record,
-            judged=judged,
+            verdict=verdict,
         )
     write_text(out, page)
     tell("bold", "saved", out)

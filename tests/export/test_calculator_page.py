@@ -110,6 +110,20 @@ def test_nothing_is_wider_than_a_phone(name: str, show: Callable[..., Watched]) 
 
 
 @needs_browser
+@pytest.mark.parametrize("size", [(1280, 900), (1280, 700), (1024, 768)])
+def test_nothing_covers_the_card(size: tuple[int, int], show: Callable[..., Watched]) -> None:
+    truth = truths()["conditions"]
+    viewport = dict(zip(("width", "height"), size, strict=True))
+    page = show(to_calculator(truth.card, threshold=0.2), viewport=viewport).page
+    assert fill_in(page, truth.card, truth.rows[0])
+    page.evaluate("() => document.getElementById('print').scrollIntoView({block: 'center'})")
+    assert page.evaluate(
+        "() => { const b = document.getElementById('print'); const r = b.getBoundingClientRect();"
+        " return b.contains(document.elementFromPoint(r.left + 5, r.top + 5)); }"
+    )
+
+
+@needs_browser
 def test_motion_is_reduced_on_request(show: Callable[..., Watched]) -> None:
     for wish, motion in [("reduce", "0s"), ("no-preference", "0.16s")]:
         page = show(to_calculator(small_card()), reduced_motion=wish).page

@@ -16,8 +16,8 @@ from netbenefit.scorecard import Scorecard
 
 __all__ = ["Words", "page"]
 
-#: A wall has room for large letters where there are few rules.
-_SIZES = ((14, "few"), (26, "some"))
+#: A wall has room for large letters where there are few lines.
+_SIZES = ((15, "few"), (28, "some"))
 
 _PAGE = """\
 <!DOCTYPE html>
@@ -38,6 +38,7 @@ _PAGE = """\
 <header class="top"><h1><bdi>{title}</bdi></h1><p class="lead">{lead}</p></header>
 <noscript><p class="notice">This page calculates with JavaScript, which is switched off here. The
 card below works with pencil and paper.</p></noscript>
+<div class="work">
 {form}
 <div class="side">
 <section class="headline" aria-label="Score and risk"><div class="needs" id="needs"></div>
@@ -64,6 +65,7 @@ class="unit" aria-hidden="true">%</span></span></p>
 <tfoot><tr><th scope="row" id="sum-name">Score</th><td id="sum"></td></tr></tfoot></table>
 </section>
 <p class="unseen" role="status" aria-live="polite" aria-atomic="true" id="spoken"></p>
+</div>
 </div>
 {card}
 <footer class="foot"><p>This page works offline. What is entered stays on this device: nothing is
@@ -240,7 +242,9 @@ def _card(card: Scorecard, scaling: str) -> str:
         for place, (scores, risk) in enumerate(told.table)
     )
     notes = "".join(f"<li>{_text(note)}</li>" for note in [*told.notes, scaling] if note)
-    size = next((name for most, name in _SIZES if len(rows) <= most), "many")
+    # Five levels stand beside each other on paper, and take two lines.
+    lines = len(rows) + 2 * -(-len(told.table) // 5) + len(told.notes)
+    size = next((name for most, name in _SIZES if lines <= most), "many")
     return (
         f'<section class="card {size}" aria-labelledby="card-title">'
         '<div class="card-head"><h2 id="card-title"><span class="on-screen">The card</span>'

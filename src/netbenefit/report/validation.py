@@ -27,6 +27,7 @@ from netbenefit.report.levels import LevelRow, level_rows
 from netbenefit.report.measures import Measures, compare, measure
 from netbenefit.report.tripod import Item, Known, checklist
 from netbenefit.scorecard import Scorecard
+from netbenefit.verify import Verdict
 
 __all__ = ["certificate_sentence", "validation_page"]
 
@@ -43,6 +44,8 @@ svg .point { fill: var(--sheet); stroke: var(--two); stroke-width: 2.5; }
 .open { color: var(--two); font-weight: 600; }
 .words :is(td, th):nth-child(3), .second :is(td, th):nth-child(2), .check th { text-align: left; }
 .data + .data { margin-top: 1.6rem; }
+@media (max-width: 30rem) { .data { font-size: .85rem; } .pair figure > svg text { font-size: 16px; } }
+.data td:first-child { white-space: nowrap; } .check td:first-child { white-space: normal; }
 @media print { section:last-of-type { break-inside: auto; } tr { break-inside: avoid; }
   .pair { grid-template-columns: 1fr 1fr; } }
 """
@@ -63,7 +66,7 @@ def validation_page(
     sample_weight: NDArray[Any] | None = None,
     data: str = "these rows",
     certificate: Certificate | None = None,
-    judged: str | None = None,
+    verdict: Verdict | None = None,
     others: Mapping[str, NDArray[Any]] | None = None,
     lead: str = "",
     note: str = "",
@@ -81,7 +84,7 @@ def validation_page(
         What the rows are called, such as a file's name.
     certificate : Certificate, optional
         The card's, for a sentence about what is proven.
-    judged : str, optional
+    verdict : Verdict, optional
         What :func:`netbenefit.verify.verify` says of it, where it was asked.
     others : mapping of str to (n_rows,) array, optional
         Risks that other models give these rows, to stand beside the card's.
@@ -104,7 +107,7 @@ def validation_page(
     risks = {"Card": risk, **(others or {})}
     curve = decision_curve(event, risks, card.thresholds, sample_weight=sample_weight)
     prepared = column_rows(card, columns)
-    proof = certificate_sentence(card, certificate, judged)
+    proof = certificate_sentence(card, certificate, verdict)
     known = Known(card, measures, prepared, data, proof)
     sections = [
         ("The card", card._repr_html_()),
@@ -128,28 +131,55 @@ def validation_page(
         ("How it was made", made_table(card)),
         ("Checklist (TRIPOD+AI)", _checklist(checklist(known))),
     ]
+    seen = _training_note(card, measures, verdict)
     held = f"Held against {data}: {measures.n:,.10g} rows, {measures.events:,.10g} with the event."
-    return page(page_title(card), sections, lead=f"{lead} {held}".strip(), style=_STYLE)
+    return page(page_title(card), sections, lead=f"{lead} {held} {seen}".strip(), style=_STYLE)
 
 
 def certificate_sentence(
-    card: Scorecard, certificate: Certificate | None, judged: str | None = None
+    card: Scorecard, certificate: Certificate | None, verdict: Verdict | None = None
 ) -> str:
-    """Say in one sentence what is proven about a card."""
-    if judged is not None:
-        return f"The certificate was checked against these rows: {judged}."
+    """Say in one sentence what is proven about a card.
+
+    >>> certificate_sentence(Scorecard([], [1], [0.2, None], Thresholds.of([0.5])), None)
+    'Nothing is proven about better cards.'
+    """
+    if verdict is not None and not verdict.accepted:
+        return f"The certificate does not hold for these rows: {'; '.join(verdict.failures)}."
+    start = "By its own record"
+    if verdict is not None:
+        start = "The certificate was checked against these rows and holds"
     origin = card.provenance
     gap = origin.gap if origin is not None else None
     if certificate is not None and certificate.proof is None:
-        return "The certificate claims no bound: nothing is proven about better cards."
-    if gap is None:
+        return f"{start}, but it claims no bound: nothing is proven about better cards."
+    if origin is None or gap is None:
         return "Nothing is proven about better cards."
+    prior = origin.prior_strength
+    belief = f", plus a logistic prior worth {prior:,.10g} rows" if prior else ""
+    measured = f"the objective is net benefit in training less a price for each rule{belief}"
     if gap == 0:
-        return "By its own record, no card within the same limits has a higher objective."
+        return f"{start}: no card within the same limits has a higher objective ({measured})."
     return (
-        f"By its own record, no card within the same limits has an objective more than {gap:.1%} "
-        "above this one's."
+        f"{start}: no card within the same limits has an objective more than {gap:.1%} above this "
+        f"one's ({measured})."
     )
+
+
+def _training_note(card: Scorecard, measures: Measures, verdict: Verdict | None) -> str:
+    """Warn of rows that the card has seen."""
+    origin = card.provenance
+    if verdict is not None and verdict.accepted:
+        return (
+            "These are the rows that the card was learnt from, so the measures flatter it: hold it "
+            "against other rows, too."
+        )
+    if origin is not None and (origin.n_rows, origin.n_events) == (measures.n, measures.events):
+        return (
+            "There are as many rows and events here as the card was learnt from. If they are the "
+            "same rows, the measures flatter it."
+        )
+    return ""
 
 
 def _levels(levels: Sequence[LevelRow]) -> str:
@@ -162,7 +192,7 @@ def _levels(levels: Sequence[LevelRow]) -> str:
             "–" if row.rate is None else f"{100 * row.rate:.1f}%",
             "–"
             if row.low is None or row.high is None
-            else f"{100 * row.low:.1f}% to {100 * row.high:.1f}%",
+            else f"{100 * row.low:.1f}–{100 * row.high:.1f}%",
         ]
         for row in levels
     ]
@@ -180,10 +210,16 @@ def _measures(m: Measures) -> str:
         ["AUROC of risks", f"{m.auroc:.4f}", "ties count one half"],
     ]
     if m.auroc_of_score is not None:
-        told.append(["AUROC of scores", f"{m.auroc_of_score:.4f}", "of which there are more"])
+        told.append(
+            ["AUROC of scores", f"{m.auroc_of_score:.4f}", "scores tell apart what shares a risk"]
+        )
     told += [
         ["ECE", f"{m.expected_calibration_error:.4f}", "expected calibration error"],
-        ["Hosmer-Lemeshow", f"{m.hosmer_lemeshow:.2f}", "over the levels"],
+        [
+            "Hosmer-Lemeshow",
+            f"{m.hosmer_lemeshow:.2f}",
+            "squared misfit of the levels, in units of chance",
+        ],
     ]
     rows = [[name, value.replace("-", "−"), note] for name, value, note in told]
     table = data_table(["Measure", "Value", "Meaning"], rows, first=False)
