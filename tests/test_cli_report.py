@@ -41,7 +41,7 @@ def test_a_report_is_written(files: tuple[Path, Path, Path], tmp_path: Path) -> 
     text = out.read_text(encoding="utf-8")
     for words in ("The card", "Levels", "Decision curve", "Calibration", "Columns", "TRIPOD+AI"):
         assert words in text
-    assert "The certificate was checked against these rows: accepted" in text
+    assert "The certificate was checked against these rows and holds" in text
     assert "rows.csv: 300 rows" in text
     plain = tmp_path / "plain.html"
     run("report", card, data, "--out", plain)

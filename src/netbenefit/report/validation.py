@@ -44,7 +44,8 @@ svg .point { fill: var(--sheet); stroke: var(--two); stroke-width: 2.5; }
 .open { color: var(--two); font-weight: 600; }
 .words :is(td, th):nth-child(3), .second :is(td, th):nth-child(2), .check th { text-align: left; }
 .data + .data { margin-top: 1.6rem; }
-@media (max-width: 30rem) { .data { font-size: .85rem; } .pair figure > svg text { font-size: 16px; } }
+@media (max-width: 30rem) { .data { font-size: .85rem; }
+  .pair figure > svg text { font-size: 16px; } }
 .data td:first-child { white-space: nowrap; } .check td:first-child { white-space: normal; }
 @media print { section:last-of-type { break-inside: auto; } tr { break-inside: avoid; }
   .pair { grid-template-columns: 1fr 1fr; } }
@@ -141,6 +142,7 @@ def certificate_sentence(
 ) -> str:
     """Say in one sentence what is proven about a card.
 
+    >>> from netbenefit.thresholds import Thresholds
     >>> certificate_sentence(Scorecard([], [1], [0.2, None], Thresholds.of([0.5])), None)
     'Nothing is proven about better cards.'
     """
@@ -218,7 +220,7 @@ def _measures(m: Measures) -> str:
         [
             "Hosmer-Lemeshow",
             f"{m.hosmer_lemeshow:.2f}",
-            "squared misfit of the levels, in units of chance",
+            "misfit of the levels, squared",
         ],
     ]
     rows = [[name, value.replace("-", "−"), note] for name, value, note in told]
