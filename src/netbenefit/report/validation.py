@@ -143,7 +143,7 @@ def certificate_sentence(
     """Say in one sentence what is proven about a card.
 
     >>> from netbenefit.thresholds import Thresholds
-    >>> certificate_sentence(Scorecard([], [1], [0.2, None], Thresholds.of([0.5])), None)
+    >>> certificate_sentence(Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5])), None)
     'Nothing is proven about better cards.'
     """
     if verdict is not None and not verdict.accepted:
