@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit._constraint_values import whole
+from netbenefit._steps import LARGEST_EXACT, find_decimals, to_steps
 from netbenefit._validation import FloatArray, InputError, IntArray
+from netbenefit.kernels.cutoffs import floor_scores
 from netbenefit.thresholds import ThresholdsLike, as_thresholds
 
 __all__ = ["Capacity", "RoundedModel", "learning_capacity", "round_linear", "rounding_loss"]
-
-#: Beyond this, whole numbers are no longer exact as floats.
-_LARGEST = 2**53
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def learning_capacity(
             "Move the cut-off between two scores, or drop more rows."
         )
     most = (norm + 1.0) / (2.0 * safe)
-    if most * (norm + 1.0) >= _LARGEST:
+    if most * (norm + 1.0) >= LARGEST_EXACT:
         raise InputError(
             f"the nearest row is only {limit:.3g} from a cut-off, and points of {most:.3g} would be"
             " needed. Move the cut-off between two scores, or drop more rows."
@@ -150,7 +149,8 @@ def round_linear(
     Returns
     -------
     RoundedModel
-        With the ``max_points`` of :func:`learning_capacity`, no row changes but those dropped.
+        Scores of decimal columns are added up without rounding, as a card does.  With the
+        ``max_points`` of :func:`learning_capacity`, no row changes but those dropped.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def round_linear(
     top = whole(max_points, "max_points", 1)
     points, new_cutoffs = _rounded(rho, rho, top), _rounded(t, rho, top)
     before = (rows @ rho)[:, None] >= t
-    after = (rows @ points)[:, None] >= new_cutoffs
+    after = _scores(rows, points)[:, None] >= new_cutoffs
     changed = np.flatnonzero((before != after).any(axis=1))
     return RoundedModel(points, new_cutoffs, tuple(changed.tolist()))
 
@@ -199,9 +199,23 @@ def rounding_loss(thresholds: ThresholdsLike, n_dropped: float, n_rows: float) -
     return float(n_dropped / n_rows * (grid.weight_array @ (1.0 + grid.odds)))
 
 
+def _scores(rows: FloatArray, points: IntArray) -> FloatArray | IntArray:
+    """Scores as a card computes them: floors of exact sums, where values are decimals."""
+    used = points != 0
+    columns = rows[:, used].T
+    found = [find_decimals(column) for column in columns]
+    digits = max(decimals for decimals, _ in found)
+    largest = float((np.abs(rows) @ np.abs(points)).max()) * 10.0**digits
+    if not all(exact for _, exact in found) or largest >= LARGEST_EXACT:
+        return rows @ points
+    decimals = [decimals for decimals, _ in found]
+    codes = np.column_stack([to_steps(c, d) for c, d in zip(columns, decimals, strict=True)])
+    return floor_scores(codes, decimals, points[used])
+
+
 def _rounded(values: FloatArray, rho: FloatArray, max_points: int) -> IntArray:
     scaled = max_points * (values / np.abs(rho).max())
-    if np.abs(scaled).max() >= _LARGEST:
+    if np.abs(scaled).max() >= LARGEST_EXACT:
         raise InputError("cut-offs or max_points are too large for whole numbers. Scale them down.")
     return np.asarray(np.rint(scaled), dtype=np.int64)
 
