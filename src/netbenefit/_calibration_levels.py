@@ -61,6 +61,7 @@ class Levels:
         thresholds: Thresholds,
         sample_weight: ArrayLike | None,
     ) -> Levels:
+        """Check the rows and count them by level; nothing has moved yet."""
         outcome = check_binary(y_true)
         risks = check_risks(risk, len(outcome))
         weights = check_weights(sample_weight, len(outcome))
@@ -71,9 +72,11 @@ class Levels:
         return cls(thresholds, events, totals, list(range(size)), [False] * size, [])
 
     def rate(self, level: int) -> float:
+        """O_i / N_i of a level that holds rows."""
         return self.events[level] / self.totals[level]  # correctly rounded: both are integers
 
     def move(self, source: int, target: int) -> None:
+        """Send all that is in one level now to another."""
         self.moves.append(Move(source, target, self.rate(source)))
         for counts in (self.events, self.totals):
             counts[target] += counts[source]
@@ -93,6 +96,7 @@ class Levels:
         return self.thresholds.fractions[level] * self.totals[level] - self.events[level]
 
     def improve(self) -> None:
+        """Make the moves of Algorithm 1, upwards from the lowest level and then back down."""
         last = len(self.thresholds) - 1
         for i in range(last):
             if self.excess(i) > 0:

@@ -97,10 +97,12 @@ def learning_capacity(
     Examples
     --------
     >>> X, rho, t = [[0, 1], [1, 0], [1, 1]], [1.0, 0.3], [0.5, 1.2]
-    >>> learning_capacity(X, rho, t)
-    Capacity(max_points=16, max_cutoff=32, margin=0.1, norm=2.0, dropped=())
-    >>> learning_capacity(X, rho, t, drop=1)
-    Capacity(max_points=6, max_cutoff=7, margin=0.2, norm=1.0, dropped=(2,))
+    >>> capacity = learning_capacity(X, rho, t)
+    >>> capacity.max_points, capacity.max_cutoff, round(capacity.margin, 9)
+    (16, 32, 0.1)
+    >>> fewer = learning_capacity(X, rho, t, drop=1)
+    >>> fewer.max_points, fewer.max_cutoff, round(fewer.margin, 9), fewer.dropped
+    (6, 7, 0.2, (2,))
     """
     rows, rho, t = _check_model(X, coefficients, cutoffs)
     n_dropped = whole(drop, "drop", 0)
@@ -131,7 +133,7 @@ def learning_capacity(
     farthest = int(np.abs(_rounded(t, rho, max_points)).max())
     max_cutoff = max(math.ceil(max_points * norm), farthest)
     dropped = tuple(np.flatnonzero(~kept).tolist())
-    return Capacity(max_points, max_cutoff, round(float(limit), 15), norm, dropped)
+    return Capacity(max_points, max_cutoff, float(limit), norm, dropped)
 
 
 def round_linear(

@@ -335,26 +335,27 @@ def order_kept(before: ArrayLike, after: ArrayLike, *, strict: bool = False) -> 
 
     Examples
     --------
-    >>> order_kept([0.1, 0.2, 0.3], [0.1, 0.25, 0.2])
-    OrderCheck(holds=False, pair=(1, 2), amount=0.05)
+    >>> order_kept([0.1, 0.2, 0.3], [0.1, 0.5, 0.25])
+    OrderCheck(holds=False, pair=(1, 2), amount=0.25)
     >>> order_kept([0.1, 0.2], [0.3, 0.3]).holds, order_kept([0.1, 0.2], [0.3, 0.3], strict=True)
     (True, OrderCheck(holds=False, pair=(0, 1), amount=0.0))
     """
     old = check_risks(before, np.size(before), name="before")
+    if old.size == 0:
+        raise InputError("before is empty: there are no rows. Pass at least one row.")
     new = check_risks(after, old.size, name="after")
-    worst = OrderCheck(True, None, 0.0)
-    top, top_row = -np.inf, -1  # the highest new risk among rows with a lower old one
     rows = np.argsort(old, kind="stable")
-    for group in np.split(rows, np.flatnonzero(np.diff(old[rows])) + 1):
-        low_row = int(group[np.argmin(new[group])])
-        amount = float(top - new[low_row])
-        turned = amount > 0 or (strict and amount == 0 and new[low_row] < 1.0)
-        if turned and (worst.holds or amount > worst.amount):
-            worst = OrderCheck(False, (top_row, low_row), round(amount, 15))
-        high_row = int(group[np.argmax(new[group])])
-        if new[high_row] > top:
-            top, top_row = float(new[high_row]), high_row
-    return worst
+    starts = np.flatnonzero(np.append(True, np.diff(old[rows]) > 0))  # of rows with equal old risks
+    lowest = np.minimum.reduceat(new[rows], starts)[1:]
+    highest = np.maximum.accumulate(np.maximum.reduceat(new[rows], starts))[:-1]
+    amount = highest - lowest
+    turned = (amount > 0) | (strict & (amount == 0) & (lowest < 1.0))
+    if not turned.any():
+        return OrderCheck(True, None, 0.0)
+    worst = int(np.argmax(np.where(turned, amount, -1.0)))
+    below, above = rows[: starts[worst + 1]], rows[starts[worst + 1] :]
+    pair = int(below[np.argmax(new[below])]), int(above[np.argmax(new[above] == lowest[worst])])
+    return OrderCheck(False, pair, float(amount[worst]))
 
 
 def _check_tolerance(tolerance: float) -> float:
