@@ -54,7 +54,16 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "bounds.*",
     ),
     ("solvers", "solvers.*"),
-    ("certificate", "verify", "_certificate_*", "calibration", "assemble", "theory"),
+    (
+        "certificate",
+        "verify",
+        "_certificate_*",
+        "calibration",
+        "_calibration_*",
+        "assemble",
+        "theory",
+        "_theory_*",
+    ),
     (
         "estimator",
         "_estimator_input",

@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import combinations_with_replacement, pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,15 @@ from netbenefit.problem import Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp import MixedInteger
+from netbenefit.theory import (
+    boundary_risks,
+    learning_capacity,
+    lower_aunbc,
+    round_linear,
+    upper_aunbc,
+    upper_grouped_auroc,
+    upper_is_tight,
+)
 
 NOTES = Path(__file__).resolve().parents[1] / "docs" / "paper_notes.md"
 
@@ -396,6 +405,107 @@ def test_hosmer_lemeshow_is_not_defined_where_a_risk_is_0_or_1():
     assert hosmer_lemeshow(y, risk, grid) == 0.0
     assert expected_calibration_error(y, risk, grid) == 0.0
     assert hosmer_lemeshow([1, 0, 0, 1, 1, 1], risk, grid) == math.inf  # an event at risk 0
+
+
+# -- theory ----------------------------------------------------------------------------------------
+
+
+def all_models(n_events: int, n_others: int, p: Sequence[Fraction]):
+    """Grouped AUROC and AUNBC of every way to put rows on the levels of p, in fractions."""
+    ends, n = [*p, Fraction(1)], n_events + n_others
+    y = [1] * n_events + [0] * n_others
+    levels = range(len(p))
+    for events in combinations_with_replacement(levels, n_events):
+        for others in combinations_with_replacement(levels, n_others):
+            area = Fraction(0)
+            for i in levels:
+                tp, fp = sum(e >= i for e in events), sum(o >= i for o in others)
+                area += (ends[i + 1] - ends[i]) * (tp - fp * p[i] / (1 - p[i])) / n
+            yield printed_auroc(y, [p[i] for i in (*events, *others)], p), area
+
+
+HALF = [Fraction(0), Fraction(1, 2)]
+
+
+def test_upper_bound_of_aunbc_is_not_tight_where_a_k_would_be_negative():
+    """With the thresholds 0 and ½ there is only k = 1, P_1 = ½ and 1 − p_1 = ½."""
+    a0, b0, G = 0.25, 0.75, 0.5
+    assert 1 - b0 * 0.5 / (0.5 * a0) < G  # the second line of the definition of A_k
+    printed = a0 - 2 * math.sqrt(0.5 * 0.5 * a0 * b0 * (1 - G))
+    b1 = math.sqrt(0.5 * a0 * b0 * (1 - G) / 0.5)
+    assert a0 - (1 - G) * a0 * b0 / b1 < 0  # fewer than no events above the threshold
+    best = max(area for auroc_d, area in all_models(4, 12, HALF) if auroc_d == Fraction(1, 2))
+    assert best == Fraction(-1, 16)
+    assert printed > float(best) + 0.006
+    assert upper_aunbc([0, 0.5], a0, G, "paper") == pytest.approx(printed)
+    assert upper_aunbc([0, 0.5], a0, G) == float(best)
+    assert not upper_is_tight([0, 0.5], a0, G)
+
+
+def test_lower_bound_of_aunbc_is_reached_at_auroc_0_only():
+    """So is 1 as the upper bound of AUROC only where some constant risk has that AUNBC."""
+    p = [Fraction(0), Fraction(1, 4), Fraction(1, 2)]
+    printed = Fraction(1, 2) * p[1] - Fraction(1, 2) * (p[1] * Fraction(1, 3) + Fraction(1, 2))
+    constant = min(area for auroc_d, area in all_models(3, 3, p) if auroc_d == 1)
+    reached = lower = 0
+    for auroc_d, area in all_models(3, 3, p):
+        if area == printed:
+            reached += 1
+            assert auroc_d == 0
+        assert area >= lower_aunbc([0, 0.25, 0.5], 0.5, float(auroc_d)) - 1e-12
+        if auroc_d > 0:
+            assert lower_aunbc([0, 0.25, 0.5], 0.5, float(auroc_d)) > float(printed)
+        most = upper_grouped_auroc([0, 0.25, 0.5], 0.5, float(area))
+        assert auroc_d <= most + 1e-12
+        if area < constant:
+            lower += 1
+            assert most < 1
+    assert reached == 1
+    assert lower > 20
+
+
+def test_proof_of_the_lower_bound_has_its_signs_wrong():
+    """Printed: AUNBC ≤ a0 p_1 + (1 − a0) P_M.  A perfect model has a0, which is more."""
+    areas = [area for _, area in all_models(3, 1, HALF)]
+    assert max(areas) == Fraction(3, 4)
+    assert max(areas) > Fraction(3, 4) / 2 + Fraction(1, 4) / 2
+    assert min(areas) == Fraction(3, 4) / 2 - Fraction(1, 4) / 2  # what is meant: ≥, and minus
+
+
+def test_bounds_do_not_hold_for_the_ordinary_auroc():
+    y, constant = [1, 1, 1, 0], [0.5] * 4
+    area = aunbc(y, constant, [0, 0.5])
+    assert area == 0.75 - 0.25 / 2
+    assert auroc(y, constant) == 0.5
+    assert area > upper_aunbc([0, 0.5], 0.75, 0.5, "paper") + 0.1
+    assert area <= upper_aunbc([0, 0.5], 0.75, grouped_auroc(y, constant, [0, 0.5]))
+
+
+def test_type_ii_predictions_as_printed_miss_their_auroc():
+    """All non-events are put on p_K, although only the share b_1 / b_0 of them belongs there."""
+    y, G, a0, b0 = np.repeat([1, 0], 200), 0.75, 0.5, 0.5
+    b1 = math.sqrt(0.5 * a0 * b0 * (1 - G) / 0.5)
+    a_k = a0 - (1 - G) * a0 * b0 / b1
+    assert (a_k, b1) == (0.25, 0.25)
+    place = np.cumsum(y)
+    printed = np.where(y == 0, 0.5, np.where(place <= round(400 * a_k), 1.0, 0.0))
+    assert grouped_auroc(y, printed, [0, 0.5]) == 0.5
+    assert aunbc(y, printed, [0, 0.5]) == 0.125
+    ours = boundary_risks(y, G, [0, 0.5])
+    assert grouped_auroc(y, ours, [0, 0.5]) == G
+    assert aunbc(y, ours, [0, 0.5]) == 0.25 == upper_aunbc([0, 0.5], 0.5, G)
+
+
+def test_corollary_rounds_a_cut_off_out_of_its_range():
+    """T_(k) is sized by the kept rows, but a cut-off may lie at a dropped one."""
+    X, rho, t = np.array([[1.0], [100.0]]), [1.0], [99.9]
+    assert np.abs(t).max() <= np.abs(X @ rho).max()  # as the corollary asks
+    gamma, norm = 98.9, 1.0  # of the row that is kept when the nearer one is dropped
+    points = math.floor((norm + 1) / (2 * gamma)) + 1
+    assert round(points * t[0]) > math.ceil(points * norm)  # T = 100, T_(2) = 1
+    ours = learning_capacity(X, rho, t, drop=1)
+    assert (ours.max_points, ours.max_cutoff, ours.dropped) == (1, 100, (1,))
+    assert round_linear(X, rho, t, 1).cutoffs.tolist() == [100]
 
 
 # -- the notes -------------------------------------------------------------------------------------

@@ -49,8 +49,8 @@ from netbenefit.plots import (
     SizePathDisplay,
     TraceDisplay,
 )
-from netbenefit.plots.region import lower_aunbc, upper_aunbc
 from netbenefit.solvers.base import TraceRow
+from netbenefit.theory import lower_aunbc, upper_aunbc
 from tests.export.truth import HOSTILE_LEVEL, truths
 
 matplotlib.use("Agg")

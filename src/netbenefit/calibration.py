@@ -16,43 +16,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from netbenefit._validation import (
-    FloatArray,
-    InputError,
-    check_binary,
-    check_risks,
-    check_weights,
-)
+from netbenefit._calibration_levels import Levels, Move
+from netbenefit._validation import FloatArray, InputError, check_risks
 from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
 __all__ = ["LevelMap", "Move", "calibrate_levels", "improve_levels", "keep_order"]
 
 #: Share of the original risk that :func:`keep_order` adds, where there is room for it.
 _DEFAULT_DELTA = 0.01
-#: A 53-bit integer is summed as two halves, each exactly in float64 (up to 2**26 rows).
-_HALF_BITS = 27
-
-
-class Move(NamedTuple):
-    """All risks of one level sent to a neighbouring level.
-
-    Attributes
-    ----------
-    source, target : int
-        Level that was emptied and level that took its risks.
-    rate : float
-        Observed event rate of the risks that moved: the reason for the move.
-    """
-
-    source: int
-    target: int
-    rate: float
 
 
 @dataclass(frozen=True)
@@ -189,7 +164,7 @@ def improve_levels(
     >>> better.moves
     (Move(source=1, target=2, rate=0.5),)
     """
-    levels = _Levels.count(y_true, risk, as_thresholds(thresholds), sample_weight)
+    levels = Levels.count(y_true, risk, as_thresholds(thresholds), sample_weight)
     levels.improve()
     grid = levels.thresholds
     values = tuple(
@@ -244,7 +219,7 @@ def calibrate_levels(
     >>> calibrated.apply([0.02, 0.19, 0.3, 0.9])
     array([0. , 0.5, 0.5, 1. ])
     """
-    levels = _Levels.count(y_true, risk, as_thresholds(thresholds), sample_weight)
+    levels = Levels.count(y_true, risk, as_thresholds(thresholds), sample_weight)
     levels.improve()
     grid = levels.thresholds
     last = len(grid) - 1
@@ -252,7 +227,7 @@ def calibrate_levels(
     for i in range(last + 1):
         if levels.totals[i] == 0:
             continue
-        if i < last and levels.events[i] == grid.fractions[i + 1] * levels.totals[i]:
+        if i < last and levels.excess(i) == 0:
             levels.move(i, i + 1)
         else:
             rates[i] = min(levels.rate(i), _top(grid, i))
@@ -322,87 +297,8 @@ def keep_order(level_map: LevelMap, delta: float | None = None) -> LevelMap:
     return replace(level_map, values=values, delta=float(delta))
 
 
-@dataclass
-class _Levels:
-    """Where each original level is now, and what the levels hold; changed by moves.
-
-    ``events`` and ``totals`` are O_i and N_i of the present levels as integers on one common
-    scale; ``now[k]`` is the present level of original level k, and ``moved[k]`` whether it has
-    ever been moved (to come back to one's own level by two moves counts, too).
-    """
-
-    thresholds: Thresholds
-    events: list[int]
-    totals: list[int]
-    now: list[int]
-    moved: list[bool]
-    moves: list[Move]
-
-    @classmethod
-    def count(
-        cls,
-        y_true: ArrayLike,
-        risk: ArrayLike,
-        thresholds: Thresholds,
-        sample_weight: ArrayLike | None,
-    ) -> _Levels:
-        outcome = check_binary(y_true)
-        risks = check_risks(risk, len(outcome))
-        weights = check_weights(sample_weight, len(outcome))
-        size = len(thresholds)
-        sums = _exact_sums(weights, thresholds.level_of(risks) + size * outcome, 2 * size)
-        events = sums[size:]
-        totals = [a + b for a, b in zip(sums[:size], events, strict=True)]
-        return cls(thresholds, events, totals, list(range(size)), [False] * size, [])
-
-    def rate(self, level: int) -> float:
-        return self.events[level] / self.totals[level]  # correctly rounded: both are integers
-
-    def move(self, source: int, target: int) -> None:
-        self.moves.append(Move(source, target, self.rate(source)))
-        for counts in (self.events, self.totals):
-            counts[target] += counts[source]
-            counts[source] = 0
-        for k, level in enumerate(self.now):
-            if level == source:
-                self.now[k], self.moved[k] = target, True
-
-    def improve(self) -> None:
-        p: tuple[Fraction, ...] = self.thresholds.fractions
-        last = len(p) - 1
-        for i in range(last):
-            if self.events[i] > p[i + 1] * self.totals[i]:
-                self.move(i, i + 1)
-        for i in range(last, 0, -1):
-            if self.events[i] < p[i] * self.totals[i]:
-                self.move(i, i - 1)
-
-
 def _top(thresholds: Thresholds, level: int) -> float:
     """Return the largest float of a level."""
     if level == len(thresholds) - 1:
         return 1.0
     return math.nextafter(thresholds.values[level + 1], 0.0)
-
-
-def _exact_sums(weights: FloatArray, group: NDArray[np.intp], n_groups: int) -> list[int]:
-    """Sum weights by group without rounding; the sums are integers on an unspecified common scale.
-
-    A float is an integer of 53 bits times a power of two.  Weights of the same power are summed
-    as integers, and Python's integers put the powers together.
-    """
-    used = weights > 0
-    mantissa, exponent = np.frexp(weights[used])
-    whole = np.ldexp(mantissa, 53).astype(np.int64)
-    group = group[used]
-    sums = [0] * n_groups
-    lowest = int(exponent.min())
-    for power in np.unique(exponent):
-        rows = exponent == power
-        high, low = np.divmod(whole[rows], 1 << _HALF_BITS)
-        high_sums = np.bincount(group[rows], weights=high, minlength=n_groups)
-        low_sums = np.bincount(group[rows], weights=low, minlength=n_groups)
-        for k in range(n_groups):
-            part = (int(high_sums[k]) << _HALF_BITS) + int(low_sums[k])
-            sums[k] += part << (int(power) - lowest)
-    return sums

@@ -1,19 +1,6 @@
 """Discrimination and utility: which pairs of AUROC and AUNBC a model can have.
 
-A model puts events and non-events on the levels of the thresholds.  With l_i the lengths of the
-intervals (the weights of AUNBC, Σ l_i = 1), V_k = Σ_{i≤k} l_i, P_k = Σ_{i≤k} l_i r_i, a0 the share
-of events, b0 = 1 − a0, and G the grouped AUROC (ties within a level are wins), AUNBC is at most
-
-    max_k max_b  a0 − (1 − V_{k−1}) a0 b0 (1 − G)/b − b P_k          over (1 − G) b0 ≤ b ≤ b0,
-
-for k = 1 … M, and at least
-
-    min_k min_c  a0 V_0 − b0 P_M + a0 (V_k − V_0) G/c + b0 c (P_M − P_k)      over G ≤ c ≤ 1,
-
-for k = 0 … M.  Both are reached: above, events sit on levels k − 1 and M and non-events on 0 and k;
-below, events on 0 and k and non-events on k and M.  With l_i = p_{i+1} − p_i, the upper bound is
-the corrected one of the method's first theorem.  The theorem's lower bound is the second line at
-G = 0; it holds for all G, but no model with G > 0 comes down to it.
+The bounds, and why they hold, are in :mod:`netbenefit.theory`.
 """
 
 from __future__ import annotations
@@ -29,7 +16,8 @@ from netbenefit._validation import FloatArray, InputError
 from netbenefit.metrics import aunbc, check_prevalence, grouped_auroc
 from netbenefit.plots._base import GREY, INK, Display, draw_key, style_of, tidy
 from netbenefit.plots._models import check_rows, named, own_thresholds, predict
-from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.theory import lower_aunbc, upper_aunbc
+from netbenefit.thresholds import ThresholdsLike, as_thresholds
 
 __all__ = ["RegionDisplay"]
 
@@ -240,54 +228,3 @@ def _checked_pair(name: str, pair: tuple[float, float]) -> tuple[float, float]:
     if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(map(is_finite, pair))):
         raise InputError(f"models[{name!r}] = {pair!r} must be (grouped AUROC, AUNBC).")
     return float(pair[0]), float(pair[1])
-
-
-# -- the bounds ------------------------------------------------------------------------------------
-
-
-def upper_aunbc(thresholds: Thresholds, prevalence: float, auroc: ArrayLike) -> FloatArray:
-    """Return the most AUNBC of a model with a grouped AUROC.
-
-    >>> upper_aunbc(Thresholds.tenths(), 0.4, [0.5, 1.0]).round(4)
-    array([0.2183, 0.4   ])
-    """
-    G, a0, b0 = np.asarray(auroc, dtype=np.float64), prevalence, 1.0 - prevalence
-    V, P = _sums(thresholds)
-    best = np.full(G.shape, -np.inf)
-    for k in range(1, len(V)):
-        numerator = max(1.0 - V[k - 1], 0.0) * a0 * b0 * (1.0 - G)
-        b = np.clip(_root(numerator, P[k]), (1.0 - G) * b0, b0)
-        best = np.maximum(best, a0 - _ratio(numerator, b) - b * P[k])
-    return best
-
-
-def lower_aunbc(thresholds: Thresholds, prevalence: float, auroc: ArrayLike) -> FloatArray:
-    """Return the least AUNBC of a model with a grouped AUROC.
-
-    >>> lower_aunbc(Thresholds.of([0, 0.5]), 0.4, [0.0, 1.0])  # 0.4 · 0.5 − 0.6 · 0.5; 0.4 − 0.3
-    array([-0.1,  0.1])
-    """
-    G, a0, b0 = np.asarray(auroc, dtype=np.float64), prevalence, 1.0 - prevalence
-    V, P = _sums(thresholds)
-    least = np.full(G.shape, np.inf)
-    for k in range(len(V)):
-        numerator, slope = a0 * max(V[k] - V[0], 0.0) * G, b0 * (P[-1] - P[k])
-        c = np.clip(_root(numerator, slope), G, 1.0)
-        least = np.minimum(least, _ratio(numerator, c) + slope * c)
-    return np.asarray(a0 * V[0] - b0 * P[-1] + least)
-
-
-def _sums(thresholds: Thresholds) -> tuple[FloatArray, FloatArray]:
-    """V_0 … V_M and P_0 … P_M."""
-    lengths = thresholds.length_weights
-    return np.cumsum(lengths), np.cumsum(lengths * thresholds.odds)
-
-
-def _root(numerator: FloatArray, slope: float) -> FloatArray:
-    """Where numerator/x + slope · x is least, for x > 0."""
-    return np.sqrt(numerator / slope) if slope > 0 else np.full(numerator.shape, np.inf)
-
-
-def _ratio(numerator: FloatArray, x: FloatArray) -> FloatArray:
-    """Divide, with 0 for 0/0: x only gets to 0 together with the numerator."""
-    return np.divide(numerator, x, out=np.zeros_like(x), where=x > 0)
