@@ -67,6 +67,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "baselines",
         "baselines.*",
         "evaluation",
+        "comparison",
+        "_comparison_*",
     ),
     (
         "export",
