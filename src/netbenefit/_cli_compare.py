@@ -253,4 +253,4 @@ def _tell_notes(found: Comparison) -> None:
         tell("yellow", "note", note)
     more = len(found.notes) - _MOST_NOTES
     if more > 0:
-        tell("yellow", "note", f"{more} more notes of the models.")
+        tell("yellow", "note", f"{more} more note{'s' * (more > 1)} of the models.")

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from netbenefit import metrics
 from netbenefit._comparison_models import Contestant, described, fit_weights, size_of
@@ -52,9 +53,7 @@ class Runner:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             risks, size = self._risks(name, train, test)
-        notes = dict.fromkeys(
-            f"{one.category.__name__}: {one.message}" for one in caught if _matters(one.category)
-        )
+        notes = dict.fromkeys(str(one.message) for one in caught if _matters(one.category))
         return {
             "train": self._measures(risks[0], train),
             "test": self._measures(risks[1], test),
@@ -78,7 +77,7 @@ class Runner:
         if refitted:
             weight = None if self.weight is None else self.weight[train]
             options = fit_weights(name, model, weight)
-            model = _fresh(model).fit(sides[0], self.event[train].astype(np.int64), **options)
+            model = clone(model).fit(sides[0], self.event[train].astype(np.int64), **options)
         found = [_predicted(model, side) for side in sides]
         checked = [
             check_risks(risk, chosen.size, name=f"the risk by {name!r}")
@@ -96,12 +95,6 @@ class Runner:
             "ece": ece,
             "aunbc": metrics.aunbc(event, risk, grid, sample_weight=weight),
         }
-
-
-def _fresh(model: Any) -> Any:
-    from sklearn.base import clone
-
-    return clone(model)
 
 
 def _predicted(model: Any, rows: Any) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -252,14 +252,22 @@ def size_of(model: Any) -> float:
     return float("nan")
 
 
-def described(models: Mapping[str, Contestant]) -> Sequence[str]:
+#: Parameters that change how long a fit takes, or what it says meanwhile, but not its result.
+_IDLE = frozenset({"n_jobs", "verbose", "callback"})
+
+
+def described(models: Mapping[str, Contestant]) -> list[str]:
     """All that a model's results depend on, as text."""
     texts = []
     for name, (model, rows, _) in models.items():
         if isinstance(model, Scorecard):
             text = model.to_json()
         else:
-            params = sorted(model.get_params().items()) if hasattr(model, "get_params") else []
-            text = f"{type(model).__qualname__} {params!r}"
+            params = model.get_params().items()
+            # Estimators inside of others are told by their own parameters, not by their repr.
+            plain = [(k, v) for k, v in params if not hasattr(v, "get_params")]
+            kinds = [(k, type(v).__qualname__) for k, v in params if hasattr(v, "get_params")]
+            kept = sorted((k, repr(v)) for k, v in plain if k.split("__")[-1] not in _IDLE)
+            text = f"{type(model).__qualname__} {kept} {sorted(kinds)}"
         texts.append(f"{name}: {rows}: {text}")
     return texts

@@ -78,7 +78,7 @@ class Comparison:
         Out-of-fold risks of each model.
     n_train, n_test : (n_folds,) int
     notes : tuple of str
-        Warnings from the models, with the name of each.
+        Warnings from the models, each once, after the names of the models.
     """
 
     models: tuple[str, ...]
@@ -359,7 +359,10 @@ def _gathered(runner: Runner, results: Mapping[tuple[int, str], dict[str, Any]])
     def measures(split: str) -> dict[str, FloatArray]:
         return {m: table(lambda result, m=m: result[split][m]) for m in METRICS}  # type: ignore[misc]
 
-    notes = [f"{name}: {note}" for (_, name), result in results.items() for note in result["notes"]]
+    told: dict[str, dict[str, None]] = {}
+    for (_, name), result in results.items():
+        for note in result["notes"]:
+            told.setdefault(note, {})[name] = None
     return Comparison(
         models=names,
         not_refitted=tuple(name for name in names if not runner.models[name].refitted),
@@ -374,5 +377,5 @@ def _gathered(runner: Runner, results: Mapping[tuple[int, str], dict[str, Any]])
         risks={name: np.concatenate([results[i, name]["risk"] for i in numbers]) for name in names},
         n_train=np.array([train.size for train, _ in runner.folds], dtype=np.int64),
         n_test=np.array([test.size for _, test in runner.folds], dtype=np.int64),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(f"{', '.join(of)}: {note}" for note, of in told.items()),
     )
