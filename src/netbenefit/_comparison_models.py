@@ -216,16 +216,16 @@ def fit_weights(name: str, model: Any, weight: Any) -> dict[str, Any]:
     """The argument of ``fit`` that brings the weights; refuses a model that takes none."""
     if weight is None:
         return {}
-    last, key = model, "sample_weight"
+    last, way = model, ""
     while isinstance(last, Pipeline):
         step, last = last.steps[-1]
-        key = f"{step}__{key}"
+        way += f"{step}__"
     if not has_fit_parameter(last, "sample_weight"):
         raise InputError(
             f"{name!r} is a {type(last).__name__}, whose fit takes no sample_weight. Leave the "
             f"weights out, or the model. (Models that take them: {shorten(list(NAMES), 9)}.)"
         )
-    return {key: weight}
+    return {f"{way}sample_weight": weight}
 
 
 def size_of(model: Any) -> float:
