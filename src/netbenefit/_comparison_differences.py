@@ -48,7 +48,7 @@ def corrected_difference(
     --------
     >>> found = corrected_difference(np.array([0.01, 0.03, 0.02, 0.02, 0.02]), 0.25)
     >>> round(found.mean, 3), round(found.se, 5), round(found.p, 3)
-    (0.02, 0.00474, 0.013)
+    (0.02, 0.00474, 0.014)
     """
     d = np.asarray(differences, dtype=np.float64)
     if d.size < 2:

@@ -233,7 +233,7 @@ def size_of(model: Any) -> float:
 
     Examples
     --------
-    >>> size_of(LogisticRegression().fit([[0, 1], [1, 1], [2, 1], [3, 1]], [0, 0, 1, 1]))
+    >>> size_of(LogisticRegression().fit([[0], [1], [2], [3]], [0, 0, 1, 1]))
     1.0
     """
     if isinstance(model, Scorecard):
