@@ -240,9 +240,13 @@ def printed_pairs(folder: Path, metric: str) -> dict[tuple[str, str], float]:
 def test_the_papers_p_values_follow_from_its_ranks(paper_folder: Path, metric: str) -> None:
     ranks = printed_ranks(paper_folder, metric)
     k, n = len(ranks), 8
+    odd = []
     for (a, b), p in printed_pairs(paper_folder, metric).items():
         q = abs(ranks[a] - ranks[b]) / np.sqrt(k * (k + 1) / (12 * n))
-        assert stats.studentized_range.sf(q, k, np.inf) == pytest.approx(p, abs=6e-4)
+        ours = stats.studentized_range.sf(q, k, np.inf)
+        assert ours == pytest.approx(p, abs=6e-4)
+        odd += [(a, b)] if round(ours, 3) != p else []
+    assert odd == ([("lasso", "rss-dnb")] if metric == "size" else [])
 
 
 @pytest.mark.parametrize("metric", BETTER)
