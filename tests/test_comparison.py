@@ -158,7 +158,7 @@ def test_a_weight_of_two_counts_twice() -> None:
     times = np.random.default_rng(2).integers(1, 4, 150)
     fold = np.arange(150) % 3
     repeated = np.repeat(np.arange(150), times)
-    models = {"logistic": "logistic", "stump": DecisionTreeClassifier(max_depth=2)}
+    models = {"logistic": "logistic", "ridge": LogisticRegression(C=0.01)}
     weighted = compare(
         models, table, y, sample_weight=times, cv=PredefinedSplit(fold), thresholds=GRID
     )
