@@ -127,7 +127,7 @@ class RankTest:
             [
                 f"Average rank over {len(self.datasets)} data sets, 1 is best:",
                 *lines,
-                f"Friedman: χ² = {self.chi2:.2f}, df = {self.df}, p = {p_text(self.p)}",
+                f"Friedman: χ² = {self.chi2:.2f}, df = {self.df}, {p_text(self.p)}",
                 f"Nemenyi: ranks that differ by {self.critical_difference():.3f} or more differ "
                 "at the 5% level",
             ]
@@ -219,9 +219,9 @@ def p_text(p: float) -> str:
     """Write a p-value.
 
     >>> p_text(0.0312), p_text(0.00002)
-    ('0.031', '< 0.001')
+    ('p = 0.031', 'p < 0.001')
     """
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 # -- input -----------------------------------------------------------------------------------------
