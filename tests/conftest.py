@@ -46,3 +46,12 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data folder {folder}: set NETBENEFIT_DATA to run this test")
     return folder
+
+
+@pytest.fixture(scope="session")
+def paper_folder(data_folder: Path) -> Path:
+    """Folder of the paper's tables, beside the data; tests that need it are skipped elsewhere."""
+    folder = data_folder.parent / "paper"
+    if not folder.is_dir():
+        pytest.skip(f"no folder {folder} with the paper's tables")
+    return folder

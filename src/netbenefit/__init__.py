@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from netbenefit.calibration import calibrate_levels, improve_levels, keep_order
     from netbenefit.calibrator import NetBenefitCalibrator
     from netbenefit.certificate import Certificate, make_certificate
+    from netbenefit.comparison import Comparison, RankTest, compare, rank_models
     from netbenefit.conditions import Condition, PerUnit
     from netbenefit.constraints import (
         AtLeast,
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from netbenefit.patterns import PatternTable
     from netbenefit.plots import (
         CalibrationDisplay,
+        ComparisonDisplay,
+        CriticalDifferenceDisplay,
         DecisionCurveDisplay,
         PointsDisplay,
         RegionDisplay,
@@ -72,7 +75,10 @@ _HOMES = {
     "Bounds": "constraints",
     "CalibrationDisplay": "plots",
     "Certificate": "certificate",
+    "Comparison": "comparison",
+    "ComparisonDisplay": "plots",
     "Condition": "conditions",
+    "CriticalDifferenceDisplay": "plots",
     "DecisionCurveDisplay": "plots",
     "Exclude": "constraints",
     "Exclusive": "constraints",
@@ -93,6 +99,7 @@ _HOMES = {
     "Problem": "problem",
     "Provenance": "scorecard",
     "RSSDNBClassifier": "published",
+    "RankTest": "comparison",
     "Reading": "readings",
     "RegionDisplay": "plots",
     "RiskScoreClassifier": "estimator",
@@ -109,6 +116,7 @@ _HOMES = {
     "aunbc": "metrics",
     "auroc": "metrics",
     "calibrate_levels": "calibration",
+    "compare": "comparison",
     "decision_curve": "decision",
     "enumerate_near_optimal": "solvers.near_optimal",
     "expected_calibration_error": "metrics",
@@ -118,6 +126,7 @@ _HOMES = {
     "keep_order": "calibration",
     "make_certificate": "certificate",
     "net_benefit": "metrics",
+    "rank_models": "comparison",
     "size_path": "sizing",
     "weighted_net_benefit": "metrics",
 }
@@ -129,7 +138,10 @@ __all__ = [
     "Bounds",
     "CalibrationDisplay",
     "Certificate",
+    "Comparison",
+    "ComparisonDisplay",
     "Condition",
+    "CriticalDifferenceDisplay",
     "DecisionCurveDisplay",
     "Exclude",
     "Exclusive",
@@ -150,6 +162,7 @@ __all__ = [
     "Problem",
     "Provenance",
     "RSSDNBClassifier",
+    "RankTest",
     "Reading",
     "RegionDisplay",
     "RiskScoreClassifier",
@@ -167,6 +180,7 @@ __all__ = [
     "aunbc",
     "auroc",
     "calibrate_levels",
+    "compare",
     "decision_curve",
     "enumerate_near_optimal",
     "expected_calibration_error",
@@ -176,6 +190,7 @@ __all__ = [
     "keep_order",
     "make_certificate",
     "net_benefit",
+    "rank_models",
     "size_path",
     "weighted_net_benefit",
 ]

@@ -1,4 +1,4 @@
-"""The command line: ``netbenefit demo | fit | sizes | evaluate | report | export | show | …``.
+"""The command line: ``netbenefit demo | fit | sizes | evaluate | compare | report | …``.
 
 This module reads options and prints; what it prints is computed elsewhere.  Imports that take time
 stand inside the commands, so that help comes at once.  Results go to stdout; progress, notes and
@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from netbenefit._cli_compare import compare
 from netbenefit._cli_export import export
 from netbenefit._cli_fit import fit
 from netbenefit._cli_options import (
@@ -196,6 +197,14 @@ def evaluate(
     console.print(text.curve_table(curve))
     if csv is not None:
         tell("bold", "saved", csv)
+
+
+# -- compare ---------------------------------------------------------------------------------------
+
+app.command(
+    epilog="Example: netbenefit compare patients.csv --target died "
+    "--models card.json,scorecard,logistic,lasso --plot curves.svg"
+)(compare)
 
 
 # -- report ----------------------------------------------------------------------------------------

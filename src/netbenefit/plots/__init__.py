@@ -8,8 +8,10 @@ from __future__ import annotations
 from netbenefit.plots._base import check_picture
 from netbenefit.plots.calibration import CalibrationDisplay
 from netbenefit.plots.card import ScorecardDisplay
+from netbenefit.plots.comparison import ComparisonDisplay
 from netbenefit.plots.decision_curve import DecisionCurveDisplay
 from netbenefit.plots.points import PointsDisplay
+from netbenefit.plots.ranks import CriticalDifferenceDisplay
 from netbenefit.plots.region import RegionDisplay
 from netbenefit.plots.roc import RocDisplay
 from netbenefit.plots.size_path import SizePathDisplay, save_picture
@@ -17,6 +19,8 @@ from netbenefit.plots.trace import TraceDisplay
 
 __all__ = [
     "CalibrationDisplay",
+    "ComparisonDisplay",
+    "CriticalDifferenceDisplay",
     "DecisionCurveDisplay",
     "PointsDisplay",
     "RegionDisplay",

@@ -1,0 +1,131 @@
+"""One model on one fold: learnt from the training rows, measured on both sides."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from netbenefit import metrics
+from netbenefit._comparison_models import Contestant, described, fit_weights, size_of
+from netbenefit._comparison_prepare import Columns, Preparation, take_rows
+from netbenefit._size_cards import Fold
+from netbenefit._validation import FloatArray, InputError, check_risks
+from netbenefit._version import __version__
+from netbenefit.scorecard import Scorecard
+from netbenefit.thresholds import Thresholds
+
+__all__ = ["METRICS", "Runner", "fingerprint"]
+
+#: What is measured on training and on held-out rows.
+METRICS: tuple[Literal["auroc", "ece", "aunbc"], ...] = ("auroc", "ece", "aunbc")
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Everything that a task needs; called with (number of the fold, name of the model)."""
+
+    X: Any
+    columns: Columns
+    event: NDArray[np.bool_]
+    weight: FloatArray | None
+    folds: Sequence[Fold]
+    models: Mapping[str, Contestant]
+    thresholds: Thresholds
+
+    def __call__(self, task: tuple[int, str]) -> dict[str, Any]:
+        """Learn from the training rows of a fold; measure there and on the held-out rows.
+
+        1. Risks of both sides, by a model that has seen the training rows only.
+        2. The same measures on each.
+        """
+        number, name = task
+        train, test = self.folds[number]
+        start = time.perf_counter()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            risks, size = self._risks(name, train, test)
+        notes = dict.fromkeys(str(one.message) for one in caught if _matters(one.category))
+        return {
+            "train": self._measures(risks[0], train),
+            "test": self._measures(risks[1], test),
+            "size": size,
+            "seconds": time.perf_counter() - start,
+            "risk": risks[1],
+            "notes": list(notes),
+        }
+
+    def _risks(
+        self, name: str, train: NDArray[Any], test: NDArray[Any]
+    ) -> tuple[list[FloatArray], float]:
+        model, rows, refitted = self.models[name]
+        if rows == "raw":
+            sides = [take_rows(self.X, train), take_rows(self.X, test)]
+        else:
+            parts = [{n: c[side] for n, c in self.columns.items()} for side in (train, test)]
+            ones = np.ones(train.size)
+            made = Preparation.learn(parts[0], ones if self.weight is None else self.weight[train])
+            sides = [made.apply(part) for part in parts]
+        if refitted:
+            weight = None if self.weight is None else self.weight[train]
+            options = fit_weights(name, model, weight)
+            model = clone(model).fit(sides[0], self.event[train].astype(np.int64), **options)
+        found = [_predicted(model, side) for side in sides]
+        checked = [
+            check_risks(risk, chosen.size, name=f"the risk by {name!r}")
+            for risk, chosen in zip(found, (train, test), strict=True)
+        ]
+        return checked, size_of(model)
+
+    def _measures(self, risk: FloatArray, chosen: NDArray[Any]) -> dict[str, float]:
+        event = self.event[chosen]
+        weight = None if self.weight is None else self.weight[chosen]
+        grid = self.thresholds
+        ece = metrics.expected_calibration_error(event, risk, grid, sample_weight=weight)
+        return {
+            "auroc": metrics.auroc(event, risk, sample_weight=weight),
+            "ece": ece,
+            "aunbc": metrics.aunbc(event, risk, grid, sample_weight=weight),
+        }
+
+
+def _predicted(model: Any, rows: Any) -> FloatArray:
+    if isinstance(model, Scorecard):
+        return np.asarray(model.risk(rows), dtype=np.float64)
+    classes = getattr(model, "classes_", None)
+    if classes is not None and len(classes) != 2:
+        raise InputError("the training rows of the fold hold one class only. Use fewer folds.")
+    risk = np.asarray(model.predict_proba(rows), dtype=np.float64)[:, 1]
+    # Rounding in some libraries' single precision must not make an impossible risk.
+    return np.where(
+        (risk > 1) & (risk < 1 + 1e-6), 1.0, np.where((risk < 0) & (risk > -1e-6), 0, risk)
+    )
+
+
+def _matters(category: type[Warning]) -> bool:
+    """Whether a warning is about the data, not about somebody's code."""
+    programmers = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ImportWarning)
+    return not issubclass(category, programmers)
+
+
+def fingerprint(runner: Runner) -> str:
+    """Stand for data, folds, models and thresholds: the same give the same text."""
+    digest = hashlib.sha256(f"{__version__} {runner.thresholds!r}".encode())
+    for text in described(runner.models):
+        digest.update(re.sub(r" at 0x[0-9a-f]+", "", text).encode())
+    for train, test in runner.folds:
+        digest.update(train.tobytes() + b"|" + test.tobytes())
+    digest.update(runner.event.tobytes())
+    digest.update(b"" if runner.weight is None else runner.weight.tobytes())
+    for name, column in runner.columns.items():
+        cells = column.tobytes() if column.dtype.kind == "f" else repr(column.tolist()).encode()
+        digest.update(name.encode() + cells)
+    return digest.hexdigest()[:16]
