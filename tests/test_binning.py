@@ -674,3 +674,19 @@ def test_series_in_a_dict_keep_their_type() -> None:
     y = np.arange(90) % 2
     as_frame = Binner(method="quantile").fit(frame, y).terms_
     assert Binner(method="quantile").fit({"stage": frame["stage"]}, y).terms_ == as_frame
+
+
+@pytest.mark.parametrize("method", ["net_benefit", "tree", "quantile"])
+@pytest.mark.parametrize("seed", range(3))
+def test_whole_weights_count_rows(method: str, seed: int) -> None:
+    table = raw_table(seed, 150)
+    y = outcome(table, seed)
+    times = np.random.default_rng(seed).integers(1, 4, 150)
+    repeated = {
+        name: [value for value, n in zip(values, times, strict=True) for _ in range(n)]
+        for name, values in table.items()
+    }
+    weighted = Binner(method=method).fit(table, y, sample_weight=times).fitted_
+    plain = Binner(method=method).fit(repeated, np.repeat(y, times)).fitted_
+    assert weighted.terms == plain.terms
+    assert weighted.readings_of(weighted.columns) == plain.readings_of(plain.columns)

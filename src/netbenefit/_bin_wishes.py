@@ -10,6 +10,7 @@ import numpy as np
 
 from netbenefit._bin_draft import Wishes
 from netbenefit._bin_terms import CutSettings
+from netbenefit._cut_cells import row_unit
 from netbenefit._cuts import METHODS
 from netbenefit._validation import FloatArray, InputError, check_names, shorten
 from netbenefit.conditions import PerUnit, Value, check_value
@@ -91,7 +92,7 @@ def read_settings(
     if not 0 <= share <= 0.5:
         raise InputError(f"min_share={share!r} must be a share of the rows, from 0 to 0.5.")
     total = float(weight.sum())
-    fewest = min(_FEWEST_ROWS * total / np.count_nonzero(weight), total / 5)
+    fewest = min(_FEWEST_ROWS * row_unit(weight), total / 5)
     settings = CutSettings(
         method=binner.method,
         max_bins=int(binner.max_bins),
