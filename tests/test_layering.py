@@ -27,6 +27,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "metrics",
         "decision",
+        "_decision_*",
+        "decision_bands",
+        "survival",
+        "sampling",
         "_table",
         "_columns",
         "_gap",
