@@ -28,7 +28,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "metrics",
         "decision",
         "_decision_*",
-        "decision_bands",
         "survival",
         "sampling",
         "_table",

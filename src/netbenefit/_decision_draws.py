@@ -34,7 +34,7 @@ def draw(
     """
     merged = study.merged()
     sources = _Source(merged, seed)
-    at_once = max(1, _AT_ONCE // max(merged.weight.size, 4 * merged.outcome.width()))
+    at_once = max(1, _AT_ONCE // max(merged.weight.size, 20 * merged.outcome.width()))
     parts = []
     for start in range(0, n_resamples, at_once):
         weights = sources.weights(min(at_once, n_resamples - start))

@@ -26,7 +26,7 @@ from netbenefit._validation import (
     shorten,
 )
 from netbenefit.metrics import check_harm, check_prevalence, require_both
-from netbenefit.survival import TimeToEvent
+from netbenefit.survival import TimeToEvent, check_groups
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
@@ -160,14 +160,7 @@ def _check_strata(strata: ArrayLike | None, n_rows: int, outcome: Outcome) -> In
     """Number the groups to resample in; cases and controls are apart in a case-control sample."""
     group = np.zeros(n_rows, dtype=np.int64)
     if strata is not None:
-        given = np.asarray(strata)
-        if given.shape != (n_rows,):
-            raise InputError(
-                f"strata has shape {given.shape}, but there are {n_rows} rows. Pass one group a "
-                "row."
-            )
-        texts = given.astype(str) if given.dtype == np.object_ else given
-        group = np.unique(texts, return_inverse=True)[1].astype(np.int64)
+        group = check_groups(strata, n_rows, "strata")
     if isinstance(outcome, BinaryOutcome) and outcome.prevalence is not None:
         group = 2 * group + outcome.code
     return np.unique(group, return_inverse=True)[1].astype(np.int64)

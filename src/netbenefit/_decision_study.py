@@ -21,6 +21,9 @@ __all__ = ["BinaryOutcome", "Outcome", "Rates", "Study", "SurvivalOutcome", "mis
 
 BoolArray = NDArray[np.bool_]
 
+#: Stands for no weight at all where one divides by it.
+_TINY = 1e-300
+
 
 class Rates(NamedTuple):
     """Shares of the population: positive with the event, positive without it, with the event."""
@@ -141,34 +144,65 @@ class SurvivalOutcome:
         2. From the highest level down, add its cells to the counts by time.
         3. Estimate the risk from the counts.
         """
-        cells, cell_of = np.unique(level * (3 * self.n_times + 3) + self.code, return_inverse=True)
-        sums = _sums(cell_of, cells.size, weights)  # 1
-        cell_level, code = np.divmod(cells, 3 * self.n_times + 3)
-        slot, kind = np.divmod(code, 3)
+        base = 3 * self.n_times + 3
+        cells, cell_of = np.unique(level * base + self.code, return_inverse=True)
+        sums = np.ascontiguousarray(_sums(cell_of, cells.size, weights).T)  # 1
+        cell_level, code = np.divmod(cells, base)
         starts = np.searchsorted(cell_level, np.arange(n_levels + 1))
-        counts = np.zeros((3, self.n_times + 1, weights.shape[1]))  # kind, slot, draw
+        counts = _Counts(weights.shape[1], self.n_times, self.competing)
         positive, risk = np.zeros((2, n_levels, weights.shape[1]))
         for i in range(n_levels - 1, -1, -1):
             here = slice(starts[i], starts[i + 1])
-            if here.start == here.stop:
-                if i + 1 < n_levels:
-                    positive[i], risk[i] = positive[i + 1], risk[i + 1]
-                continue
-            counts[kind[here], slot[here]] += sums[here]  # 2: no cell occurs twice
-            positive[i] = counts.sum(axis=(0, 1))
-            risk[i] = self._risk(counts)  # 3
+            if here.start < here.stop:
+                counts.add(code[here], sums[:, here])  # 2
+                positive[i], risk[i] = counts.risk()  # 3
+            elif i + 1 < n_levels:
+                positive[i], risk[i] = positive[i + 1], risk[i + 1]
         return positive, risk
 
-    def _risk(self, counts: FloatArray) -> FloatArray:
-        at_risk = np.cumsum(counts.sum(axis=0)[::-1], axis=0)[::-1][1:]
-        at_risk = np.where(at_risk > 0, at_risk, 1.0)  # nobody at risk: no events either
-        wanted, other = counts[1, 1:], counts[2, 1:]
-        if not self.competing:
-            return np.asarray(1.0 - np.prod(1.0 - np.minimum(wanted / at_risk, 1.0), axis=0))
-        survival = np.cumprod(1.0 - np.minimum((wanted + other) / at_risk, 1.0), axis=0)
-        before = np.concatenate([np.ones_like(survival[:1]), survival[:-1]])
-        total = (before * np.minimum(wanted / at_risk, 1.0)).sum(axis=0)
-        return np.asarray(np.minimum(total, 1.0))
+
+class _Counts:
+    """Who leaves at which time, and why: (draws, times), the last time first.
+
+    Time runs backwards, so that running sums are the weights at risk.
+    """
+
+    def __init__(self, n_draws: int, n_times: int, competing: bool) -> None:
+        self.leaving = np.zeros((n_draws, n_times + 1))
+        self.events = np.zeros((n_draws, n_times))
+        self.others = np.zeros((n_draws, n_times)) if competing else None
+        self._at_risk, self._hazard = np.empty_like(self.leaving), np.empty_like(self.events)
+
+    def add(self, code: IntArray, weights: FloatArray) -> None:
+        """Add cells, no two of the same code."""
+        slot, kind = np.divmod(code, 3)
+        place = self.events.shape[1] - slot
+        for i, into in enumerate((None, self.events, self.others)):
+            these = kind == i
+            self.leaving[:, place[these]] += weights[:, these]
+            if into is not None:
+                into[:, place[these]] += weights[:, these]
+
+    def risk(self) -> tuple[FloatArray, FloatArray]:
+        """Total weight, and the risk by the horizon, of each draw."""
+        np.cumsum(self.leaving, axis=1, out=self._at_risk)
+        at_risk = self._at_risk[:, :-1]
+        np.maximum(at_risk, _TINY, out=at_risk)  # nobody at risk: no events either
+        total = self._at_risk[:, -1].copy()
+        if self.others is None:
+            stay = self._stay(self.events, at_risk)
+            return total, np.asarray(1.0 - np.prod(stay, axis=1))
+        hazard = np.minimum(self.events / at_risk, 1.0)
+        stay = self._stay(self.events + self.others, at_risk)
+        free = np.cumprod(stay[:, ::-1], axis=1)  # forwards in time
+        risk = hazard[:, -1:].sum(axis=1) + (free[:, :-1] * hazard[:, -2::-1]).sum(axis=1)
+        return total, np.asarray(np.minimum(risk, 1.0))
+
+    def _stay(self, ended: FloatArray, at_risk: FloatArray) -> FloatArray:
+        hazard = self._hazard
+        np.divide(ended, at_risk, out=hazard)
+        np.minimum(hazard, 1.0, out=hazard)  # sums of weights may differ in the last digit
+        return np.subtract(1.0, hazard, out=hazard)
 
 
 @dataclass(frozen=True)

@@ -418,11 +418,12 @@ def _count(
     return count_levels(outcome, risks, weight, as_thresholds(thresholds))
 
 
-def require_both(events: float, nonevents: float, what: str) -> None:
+def require_both(events: float, nonevents: float, what: str, name: str = "y_true") -> None:
+    """Refuse rows of one class alone."""
     if events > 0 and nonevents > 0:
         return
     missing = "events (1)" if events <= 0 else "non-events (0)"
     raise InputError(
-        f"y_true holds no {missing} with positive weight, so {what} not defined. Pass rows of both "
+        f"{name} holds no {missing} with positive weight, so {what} not defined. Pass rows of both "
         "classes."
     )

@@ -258,6 +258,21 @@ def check_horizon(horizon: float) -> float:
     return value
 
 
+def check_groups(groups: ArrayLike, n_rows: int, name: str) -> IntArray:
+    """Number the groups of rows from 0.
+
+    >>> check_groups(["b", "a", "b"], 3, "strata")
+    array([1, 0, 1])
+    """
+    given = np.asarray(groups)
+    if given.shape != (n_rows,):
+        raise InputError(
+            f"{name} has shape {given.shape}, but there are {n_rows} rows. Pass one group a row."
+        )
+    texts = given.astype(str) if given.dtype == np.object_ else given
+    return np.unique(texts, return_inverse=True)[1].astype(np.int64)
+
+
 def _counts(
     times: FloatArray, ended: BoolArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
