@@ -177,7 +177,7 @@ def aalen_johansen(
     wanted = _check_cause(cause)
     at, at_risk, lost = _counts(times, codes != 0, weight)
     place = np.searchsorted(at, times)
-    mine = codes == wanted
+    mine = (codes == wanted) & (weight > 0)
     events = sums_by(place[mine], weight[mine], at.size)
     survival = np.cumprod(1.0 - _hazard(lost, at_risk))
     before = np.concatenate([[1.0], survival[:-1]])
