@@ -183,7 +183,7 @@ def risk_breakpoints(
     pooled = np.concatenate([_possible(model) for model in models] or [np.empty(0)])
     inside = np.unique(pooled[(pooled >= low) & (pooled <= high) & (pooled < 1.0)])
     points = {_at_or_below(float(q)) for q in inside}
-    points |= {_tidy(end) for end in (low, high) if 0.0 < end < 1.0}
+    points |= {_at_or_below(end) for end in (low, high) if 0.0 < end < 1.0}
     if not points - {0.0}:
         raise InputError(
             f"no risk lies between {low:g} and {high:g}, so the curve has no break there. Widen "
@@ -207,6 +207,7 @@ def _at_or_below(risk: float) -> float:
     """The threshold at a risk; never above it by rounding, or the risk would be called negative."""
     if risk < _STEP_DOWN:
         return 0.0
+    risk = min(risk, 1.0 - _STEP_DOWN)  # 1 is no threshold
     point = _tidy(risk)
     return point if point <= risk else _tidy(risk - _STEP_DOWN)
 
