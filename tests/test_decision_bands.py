@@ -208,6 +208,22 @@ def test_rows_keep_their_weights_and_rows_without_weight_are_drawn_too() -> None
     assert table["upper"][0] == 1.0
 
 
+def test_resamples_without_events_have_no_standardised_benefit_and_are_left_out() -> None:
+    y, risk = [0] * 18 + [1] * 2, [0.1] * 10 + [0.6] * 10
+    options: dict[str, Any] = {"n_resamples": 400, "measure": "standardised_net_benefit"}
+    table = decision_bands(y, risk, [0.05, 0.2], **options)
+    assert np.isfinite(table["lower"]).all()
+    study = make_study(y, risk, as_thresholds([0.05, 0.2]))
+    draws = drawing.draw(
+        study, 400, 0, lambda rates: measured(study, rates, "standardised_net_benefit")[:, 1:]
+    )
+    kept = draws[..., ~np.isnan(draws[0, 0])]
+    assert 250 < kept.shape[-1] < 400
+    assert table["lower"].reshape(3, 2) == pytest.approx(np.quantile(kept, 0.025, axis=-1))
+    with pytest.raises(InputError, match="too few events"):
+        bands_of(np.ones((1, 1)), np.full((1, 1, 9), np.nan), 0.9)
+
+
 # -- known answers ---------------------------------------------------------------------------------
 
 

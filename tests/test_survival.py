@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -126,6 +127,17 @@ def test_horizon_and_ties_with_it() -> None:
     assert outcome.censored_early.tolist() == [False, False, True, False]
 
 
+def test_an_outcome_keeps_its_own_rows() -> None:
+    time = np.array([1.0, 2.0])
+    outcome = TimeToEvent(time, [1, 0], 2)
+    time[:] = 0
+    assert outcome.time.tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="read-only"):
+        outcome.time[0] = 3
+    again = pickle.loads(pickle.dumps(outcome))
+    assert (again.risk(), again.horizon, len(again)) == (0.5, 2.0, 2)
+
+
 def test_booleans_and_no_events() -> None:
     assert TimeToEvent([1, 2], [True, False], 2).risk() == 0.5
     assert TimeToEvent([1, 2], [0, 0], 2).risk() == 0.0
@@ -139,6 +151,7 @@ def test_booleans_and_no_events() -> None:
         (([1, -2], [0, 1], 1), r"time must be finite and not negative, but row 1 has -2\.0"),
         (([1, math.nan], [0, 1], 1), r"row 1 has nan"),
         ((["x"], [0], 1), r"time must hold one number a row"),
+        ((np.array([1, 2], "m8[D]"), [0, 1], 1), r"in the unit of the horizon"),
         (([], [], 1), r"at least one row"),
         (([1, 2], [0], 1), r"event has shape \(1,\), but there are 2 times"),
         (([1, 2], [0, 1.5], 1), r"event must hold 0 .* row 1 has 1\.5"),

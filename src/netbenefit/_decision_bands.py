@@ -82,7 +82,8 @@ def decision_bands(
     Notes
     -----
     Where too few positives are followed to the horizon the estimate and its bands are missing
-    (NaN).  In resamples, a curve over time that ends before the horizon is carried forward.
+    (NaN).  In resamples, a curve over time that ends before the horizon is carried forward, and
+    resamples without events, which have no standardised net benefit, are left out.
 
     Examples
     --------

@@ -34,7 +34,8 @@ def draw(
     """
     merged = study.merged()
     sources = _Source(merged, seed)
-    at_once = max(1, _AT_ONCE // max(merged.weight.size, 20 * merged.outcome.width()))
+    rates = len(merged.grid) * len(merged.names)
+    at_once = max(1, _AT_ONCE // max(merged.weight.size, 20 * merged.outcome.width(), rates))
     parts = []
     for start in range(0, n_resamples, at_once):
         weights = sources.weights(min(at_once, n_resamples - start))
@@ -82,10 +83,10 @@ def bands_of(value: FloatArray, draws: FloatArray, level: float) -> Bands:
     Pointwise limits are quantiles of the draws.  Simultaneous ones are value ± c · standard error,
     with c the quantile of the largest |draw − value| / standard error over thresholds (max-t).
     """
-    tail = (1.0 - level) / 2.0
-    error = draws.std(axis=-1, ddof=1)
-    lower, upper = np.quantile(draws, [tail, 1.0 - tail], axis=-1)
     unknown = np.isnan(value)
+    draws = _complete(np.where(unknown[..., None], 0.0, draws))
+    error = draws.std(axis=-1, ddof=1)
+    lower, upper = quantile_limits(draws, level)
     varies = ~unknown & (error > _NO_SPREAD)
     ratio = np.zeros(draws.shape)
     apart = np.abs(draws - value[..., None])
@@ -101,6 +102,17 @@ def bands_of(value: FloatArray, draws: FloatArray, level: float) -> Bands:
     for column in columns.values():
         column[unknown] = math.nan
     return columns
+
+
+def _complete(draws: FloatArray) -> FloatArray:
+    """Leave out draws in which some value is not defined, such as a share of no events."""
+    lost = np.isnan(draws).any(axis=tuple(range(draws.ndim - 1)))
+    if (~lost).sum() < 2:
+        raise InputError(
+            "the measure is defined in hardly any resample: there are too few events. Use "
+            'measure="net_benefit", or more rows.'
+        )
+    return draws[..., ~lost] if lost.any() else draws
 
 
 def quantile_limits(draws: FloatArray, level: float) -> Iterator[FloatArray]:

@@ -54,9 +54,12 @@ class TimeToEvent(Sized):
 
     def __init__(self, time: ArrayLike, event: ArrayLike, horizon: float, cause: int = 1) -> None:
         times = _check_times(time)
+        events = _check_events(event, times.size)
+        times.setflags(write=False)
+        events.setflags(write=False)
         put = object.__setattr__
         put(self, "time", times)
-        put(self, "event", _check_events(event, times.size))
+        put(self, "event", events)
         put(self, "horizon", check_horizon(horizon))
         put(self, "cause", _check_cause(cause))
 
@@ -293,9 +296,14 @@ def _hazard(lost: FloatArray, at_risk: FloatArray) -> FloatArray:
 
 def _check_times(time: ArrayLike) -> FloatArray:
     try:
-        times = np.asarray(time, dtype=np.float64)
+        if np.asarray(time).dtype.kind in "mM":
+            raise TypeError  # numpy would count nanoseconds
+        times = np.array(time, dtype=np.float64)  # a copy, which nobody changes later
     except (TypeError, ValueError):
-        raise InputError("time must hold one number a row. Convert dates to durations.") from None
+        raise InputError(
+            "time must hold one number a row, in the unit of the horizon. Convert dates and "
+            "durations to numbers, as in days / 365.25."
+        ) from None
     if times.ndim != 1 or not times.size:
         raise InputError(f"time has shape {times.shape}. Pass one column with at least one row.")
     bad = np.flatnonzero(~(np.isfinite(times) & (times >= 0)))
