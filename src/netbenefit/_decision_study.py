@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from netbenefit._validation import FloatArray, InputError, IntArray
 from netbenefit.survival import TimeToEvent, sums_by, undetermined
@@ -279,6 +278,8 @@ def _sums(index: IntArray, size: int, values: FloatArray) -> FloatArray:
     """Add up the rows of ``values`` by index: (size, draws)."""
     if values.shape[1] == 1:
         return sums_by(index, values[:, 0], size)[:, None]
+    from scipy.sparse import csr_array  # late: only resamples need it
+
     ones = np.ones(index.size)
     adder = csr_array((ones, (index, np.arange(index.size))), shape=(size, index.size))
     total: FloatArray = adder @ values
