@@ -83,6 +83,10 @@ class DecisionCurveDisplay(Display):
     ...     [0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]}, [0.2, 0.5])
     >>> list(display.lines_), display.ax_.get_xlabel()
     (['card', 'Treat All', 'Treat None'], 'Threshold Probability')
+    >>> banded = DecisionCurveDisplay.from_predictions([0, 0, 1, 1] * 20,
+    ...     {"card": [0.1, 0.5, 0.5, 0.9] * 20}, [0.2, 0.5], band="simultaneous", n_resamples=50)
+    >>> list(banded.bands_)
+    ['card']
     """
 
     #: Confidence level of the bands, where it is known.
