@@ -148,6 +148,20 @@ def test_the_same_display_gives_the_same_file(data: Data, tmp_path: Path) -> Non
     assert files[0] == files[1]
 
 
+def test_the_curve_of_a_card_jumps_at_its_risks() -> None:
+    y, risk = [0, 0, 1, 0, 1, 1], np.array([0.04, 0.133, 0.133, 0.2718, 0.2718, 0.7])
+    display = DecisionCurveDisplay.from_predictions(y, {"card": risk}, grid="risks")
+    line = display.lines_["card"]
+    p, drawn = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    for q in (0.04, 0.133, 0.2718, 0.7):
+        (here,) = np.flatnonzero(p == q)
+        assert 0 < p[here + 1] - q < 2e-9
+        left, right = (decision_curve(y, risk, [r])["net_benefit"][0] for r in (q, q + 1e-7))
+        assert drawn[here] == pytest.approx(left)
+        assert drawn[here + 1] == pytest.approx(right, abs=1e-6)
+        assert abs(left - right) > 0.005
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -14,9 +14,10 @@ from netbenefit._table import Table
 from netbenefit._validation import FloatArray, InputError
 from netbenefit.decision import TREAT_ALL, TREAT_NONE, decision_curve
 from netbenefit.plots._base import GREY, INK, Display, draw_key, style_of, tidy
+from netbenefit.plots._decision_grid import curve_grid, part_of_interest
 from netbenefit.plots._models import named, own_thresholds, predict, predict_over_time
 from netbenefit.survival import TimeToEvent
-from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.thresholds import ThresholdsLike, as_thresholds
 
 __all__ = ["DecisionCurveDisplay"]
 
@@ -141,6 +142,7 @@ class DecisionCurveDisplay(Display):
             Those that matter, to be shaded and marked.
         grid : Thresholds, str or sequence of float, optional
             Where the curves are computed; by default at 0%, 1%, …, 99% and at ``thresholds``.
+            ``"risks"`` adds all risks that occur, so that the curve of a card jumps where it does.
         kind : {"net_benefit", "standardised_net_benefit", "interventions_avoided"}
         band : {"pointwise", "simultaneous"}, optional
             Draw bootstrap bands over the range of ``thresholds`` (over all of the grid where there
@@ -158,7 +160,7 @@ class DecisionCurveDisplay(Display):
         """
         marked = None if thresholds is None else as_thresholds(thresholds)
         _checked_kind(kind)  # before the work
-        where = _fine(marked) if grid is None else as_thresholds(grid)
+        where = curve_grid(grid, marked, risks)
         options: dict[str, Any] = {
             "sample_weight": sample_weight,
             "harm": harm,
@@ -171,7 +173,12 @@ class DecisionCurveDisplay(Display):
             return cls(curve, marked, kind=kind).plot(ax=ax)
         _checked_band(band)
         bands = decision_bands(
-            y_true, risks, _within(where, marked), measure=_MEASURES[kind], **options, **bootstrap
+            y_true,
+            risks,
+            part_of_interest(where, marked),
+            measure=_MEASURES[kind],
+            **options,
+            **bootstrap,
         )
         display = cls(curve, marked, kind=kind, bands=bands, band=band)
         display.level = bootstrap.get("level", 0.95)
@@ -363,15 +370,6 @@ def _checked_band(band: Any) -> Band:
     return found
 
 
-def _within(grid: Thresholds, marked: Thresholds | None) -> Thresholds:
-    """The part of the grid over which bands are asked for; a band over more would be wider."""
-    if marked is None:
-        return grid
-    low, high = marked.asked[0], marked.asked[-1]
-    inside = [p for p in grid.asked.tolist() if low <= p <= high and p > 0]
-    return Thresholds.of(inside) if inside else grid
-
-
 def _checked_kind(kind: Any) -> Kind:
     if kind not in get_args(Kind):
         raise InputError(
@@ -379,13 +377,3 @@ def _checked_kind(kind: Any) -> Kind:
         )
     view: Kind = kind
     return view
-
-
-def _fine(thresholds: Thresholds | None) -> Thresholds:
-    """Whole percents, and the thresholds that matter.
-
-    >>> len(_fine(Thresholds.of([0.125, 0.5])).asked)
-    101
-    """
-    extra = [] if thresholds is None else thresholds.asked.tolist()
-    return Thresholds.of(sorted({i / 100 for i in range(100)} | set(extra)))
