@@ -27,6 +27,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "metrics",
         "decision",
+        "_decision_*",
+        "survival",
+        "sampling",
         "_table",
         "_columns",
         "_gap",

@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any
 from netbenefit._version import __version__
 
 if TYPE_CHECKING:
+    from netbenefit._decision_bands import (
+        decision_bands,
+        decision_differences,
+        decision_summary,
+    )
     from netbenefit._validation import InputError
     from netbenefit.binning import Binner
     from netbenefit.calibration import calibrate_levels, improve_levels, keep_order
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
         Sign,
         Values,
     )
-    from netbenefit.decision import decision_curve
+    from netbenefit.decision import decision_curve, risk_breakpoints
     from netbenefit.estimator import RiskScoreClassifier
     from netbenefit.metrics import (
         aunbc,
@@ -63,9 +68,11 @@ if TYPE_CHECKING:
     from netbenefit.problem import Problem
     from netbenefit.published import RSSDNBClassifier
     from netbenefit.readings import Reading
+    from netbenefit.sampling import case_control_weights, censoring_weights
     from netbenefit.scorecard import Provenance, Rule, Scorecard
     from netbenefit.sizing import SizePath, size_path
     from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
+    from netbenefit.survival import TimeToEvent, aalen_johansen, kaplan_meier
     from netbenefit.thresholds import Thresholds
 
 _HOMES = {
@@ -111,22 +118,31 @@ _HOMES = {
     "SizePath": "sizing",
     "SizePathDisplay": "plots",
     "Thresholds": "thresholds",
+    "TimeToEvent": "survival",
     "TraceDisplay": "plots",
     "Values": "constraints",
+    "aalen_johansen": "survival",
     "aunbc": "metrics",
     "auroc": "metrics",
     "calibrate_levels": "calibration",
     "compare": "comparison",
+    "case_control_weights": "sampling",
+    "censoring_weights": "sampling",
+    "decision_bands": "_decision_bands",
     "decision_curve": "decision",
+    "decision_differences": "_decision_bands",
+    "decision_summary": "_decision_bands",
     "enumerate_near_optimal": "solvers.near_optimal",
     "expected_calibration_error": "metrics",
     "grouped_auroc": "metrics",
     "hosmer_lemeshow": "metrics",
     "improve_levels": "calibration",
+    "kaplan_meier": "survival",
     "keep_order": "calibration",
     "make_certificate": "certificate",
     "net_benefit": "metrics",
     "rank_models": "comparison",
+    "risk_breakpoints": "decision",
     "size_path": "sizing",
     "weighted_net_benefit": "metrics",
 }
@@ -174,23 +190,32 @@ __all__ = [
     "SizePath",
     "SizePathDisplay",
     "Thresholds",
+    "TimeToEvent",
     "TraceDisplay",
     "Values",
     "__version__",
+    "aalen_johansen",
     "aunbc",
     "auroc",
     "calibrate_levels",
+    "case_control_weights",
+    "censoring_weights",
     "compare",
+    "decision_bands",
     "decision_curve",
+    "decision_differences",
+    "decision_summary",
     "enumerate_near_optimal",
     "expected_calibration_error",
     "grouped_auroc",
     "hosmer_lemeshow",
     "improve_levels",
+    "kaplan_meier",
     "keep_order",
     "make_certificate",
     "net_benefit",
     "rank_models",
+    "risk_breakpoints",
     "size_path",
     "weighted_net_benefit",
 ]

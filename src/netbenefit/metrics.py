@@ -275,7 +275,7 @@ def auroc(y_true: ArrayLike, risk: ArrayLike, *, sample_weight: ArrayLike | None
     _, group = np.unique(risks, return_inverse=True)
     events = np.bincount(group, weights=weight * outcome)
     nonevents = np.bincount(group, weights=weight * ~outcome)
-    _require_both(events.sum(), nonevents.sum(), "AUROC is")
+    require_both(events.sum(), nonevents.sum(), "AUROC is")
     below = np.cumsum(nonevents)
     wins = events @ (below - nonevents / 2)
     return min(1.0, float(wins / (events.sum() * below[-1])))
@@ -311,7 +311,7 @@ def grouped_auroc(
     (1.0, 0.5)
     """
     counts = _count(y_true, risk, thresholds, sample_weight)
-    _require_both(counts.tp[0], counts.fp[0], "grouped AUROC is")
+    require_both(counts.tp[0], counts.fp[0], "grouped AUROC is")
     wins = counts.nonevents @ counts.tp
     return min(1.0, float(wins / (counts.tp[0] * counts.fp[0])))
 
@@ -367,7 +367,7 @@ def population_rates(
     if prevalence is None:
         return counts.tp / counts.n, counts.fp / counts.n, float(counts.tp[0] / counts.n)
     share = check_prevalence(prevalence)
-    _require_both(counts.tp[0], counts.fp[0], "rates for another prevalence are")
+    require_both(counts.tp[0], counts.fp[0], "rates for another prevalence are")
     return counts.tp / counts.tp[0] * share, counts.fp / counts.fp[0] * (1.0 - share), share
 
 
@@ -418,11 +418,12 @@ def _count(
     return count_levels(outcome, risks, weight, as_thresholds(thresholds))
 
 
-def _require_both(events: float, nonevents: float, what: str) -> None:
+def require_both(events: float, nonevents: float, what: str, name: str = "y_true") -> None:
+    """Refuse rows of one class alone."""
     if events > 0 and nonevents > 0:
         return
     missing = "events (1)" if events <= 0 else "non-events (0)"
     raise InputError(
-        f"y_true holds no {missing} with positive weight, so {what} not defined. Pass rows of both "
+        f"{name} holds no {missing} with positive weight, so {what} not defined. Pass rows of both "
         "classes."
     )

@@ -19,7 +19,16 @@ from netbenefit._validation import (
 from netbenefit.scorecard import Scorecard
 from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = ["Predicted", "Rows", "card_of", "check_rows", "named", "own_thresholds", "predict"]
+__all__ = [
+    "Predicted",
+    "Rows",
+    "card_of",
+    "check_rows",
+    "named",
+    "own_thresholds",
+    "predict",
+    "predict_over_time",
+]
 
 
 class Predicted(NamedTuple):
@@ -75,15 +84,27 @@ def predict(models: Mapping[str, Any], X: Any, y: ArrayLike) -> Predicted:
                 "models to the same labels."
             )
         outcome = found
-        risk = model.risk(X) if isinstance(model, Scorecard) else model.predict_proba(X)[:, 1]
-        risks[name] = check_risks(risk, outcome.size, name=f"the risk by {name!r}")
+        risks[name] = _risk(name, model, X, outcome.size)
     assert outcome is not None  # named() lets no empty mapping pass
     return Predicted(outcome, risks)
 
 
-def _outcome(name: str, model: Any, y: ArrayLike) -> NDArray[np.bool_]:
+def predict_over_time(models: Mapping[str, Any], X: Any, n_rows: int) -> dict[str, FloatArray]:
+    """Risks that models give to rows whose outcomes take time: those of the second class."""
+    for name, model in models.items():
+        _classes(name, model)
+    return {name: _risk(name, model, X, n_rows) for name, model in models.items()}
+
+
+def _risk(name: str, model: Any, X: Any, n_rows: int) -> FloatArray:
+    risk = model.risk(X) if isinstance(model, Scorecard) else model.predict_proba(X)[:, 1]
+    return check_risks(risk, n_rows, name=f"the risk by {name!r}")
+
+
+def _classes(name: str, model: Any) -> Any:
+    """The two labels that a classifier knows; 0 and 1 for a card."""
     if isinstance(model, Scorecard):
-        return check_binary(y, name="y")
+        return (0, 1)
     if not hasattr(model, "predict_proba"):
         raise InputError(
             f"{name!r} is a {type(model).__name__}, which predicts no risks. Pass a classifier "
@@ -94,6 +115,13 @@ def _outcome(name: str, model: Any, y: ArrayLike) -> NDArray[np.bool_]:
         raise InputError(f"{name!r} is not fitted. Call fit first.")
     if len(classes) != 2:
         raise InputError(f"{name!r} knows {len(classes)} classes. Pass a model of two classes.")
+    return classes
+
+
+def _outcome(name: str, model: Any, y: ArrayLike) -> NDArray[np.bool_]:
+    classes = _classes(name, model)
+    if isinstance(model, Scorecard):
+        return check_binary(y, name="y")
     labels = np.asarray(y)
     if labels.ndim != 1 or not labels.size:
         raise InputError(f"y must be one column of labels, but has shape {labels.shape}.")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from netbenefit._table import Table
 from netbenefit._validation import InputError
 from netbenefit.plots._base import GREY, PLAIN, Display, name_lines, tidy
-from netbenefit.plots.decision_curve import DecisionCurveDisplay, _fine
+from netbenefit.plots._decision_grid import curve_grid
+from netbenefit.plots.decision_curve import DecisionCurveDisplay
 from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
 __all__ = ["ComparisonDisplay"]
@@ -86,7 +87,7 @@ class ComparisonDisplay(Display):
     @staticmethod
     def fine_grid(thresholds: Thresholds) -> Thresholds:
         """Whole percents, and the thresholds that matter: where curves are computed."""
-        return _fine(thresholds)
+        return curve_grid(None, thresholds, ())
 
     def _figure_size(self) -> tuple[float, float]:
         return (10.4, 4.6) if self.differences else (6.8, 4.6)

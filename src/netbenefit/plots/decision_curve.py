@@ -8,18 +8,37 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from netbenefit._decision_bands import decision_bands
+from netbenefit._decision_input import Measure
 from netbenefit._table import Table
 from netbenefit._validation import FloatArray, InputError
 from netbenefit.decision import TREAT_ALL, TREAT_NONE, decision_curve
 from netbenefit.plots._base import GREY, INK, Display, draw_key, style_of, tidy
-from netbenefit.plots._models import named, own_thresholds, predict
-from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.plots._decision_grid import curve_grid, part_of_interest
+from netbenefit.plots._models import named, own_thresholds, predict, predict_over_time
+from netbenefit.survival import TimeToEvent
+from netbenefit.thresholds import ThresholdsLike, as_thresholds
 
 __all__ = ["DecisionCurveDisplay"]
 
-Kind = Literal["net_benefit", "interventions_avoided"]
+Kind = Literal["net_benefit", "standardised_net_benefit", "interventions_avoided"]
+Band = Literal["pointwise", "simultaneous"]
 
 _COLUMNS = ("model", "threshold", "prevalence", "net_benefit", "net_intervention_avoided")
+#: What bands have to be of, for each view.
+_MEASURES: dict[Kind, Measure] = {
+    "net_benefit": "net_benefit",
+    "standardised_net_benefit": "standardised_net_benefit",
+    "interventions_avoided": "net_intervention_avoided",
+}
+_BAND_COLUMNS: dict[Band, tuple[str, str]] = {
+    "pointwise": ("lower", "upper"),
+    "simultaneous": ("simultaneous_lower", "simultaneous_upper"),
+}
+_BAND_WORDS: dict[Band, str] = {
+    "pointwise": "band, each threshold on its own",
+    "simultaneous": "band, whole curve",
+}
 #: Up to as many thresholds are marked on the curves.
 _MOST_MARKS = 25
 
@@ -37,15 +56,23 @@ class DecisionCurveDisplay(Display):
         As :func:`netbenefit.decision_curve` makes it.
     thresholds : Thresholds, str or sequence of float, optional
         Those that matter: their range is shaded, and the curves are marked at each.
-    kind : {"net_benefit", "interventions_avoided"}, default="net_benefit"
-        The second view is the net number of interventions that a model avoids among 100 people,
-        compared with treating all, without missing more events.
+    kind : {"net_benefit", "standardised_net_benefit", "interventions_avoided"}
+        The second view is net benefit as a share of the greatest possible one; the third is the net
+        number of interventions that a model avoids among 100 people, compared with treating all,
+        without missing more events.
+    bands : Table, optional
+        As :func:`netbenefit.decision_bands` makes it, of the measure that ``kind`` shows and with
+        ``per=1``; where the view is another one, no bands are drawn.
+    band : {"pointwise", "simultaneous"}, default="simultaneous"
+        Which of its limits to draw.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib axes and figure
     lines_ : dict of str to matplotlib line
         By model; "Treat All" and "Treat None" are the last two.
+    bands_ : dict of str to matplotlib collection
+        By model, where there are bands.
     range_ : matplotlib patch or line, or None
         Where the thresholds lie that matter.
 
@@ -57,7 +84,14 @@ class DecisionCurveDisplay(Display):
     ...     [0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]}, [0.2, 0.5])
     >>> list(display.lines_), display.ax_.get_xlabel()
     (['card', 'Treat All', 'Treat None'], 'Threshold Probability')
+    >>> banded = DecisionCurveDisplay.from_predictions([0, 0, 1, 1] * 20,
+    ...     {"card": [0.1, 0.5, 0.5, 0.9] * 20}, [0.2, 0.5], band="simultaneous", n_resamples=50)
+    >>> list(banded.bands_)
+    ['card']
     """
+
+    #: Confidence level of the bands, where it is known.
+    level: float | None = None
 
     def __init__(
         self,
@@ -65,6 +99,8 @@ class DecisionCurveDisplay(Display):
         thresholds: ThresholdsLike = None,
         *,
         kind: Kind = "net_benefit",
+        bands: Mapping[str, NDArray[Any]] | None = None,
+        band: Band = "simultaneous",
     ) -> None:
         lacking = [name for name in _COLUMNS if name not in curve]
         if lacking:
@@ -74,11 +110,15 @@ class DecisionCurveDisplay(Display):
         self.curve = Table(curve)
         self.thresholds = None if thresholds is None else as_thresholds(thresholds)
         self.kind: Kind = _checked_kind(kind)
+        self.band: Band = _checked_band(band)
+        self.bands = None if bands is None else Table(bands)
+        if bands is not None and "simultaneous_lower" not in bands:
+            raise InputError("bands lacks limits. Pass the table of decision_bands(…).")
 
     @classmethod
     def from_predictions(
         cls,
-        y_true: ArrayLike,
+        y_true: ArrayLike | TimeToEvent,
         risks: ArrayLike | Mapping[str, ArrayLike],
         thresholds: ThresholdsLike = None,
         *,
@@ -87,21 +127,31 @@ class DecisionCurveDisplay(Display):
         prevalence: float | None = None,
         grid: ThresholdsLike = None,
         kind: Kind = "net_benefit",
+        band: Band | None = None,
         ax: Any = None,
+        **bootstrap: Any,
     ) -> Self:
         """Compute decision curves and draw them.
 
         Parameters
         ----------
         y_true, risks, sample_weight, harm, prevalence
-            As in :func:`netbenefit.decision_curve`.
+            As in :func:`netbenefit.decision_curve`; outcomes may be binary or a
+            :class:`netbenefit.TimeToEvent`.
         thresholds : Thresholds, str or sequence of float, optional
             Those that matter, to be shaded and marked.
         grid : Thresholds, str or sequence of float, optional
             Where the curves are computed; by default at 0%, 1%, …, 99% and at ``thresholds``.
-        kind : {"net_benefit", "interventions_avoided"}, default="net_benefit"
+            ``"risks"`` adds all risks that occur, so that the curve of a card jumps where it does.
+        kind : {"net_benefit", "standardised_net_benefit", "interventions_avoided"}
+        band : {"pointwise", "simultaneous"}, optional
+            Draw bootstrap bands over the range of ``thresholds`` (over all of the grid where there
+            are none): for each threshold on its own, or for the whole curve at once.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
+        **bootstrap
+            ``strata``, ``n_resamples``, ``level`` and ``random_state`` of
+            :func:`netbenefit.decision_bands`.
 
         Returns
         -------
@@ -110,22 +160,36 @@ class DecisionCurveDisplay(Display):
         """
         marked = None if thresholds is None else as_thresholds(thresholds)
         _checked_kind(kind)  # before the work
-        curve = decision_curve(
+        where = curve_grid(grid, marked, risks)
+        options: dict[str, Any] = {
+            "sample_weight": sample_weight,
+            "harm": harm,
+            "prevalence": prevalence,
+        }
+        curve = decision_curve(y_true, risks, where, **options)
+        if band is None:
+            if bootstrap:
+                raise InputError(f"{next(iter(bootstrap))} goes with bands. Pass band, too.")
+            return cls(curve, marked, kind=kind).plot(ax=ax)
+        _checked_band(band)
+        bands = decision_bands(
             y_true,
             risks,
-            _fine(marked) if grid is None else as_thresholds(grid),
-            sample_weight=sample_weight,
-            harm=harm,
-            prevalence=prevalence,
+            part_of_interest(where, marked),
+            measure=_MEASURES[kind],
+            **options,
+            **bootstrap,
         )
-        return cls(curve, marked, kind=kind).plot(ax=ax)
+        display = cls(curve, marked, kind=kind, bands=bands, band=band)
+        display.level = bootstrap.get("level", 0.95)
+        return display.plot(ax=ax)
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | TimeToEvent,
         thresholds: ThresholdsLike = None,
         *,
         name: str | None = None,
@@ -138,7 +202,8 @@ class DecisionCurveDisplay(Display):
         estimator : fitted classifier, Scorecard, or mapping of str to these
             One model, or several by name.
         X, y
-            Rows, and their labels (0 and 1 for a Scorecard).
+            Rows, and their labels (0 and 1 for a Scorecard); or times and events with a horizon,
+            for models that were trained to predict the risk by it.
         thresholds : Thresholds, str or sequence of float, optional
             Those that matter; by default those of the first model that has thresholds of its own.
         name : str, optional
@@ -152,8 +217,10 @@ class DecisionCurveDisplay(Display):
             Drawn.
         """
         models = named(estimator, name)
-        told = predict(models, X, y)
         grid = own_thresholds(models, thresholds)
+        if isinstance(y, TimeToEvent):
+            return cls.from_predictions(y, predict_over_time(models, X, len(y)), grid, **options)
+        told = predict(models, X, y)
         return cls.from_predictions(told.outcome, told.risks, grid, **options)
 
     def plot(self, ax: Any = None, *, kind: Kind | None = None) -> Self:
@@ -163,13 +230,13 @@ class DecisionCurveDisplay(Display):
         ----------
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
-        kind : {"net_benefit", "interventions_avoided"}, optional
+        kind : {"net_benefit", "standardised_net_benefit", "interventions_avoided"}, optional
             Another view than the display's own.
 
         Returns
         -------
         DecisionCurveDisplay
-            Itself, with ``ax_``, ``figure_``, ``lines_`` and ``range_``.
+            Itself, with ``ax_``, ``figure_``, ``lines_``, ``bands_`` and ``range_``.
         """
         view = self.kind if kind is None else _checked_kind(kind)
         ax = self._axes(ax)
@@ -178,7 +245,11 @@ class DecisionCurveDisplay(Display):
         for place, name in enumerate([*names, *_REFERENCES]):
             p, y = self._values(name, view)
             (self.lines_[name],) = ax.plot(p, y, **self._look(name, place, p))
-        entries = [(line, name) for name, line in self.lines_.items()]
+        entries: list[tuple[Any, str]] = [(line, name) for name, line in self.lines_.items()]
+        self.bands_ = self._draw_bands(ax, names, view)
+        if self.bands_:
+            share = "" if self.level is None else f"{100 * self.level:g}% "
+            entries.append((_band_sample(), share + _BAND_WORDS[self.band]))
         self.range_ = self._shade(ax)
         if self.range_ is not None:
             entries.append((self.range_, "thresholds of interest"))
@@ -189,9 +260,44 @@ class DecisionCurveDisplay(Display):
 
     def _values(self, name: str, kind: Kind) -> tuple[FloatArray, FloatArray]:
         rows = self.curve["model"] == name
+        p, benefit = self.curve["threshold"][rows], self.curve["net_benefit"][rows]
         if kind == "net_benefit":
-            return self.curve["threshold"][rows], self.curve["net_benefit"][rows]
-        return self.curve["threshold"][rows], 100 * self.curve["net_intervention_avoided"][rows]
+            return p, benefit
+        if kind == "standardised_net_benefit":
+            share = self.curve["prevalence"][rows]
+            return p, benefit / np.where(share > 0, share, np.nan)
+        return p, 100 * self.curve["net_intervention_avoided"][rows]
+
+    def _limits(self, kind: Kind) -> list[FloatArray]:
+        """Limits of the bands in this view, if there are any."""
+        if self.bands is None or self.bands["band_of"][0] != _MEASURES[kind]:
+            return []
+        scale = 100 if kind == "interventions_avoided" else 1
+        limits = [scale * self.bands[column] for column in _BAND_COLUMNS[self.band]]
+        return limits if np.isfinite(limits).any() else []
+
+    def _draw_bands(self, ax: Any, names: list[str], kind: Kind) -> dict[str, Any]:
+        """Shade between the limits; thin edges in the model's own line tell bands apart in grey."""
+        limits = self._limits(kind)
+        if self.bands is None or not limits:
+            return {}
+        drawn = {}
+        for place, name in enumerate(names):
+            rows = self.bands["model"] == name
+            p = self.bands["threshold"][rows]
+            low, high = (limit[rows] for limit in limits)
+            style = style_of(place)
+            if p.size == 1:
+                look = {"color": style.colour, "linewidth": 1.2, "zorder": 3}
+                drawn[name] = ax.vlines(p, low, high, **look)
+                continue
+            drawn[name] = ax.fill_between(
+                p, low, high, color=style.colour, alpha=0.14, linewidth=0, zorder=1.5
+            )
+            edge = {"color": style.colour, "linestyle": style.line, "linewidth": 0.7}
+            ax.plot(p, low, **edge, zorder=3)
+            ax.plot(p, high, **edge, zorder=3)
+        return drawn
 
     def _look(self, name: str, place: int, p: FloatArray) -> dict[str, Any]:
         if name == TREAT_ALL:
@@ -235,16 +341,33 @@ class DecisionCurveDisplay(Display):
         ax.xaxis.set_major_formatter(PercentFormatter(xmax=1.0))
         ax.set_xlabel("Threshold Probability")
         share = float(self.curve["prevalence"].max())
-        top = share if kind == "net_benefit" else 100 * (1 - share)
+        top = {"net_benefit": share, "standardised_net_benefit": 1.0}.get(kind, 100 * (1 - share))
         top = top if top > 0 else 1.0
-        ax.set_ylim(-0.1 * top, 1.05 * top)
-        if kind == "net_benefit":
-            ax.set_ylabel("Net Benefit")
-        else:
-            ax.set_ylabel("Net Interventions Avoided per 100")
+        highest = max((float(np.nanmax(y)) for y in self._limits(kind)), default=top)
+        ax.set_ylim(-0.1 * top, max(1.05 * top, 1.02 * highest))
+        ax.set_ylabel(_LABELS[kind])
 
 
 _REFERENCES = (TREAT_ALL, TREAT_NONE)
+_LABELS: dict[Kind, str] = {
+    "net_benefit": "Net Benefit",
+    "standardised_net_benefit": "Standardised Net Benefit",
+    "interventions_avoided": "Net Interventions Avoided per 100",
+}
+
+
+def _band_sample() -> Any:
+    """How bands look, for the key."""
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=GREY, alpha=0.25, linewidth=0)
+
+
+def _checked_band(band: Any) -> Band:
+    if band not in _BAND_COLUMNS:
+        raise InputError(f"band={band!r} is not known. Use one of 'pointwise', 'simultaneous'.")
+    found: Band = band
+    return found
 
 
 def _checked_kind(kind: Any) -> Kind:
@@ -254,13 +377,3 @@ def _checked_kind(kind: Any) -> Kind:
         )
     view: Kind = kind
     return view
-
-
-def _fine(thresholds: Thresholds | None) -> Thresholds:
-    """Whole percents, and the thresholds that matter.
-
-    >>> len(_fine(Thresholds.of([0.125, 0.5])).asked)
-    101
-    """
-    extra = [] if thresholds is None else thresholds.asked.tolist()
-    return Thresholds.of(sorted({i / 100 for i in range(100)} | set(extra)))
