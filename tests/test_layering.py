@@ -26,6 +26,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_validation", "_version", "_atomic", "thresholds"),
     (
         "metrics",
+        "measures",
+        "observed",
         "decision",
         "_table",
         "_columns",
@@ -64,6 +66,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "plots.*",
         "sizing",
         "_size_*",
+        "updating",
+        "_updating_*",
+        "sensitivity",
         "baselines",
         "baselines.*",
         "evaluation",

@@ -1,6 +1,6 @@
 """What people read about a card: its measures beside those of others, and pages that hold both."""
 
+from netbenefit.measures import Measures, ModelRow, compare, measure
 from netbenefit.report.html import card_page, report_page
-from netbenefit.report.measures import Measures, ModelRow, compare, measure
 
 __all__ = ["Measures", "ModelRow", "card_page", "compare", "measure", "report_page"]

@@ -12,8 +12,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from netbenefit._table import Table
+from netbenefit.measures import Measures, ModelRow
 from netbenefit.report.curve import lines_of
-from netbenefit.report.measures import Measures, ModelRow
 from netbenefit.thresholds import Thresholds
 
 __all__ = ["comparison_table", "curve_table", "measure_table", "to_json"]
@@ -75,7 +75,7 @@ def to_json(measures: Measures, curve: Table, outcome: str, thresholds: Threshol
     Examples
     --------
     >>> from netbenefit.decision import decision_curve
-    >>> from netbenefit.report.measures import measure
+    >>> from netbenefit.measures import measure
     >>> y, risk, grid = [0, 1, 1], [0.2, 0.4, 0.9], Thresholds.of([0.5])
     >>> curve = decision_curve(y, risk, grid)
     >>> json.loads(to_json(measure(y, risk, grid), curve, "ill = 1", grid))["auroc"]

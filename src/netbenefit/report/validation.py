@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from netbenefit.certificate import Certificate
 from netbenefit.decision import decision_curve
+from netbenefit.measures import Measures, measure
+from netbenefit.observed import LevelRow, level_rows
 from netbenefit.report.columns import ColumnRow, column_rows
 from netbenefit.report.curve import curve_key, curve_svg
 from netbenefit.report.drawings import calibration_svg, roc_svg
 from netbenefit.report.html import curve_table, data_table, made_table, page, page_title
-from netbenefit.report.levels import LevelRow, level_rows
-from netbenefit.report.measures import Measures, measure
 from netbenefit.report.tripod import Item, Known, checklist
 from netbenefit.scorecard import Scorecard
 
