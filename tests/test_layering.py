@@ -69,6 +69,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "updating",
         "_updating_*",
         "sensitivity",
+        "_sensitivity_*",
         "baselines",
         "baselines.*",
         "evaluation",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -69,8 +69,14 @@ def curve_table(curve: Table) -> RichTable:
     return table
 
 
-def to_json(measures: Measures, curve: Table, outcome: str, thresholds: Thresholds) -> str:
-    """Return all of it as JSON; what is infinite or not defined is null.
+def to_json(
+    measures: Measures,
+    curve: Table,
+    outcome: str,
+    thresholds: Thresholds,
+    extra: Mapping[str, Any] | None = None,
+) -> str:
+    """Return all of it, and what ``extra`` holds, as JSON; infinite or not defined is null.
 
     Examples
     --------
@@ -86,6 +92,7 @@ def to_json(measures: Measures, curve: Table, outcome: str, thresholds: Threshol
     told: dict[str, Any] = {
         "outcome": outcome,
         **measures._asdict(),
+        **(extra or {}),
         "thresholds": thresholds.asked.tolist(),
         "decision_curve": rows,
     }
