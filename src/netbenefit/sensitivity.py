@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,9 @@ from netbenefit.scorecard import Scorecard
 from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
 __all__ = ["Sensitivity", "paper_grids", "suggest_thresholds", "threshold_sensitivity"]
+
+#: Chooses thresholds from rows, outcomes and weights.
+Choice = Callable[..., Thresholds]
 
 #: The paper's "random" thresholds.
 _RANDOM = (0.0, 0.0857, 0.1102, 0.1325, 0.2292, 0.4491, 0.5409, 0.5727, 0.5778, 0.6975)
@@ -67,6 +70,7 @@ class Sensitivity:
     Attributes
     ----------
     settings : dict of str to Thresholds
+        Where a grid was chosen from the data, that of all rows; folds had their own.
     evaluated : Thresholds
         Where all cards are measured.
     cards : dict of str to Scorecard
@@ -212,7 +216,7 @@ def threshold_sensitivity(
     estimator: RiskScoreClassifier,
     X: Any,
     y: ArrayLike,
-    settings: Mapping[str, ThresholdsLike] | None = None,
+    settings: Mapping[str, ThresholdsLike | Choice] | None = None,
     *,
     evaluate_on: ThresholdsLike = None,
     cv: Any = 5,
@@ -227,9 +231,11 @@ def threshold_sensitivity(
         Settings of all cards but for thresholds and weights.  It is left as it is.
     X, y, sample_weight
         As for its ``fit``.
-    settings : mapping of str to Thresholds, str or sequence, optional
+    settings : mapping of str to Thresholds, str, sequence or callable, optional
         Grids, ranges and weights to compare, by name; the first is what the others are compared
-        with.  By default :func:`paper_grids`.
+        with.  By default :func:`paper_grids`.  A callable, such as :func:`suggest_thresholds`, is
+        called as ``f(X, y, sample_weight=…)`` with the training rows of each fold, so that rows
+        that were used to choose a grid never judge it.
     evaluate_on : Thresholds, str or sequence of float, optional
         Where all cards are measured; by default at 0, 0.1, …, 0.9.
     cv : int, splitter or iterable, default=5
@@ -261,31 +267,35 @@ def threshold_sensitivity(
     named = paper_grids() if settings is None else settings
     if not named:
         raise InputError("settings are empty. Name at least one set of thresholds.")
-    grids = {str(name): as_thresholds(grid) for name, grid in named.items()}
+    choices = {
+        str(name): asked if callable(asked) else as_thresholds(asked)
+        for name, asked in named.items()
+    }
     common = as_thresholds(evaluate_on)
     event, _ = encode_labels(y)
     weight = check_weights(sample_weight, event.size)
     if len(RawTable(X)) != event.size:
         raise InputError(f"X has {len(RawTable(X))} rows, but y {event.size}. Pass one a row.")
 
-    def learnt(grid: Thresholds, rows: NDArray[np.intp] | None = None) -> RiskScoreClassifier:
-        told = {**estimator.get_params(deep=False), "thresholds": grid, "weights": None}
-        model: RiskScoreClassifier = type(estimator)(**told)
-        if rows is None:
-            model.fit(X, y, sample_weight=weight)
-        else:
-            model.fit(_rows(X, rows), event[rows], sample_weight=weight[rows])
+    def learnt(choice: Thresholds | Choice, rows: NDArray[np.intp] | None) -> RiskScoreClassifier:
+        told = (X, y, weight) if rows is None else (_rows(X, rows), event[rows], weight[rows])
+        grid = choice(told[0], told[1], sample_weight=told[2]) if callable(choice) else choice
+        own = {**estimator.get_params(deep=False), "thresholds": grid, "weights": None}
+        model: RiskScoreClassifier = type(estimator)(**own)
+        model.fit(told[0], told[1], sample_weight=told[2])
         return model
 
-    cards = {name: learnt(grid).scorecard_ for name, grid in grids.items()}
+    whole = {name: learnt(choice, None) for name, choice in choices.items()}
     measured = []
     for train, test in choose_folds(cv, event, random_state):
         rows = _rows(X, test)
-        models = [learnt(grid, train) for grid in grids.values()]
+        models = [learnt(choice, train) for choice in choices.values()]
         risks = [model.predict_proba(rows)[:, 1] for model in models]
         sizes = [model.scorecard_.size for model in models]
         measured.append(_fold(event[test], risks, sizes, common, weight[test]))
     parts = [np.array(part) for part in zip(*measured, strict=True)]
+    grids = {name: model.thresholds_ for name, model in whole.items()}
+    cards = {name: model.scorecard_ for name, model in whole.items()}
     return Sensitivity(grids, common, cards, *parts)
 
 
