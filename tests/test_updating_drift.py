@@ -242,6 +242,9 @@ def test_drift_is_counted_by_hand() -> None:
     assert drift.rules["reference"][r["age ≥ 60"]] == pytest.approx(old)
     assert drift.rules["new"][r["age ≥ 60"]] == pytest.approx(new)
     assert drift.rules["shift"][r["age ≥ 60"]] == pytest.approx(2 * (new - old))
+    index = slow_index([300 * (1 - old), 300 * old], [200 * (1 - new), 200 * new], (300, 200))
+    assert drift.rules["psi"][r["age ≥ 60"]] == pytest.approx(index)
+    assert np.isnan(drift.rules["psi"]).sum() == 1  # points per unit have none of their own
     with pytest.warns(UserWarning, match="column"):
         moved = CARD.score(now).mean() - CARD.score(then).mean()
     assert drift.rules["shift"].sum() == pytest.approx(moved)

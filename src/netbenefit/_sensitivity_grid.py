@@ -25,7 +25,7 @@ def suggest_thresholds(
     low: float = 0.0,
     high: float = 1.0,
     size: int = 10,
-    weights: Weights = "length",
+    weights: Weights = "equal",
     model: Any = None,
     cv: Any = 5,
     sample_weight: ArrayLike | None = None,
@@ -38,11 +38,12 @@ def suggest_thresholds(
     2. Of the risks inside [low, high), take the middles of ``size`` − 1 equal parts, rounded.
     3. Put ``low`` in front; the area ends at ``high``.
 
-    Decisions change only where risks are, so a grid that is dense there describes the net benefit
-    curve with fewer thresholds.  With weights by length it still approximates the area of the whole
-    range; with equal weights, the commonest risks decide what matters, whether or not anybody would
-    act there.  Whether such a grid leads to better cards is another question: compare, by
-    :func:`netbenefit.threshold_sensitivity`, on rows that were not used to choose it.
+    Decisions change only where risks are, so a grid that is dense there tells the commonest risks
+    apart.  With equal weights, these also decide what matters, whether or not anybody would act
+    there; with weights by length the area of the whole range does, which a few thresholds far apart
+    describe badly where risks are rare.  Do not expect better cards than from a uniform grid: on
+    six data sets there were none (``docs/evaluation.md``).  Compare, by
+    :func:`netbenefit.threshold_sensitivity`, on rows that were not used to choose the grid.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def suggest_thresholds(
         Lowest and highest risk from which anybody would act.
     size : int, default=10
         Most thresholds; fewer where rounding makes some equal.
-    weights : {"length", "equal"}, sequence of float or callable, default="length"
+    weights : {"equal", "length"}, sequence of float or callable, default="equal"
         As in :meth:`Thresholds.of`.
     model : classifier, optional
         Preliminary model with ``fit(X, y, sample_weight)`` and ``predict_proba``; by default

@@ -63,8 +63,9 @@ class Drift:
     bins : Table
         Counts behind each index: ``column``, ``bin``, ``reference``, ``new``.
     rules : Table
-        Each row of the printed card: mean of its code then and now, the standardised difference,
-        and ``shift``, the points by which it moves the mean score.
+        Each row of the printed card: mean of its code then and now (of a condition, how often it
+        holds), its ``psi`` (of conditions: holds or not), the standardised difference, and
+        ``shift``, the points by which it moves the mean score.
     levels : Table
         Rows on each level of the card, then and now.
     score_psi, score_chance : float
@@ -332,18 +333,21 @@ def _shown(value: Any) -> str:
 
 
 def _rule_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
-    keys = ("rule", "points", "reference", "new", "difference", "shift")
+    keys = ("rule", "points", "reference", "new", "psi", "difference", "shift")
     rows: dict[str, list[Any]] = {key: [] for key in keys}
     for row in card_rows(card):
         unit = 10.0**row.term.decimals if isinstance(row.term, PerUnit) else 1.0
         codes = row.term.column_codes(new.seen[row.feature]).astype(np.float64) / unit
         now = float(new.weight @ codes / new.weight.sum())
-        then = gap = math.nan
+        then = index = gap = math.nan
         if old is not None:
             before = row.term.column_codes(old.seen[row.feature]).astype(np.float64) / unit
             then = float(old.weight @ before / old.weight.sum())
             gap = standardised_difference(before, old.weight, codes, new.weight)
-        told = (clean(row.text), row.points, then, now, gap, row.points * (now - then))
+            if not isinstance(row.term, PerUnit):
+                sizes = (old.effective, new.effective)
+                index = stability_index([1 - then, then], [1 - now, now], rows=sizes)
+        told = (clean(row.text), row.points, then, now, index, gap, row.points * (now - then))
         for key, value in zip(keys, told, strict=True):
             rows[key].append(value)
     return Table(_typed(rows))
@@ -409,13 +413,14 @@ def _text(drift: Drift) -> list[str]:
     ]
     lines += lines_of(head, rows)
     r = drift.rules
-    head = ["rule", "points", "mean then", "now", "std. diff.", "moves the score by"]
+    head = ["rule", "points", "mean then", "now", "PSI", "std. diff.", "moves the score by"]
     rows = [
         [
             str(r["rule"][i]),
             number(r["points"][i], 0),
             number(r["reference"][i], 3),
             number(r["new"][i], 3),
+            number(r["psi"][i], 3),
             number(r["difference"][i], 2),
             number(r["shift"][i], 2),
         ]
