@@ -13,6 +13,7 @@ import pytest
 from netbenefit import (
     Condition,
     InputError,
+    PatternTable,
     PerUnit,
     Provenance,
     RiskScoreClassifier,
@@ -25,6 +26,7 @@ from netbenefit import (
     net_benefit,
 )
 from netbenefit._updating_cards import default_estimator
+from netbenefit.assemble import learn
 from netbenefit.updating import choose_update, evaluate_card, update_card
 from tests.raw_rows import outcome, raw_table
 
@@ -379,6 +381,18 @@ def test_a_refit_with_a_prior_is_no_worse_than_its_start() -> None:
     )
     assert again.result is not None
     assert again.result.objective >= moved.result.objective - 1e-12
+
+
+def test_a_start_is_moved_into_its_bounds_or_refused() -> None:
+    columns, y = numbers(4, 100)
+    table = PatternTable.from_columns(columns, y)
+    grid, stay = Thresholds.tenths(), Stay()
+    learn(table, grid, stay, outcome="ill", start=[9, -9, 1], bounds={"a": (0, 4)})
+    assert stay.start.tolist() == [4, -9, 1]
+    learn(table, grid, stay, outcome="ill", start=[9, -9, 1], max_features=2)
+    assert stay.start is None  # not allowed: the solver begins where it always does
+    with pytest.raises(InputError, match="start has 2 points for 3 columns"):
+        learn(table, grid, stay, outcome="ill", start=[1, 2])
 
 
 @pytest.mark.filterwarnings("ignore:column ")

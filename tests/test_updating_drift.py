@@ -345,3 +345,26 @@ def test_other_thresholds_can_be_asked_for() -> None:
     assert "10.0%" in str(found)
     empty = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]))
     assert evaluate_card(empty, {}, y).drift is None
+
+
+@pytest.mark.filterwarnings("ignore:column ")
+def test_sources_of_a_derived_column_are_columns() -> None:
+    late = Reading(feature="late", sources=("a", "b"), combine="sum")
+    kind = Reading(feature="kind", levels=(1, 2), holes=True)
+    card = Scorecard(
+        [Rule(Condition("late", ">=", 2), 1), Rule(Condition("kind", "==", 2), 1)],
+        [1],
+        [0.1, 0.6],
+        Thresholds.of([0.5]),
+        readings=[late, Reading(feature="a", special=(-9,), fill=0), kind],
+    )
+    then = {"a": [0, 1, 2, -9], "b": [0, 1, 1, 2], "kind": [1, 2, 1, 2]}
+    now = {"a": [-9, -9, 5, 1], "b": [2, 0, 0, 0], "kind": [3, 2, 1, 1]}
+    drift = card_drift(card, now, then)
+    assert drift.columns["column"].tolist() == ["a", "b", "kind"]
+    assert drift.columns["missing"].tolist() == [0.5, 0, 0]
+    assert drift.columns["missing_reference"].tolist() == [0.25, 0, 0]
+    assert drift.columns["unseen"].tolist() == [0.25, 0, 0.25]
+    assert drift.columns["unseen_values"].tolist() == ["5", "", "3"]
+    shares = dict(zip(drift.rules["rule"], drift.rules["new"], strict=True))
+    assert shares == {"late ≥ 2": 0.5, "kind = 2": 0.25}
