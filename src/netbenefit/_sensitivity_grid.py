@@ -42,7 +42,7 @@ def suggest_thresholds(
     apart.  With equal weights, these also decide what matters, whether or not anybody would act
     there; with weights by length the area of the whole range does, which a few thresholds far apart
     describe badly where risks are rare.  Do not expect better cards than from a uniform grid: on
-    six data sets there were none (``docs/evaluation.md``).  Compare, by
+    six data sets they were no better, and some were worse (``docs/evaluation.md``).  Compare, by
     :func:`netbenefit.threshold_sensitivity`, on rows that were not used to choose the grid.
 
     Parameters

@@ -26,7 +26,7 @@ from netbenefit._updating_bins import (
     stability_index,
     standardised_difference,
 )
-from netbenefit._updating_text import lines_of, number, share
+from netbenefit._updating_words import Prevalence, drift_lines
 from netbenefit._validation import FloatArray, InputError, IntArray, check_binary, check_weights
 from netbenefit.conditions import PerUnit, value_text
 from netbenefit.observed import effective_rows, level_rows, wilson
@@ -37,16 +37,6 @@ __all__ = ["Drift", "Prevalence", "card_drift", "score_rows"]
 
 #: Values that a message lists.
 _MOST_SHOWN = 5
-
-
-class Prevalence(NamedTuple):
-    """Share of events then and now; None where it is not known."""
-
-    reference: float | None  #: in the reference table, or by the card's own record
-    new: float | None
-    low: float | None  #: 95% interval of the new one (Wilson)
-    high: float | None
-    expected: float  #: mean risk of the new rows: what the card says their prevalence is
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +79,7 @@ class Drift:
     n_new: float
 
     def __str__(self) -> str:
-        return "\n".join(_text(self))
+        return "\n".join(drift_lines(self))
 
 
 class _Rows(NamedTuple):
@@ -387,61 +377,3 @@ def _prevalence(card: Scorecard, old: _Rows | None, new: _Rows) -> Prevalence:
         return Prevalence(then, None, None, None, expected)
     now = float(new.weight[new.event].sum() / new.weight.sum())
     return Prevalence(then, now, *wilson(now, new.effective), expected)
-
-
-# -- words -----------------------------------------------------------------------------------------
-
-
-def _text(drift: Drift) -> list[str]:
-    known = drift.n_reference > 0
-    against = f"against {drift.n_reference:,.10g} of reference" if known else "no reference table"
-    lines = [f"Drift: {drift.n_new:,.10g} rows, {against}", "", *_prevalence_text(drift), ""]
-    c = drift.columns
-    head = ["column", "PSI", "by chance", "std. diff.", "missing then", "now", "unseen", ""]
-    rows = [
-        [
-            clean(str(c["column"][i])),
-            number(c["psi"][i], 3),
-            number(c["chance"][i], 3),
-            number(c["difference"][i], 2),
-            share(c["missing_reference"][i]),
-            share(c["missing"][i]),
-            share(c["unseen"][i]),
-            clean(str(c["unseen_values"][i])),
-        ]
-        for i in range(c.n_rows)
-    ]
-    lines += lines_of(head, rows)
-    r = drift.rules
-    head = ["rule", "points", "mean then", "now", "PSI", "std. diff.", "moves the score by"]
-    rows = [
-        [
-            str(r["rule"][i]),
-            number(r["points"][i], 0),
-            number(r["reference"][i], 3),
-            number(r["new"][i], 3),
-            number(r["psi"][i], 3),
-            number(r["difference"][i], 2),
-            number(r["shift"][i], 2),
-        ]
-        for i in range(r.n_rows)
-    ]
-    lines += ["", *lines_of(head, rows), ""]
-    if known:
-        lines.append(
-            f"score levels: PSI {number(drift.score_psi, 3)}, by chance up to "
-            f"{number(drift.score_chance, 3)}"
-        )
-    if not math.isnan(drift.beyond):
-        lines.append(f"scores beyond those of training: {share(drift.beyond)} of the rows")
-    lines.append("By chance: what the index exceeds in 5% of cases where nothing has changed.")
-    return lines
-
-
-def _prevalence_text(drift: Drift) -> list[str]:
-    p = drift.prevalence
-    then = "not recorded" if p.reference is None else f"{share(p.reference)} then"
-    now = ""
-    if p.new is not None:
-        now = f", {share(p.new)} now (95% interval {share(p.low)} to {share(p.high)})"
-    return [f"prevalence: {then}{now}; the card expects {share(p.expected)}"]
