@@ -13,7 +13,7 @@ from netbenefit import metrics
 from netbenefit._card_text import clean, integer_text, percent, scores_text
 from netbenefit._card_types import RiskRow
 from netbenefit._table import Table
-from netbenefit._updating_text import lines_of, number, share
+from netbenefit._updating_text import lines_of, mass, number, share
 from netbenefit._validation import FloatArray, IntArray
 from netbenefit.measures import Measures, measure
 from netbenefit.scorecard import Scorecard
@@ -204,7 +204,7 @@ _WORDS = {
 def _text(update: CardUpdate) -> list[str]:
     m = update.after
     lines = [
-        f"{_WORDS[update.what]}, on {m.n:,.10g} rows ({m.events:,.10g} with the event)",
+        f"{_WORDS[update.what]}, on {mass(m.n)} rows ({mass(m.events)} with the event)",
         "",
         *_point_lines(update),
         "",
@@ -263,8 +263,8 @@ def _risk_lines(update: CardUpdate) -> list[str]:
         rows = [
             [
                 str(r["scores"][i]),
-                f"{r['n'][i]:,.10g}",
-                f"{r['events'][i]:,.10g}",
+                mass(r["n"][i]),
+                mass(r["events"][i]),
                 share(r["observed"][i]),
                 risk(r["old"][i]),
                 risk(r["new"][i]),
@@ -275,9 +275,9 @@ def _risk_lines(update: CardUpdate) -> list[str]:
     rows = [
         [
             f"{share(r['from'][i])} to {share(r['to'][i])}",
-            f"{r['old_n'][i]:,.10g}",
+            mass(r["old_n"][i]),
             risk(r["old"][i]),
-            f"{r['new_n'][i]:,.10g}",
+            mass(r["new_n"][i]),
             risk(r["new"][i]),
         ]
         for i in range(r.n_rows)
@@ -291,7 +291,7 @@ def _decision_lines(update: CardUpdate) -> list[str]:
     rows = [
         [
             share(d["threshold"][i]),
-            *(f"{d[key][i]:,.10g}" for key in keys),
+            *(mass(d[key][i]) for key in keys),
             number(d["old_net_benefit"][i]),
             number(d["new_net_benefit"][i]),
         ]

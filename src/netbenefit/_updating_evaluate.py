@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from netbenefit._table import Table
 from netbenefit._updating_calibration import Recalibration, recalibration
 from netbenefit._updating_drift import Drift, card_drift, score_rows
-from netbenefit._updating_text import lines_of, number, share
+from netbenefit._updating_text import lines_of, mass, number, share
 from netbenefit._validation import check_binary, check_weights
 from netbenefit.decision import TREAT_ALL, decision_curve
 from netbenefit.measures import Measures, measure
@@ -69,7 +69,7 @@ class CardEvaluation:
 
     def __str__(self) -> str:
         m = self.measures
-        head = f"{m.n:,.10g} rows, {m.events:,.10g} with the event ({share(m.prevalence)})"
+        head = f"{mass(m.n)} rows, {mass(m.events)} with the event ({share(m.prevalence)})"
         rows = [
             ["AUNBC", number(m.aunbc)],
             ["net benefit", number(m.weighted_net_benefit)],
@@ -119,8 +119,8 @@ def level_lines(levels: tuple[LevelRow, ...]) -> list[str]:
         [
             row.scores,
             row.risk_text,
-            f"{row.n:,.10g}",
-            f"{row.events:,.10g}",
+            mass(row.n),
+            mass(row.events),
             share(row.rate),
             "–" if row.low is None else f"{share(row.low)} to {share(row.high)}",
         ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from netbenefit._card_text import display_width
 
-__all__ = ["lines_of", "number", "share"]
+__all__ = ["lines_of", "mass", "number", "share"]
 
 
 def lines_of(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
@@ -26,6 +26,17 @@ def lines_of(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
             cells.append(cell + blank if c < left else blank + cell)
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def mass(value: float) -> str:
+    """Write a number of rows, or a sum of weights, with no more digits than a reader needs.
+
+    >>> mass(1234.0), mass(75094.3234), mass(0.03214567)
+    ('1,234', '75,094.3', '0.03215')
+    """
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if value >= 1000 else f"{value:.4g}"
 
 
 def number(value: float | None, decimals: int = 4) -> str:

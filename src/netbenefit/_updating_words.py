@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from netbenefit._card_text import clean
 from netbenefit._table import Table
-from netbenefit._updating_text import lines_of, number, share
+from netbenefit._updating_text import lines_of, mass, number, share
 
 __all__ = ["Prevalence", "drift_lines"]
 
@@ -53,8 +53,8 @@ class Tables(Protocol):
 def drift_lines(drift: Tables) -> list[str]:
     """Put drift into words, one line each."""
     known = drift.n_reference > 0
-    against = f"against {drift.n_reference:,.10g} of reference" if known else "no reference table"
-    lines = [f"Drift: {drift.n_new:,.10g} rows, {against}", "", *_prevalence_text(drift), ""]
+    against = f"against {mass(drift.n_reference)} of reference" if known else "no reference table"
+    lines = [f"Drift: {mass(drift.n_new)} rows, {against}", "", *_prevalence_text(drift), ""]
     c = drift.columns
     head = ["column", "PSI", "by chance", "std. diff.", "missing then", "now", "unseen", ""]
     rows = [

@@ -34,7 +34,7 @@ from netbenefit._updating_cards import (
 from netbenefit._updating_changes import CardUpdate, Scored, compare_cards
 from netbenefit._updating_drift import Drift, card_drift, score_rows
 from netbenefit._updating_evaluate import CardEvaluation, evaluate_card
-from netbenefit._updating_text import lines_of, number
+from netbenefit._updating_text import lines_of, mass, number
 from netbenefit._validation import FloatArray, InputError, check_binary, check_weights
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.scorecard import Scorecard
@@ -136,7 +136,7 @@ def _updated(
     estimator: RiskScoreClassifier | None,
 ) -> tuple[Scorecard, SolverResult | None]:
     n, events = float(weight.sum()), float(weight[event].sum())
-    rows = f"on {n:,.10g} rows ({events:,.10g} with the event)"
+    rows = f"on {mass(n)} rows ({mass(events)} with the event)"
     if what == "refit":
         if prior_strength:
             raise InputError(
@@ -147,7 +147,7 @@ def _updated(
         raise InputError(f"an estimator is used by a refit only, not by what={what!r}.")
     evidence = gather(card, score, event, weight, prior_strength)
     made = (with_new_risks if what == "risks" else with_new_cutoffs)(card, evidence)
-    held = f", with {prior_strength:,.10g} rows of belief in the old risks" * bool(prior_strength)
+    held = f", with {mass(prior_strength)} rows of belief in the old risks" * bool(prior_strength)
     told = {"risks": "risks", "cutoffs": "cut-offs and risks"}[what]
     return replace(made, provenance=note_update(card, f"{told} {rows}{held}")), None
 
@@ -172,7 +172,7 @@ def _refitted(
     origin = card.provenance
     outcome = (origin.outcome if origin else None) or "outcome"
     learned = refit(card, own, X, event, weight, outcome)
-    before = f" of {origin.n_rows:,.10g} rows" if origin and origin.n_rows is not None else ""
+    before = f" of {mass(origin.n_rows)} rows" if origin and origin.n_rows is not None else ""
     assert learned.card.provenance is not None
     told = replace(learned.card.provenance, updated=f"refit {rows} from a card{before}")
     return replace(learned.card, provenance=told), learned.result
