@@ -46,6 +46,7 @@ from netbenefit.plots import (
     RegionDisplay,
     RocDisplay,
     ScorecardDisplay,
+    SensitivityDisplay,
     SizePathDisplay,
     TraceDisplay,
 )
@@ -103,6 +104,9 @@ def displays(fitted: Fitted) -> dict[str, Any]:
         "points": PointsDisplay(fitted.card.scorecard_),
         "trace": TraceDisplay(fitted.card.result_),
         "region": RegionDisplay.from_estimator(models, X, y),
+        "sensitivity": SensitivityDisplay(
+            ["a", "b"], [0.2, 0.1], [0, -0.1], [0, 0.1], [0.1, 0.2], [[0, 0], [0.1, 0]]
+        ),
         "sizes": SizePathDisplay([1, 2], [0, 1], [1, 1], [0, 1], best=2, suggested=1, n_folds=3),
     }
 

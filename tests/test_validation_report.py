@@ -12,9 +12,9 @@ from scipy.stats import binomtest
 from sklearn.metrics import roc_curve
 
 from netbenefit import RiskScoreClassifier, Scorecard
+from netbenefit.observed import level_rows, wilson
 from netbenefit.report.columns import column_rows
 from netbenefit.report.drawings import roc_points
-from netbenefit.report.levels import level_rows, wilson
 from netbenefit.report.tripod import _ITEMS
 from netbenefit.report.validation import certificate_sentence, validation_page
 from netbenefit.verify import Check, Verdict

@@ -64,7 +64,7 @@ _TERM_KEYS = {
 _READING_KEYS = tuple(field.name for field in fields(Reading))
 _THRESHOLD_KEYS = ("values", "weights", "end", "zero_asked")
 _PROVENANCE_KEYS = tuple(field.name for field in fields(Provenance))
-_TEXT_KEYS = ("version", "solver", "status", "outcome")
+_TEXT_KEYS = ("version", "solver", "status", "outcome", "updated")
 
 
 class Parts(TypedDict):
@@ -99,10 +99,18 @@ def dumps(card: Card) -> str:
         "thresholds": {key: getattr(card.thresholds, key) for key in _THRESHOLD_KEYS},
         "score_range": card.score_range,
         "feature_names": card.feature_names,
-        "provenance": None if card.provenance is None else asdict(card.provenance),
+        "provenance": None if card.provenance is None else _provenance_data(card.provenance),
         "readings": [asdict(reading) for reading in card.readings],
     }
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _provenance_data(origin: Provenance) -> dict[str, Any]:
+    """All fields; that of updates only where there was one: other files stay as they are."""
+    data = asdict(origin)
+    if origin.updated is None:
+        del data["updated"]
+    return data
 
 
 def term_data(term: Term) -> dict[str, Any]:
@@ -233,6 +241,8 @@ def _thresholds(data: Any, path: str) -> Thresholds:
 
 
 def _provenance(data: Any, path: str) -> Provenance:
+    if isinstance(data, dict):
+        data = {"updated": None, **data}
     check_object(data, path, _PROVENANCE_KEYS)
     for key, value in data.items():
         if key == "version" or (key in _TEXT_KEYS and value is not None):

@@ -133,11 +133,14 @@ def _footer(provenance: Provenance | None) -> str:
         if provenance.net_benefit is not None:
             parts.append(f"net benefit {provenance.net_benefit:.4f}".replace("-", "−"))
         parts.append(f"prior of {provenance.prior_strength:,.10g} rows")
-        return " · ".join(parts)
-    if provenance.objective is not None:
-        parts.append(f"objective {provenance.objective:.4f}".replace("-", "−"))
-    if provenance.gap is not None and provenance.gap < math.inf:
-        parts.append("proven optimal" if provenance.gap == 0 else f"gap {percent(provenance.gap)}")
+    else:
+        if provenance.objective is not None:
+            parts.append(f"objective {provenance.objective:.4f}".replace("-", "−"))
+        gap = provenance.gap
+        if gap is not None and gap < math.inf:
+            parts.append("proven optimal" if gap == 0 else f"gap {percent(gap)}")
+    if provenance.updated is not None:
+        parts.append(f"updated: {clean(provenance.updated)}")
     return " · ".join(parts)
 
 

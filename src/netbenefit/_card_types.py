@@ -83,6 +83,9 @@ class Provenance:
         What searched, how it ended, how long it took, and its seed.
     outcome : str
         What the risk is the risk of, such as "Malignant = 1".
+    updated : str
+        What was changed later and on which rows, such as "risks on 512 rows (96 with the event)".
+        All else still speaks of where the points come from.
     """
 
     version: str
@@ -100,6 +103,7 @@ class Provenance:
     seconds: float | None = None
     random_state: int | None = None
     outcome: str | None = None
+    updated: str | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -107,7 +111,7 @@ class Provenance:
             if value is None and field.name != "version":
                 continue
             value = value.item() if isinstance(value, np.generic) else value
-            if field.name in ("version", "solver", "status", "outcome"):
+            if field.name in ("version", "solver", "status", "outcome", "updated"):
                 usable, wanted = isinstance(value, str), "text"
             elif field.name in ("n_patterns", "random_state"):
                 usable, wanted = type(value) is int and 0 <= value < INT64, "an integer from 0"

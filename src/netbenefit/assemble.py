@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from netbenefit._bin_fitted import Fitted
-from netbenefit._validation import InputError, shorten
+from netbenefit._validation import InputError, IntArray, shorten
 from netbenefit._version import __version__
 from netbenefit.conditions import Condition, PerUnit, Term
 from netbenefit.levels import find_levels
@@ -22,7 +22,7 @@ from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_l
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp import MixedInteger
-from netbenefit.solvers.starts import Path, best_start, kept_signs, logistic_path
+from netbenefit.solvers.starts import Path, allowed_start, best_start, kept_signs, logistic_path
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
@@ -61,6 +61,7 @@ def learn(
     bins: Fitted | None = None,
     calibrate: bool = True,
     keep_signs: str | bool = "auto",
+    start: Sequence[int] | IntArray | None = None,
     callback: Callback | None = None,
     **settings: Any,
 ) -> Learned:
@@ -82,6 +83,9 @@ def learn(
         unless the data show clearly that other columns turn it round
         (:mod:`netbenefit.solvers.starts`).  ``"auto"`` keeps signs while the prior outweighs the
         data (n0 > N).
+    start : (P,) int, optional
+        Points to begin from, such as those of an earlier card; moved into what is allowed.  With a
+        prior, the better of these and of those that logistic regression suggests.
     callback : callable, optional
         Called with the solver's progress.
     **settings
@@ -101,11 +105,13 @@ def learn(
         path = logistic_path(table)
 
         def solve(asked: Problem) -> SolverResult:
-            return solver.solve(asked, start=best_start(asked, path), callback=callback)
+            first = best_start(asked, path, start)
+            return solver.solve(asked, start=first, callback=callback)
 
         problem, result = keeping_signs(problem, path, keep_signs, solve)
     else:
-        result = solver.solve(problem, callback=callback)
+        first = None if start is None else allowed_start(problem, start)
+        result = solver.solve(problem, start=first, callback=callback)
     provenance = make_provenance(problem, result, outcome, seed)
     card = assemble_card(problem, result, provenance, terms=terms, bins=bins, calibrate=calibrate)
     return Learned(card, result, problem)

@@ -29,6 +29,7 @@ from netbenefit._cli_options import (
 )
 from netbenefit._cli_report import report
 from netbenefit._cli_sizes import sizes
+from netbenefit._cli_update import update
 from netbenefit._terminal import (
     check_writable,
     friendly,
@@ -38,7 +39,6 @@ from netbenefit._terminal import (
     program_name,
     progress,
     tell,
-    warnings_as_notes,
 )
 
 __all__ = ["app", "main"]
@@ -163,40 +163,37 @@ def evaluate(
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Save the decision curve.")
     ] = None,
+    reference: Annotated[
+        Path | None,
+        option("DATA", "A table to compare with, such as the training rows: what has drifted?"),
+    ] = None,
     debug: Debug = False,
 ) -> None:
-    """Measure a card on a table: net benefit, discrimination, calibration.
+    """Measure a card on a table: net benefit, discrimination, calibration, drift.
 
     The thresholds are the card's own unless others are given.  A card that was learnt from a raw
     table reads raw tables: text, missing values, special codes.
     """
-    from netbenefit._fit_notes import read_for_card
-    from netbenefit._io import read_table, write_csv
-    from netbenefit.decision import decision_curve
-    from netbenefit.report import measure, text
-    from netbenefit.thresholds import as_thresholds
+    from netbenefit._cli_evaluate import evaluate_command
 
-    check_writable(csv, card, data)
-    scorecard = load_card(card)
-    columns = read_table(data, text=scorecard.text_features)
-    outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
-    with warnings_as_notes():
-        score = scorecard.score(columns)
-    risk = scorecard.risk_of_score(score)
-    grid = scorecard.thresholds if thresholds is None else as_thresholds(thresholds)
-    measures = measure(outcome.event, risk, grid, score=score, sample_weight=weight)
-    curve = decision_curve(outcome.event, {"Card": risk}, grid, sample_weight=weight)
-    if csv is not None:
-        write_csv(curve, csv)
-    if as_json:
-        typer.echo(text.to_json(measures, curve, outcome.text, grid))
-        return
-    console = make_console()
-    console.print(f"{card} on {data}, {outcome.text}:")
-    console.print(text.measure_table(measures))
-    console.print(text.curve_table(curve))
-    if csv is not None:
-        tell("bold", "saved", csv)
+    evaluate_command(
+        card,
+        data,
+        target,
+        positive=positive,
+        sample_weight=sample_weight,
+        thresholds=thresholds,
+        as_json=as_json,
+        csv=csv,
+        reference=reference,
+    )
+
+
+# -- update ----------------------------------------------------------------------------------------
+
+app.command(
+    epilog="Example: netbenefit update card.json new_patients.csv --what risks --out new.json"
+)(update)
 
 
 # -- compare ---------------------------------------------------------------------------------------

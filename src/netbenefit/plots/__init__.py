@@ -14,6 +14,7 @@ from netbenefit.plots.points import PointsDisplay
 from netbenefit.plots.ranks import CriticalDifferenceDisplay
 from netbenefit.plots.region import RegionDisplay
 from netbenefit.plots.roc import RocDisplay
+from netbenefit.plots.sensitivity import SensitivityDisplay
 from netbenefit.plots.size_path import SizePathDisplay, save_picture
 from netbenefit.plots.trace import TraceDisplay
 
@@ -26,6 +27,7 @@ __all__ = [
     "RegionDisplay",
     "RocDisplay",
     "ScorecardDisplay",
+    "SensitivityDisplay",
     "SizePathDisplay",
     "TraceDisplay",
     "check_picture",

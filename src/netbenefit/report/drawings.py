@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit._validation import FloatArray, check_binary, check_weights
-from netbenefit.report.levels import LevelRow
+from netbenefit.observed import LevelRow
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["calibration_svg", "roc_points", "roc_svg"]

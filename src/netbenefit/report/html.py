@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from netbenefit._table import Table
+from netbenefit.measures import ModelRow
 from netbenefit.report.curve import lines_of
-from netbenefit.report.measures import ModelRow
 from netbenefit.scorecard import Provenance, Scorecard
 from netbenefit.thresholds import Thresholds
 
@@ -129,6 +129,8 @@ def made_table(card: Scorecard) -> str:
     if p is not None:
         if p.n_rows is not None and p.n_events is not None:
             told["Learnt from"] = f"{p.n_rows:,.10g} rows, {p.n_events:,.10g} with the event"
+        if p.updated is not None:
+            told["Updated"] = p.updated
         if p.objective is not None:
             told["Objective"] = _objective(p)
         if p.net_benefit is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -12,8 +12,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from netbenefit._table import Table
+from netbenefit.measures import Measures, ModelRow
 from netbenefit.report.curve import lines_of
-from netbenefit.report.measures import Measures, ModelRow
 from netbenefit.thresholds import Thresholds
 
 __all__ = ["comparison_table", "curve_table", "measure_table", "to_json"]
@@ -69,13 +69,19 @@ def curve_table(curve: Table) -> RichTable:
     return table
 
 
-def to_json(measures: Measures, curve: Table, outcome: str, thresholds: Thresholds) -> str:
-    """Return all of it as JSON; what is infinite or not defined is null.
+def to_json(
+    measures: Measures,
+    curve: Table,
+    outcome: str,
+    thresholds: Thresholds,
+    extra: Mapping[str, Any] | None = None,
+) -> str:
+    """Return all of it, and what ``extra`` holds, as JSON; infinite or not defined is null.
 
     Examples
     --------
     >>> from netbenefit.decision import decision_curve
-    >>> from netbenefit.report.measures import measure
+    >>> from netbenefit.measures import measure
     >>> y, risk, grid = [0, 1, 1], [0.2, 0.4, 0.9], Thresholds.of([0.5])
     >>> curve = decision_curve(y, risk, grid)
     >>> json.loads(to_json(measure(y, risk, grid), curve, "ill = 1", grid))["auroc"]
@@ -86,6 +92,7 @@ def to_json(measures: Measures, curve: Table, outcome: str, thresholds: Threshol
     told: dict[str, Any] = {
         "outcome": outcome,
         **measures._asdict(),
+        **(extra or {}),
         "thresholds": thresholds.asked.tolist(),
         "decision_curve": rows,
     }

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from netbenefit._card_text import percent
 from netbenefit._version import __version__
+from netbenefit.measures import Measures
 from netbenefit.report.columns import ColumnRow
-from netbenefit.report.measures import Measures
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["Item", "Known", "checklist"]

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from netbenefit.certificate import Certificate
 from netbenefit.decision import decision_curve
+from netbenefit.measures import Measures, compare, measure
+from netbenefit.observed import LevelRow, level_rows
 from netbenefit.report.columns import ColumnRow, column_rows
 from netbenefit.report.curve import curve_key, curve_svg
 from netbenefit.report.drawings import calibration_svg, roc_svg
@@ -23,8 +25,6 @@ from netbenefit.report.html import (
     page_title,
     thresholds_text,
 )
-from netbenefit.report.levels import LevelRow, level_rows
-from netbenefit.report.measures import Measures, compare, measure
 from netbenefit.report.tripod import Item, Known, checklist
 from netbenefit.scorecard import Scorecard
 from netbenefit.verify import Verdict

@@ -15,17 +15,18 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit._validation import FloatArray, IntArray
+from netbenefit._validation import FloatArray, InputError, IntArray
 from netbenefit.constraints import Bounds, Constraint, Sign, Values
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.solvers._walker import make_walker
 
-__all__ = ["Path", "best_start", "kept_signs", "logistic_path"]
+__all__ = ["Path", "allowed_start", "best_start", "kept_signs", "logistic_path"]
 
 #: Penalties above the noise level, and from there down.
 _ABOVE, _BELOW = 6, 8
@@ -131,8 +132,12 @@ def kept_signs(path: Path, names: tuple[str, ...], asked: tuple[Constraint, ...]
     ]
 
 
-def best_start(problem: Problem, path: Path) -> IntArray | None:
+def best_start(
+    problem: Problem, path: Path, given: Sequence[int] | IntArray | None = None
+) -> IntArray | None:
     """Step 3: the rounded vector with the highest objective; None where none is allowed.
+
+    ``given`` points, such as those of an earlier card, compete where they are allowed.
 
     Examples
     --------
@@ -144,11 +149,32 @@ def best_start(problem: Problem, path: Path) -> IntArray | None:
     array([3, 2])
     """
     walker, best, highest = make_walker(problem, 0), None, -math.inf
-    for points in _rounded(problem, path):
+    own = None if given is None else allowed_start(problem, given)
+    for points in [*([] if own is None else [own]), *_rounded(problem, path)]:
         walker.start(points, True)
         if walker.found and float(walker.value) > highest:
             best, highest = points, float(walker.value)
     return best
+
+
+def allowed_start(problem: Problem, points: Sequence[int] | IntArray) -> IntArray | None:
+    """Move points into their bounds; None where other constraints still forbid them.
+
+    Examples
+    --------
+    >>> from netbenefit.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
+    >>> problem = Problem.build(table, Thresholds.tenths(), max_points=3, max_features=1)
+    >>> allowed_start(problem, [5, 0]), allowed_start(problem, [5, 1])
+    (array([3, 0]), None)
+    """
+    vector = np.asarray(points, dtype=np.int64)
+    if vector.shape != problem.lower.shape:
+        raise InputError(
+            f"start has {vector.size} points for {problem.lower.size} columns. Pass one a column."
+        )
+    inside = np.clip(vector, problem.lower, problem.upper)
+    return inside if problem.allows(inside) else None
 
 
 def _rounded(problem: Problem, path: Path) -> list[IntArray]:

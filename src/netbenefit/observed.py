@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit._card_text import percent, scores_text
-from netbenefit._validation import check_binary, check_weights
+from netbenefit._validation import FloatArray, check_binary, check_weights
 from netbenefit.scorecard import Scorecard
 
-__all__ = ["LevelRow", "level_rows", "wilson"]
+__all__ = ["LevelRow", "effective_rows", "level_rows", "wilson"]
 
 #: Of a 95% interval.
 _NORMAL = 1.959963984540054
@@ -48,7 +48,7 @@ def level_rows(
     happened = check_binary(event)
     weight = check_weights(sample_weight, happened.size)
     # Weights of any scale: an interval needs a number of rows.
-    effective = float(weight.sum()) ** 2 / float(np.square(weight).sum()) / float(weight.sum())
+    effective = effective_rows(weight) / float(weight.sum())
     level = np.asarray(card.level_of_score(np.asarray(score, dtype=np.int64)))
     rows = []
     for low, high, place in card._reachable_levels():
@@ -63,6 +63,15 @@ def level_rows(
             LevelRow(scores_text(row), risk, percent(risk, card.thresholds), n, events, rate, *ends)
         )
     return rows
+
+
+def effective_rows(weight: FloatArray) -> float:
+    """Rows of equal weight that would tell as much, by Kish: (Σv)² / Σv².
+
+    >>> effective_rows(np.array([1.0, 1.0, 2.0]))
+    2.6666666666666665
+    """
+    return float(weight.sum()) ** 2 / float(np.square(weight).sum())
 
 
 def wilson(rate: float, n: float) -> tuple[float, float]:

@@ -1,0 +1,305 @@
+"""New cards from an old one and new rows: other risks, other cut-offs, or other points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._bin_fitted import Fitted
+from netbenefit._bin_raw import raw_rows
+from netbenefit._columns import Frame, check_present, numeric_column, read_columns
+from netbenefit._constraint_raw import RawNames, by_condition
+from netbenefit._estimator_input import Training
+from netbenefit._validation import FloatArray, InputError, IntArray
+from netbenefit._version import __version__
+from netbenefit.assemble import Learned, choose_solver, learn, terms_of
+from netbenefit.calibration import calibrate_levels
+from netbenefit.conditions import PerUnit, Term
+from netbenefit.constraints import Sign
+from netbenefit.estimator import RiskScoreClassifier
+from netbenefit.levels import find_levels
+from netbenefit.patterns import PatternTable
+from netbenefit.problem import Problem
+from netbenefit.scorecard import Provenance, Rule, Scorecard
+from netbenefit.thresholds import as_thresholds
+
+__all__ = [
+    "Evidence",
+    "default_estimator",
+    "gather",
+    "note_update",
+    "refit",
+    "with_new_cutoffs",
+    "with_new_risks",
+]
+
+
+class Evidence(NamedTuple):
+    """Scores, outcomes and weights; belief in the old risks counts as more rows."""
+
+    score: IntArray
+    event: NDArray[np.bool_]
+    weight: FloatArray
+
+
+def gather(
+    card: Scorecard,
+    score: IntArray,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    prior_strength: float,
+) -> Evidence:
+    """Add n0 rows of belief in the card's own risks, spread over the scores of the new rows.
+
+    A row of weight v and risk q brings v · n0/N · q events and v · n0/N · (1 − q) others.
+    """
+    if not (np.isfinite(prior_strength) and prior_strength >= 0):
+        raise InputError(f"prior_strength={prior_strength!r} must be a number of rows, 0 or more.")
+    if prior_strength == 0:
+        return Evidence(score, event, weight)
+    risk = np.asarray(card.risk_of_score(score), dtype=np.float64)
+    part = weight * (prior_strength / float(weight.sum()))
+    return Evidence(
+        np.concatenate([score, score, score]),
+        np.concatenate([event, np.ones_like(event), np.zeros_like(event)]),
+        np.concatenate([weight, part * risk, part * (1.0 - risk)]),
+    )
+
+
+def note_update(card: Scorecard, what: str) -> Provenance:
+    """Where the card comes from, and what was changed; claims about its old shape are dropped."""
+    origin = card.provenance or Provenance(version=__version__)
+    before = f"{origin.updated}; " if origin.updated else ""
+    return replace(
+        origin,
+        version=__version__,
+        objective=None,
+        bound=None,
+        net_benefit=None,
+        status=None,
+        updated=before + what,
+    )
+
+
+# -- risks -----------------------------------------------------------------------------------------
+
+
+def with_new_risks(card: Scorecard, rows: Evidence) -> Scorecard:
+    """Recalibrate levels (SPEC Algorithm 2); groups of scores stay, or join.
+
+    1. Algorithm 2 gives each level with rows a new risk; a level without rows keeps its own.
+    2. The cut-off of a threshold becomes the first of the old ones from which risks reach it.
+    """
+    # 1.
+    risk = np.asarray(card.risk_of_score(rows.score), dtype=np.float64)
+    found = calibrate_levels(rows.event, risk, card.thresholds, sample_weight=rows.weight)
+    groups = card._reachable_levels()
+    new = [_value(found.values[level], card.risks[level]) for _, _, level in groups]
+    # 2.
+    low, high = _ends(card)
+    starts = [low, *(start for start, _, _ in groups[1:] if start is not None)]
+    cutoffs = []
+    for threshold in card.thresholds.values[1:]:
+        reached = [start for start, q in zip(starts, new, strict=True) if q >= threshold]
+        cutoffs.append(reached[0] if reached else high + 1)
+    risks: list[float | None] = [None] * len(card.thresholds)
+    for place, q in zip(card.thresholds.level_of(np.array(new)).tolist(), new, strict=True):
+        risks[place] = q
+    ended = cutoffs[0] <= low or cutoffs[-1] > high  # a level beyond all scores: say where they end
+    return replace(
+        card,
+        cutoffs=tuple(cutoffs),
+        risks=tuple(risks),
+        score_range=(low, high) if ended else card.score_range,
+    )
+
+
+def _value(new: float | None, old: float | None) -> float:
+    value = old if new is None else new
+    assert value is not None  # reachable levels have risks
+    return value
+
+
+def _ends(card: Scorecard) -> tuple[int, int]:
+    """Range of scores; where the card has none, one score of its first and of its last level."""
+    if card.score_range is not None:
+        return card.score_range
+    groups = card._reachable_levels()
+    first, last = groups[0][1], groups[-1][0]
+    if first is None or last is None:  # one level only
+        return 0, 0
+    return first, last
+
+
+# -- cut-offs --------------------------------------------------------------------------------------
+
+
+def with_new_cutoffs(card: Scorecard, rows: Evidence) -> Scorecard:
+    """Choose the cut-offs of the highest net benefit; risks are the event rates between them."""
+    table = PatternTable.from_codes(
+        rows.score[:, None], rows.event, names=["score"], sample_weight=rows.weight
+    )
+    problem = Problem.build(table, card.thresholds, penalty=0, max_points=1)
+    levels = find_levels(problem, [1])
+    ends = int(table.codes.min()), int(table.codes.max())
+    return replace(card, cutoffs=levels.cutoffs, risks=levels.risks, score_range=ends)
+
+
+# -- points ----------------------------------------------------------------------------------------
+
+
+def default_estimator(card: Scorecard) -> RiskScoreClassifier:
+    """The settings that a card tells of: thresholds, prior, and whether its columns were binned."""
+    origin = card.provenance
+    prior = None if origin is None else origin.prior_strength
+    plain = all(
+        rule.term == PerUnit(rule.term.feature, rule.term.decimals) for rule in _bare_rules(card)
+    )
+    most = max((abs(rule.points) for rule in card.rules), default=0)
+    return RiskScoreClassifier(
+        thresholds=card.thresholds,
+        binner=None if plain and not card.readings else "auto",
+        max_points=max(10, most),
+        prior_strength="auto" if prior is None else prior,
+    )
+
+
+def refit(
+    card: Scorecard,
+    estimator: RiskScoreClassifier,
+    X: Any,
+    event: NDArray[np.bool_],
+    sample_weight: FloatArray,
+    outcome: str,
+) -> Learned:
+    """Learn anew, with the old card's rules among the candidates and its points as the start.
+
+    ``estimator`` is the caller's own copy.  Columns are those that the card was learnt from.
+    """
+    grid = as_thresholds(
+        card.thresholds if estimator.thresholds is None else estimator.thresholds, estimator.weights
+    )
+    estimator.thresholds_ = grid
+    if estimator.binner is None:
+        training = _of_numbers(card, estimator, X, event, sample_weight)
+        terms: Sequence[Term] = terms_of(training.table)
+    else:
+        training = _of_raw(card, estimator, X, event, sample_weight)
+        assert training.bins is not None
+        terms = training.bins.terms
+    seed = estimator._seed()
+    solver = choose_solver(
+        estimator.solver, time_limit=estimator.time_limit, seed=seed, n_jobs=estimator.n_jobs
+    )
+    return learn(
+        training.table,
+        grid,
+        solver,
+        outcome=outcome,
+        seed=seed,
+        calibrate=estimator.calibrate,
+        keep_signs=estimator.keep_signs,
+        start=_start(card, terms),
+        callback=estimator.callback,
+        bins=training.bins,
+        **training.settings,
+    )
+
+
+def _start(card: Scorecard, terms: Sequence[Term]) -> IntArray:
+    """The old points, by term; what the new columns cannot say is left out."""
+    old = {rule.term: rule.points for rule in _bare_rules(card)}
+    return np.array([old.get(_bare(term), 0) for term in terms], dtype=np.int64)
+
+
+def _bare_rules(card: Scorecard) -> list[Rule]:
+    return [Rule(_bare(rule.term), rule.points) for rule in card.rules]
+
+
+def _bare(term: Term) -> Term:
+    """A term without what only matters in print."""
+    return replace(term, binary=False) if isinstance(term, PerUnit) else term
+
+
+def _of_numbers(
+    card: Scorecard,
+    estimator: RiskScoreClassifier,
+    X: Any,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+) -> Training:
+    """Columns as they are, those of rules in the card's own steps."""
+    data, _ = read_columns(X, card.feature_names, card.feature_names)
+    columns = {name: numeric_column(name, values) for name, values in data.items()}
+    steps = {rule.term.feature: rule.term.decimals for rule in card.rules}
+    table = PatternTable.from_columns(
+        columns, event, sample_weight=weight, decimals={**steps, **(estimator.decimals or {})}
+    )
+    return Training(table, estimator._settings())
+
+
+def _of_raw(
+    card: Scorecard,
+    estimator: RiskScoreClassifier,
+    X: Any,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+) -> Training:
+    """Conditions that the binner finds on the new rows, and those of the old card."""
+    rows = _chosen(X, card.feature_names)
+    training = estimator._training(rows, event, weight)
+    assert training.bins is not None
+    settings = estimator._settings()
+    bins = _joined(card, training.bins, settings)
+    if bins is training.bins:
+        return training
+    data, n_rows = read_columns(raw_rows(rows, bins.sources), bins.sources, bins.columns)
+    table = PatternTable.from_codes(
+        bins.codes(data, n_rows),
+        event,
+        names=bins.names,
+        decimals=[term.decimals for term in bins.terms],
+        sample_weight=weight,
+    )
+    known = RawNames(bins.names, bins.terms, bins.columns)
+    asked = by_condition(known, settings["sign"], settings["bounds"], settings["constraints"])
+    return Training(table, {**settings, "sign": None, "bounds": None, "constraints": asked}, bins)
+
+
+def _chosen(X: Any, names: tuple[str, ...]) -> Any:
+    """Some columns of a table; those of a data frame keep their types."""
+    import narwhals as nw
+
+    if not nw.dependencies.is_into_dataframe(X):
+        return read_columns(X, names, names)[0]
+    check_present(names, Frame(X).names)
+    return nw.from_native(X, eager_only=True).select(list(names)).to_native()
+
+
+def _joined(card: Scorecard, bins: Fitted, settings: Mapping[str, Any]) -> Fitted:
+    """Add the old card's conditions on columns that the binner reads as the same kind.
+
+    How a column is read (what fills holes, which codes are special) is learnt from the new rows.
+    Where a sign is asked of a column its conditions have to add up, so only "≥" joins.
+    """
+    signed = {*(settings["sign"] or {})}
+    signed |= {one.feature for one in settings["constraints"] if isinstance(one, Sign)}
+    more = [
+        rule.term
+        for rule in card.rules
+        if rule.points
+        and rule.term not in bins.terms
+        and rule.term.kind == bins.kinds.get(rule.term.feature)
+        and (rule.term.feature not in signed or getattr(rule.term, "op", "") == ">=")
+    ]
+    if not more:
+        return bins
+    names = [*bins.names]
+    for term in more:
+        text = term.text()
+        names.append(text if text not in names else f"{text} (old card)")
+    return replace(bins, terms=(*bins.terms, *more), names=tuple(names))

@@ -1,0 +1,330 @@
+"""A stored card and new data: how good it still is, what has drifted, and how to update it.
+
+1. :func:`evaluate_card` holds a card against new rows.
+2. :func:`card_drift` says how these differ from the rows that it was made for.
+3. :func:`choose_update` tells, on held-out parts of the new rows, how much of the card to change.
+4. :func:`update_card` changes risks, cut-offs or everything, and says what is different.
+
+Smaller changes need fewer rows: risks first, then cut-offs, then a refit (Steyerberg 2019, Clinical
+Prediction Models, chapter 20; Vergouwe et al. 2017, Statistics in Medicine).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit import metrics
+from netbenefit._columns import read_columns
+from netbenefit._size_checks import choose_folds
+from netbenefit._table import Table
+from netbenefit._updating_calibration import Recalibration, recalibration
+from netbenefit._updating_cards import (
+    default_estimator,
+    gather,
+    note_update,
+    refit,
+    with_new_cutoffs,
+    with_new_risks,
+)
+from netbenefit._updating_changes import CardUpdate, Scored, compare_cards
+from netbenefit._updating_drift import Drift, card_drift, score_rows
+from netbenefit._updating_evaluate import CardEvaluation, evaluate_card
+from netbenefit._updating_text import lines_of, mass, number
+from netbenefit._validation import FloatArray, InputError, check_binary, check_weights
+from netbenefit.estimator import RiskScoreClassifier
+from netbenefit.scorecard import Scorecard
+from netbenefit.solvers.base import SolverResult
+
+__all__ = [
+    "CardEvaluation",
+    "CardUpdate",
+    "Drift",
+    "Recalibration",
+    "UpdateChoice",
+    "card_drift",
+    "choose_update",
+    "evaluate_card",
+    "recalibration",
+    "update_card",
+]
+
+#: What can be changed, from the smallest change to the largest; "keep" changes nothing.
+_ALL = ("keep", "risks", "cutoffs", "refit")
+
+
+def update_card(
+    card: Scorecard,
+    X: Any,
+    y: ArrayLike,
+    what: str = "risks",
+    *,
+    sample_weight: ArrayLike | None = None,
+    prior_strength: float = 0.0,
+    estimator: RiskScoreClassifier | None = None,
+) -> CardUpdate:
+    """Update a card on new rows, and say what has changed.
+
+    Parameters
+    ----------
+    card : Scorecard
+        It stays as it is.
+    X : table
+        New rows, in any form that ``card.score`` takes; to refit, with all columns that the card
+        was learnt from (``card.feature_names``).
+    y : (n_rows,) array of 0/1 or booleans
+    what : {"risks", "cutoffs", "refit"}, default="risks"
+        ``"risks"`` gives each group of scores its rate on the new rows (SPEC Algorithm 2); no group
+        is divided, but neighbours join where a rate has crossed a threshold.  ``"cutoffs"`` keeps
+        the points and chooses the cut-offs of the highest net benefit; risks are the rates between
+        them.  ``"refit"`` learns all anew, from the old points on, with the old rules among the
+        candidates.
+    sample_weight : (n_rows,) array, optional
+    prior_strength : float, default=0.0
+        For risks and cut-offs: rows of belief in the old card's risks, added to the new rows.  Few
+        rows move the card less that way.
+    estimator : RiskScoreClassifier, optional
+        Settings of a refit; by default the card's own thresholds and prior, and raw columns if the
+        card reads them.  Not fitted, not changed.
+
+    Returns
+    -------
+    CardUpdate
+        Its ``new`` is the card; print it to see what changed.
+
+    Examples
+    --------
+    >>> from netbenefit.conditions import PerUnit
+    >>> from netbenefit.scorecard import Rule
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6],
+    ...     Thresholds.of([0.2, 0.5]))
+    >>> x, y = [0] * 10 + [1] * 10 + [2] * 10, [1] + [0] * 9 + [1, 0] * 5 + [1] * 8 + [0] * 2
+    >>> update = update_card(card, {"x": x}, y)
+    >>> update.new.cutoffs, update.new.risks
+    ((1, 1), (0.1, None, 0.65))
+    >>> update.decisions["to_positive"]
+    array([ 0., 10.])
+    >>> update.new.provenance.updated
+    'risks on 30 rows (14 with the event)'
+    """
+    known = _ALL[1:]
+    if what not in known:
+        raise InputError(f"what={what!r} is not known. Use one of {', '.join(map(repr, known))}.")
+    event = check_binary(y, name="y")
+    weight = check_weights(sample_weight, event.size)
+    if not weight[event].any() or not weight[~event].any():
+        raise InputError("y holds one class only. Updating needs rows of both classes.")
+    score = score_rows(card, X, event.size)
+    new, result = _updated(card, X, what, score, event, weight, prior_strength, estimator)
+    now = Scored(new, score if result is None else score_rows(new, X, event.size))
+    return compare_cards(what, Scored(card, score), now, event, weight, result)
+
+
+def _updated(
+    card: Scorecard,
+    X: Any,
+    what: str,
+    score: NDArray[np.int64],
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    prior_strength: float,
+    estimator: RiskScoreClassifier | None,
+) -> tuple[Scorecard, SolverResult | None]:
+    n, events = float(weight.sum()), float(weight[event].sum())
+    rows = f"on {mass(n)} rows ({mass(events)} with the event)"
+    if what == "refit":
+        if prior_strength:
+            raise InputError(
+                "prior_strength is about risks and cut-offs; for a refit, set it in the estimator."
+            )
+        return _refitted(card, X, event, weight, estimator, rows)
+    if estimator is not None:
+        raise InputError(f"an estimator is used by a refit only, not by what={what!r}.")
+    evidence = gather(card, score, event, weight, prior_strength)
+    made = (with_new_risks if what == "risks" else with_new_cutoffs)(card, evidence)
+    held = f", with {mass(prior_strength)} rows of belief in the old risks" * bool(prior_strength)
+    told = {"risks": "risks", "cutoffs": "cut-offs and risks"}[what]
+    return replace(made, provenance=note_update(card, f"{told} {rows}{held}")), None
+
+
+def _refitted(
+    card: Scorecard,
+    X: Any,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    estimator: RiskScoreClassifier | None,
+    rows: str,
+) -> tuple[Scorecard, SolverResult]:
+    if estimator is None:
+        own = default_estimator(card)
+    elif isinstance(estimator, RiskScoreClassifier):
+        own = type(estimator)(**estimator.get_params(deep=False))
+    else:
+        raise InputError(
+            f"estimator is a {type(estimator).__name__}. Pass a RiskScoreClassifier, or leave it "
+            "out."
+        )
+    origin = card.provenance
+    outcome = (origin.outcome if origin else None) or "outcome"
+    learned = refit(card, own, X, event, weight, outcome)
+    before = f" of {mass(origin.n_rows)} rows" if origin and origin.n_rows is not None else ""
+    assert learned.card.provenance is not None
+    told = replace(learned.card.provenance, updated=f"refit {rows} from a card{before}")
+    return replace(learned.card, provenance=told), learned.result
+
+
+# -- how much to change ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateChoice:
+    """What each way to update a card earns on held-out parts of the new rows.
+
+    Attributes
+    ----------
+    ways : tuple of str
+        From the smallest change to the largest; "keep" is the card as it is.
+    fold_aunbc, fold_ece : (folds, ways) float
+    """
+
+    ways: tuple[str, ...]
+    fold_aunbc: FloatArray
+    fold_ece: FloatArray
+
+    @property
+    def best(self) -> str:
+        """The way with the highest mean AUNBC; of equals the smallest change."""
+        return self.ways[int(np.argmax(self.fold_aunbc.mean(axis=0)))]
+
+    @property
+    def suggested(self) -> str:
+        """The smallest change that is less than one standard error of the difference below it."""
+        gap, error = self._gaps()
+        return self.ways[int(np.argmax(gap + error >= 0))]
+
+    def _gaps(self) -> tuple[FloatArray, FloatArray]:
+        gaps = self.fold_aunbc - self.fold_aunbc[:, [self.ways.index(self.best)]]
+        errors: FloatArray = gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
+        means: FloatArray = gaps.mean(axis=0)
+        return means, errors
+
+    def to_table(self) -> Table:
+        """One row a way: held-out AUNBC, its difference to the best, both with errors, and ECE."""
+        folds = len(self.fold_aunbc)
+        gaps, errors = self._gaps()
+        return Table(
+            {
+                "what": np.array(self.ways, dtype=object),
+                "aunbc": self.fold_aunbc.mean(axis=0),
+                "aunbc_se": self.fold_aunbc.std(axis=0, ddof=1) / np.sqrt(folds),
+                "difference": gaps,
+                "difference_se": errors,
+                "ece": self.fold_ece.mean(axis=0),
+            }
+        )
+
+    def __str__(self) -> str:
+        t = self.to_table()
+        rows = []
+        for i, way in enumerate(self.ways):
+            marks = [
+                w for w, at in (("best", self.best), ("suggested", self.suggested)) if at == way
+            ]
+            cells = [f"{number(t['aunbc'][i])} ± {number(t['aunbc_se'][i])}"]
+            cells.append(f"{number(t['difference'][i])} ± {number(t['difference_se'][i])}")
+            rows.append([way, *cells, number(t["ece"][i]), ", ".join(marks)])
+        head = ["change", "held-out AUNBC", "to the best", "ECE", ""]
+        note = f"± one standard error over {len(self.fold_aunbc)} folds of the new rows"
+        return "\n".join([*lines_of(head, rows), note])
+
+
+def choose_update(
+    card: Scorecard,
+    X: Any,
+    y: ArrayLike,
+    *,
+    what: Sequence[str] = _ALL,
+    cv: Any = 5,
+    sample_weight: ArrayLike | None = None,
+    prior_strength: float = 0.0,
+    estimator: RiskScoreClassifier | None = None,
+    random_state: int | None = 0,
+) -> UpdateChoice:
+    """Compare ways to update a card by cross-validation on the new rows.
+
+    Each way updates the old card on the training part of a fold and is measured on the rest.
+
+    Parameters
+    ----------
+    card, X, y, sample_weight, prior_strength, estimator
+        As in :func:`update_card`.
+    what : sequence of {"keep", "risks", "cutoffs", "refit"}
+        Ways to compare; ``"keep"`` leaves the card as it is.
+    cv : int, splitter or iterable, default=5
+        Number of stratified folds, or any splitter of scikit-learn, or pairs of row numbers.
+    random_state : int or None, default=0
+        Seed of the folds.
+
+    Returns
+    -------
+    UpdateChoice
+
+    Examples
+    --------
+    >>> from netbenefit.conditions import PerUnit
+    >>> from netbenefit.scorecard import Rule
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6],
+    ...     Thresholds.of([0.2, 0.5]))
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.integers(0, 3, 600)
+    >>> y = rng.random(600) < np.array([0.1, 0.6, 0.8])[x]  # events are commoner than they were
+    >>> choose_update(card, {"x": x}, y, what=["keep", "risks", "cutoffs"]).suggested
+    'risks'
+    """
+    ways = tuple(way for way in _ALL if way in what)
+    strange = [way for way in what if way not in _ALL]
+    if strange or not ways:
+        raise InputError(f"what={list(what)!r} must list some of {', '.join(map(repr, _ALL))}.")
+    event = check_binary(y, name="y")
+    weight = check_weights(sample_weight, event.size)
+    names = card.feature_names if "refit" in ways else card.features
+    columns, _ = read_columns(X, names, card.feature_names)
+    areas, errors = [], []
+    for train, test in choose_folds(cv, event, random_state):
+        old, new = _take(columns, train), _take(columns, test)
+        cards = [card] * len(ways)
+        for i, way in enumerate(ways):
+            if way != "keep":
+                told = (
+                    {"estimator": estimator}
+                    if way == "refit"
+                    else {"prior_strength": prior_strength}
+                )
+                update = update_card(
+                    card, old, event[train], way, sample_weight=weight[train], **told
+                )
+                cards[i] = update.new
+        told_rows = event[test], card.thresholds, weight[test]
+        risks = [one.risk_of_score(score_rows(one, new, len(test))) for one in cards]
+        areas.append([_measured(metrics.aunbc, risk, *told_rows) for risk in risks])
+        errors.append(
+            [_measured(metrics.expected_calibration_error, risk, *told_rows) for risk in risks]
+        )
+    return UpdateChoice(ways, np.array(areas), np.array(errors))
+
+
+def _take(columns: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
+    return {
+        name: [column[i] for i in rows.tolist()] if isinstance(column, list) else column[rows]
+        for name, column in columns.items()
+    }
+
+
+def _measured(metric: Any, risk: Any, event: Any, grid: Any, weight: Any) -> float:
+    return float(metric(event, risk, grid, sample_weight=weight))
