@@ -23,7 +23,15 @@ PACKAGE = "netbenefit"
 #: Modules bottom to top, as names or patterns.  A module imports from its own row and from rows
 #: above it in this table; no chain of imports comes back to where it started.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_validation", "_version", "_atomic", "_journal", "thresholds"),
+    (
+        "_validation",
+        "_version",
+        "_atomic",
+        "_journal",
+        "_fingerprint",
+        "_progress_bar",
+        "thresholds",
+    ),
     (
         "metrics",
         "decision",
