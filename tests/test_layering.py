@@ -75,6 +75,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "baselines",
         "baselines.*",
         "evaluation",
+        "_evaluation_*",
     ),
     (
         "export",
