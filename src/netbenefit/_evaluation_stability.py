@@ -110,8 +110,9 @@ class CardStability:
 
             1 - (1/d) Σ_f M/(M-1) h_f (1 - h_f)  /  ((k̄/d) (1 - k̄/d)) .
 
-        It is 0 on average where cards choose at random, and not defined (NaN) where every card
-        uses all columns, or none (Nogueira, Sechidis and Brown 2018, J. Mach. Learn. Res.).
+        It is 0 on average where cards of one size choose at random, and not defined (NaN) where
+        every card uses all columns, or none (Nogueira, Sechidis and Brown 2018, J. Mach. Learn.
+        Res.).
         """
         many, d = len(self.cards), max(card.n_columns for card in self.cards)
         used = [set(card.columns) for card in self.cards]

@@ -115,15 +115,15 @@ def make_work(
 def _own_thresholds(estimator: Any) -> Thresholds:
     """Thresholds of an estimator, or of what it wraps; else the default ones."""
     for _ in range(10):  # wrappers of wrappers have an end
-        if getattr(estimator, "thresholds", None) is not None:
-            return as_thresholds(estimator.thresholds, getattr(estimator, "weights", None))
+        own = getattr(estimator, "thresholds", None)
         if hasattr(estimator, "steps"):
             estimator = estimator.steps[-1][1]
-        elif hasattr(estimator, "estimator"):
+        elif own is None and hasattr(estimator, "estimator"):
             estimator = estimator.estimator
-        else:
-            break
-    return as_thresholds(None, getattr(estimator, "weights", None))
+        else:  # (nearest neighbours have weights, too, but these are no weights of thresholds)
+            known = hasattr(estimator, "thresholds")
+            return as_thresholds(own, getattr(estimator, "weights", None) if known else None)
+    return as_thresholds(None)
 
 
 class Runner:
