@@ -66,6 +66,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "estimator",
         "_estimator_input",
+        "_named_columns",
         "published",
         "calibrator",
         "plots",  # results draw themselves

@@ -146,7 +146,8 @@ class BootstrapValidation:
 
         The percentiles are those of the measure of each resample's model on its own rows (the
         location-shifted interval of Noma et al. 2021, Statistics in Medicine).  With stratified
-        resamples the share of events counts as known.
+        resamples the share of events counts as known.  There is none (NaN) for the ECE: it is
+        higher in resamples by chance alone, so that such an interval would lie too high.
 
         Parameters
         ----------
@@ -162,6 +163,8 @@ class BootstrapValidation:
             raise InputError(f"no measure {measure!r}. There are {', '.join(self.apparent)}.")
         if not 0.0 < level < 1.0:
             raise InputError(f"level={level!r} must lie between 0 and 1, as 0.95.")
+        if measure == "ece":
+            return float("nan"), float("nan")
         tail = (1.0 - level) / 2.0
         low, high = np.quantile(self.resampled[measure], [tail, 1.0 - tail])
         shift = self.optimism[measure]
@@ -202,7 +205,7 @@ class BootstrapValidation:
                     number(self.apparent[m]),
                     number(self.optimism[m]),
                     number(self.corrected[m]),
-                    f"{number(low)} to {number(high)}",
+                    "–" if np.isnan(low) else f"{number(low)} to {number(high)}",
                     number(self.point632plus[m]),
                     f"{self.overfitting[m]:.2f}",
                 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import os
+import threading
 import time
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -67,10 +71,11 @@ def run_one(work: Work, task: Task) -> dict[str, Any]:
     began = time.perf_counter()
     sample = work.sample
     model = prepared(work.estimator, task.setting, task.seed, single=work.single)
-    fit_model(model, sample, task.train)
     wanted = np.unique(np.concatenate(list(task.parts.values())))
     risk = np.full(sample.event.size, np.nan)
-    risk[wanted] = risk_of(model, _rows(sample.X, wanted, sample.event.size), sample.labels)
+    with _warnings_kept() as told:
+        fit_model(model, sample, task.train)
+        risk[wanted] = risk_of(model, _rows(sample.X, wanted, sample.event.size), sample.labels)
 
     def of(rows: NDArray[np.intp]) -> tuple[Any, ...]:
         return sample.event[rows], risk[rows], sample.weight_of(rows), work.grid, work.at
@@ -82,12 +87,40 @@ def run_one(work: Work, task: Task) -> dict[str, Any]:
         "size": size_of(model),
         "rules": None if rules is None else list(rules),
         "seconds": time.perf_counter() - began,
+        "warnings": told,
     }
     if task.keep:
         result["risk"] = risk[task.parts[task.keep]]
     if task.chance:
         result["chance"] = chance_of(*of(task.parts[task.chance]))
     return result
+
+
+@contextmanager
+def _warnings_kept() -> Iterator[list[list[str]]]:
+    """Keep warnings as kinds and texts, to be given once for all models, in whatever process.
+
+    Not in threads, among which the catching of warnings is not safe: there they go their way.
+    """
+    told: list[list[str]] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield told
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield told
+    told += [[one.category.__name__, str(one.message)] for one in caught]
+
+
+def _warn_once(results: Iterable[Mapping[str, Any]]) -> None:
+    """Give the warnings of all models, each once."""
+    found = dict.fromkeys((kind, text) for one in results for kind, text in one["warnings"])
+    for kind, text in found:
+        known = getattr(builtins, kind, None)
+        if isinstance(known, type) and issubclass(known, Warning):
+            warnings.warn(text, known, stacklevel=4)
+        else:
+            warnings.warn(f"{kind}: {text}", stacklevel=4)
 
 
 def _rows(X: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
@@ -194,6 +227,7 @@ class Runner:
             **self._told,
         )
         self._done += len(tasks)
+        _warn_once(found.values())
         return {name: found[names[name]] for name in tasks}
 
     def _name(self, name: str, task: Task) -> str:

@@ -1,4 +1,4 @@
-"""The command line: ``netbenefit demo | fit | sizes | evaluate | report | export | show | …``.
+"""The command line: ``netbenefit demo | fit | sizes | validate | evaluate | report | …``.
 
 This module reads options and prints; what it prints is computed elsewhere.  Imports that take time
 stand inside the commands, so that help comes at once.  Results go to stdout; progress, notes and
@@ -28,6 +28,7 @@ from netbenefit._cli_options import (
 )
 from netbenefit._cli_report import report
 from netbenefit._cli_sizes import sizes
+from netbenefit._cli_validate import validate
 from netbenefit._terminal import (
     check_writable,
     friendly,
@@ -144,6 +145,14 @@ app.command(
 # -- sizes -----------------------------------------------------------------------------------------
 
 app.command(epilog="Example: netbenefit sizes patients.csv --target died --plot sizes.svg")(sizes)
+
+
+# -- validate --------------------------------------------------------------------------------------
+
+app.command(
+    epilog="Example: netbenefit validate patients.csv --target died --folds 5 --nested "
+    "--journal folds.jsonl"
+)(validate)
 
 
 # -- evaluate --------------------------------------------------------------------------------------
