@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -26,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import netbenefit as nb
 from netbenefit import InputError, RiskScoreClassifier, cross_validate, nested_cross_validate
-from netbenefit._evaluation_rows import Sample, make_folds
+from netbenefit._evaluation_rows import Sample, make_folds, prepared
 from tests.leaks import LeakDetector
 
 GRID = nb.Thresholds.of([0.1, 0.25, 0.5], weights=[0.5, 0.25, 0.25])
@@ -328,3 +330,45 @@ def test_an_error_inside_says_in_which_fold() -> None:
     model = RiskScoreClassifier(binner=nb.Binner(missing="refuse"), n_jobs=1)
     with pytest.raises(InputError, match=r"^repeat 1 fold 1: "):
         cross_validate(model, X, np.arange(60) % 2, folds=2)
+
+
+# -- warnings, seeds and bars ----------------------------------------------------------------------
+
+
+class Grumbling(LogisticRegression):  # type: ignore[misc]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Grumbling:
+        warnings.warn("the same for all", stacklevel=2)
+        warnings.warn("about the future", FutureWarning, stacklevel=2)
+        warnings.warn("of its own kind", ConvergenceWarning, stacklevel=2)
+        super().fit(X, y, sample_weight)
+        return self
+
+
+def test_warnings_of_all_models_are_given_once() -> None:
+    X, y, _ = rows(60)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cross_validate(Grumbling(), X, y, folds=5)
+    assert [(one.category, str(one.message)) for one in caught] == [
+        (UserWarning, "the same for all"),
+        (FutureWarning, "about the future"),
+        (UserWarning, "ConvergenceWarning: of its own kind"),
+    ]
+
+
+def test_copies_are_silent_seeded_and_alone() -> None:
+    model = RiskScoreClassifier(random_state=3, verbose=1, callback=print, n_jobs=-1)
+    copy = prepared(model, {"max_points": 4}, 17, single=True)
+    assert (copy.random_state, copy.verbose, copy.callback, copy.n_jobs) == (3, 0, None, 1)
+    assert copy.max_points == 4
+    assert model.callback is print
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier())
+    assert prepared(pipeline, {}, 17)[-1].random_state == 17
+    shared = DecisionTreeClassifier(random_state=np.random.RandomState(0))  # would remember
+    assert prepared(shared, {}, 17).random_state == 17
+
+
+def test_verbose_is_quiet_without_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    X, y, _ = rows(60)
+    cross_validate(LogisticRegression(), X, y, folds=2, verbose=1)
+    assert capfd.readouterr() == ("", "")
