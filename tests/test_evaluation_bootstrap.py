@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,6 +22,7 @@ from netbenefit._evaluation_rows import random_of, resample
 from netbenefit._evaluation_stability import CardStability
 from netbenefit.evaluation import point632plus
 
+FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 GRIDS = [
     nb.Thresholds.tenths(),
     nb.Thresholds.of([0.2, 0.5], weights=[0.25, 0.75]),
@@ -63,7 +66,7 @@ def hand_632plus(error: float, left_out: float, gamma: float) -> float:
 numbers = st.one_of(st.floats(-1, 1, allow_nan=False), st.sampled_from([0.0, 0.25, 0.5]))
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(numbers, numbers, numbers)
 def test_632plus_is_the_hand_written_one(error: float, left_out: float, gamma: float) -> None:
     found, rate = point632plus(error, left_out, gamma, lower_is_better=True)
@@ -102,7 +105,7 @@ def test_bootstrap_is_what_one_would_do_by_hand(stratified: bool, weighted: bool
     X = rng.normal(size=(70, 5))
     y = rng.random(70) < 1 / (1 + np.exp(-X[:, 0]))
     weight = rng.integers(0, 3, 70).astype(float) if weighted else np.ones(70)
-    model, many, seed, grid = LogisticRegression(C=100.0), 12, 3, GRIDS[1]
+    model, many, seed, grid = LogisticRegression(C=100.0, solver="newton-cholesky"), 12, 3, GRIDS[1]
     found = bootstrap_validate(
         model,
         X,
@@ -165,13 +168,13 @@ def test_bootstrap_is_what_one_would_do_by_hand(stratified: bool, weighted: bool
 def test_optimism_is_what_the_apparent_measure_has_too_much() -> None:
     """Over many data sets, the corrected AUROC is near that on new rows; the apparent is not."""
     errors: dict[str, list[float]] = {"apparent": [], "corrected": [], "plus": []}
-    for seed in range(12):
+    for seed in range(100 if FULL else 10):
         rng = np.random.default_rng(seed)
         X, new = rng.normal(size=(80, 8)), rng.normal(size=(4000, 8))
         y, later = (rng.random(len(x)) < 1 / (1 + np.exp(-x[:, 0])) for x in (X, new))
-        model = LogisticRegression(C=1e4)
+        model = LogisticRegression(C=1e4, solver="newton-cholesky")
         truth = nb.auroc(later, model.fit(X, y).predict_proba(new)[:, 1])
-        found = bootstrap_validate(model, X, y, resamples=30)
+        found = bootstrap_validate(model, X, y, resamples=200 if FULL else 20)
         errors["apparent"].append(found.apparent["auroc"] - truth)
         errors["corrected"].append(found.corrected["auroc"] - truth)
         errors["plus"].append(found.point632plus["auroc"] - truth)
@@ -199,7 +202,8 @@ def test_bootstrap_is_reproducible_and_grows() -> None:
     X, y = rng.normal(size=(60, 2)), np.arange(60) < 25
     model = DecisionTreeClassifier(max_features=1)
     few = bootstrap_validate(model, X, y, resamples=5)
-    more = bootstrap_validate(model, X, y, resamples=8, n_jobs=2)
+    with joblib.parallel_config(backend="threading"):
+        more = bootstrap_validate(model, X, y, resamples=8, n_jobs=2)
     assert np.array_equal(few.left_out["aunbc"], more.left_out["aunbc"][:5])
     with pytest.raises(InputError, match="resamples=1 must be"):
         bootstrap_validate(model, X, y, resamples=1)

@@ -52,6 +52,7 @@ def start(journal: Path | str, jobs: int, log: Path, seconds: float = 0.0) -> su
     environment = {
         **os.environ,
         "PYTHONPATH": path,
+        "OPENBLAS_NUM_THREADS": "1",
         "FIT_LOG": str(log),
         "FIT_SECONDS": str(seconds),
     }

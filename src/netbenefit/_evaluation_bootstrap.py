@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit._evaluation_choice import check_count
 from netbenefit._evaluation_measures import LOWER_IS_BETTER
 from netbenefit._evaluation_rows import random_of, resample, seed_of
 from netbenefit._evaluation_stability import CardStability, stability_of
 from netbenefit._evaluation_text import aligned, label, number
-from netbenefit._evaluation_work import Runner, Task, check_seed, make_work
+from netbenefit._evaluation_work import Runner, Task, check_count, check_seed, make_work
 from netbenefit._table import Table
 from netbenefit._validation import FloatArray, InputError
 from netbenefit.thresholds import ThresholdsLike
@@ -87,6 +86,16 @@ class BootstrapValidation:
         What these models consist of.
     card : list or None
         What the model of all rows consists of.
+
+    Examples
+    --------
+    A model that knows nothing is not optimistic:
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> X, y = np.zeros((40, 1)), np.arange(40) < 10
+    >>> found = bootstrap_validate(DummyClassifier(), X, y, resamples=5)
+    >>> found.apparent["auroc"], found.optimism["auroc"], found.overfitting["auroc"]
+    (0.5, 0.0, 0.0)
     """
 
     apparent: dict[str, float]

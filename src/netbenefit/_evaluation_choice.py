@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._evaluation_measures import name_at
 from netbenefit._evaluation_rows import Fold, Sample, is_count, make_folds, random_of, seed_of
-from netbenefit._evaluation_work import Runner, Task, check_seed, make_work
+from netbenefit._evaluation_work import Runner, Task, check_count, check_seed, make_work
 from netbenefit._table import Table
 from netbenefit._validation import FloatArray, InputError, shorten
 from netbenefit.thresholds import ThresholdsLike
@@ -24,7 +24,6 @@ __all__ = [
     "Choice",
     "Plan",
     "Settings",
-    "check_count",
     "check_repeats",
     "check_settings",
     "choose_setting",
@@ -59,6 +58,16 @@ class Choice:
     ratio : float
         Mean of held-out rows / training rows.
     measure, rule : str
+
+    Examples
+    --------
+    Three rules earn most, two about as much in both folds:
+
+    >>> values = np.array([[0.10, 0.19, 0.20], [0.12, 0.20, 0.20]])
+    >>> sizes = np.array([[1.0, 2.0, 3.0]] * 2)
+    >>> choice = Choice(({"k": 1}, {"k": 2}, {"k": 3}), values, sizes, ratio=1.0)
+    >>> choice.settings[choice.best], choice.setting
+    ({'k': 3}, {'k': 2})
     """
 
     settings: tuple[dict[str, Any], ...]
@@ -276,13 +285,6 @@ def make_plan(
         )
     check_repeats(folds, repeats)
     return Plan(check_settings(estimator, settings), folds, int(repeats), measure, rule), at
-
-
-def check_count(value: Any, name: str, least: int = 1) -> int:
-    """Refuse what is no number of times."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
-    return int(value)
 
 
 def told_folds(folds: Any) -> Any:

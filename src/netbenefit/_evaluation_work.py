@@ -37,7 +37,7 @@ from netbenefit._validation import InputError
 from netbenefit._version import __version__
 from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = ["Runner", "Task", "Work", "check_seed", "make_work", "run_one"]
+__all__ = ["Runner", "Task", "Work", "check_count", "check_seed", "make_work", "run_one"]
 
 
 class Work(NamedTuple):
@@ -246,3 +246,10 @@ def check_seed(random_state: Any) -> int:
     if random_state < 0:
         raise InputError(f"random_state={random_state!r} must not be negative.")
     return int(random_state)
+
+
+def check_count(value: Any, name: str, least: int = 1) -> int:
+    """Refuse what is no number of times."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
+    return int(value)
