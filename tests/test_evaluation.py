@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -261,6 +261,21 @@ def test_any_classifier(model: Any) -> None:
     assert set(found.held_out) >= {"aunbc", "net_benefit", "auroc", "ece"}
     known = isinstance(model[-1] if hasattr(model, "steps") else model, LogisticRegression)
     assert ("size" in found.held_out) == known
+
+
+def test_weights_reach_pipelines_and_searches() -> None:
+    X, y, weight = rows(100)
+    folds = list(StratifiedKFold(3).split(X, y))
+    plain = LogisticRegression(C=0.1)
+    told = {"folds": folds, "sample_weight": weight}
+    expected = cross_validate(plain, X, y, **told).predictions
+    assert not np.allclose(expected, cross_validate(plain, X, y, folds=folds).predictions)
+    wrapped = (
+        make_pipeline("passthrough", plain),
+        GridSearchCV(LogisticRegression(), {"C": [0.1]}, cv=2),
+    )
+    for model in wrapped:
+        np.testing.assert_allclose(cross_validate(model, X, y, **told).predictions, expected)
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "dict", "rows"])

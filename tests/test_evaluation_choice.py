@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 import netbenefit as nb
 from netbenefit import (
     BenefitSearch,
-    Choice,
     InputError,
+    SettingChoice,
     choose_setting,
     cross_validate,
     nested_cross_validate,
@@ -77,7 +77,9 @@ def test_rules_agree_with_plain_loops(rule: str) -> None:
         folds, count = int(rng.choice([2, 4, 8])), int(rng.integers(1, 7))
         values = rng.integers(0, 9, (folds, count)) / 64 + rng.integers(0, 9, (folds, 1)) / 4
         sizes = np.tile(rng.integers(1, 4, count), (folds, 1)).astype(float)
-        choice = Choice(tuple({"s": s} for s in range(count)), values, sizes, 0.25, "aunbc", rule)
+        choice = SettingChoice(
+            tuple({"s": s} for s in range(count)), values, sizes, 0.25, "aunbc", rule
+        )
         assert (choice.best, choice.chosen) == by_hand(values, sizes, 0.25, rule), seed
         assert choice.near[choice.best]
         assert choice.size[choice.chosen] <= choice.size[choice.best]

@@ -21,8 +21,8 @@ from netbenefit.thresholds import ThresholdsLike
 
 __all__ = [
     "CARD_SETTINGS",
-    "Choice",
     "Plan",
+    "SettingChoice",
     "Settings",
     "check_repeats",
     "check_settings",
@@ -45,7 +45,7 @@ _RULES = ("one_se", "classic", "best")
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class SettingChoice:
     """Settings, what each earned on held-out rows, and the one that was chosen.
 
     Attributes
@@ -65,7 +65,7 @@ class Choice:
 
     >>> values = np.array([[0.10, 0.19, 0.20], [0.12, 0.20, 0.20]])
     >>> sizes = np.array([[1.0, 2.0, 3.0]] * 2)
-    >>> choice = Choice(({"k": 1}, {"k": 2}, {"k": 3}), values, sizes, ratio=1.0)
+    >>> choice = SettingChoice(({"k": 1}, {"k": 2}, {"k": 3}), values, sizes, ratio=1.0)
     >>> choice.settings[choice.best], choice.setting
     ({'k': 3}, {'k': 2})
     """
@@ -247,7 +247,7 @@ class Plan(NamedTuple):
                     tries.append(_Try(name, s, task, (train, test)))
         return tries
 
-    def choose(self, tries: Sequence[_Try], results: Sequence[Mapping[str, Any]]) -> Choice:
+    def choose(self, tries: Sequence[_Try], results: Sequence[Mapping[str, Any]]) -> SettingChoice:
         """Put results of tasks together, in the order of :meth:`tasks`."""
         many = len(self.settings)
         values = np.array([result["measures"]["test"][self.measure] for result in results])
@@ -259,7 +259,7 @@ class Plan(NamedTuple):
             )
         ratio = float(np.mean([test.size / train.size for _, _, _, (train, test) in tries]))
         shaped = values.reshape(-1, many), sizes.reshape(-1, many)
-        return Choice(self.settings, *shaped, ratio, self.measure, self.rule)
+        return SettingChoice(self.settings, *shaped, ratio, self.measure, self.rule)
 
 
 class _Try(NamedTuple):
@@ -319,7 +319,7 @@ def choose_setting(
     random_state: int = 0,
     journal: str | os.PathLike[str] | None = None,
     verbose: int = 0,
-) -> Choice:
+) -> SettingChoice:
     """Choose settings such as penalty, number of rules and points by net benefit.
 
     Every setting is fitted without each fold in turn, and measured on that fold.  By the rule
@@ -359,7 +359,7 @@ def choose_setting(
 
     Returns
     -------
-    Choice
+    SettingChoice
         Its ``setting`` is the chosen one, its ``to_table()`` has all of them.  The mean of the
         chosen one is too good to be true for new rows: it was chosen for being high
         (:func:`nested_cross_validate` has honest numbers).

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit._evaluation_choice import Choice, corrected_error
+from netbenefit._evaluation_choice import SettingChoice, corrected_error
 from netbenefit._evaluation_stability import CardStability, stability_of
 from netbenefit._evaluation_text import aligned, label, number
 from netbenefit._table import Table
@@ -36,7 +36,7 @@ class CrossValidation:
         holds out.  (Where a fold holds out a row twice, the later prediction.)
     rules : tuple
         What each fold's model consists of; see :meth:`stability`.
-    choices : tuple of Choice
+    choices : tuple of SettingChoice
         How each fold's setting was chosen, in a nested cross-validation.
 
     Examples
@@ -55,7 +55,7 @@ class CrossValidation:
     n_held_out: FloatArray
     predictions: FloatArray
     rules: tuple[Any, ...]
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[SettingChoice, ...] = ()
 
     @property
     def n_models(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -260,11 +261,19 @@ def _weight_name(model: Any) -> str:
         name, last = model.steps[-1]
         if has_fit_parameter(last, "sample_weight"):
             return f"{name}__sample_weight"
-    elif has_fit_parameter(model, "sample_weight"):
+    elif has_fit_parameter(model, "sample_weight") or _hands_on(model):
         return "sample_weight"
     raise InputError(
         f"{type(inner_model(model)).__name__} takes no sample_weight. Use another classifier, or "
         "leave the weights out if they may be ignored."
+    )
+
+
+def _hands_on(model: Any) -> bool:
+    """Whether a wrapper, such as a grid search, passes what ``fit`` gets on to its estimator."""
+    taken = signature(model.fit).parameters.values()
+    return any(one.kind is one.VAR_KEYWORD for one in taken) and has_fit_parameter(
+        getattr(model, "estimator", None), "sample_weight"
     )
 
 

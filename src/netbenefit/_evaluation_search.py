@@ -33,7 +33,7 @@ class BenefitSearch(
 
     Attributes
     ----------
-    choice_ : Choice
+    choice_ : SettingChoice
         All settings, and the chosen one.
     estimator_ : classifier
         Fitted on all rows with the chosen setting.

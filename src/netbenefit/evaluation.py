@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from netbenefit._evaluation_bootstrap import BootstrapValidation, bootstrap_validate, point632plus
 from netbenefit._evaluation_choice import (
-    Choice,
+    SettingChoice,
     Settings,
     check_repeats,
     choose_setting,
@@ -36,8 +36,8 @@ __all__ = [
     "BenefitSearch",
     "BootstrapValidation",
     "CardStability",
-    "Choice",
     "CrossValidation",
+    "SettingChoice",
     "bootstrap_validate",
     "choose_setting",
     "cross_validate",
@@ -256,7 +256,7 @@ def _gather(
     all_folds: Sequence[tuple[int, int, Fold]],
     repeats: int,
     results: Sequence[Mapping[str, Any]],
-    choices: tuple[Choice, ...] = (),
+    choices: tuple[SettingChoice, ...] = (),
 ) -> CrossValidation:
     predictions = np.full((repeats, work.sample.event.size), np.nan)
     for (repeat, _, (_, test)), result in zip(all_folds, results, strict=True):
