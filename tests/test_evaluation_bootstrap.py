@@ -152,7 +152,7 @@ def test_bootstrap_is_what_one_would_do_by_hand(stratified: bool, weighted: bool
         assert found.optimism_se[m] == pytest.approx(np.std(gaps[m], ddof=1) / many**0.5, abs=1e-9)
         corrected = apparent[m] - np.mean(gaps[m])
         assert found.corrected[m] == pytest.approx(corrected, abs=1e-9)
-        low, high = np.quantile(own[m], [0.025, 0.975]) - np.mean(gaps[m])
+        low, high = corrected + np.quantile(own[m], [0.025, 0.975]) - np.mean(own[m])
         if m == "ece":
             assert np.isnan(found.interval(m)).all()
         else:
@@ -182,6 +182,25 @@ def test_optimism_is_what_the_apparent_measure_has_too_much() -> None:
     assert mean["apparent"] > 0.07
     assert abs(mean["corrected"]) < 0.035
     assert abs(mean["plus"]) < 0.035
+
+
+def test_intervals_cover_unless_the_share_of_events_is_held_fixed() -> None:
+    """Stratified resamples do not know that another sample has another share of events."""
+    covered: dict[bool, list[bool]] = {False: [], True: []}
+    for seed in range(200 if FULL else 15):
+        rng = np.random.default_rng(seed)
+        X, new = rng.normal(size=(200, 4)), rng.normal(size=(4000, 4))
+        y, later = (rng.random(len(x)) < 1 / (1 + np.exp(1 - x[:, 0])) for x in (X, new))
+        model = LogisticRegression(solver="newton-cholesky")
+        truth = nb.aunbc(later, model.fit(X, y).predict_proba(new)[:, 1])
+        for stratified, found in covered.items():
+            many = 200 if FULL else 25
+            low, high = bootstrap_validate(
+                model, X, y, resamples=many, stratified=stratified
+            ).interval("aunbc")
+            found.append(low <= truth <= high)
+    assert np.mean(covered[False]) > (0.87 if FULL else 0.7)
+    assert np.mean(covered[True]) < np.mean(covered[False])
 
 
 @pytest.mark.parametrize("stratified", [False, True])

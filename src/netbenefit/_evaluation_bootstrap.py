@@ -36,7 +36,8 @@ def point632plus(
     3. .368 e₀ + .632 e₁ + (e₁' - e₀) · .368 · .632 R / (1 - .368 R).
 
     So the weight of the left-out rows grows from .632 without overfitting (R = 0) to 1 where the
-    model is no better than chance on them (Efron and Tibshirani 1997, J. Am. Stat. Assoc.).
+    model is no better than chance on them (Efron and Tibshirani 1997, J. Am. Stat. Assoc.).  R
+    stays between 0 and 1, also where left-out rows are predicted worse than by chance.
 
     Parameters
     ----------
@@ -151,12 +152,14 @@ class BootstrapValidation:
         )
 
     def interval(self, measure: str, level: float = 0.95) -> tuple[float, float]:
-        """Interval of a corrected measure: percentiles over the resamples, shifted by the optimism.
+        """Interval of a corrected measure, as wide as the resamples spread.
 
-        The percentiles are those of the measure of each resample's model on its own rows (the
-        location-shifted interval of Noma et al. 2021, Statistics in Medicine).  With stratified
-        resamples the share of events counts as known.  There is none (NaN) for the ECE: it is
-        higher in resamples by chance alone, so that such an interval would lie too high.
+        The corrected measure, plus percentiles over the resamples of (measure of a resample's
+        model on its own rows - mean of these).  This is the location-shifted interval of Noma et
+        al. (2021, Statistics in Medicine), centred: resampled models are more optimistic than the
+        model of all rows, so that without centring it lies too high.  It is still too narrow in
+        small samples: see docs/evaluation.md.  There is none (NaN) for the ECE, which is higher
+        in resamples by chance alone.
 
         Parameters
         ----------
@@ -175,9 +178,10 @@ class BootstrapValidation:
         if measure == "ece":
             return float("nan"), float("nan")
         tail = (1.0 - level) / 2.0
-        low, high = np.quantile(self.resampled[measure], [tail, 1.0 - tail])
-        shift = self.optimism[measure]
-        return float(low - shift), float(high - shift)
+        values = self.resampled[measure]
+        low, high = np.quantile(values, [tail, 1.0 - tail])
+        shift = self.corrected[measure] - float(values.mean())
+        return float(low + shift), float(high + shift)
 
     def to_table(self, level: float = 0.95) -> Table:
         """One row a measure."""
@@ -238,7 +242,7 @@ def bootstrap_validate(
     y: ArrayLike,
     *,
     resamples: int = 200,
-    stratified: bool = True,
+    stratified: bool = False,
     thresholds: ThresholdsLike = None,
     net_benefit_at: Sequence[float] | float | None = None,
     sample_weight: ArrayLike | None = None,
@@ -262,8 +266,10 @@ verbose
         As in :func:`cross_validate`.
     resamples : int, default=200
         More of them can be added later with the same journal.
-    stratified : bool, default=True
-        Draw events and other rows apart, so that every resample has as many of each.
+    stratified : bool, default=False
+        Draw events and other rows apart, so that every resample has as many of each.  Intervals of
+        net benefit are then much too narrow, unless the share of events is known beforehand, as in
+        case-control data.
 
     Returns
     -------
