@@ -97,7 +97,8 @@ def test_a_journal_torn_anywhere_is_cut_and_completed(tmp_path: Path) -> None:
     path = tmp_path / "j"
     truth = run_tasks(Counting(), TASKS, journal=path, fingerprint="äöü")
     content = path.read_bytes()
-    for length in range(len(content) + 1):
+    header = content.index(b"\n") + 1
+    for length in (*range(header + 12), *range(header + 12, len(content) + 1, 5), len(content)):
         path.write_bytes(content[:length])
         again = Counting()
         assert run_tasks(again, TASKS, journal=path, fingerprint="äöü") == truth

@@ -23,7 +23,15 @@ PACKAGE = "netbenefit"
 #: Modules bottom to top, as names or patterns.  A module imports from its own row and from rows
 #: above it in this table; no chain of imports comes back to where it started.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_validation", "_version", "_atomic", "_journal", "thresholds"),
+    (
+        "_validation",
+        "_version",
+        "_atomic",
+        "_journal",
+        "_fingerprint",
+        "_progress_bar",
+        "thresholds",
+    ),
     (
         "metrics",
         "measures",
@@ -72,6 +80,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "estimator",
         "_estimator_input",
+        "_named_columns",
         "published",
         "calibrator",
         "plots",  # results draw themselves
@@ -87,6 +96,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "evaluation",
         "comparison",
         "_comparison_*",
+        "_evaluation_*",
     ),
     (
         "export",

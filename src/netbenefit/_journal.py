@@ -244,7 +244,8 @@ def _opened(path: str | os.PathLike[str] | None, fingerprint: str) -> Iterator[J
         what = "is a folder" if place.is_dir() else "is in a folder that does not exist"
         raise InputError(f"the journal {place} {what}. Name a file in a folder that exists.")
     # Neither "r+" nor "a+" will do: one wants the file to exist, the other cannot cut and go on.
-    with open(os.open(place, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
+    binary = getattr(os, "O_BINARY", 0)  # Windows would change line breaks
+    with open(os.open(place, os.O_RDWR | os.O_CREAT | binary, 0o666), "r+b") as file:
         _lock(file, place)
         yield Journal(file, fingerprint, f"the journal {place}")
 

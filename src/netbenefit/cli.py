@@ -1,4 +1,4 @@
-"""The command line: ``netbenefit demo | fit | sizes | evaluate | compare | report | …``.
+"""The command line: ``netbenefit demo | fit | sizes | validate | compare | update | report | …``.
 
 This module reads options and prints; what it prints is computed elsewhere.  Imports that take time
 stand inside the commands, so that help comes at once.  Results go to stdout; progress, notes and
@@ -30,6 +30,7 @@ from netbenefit._cli_options import (
 from netbenefit._cli_report import report
 from netbenefit._cli_sizes import sizes
 from netbenefit._cli_update import update
+from netbenefit._cli_validate import validate
 from netbenefit._terminal import (
     check_writable,
     friendly,
@@ -145,6 +146,14 @@ app.command(
 # -- sizes -----------------------------------------------------------------------------------------
 
 app.command(epilog="Example: netbenefit sizes patients.csv --target died --plot sizes.svg")(sizes)
+
+
+# -- validate --------------------------------------------------------------------------------------
+
+app.command(
+    epilog="Example: netbenefit validate patients.csv --target died --folds 5 --nested "
+    "--journal folds.jsonl"
+)(validate)
 
 
 # -- evaluate --------------------------------------------------------------------------------------
