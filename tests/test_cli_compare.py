@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 from sklearn.datasets import load_breast_cancer
 
-import netbenefit._cli_compare as module
 from netbenefit import RiskScoreClassifier
 from netbenefit._io import read_table
 from tests.test_cli import error, piped, run
@@ -171,20 +168,6 @@ def test_errors_are_one_line(raw: Path, options: list[str], message: str) -> Non
     words = [] if "--target" in options else given[:2]
     words += [] if "--models" in options else given[2:]
     assert message in error("compare", raw, *words, *options)
-
-
-def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = io.StringIO()
-    console = Console(file=seen, force_terminal=True, width=100)
-    monkeypatch.setattr(module, "make_console", lambda *, stderr=False: console)
-    with module.fits_left(quiet=False) as tell:
-        assert tell is not None
-        tell(1, 4)
-        tell(2, 4)
-    assert "2/4" in seen.getvalue()
-    assert "left:" in seen.getvalue()
-    with module.fits_left(quiet=True) as tell:
-        assert tell is None
 
 
 def test_a_pipe_gets_no_progress(raw: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -19,6 +17,7 @@ from netbenefit._cli_options import (
     Weights,
     option,
 )
+from netbenefit._progress_bar import TaskBar
 from netbenefit._terminal import check_writable, friendly, make_console, pick_column, tell
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def compare(
     rows = _read(data, target, positive, sample_weight, drop or [], asked)
     if not quiet:
         _tell_rows(data, rows, asked)
-    with fits_left(quiet) as progress:
+    with TaskBar("fits", shown=not quiet, console=make_console(stderr=True)) as progress:
         found = run(
             asked,
             rows.X,
@@ -220,28 +219,6 @@ def _tell_rows(data: Path, rows: _Rows, models: dict[str, Any]) -> None:
                 "they are the same rows, its numbers here are not those of new rows. Add the model "
                 "scorecard, which is learnt anew in each fold.",
             )
-
-
-@contextmanager
-def fits_left(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar with the time left on a terminal, and nothing elsewhere."""
-    console = make_console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield None
-        return
-    from rich import progress as bars
-
-    columns = (
-        bars.TextColumn("fits"),
-        bars.BarColumn(bar_width=30),
-        bars.MofNCompleteColumn(),
-        bars.TimeElapsedColumn(),
-        bars.TextColumn("left:"),
-        bars.TimeRemainingColumn(elapsed_when_finished=False),
-    )
-    with bars.Progress(*columns, console=console, transient=True) as shown:
-        task = shown.add_task("fits", total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
 def _show(found: Comparison) -> None:

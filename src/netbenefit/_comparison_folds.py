@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 import warnings
@@ -17,6 +16,7 @@ from sklearn.base import clone
 from netbenefit import metrics
 from netbenefit._comparison_models import Contestant, described, fit_weights, size_of
 from netbenefit._comparison_prepare import Columns, Preparation, take_rows
+from netbenefit._fingerprint import fingerprint_of
 from netbenefit._size_cards import Fold
 from netbenefit._validation import FloatArray, InputError, check_risks
 from netbenefit._version import __version__
@@ -118,14 +118,12 @@ def _matters(category: type[Warning]) -> bool:
 
 def fingerprint(runner: Runner) -> str:
     """Stand for data, folds, models and thresholds: the same give the same text."""
-    digest = hashlib.sha256(f"{__version__} {runner.thresholds!r}".encode())
-    for text in described(runner.models):
-        digest.update(re.sub(r" at 0x[0-9a-f]+", "", text).encode())
-    for train, test in runner.folds:
-        digest.update(train.tobytes() + b"|" + test.tobytes())
-    digest.update(runner.event.tobytes())
-    digest.update(b"" if runner.weight is None else runner.weight.tobytes())
-    for name, column in runner.columns.items():
-        cells = column.tobytes() if column.dtype.kind == "f" else repr(column.tolist()).encode()
-        digest.update(name.encode() + cells)
-    return digest.hexdigest()[:16]
+    return fingerprint_of(
+        version=__version__,
+        thresholds=repr(runner.thresholds),
+        models=[re.sub(r" at 0x[0-9a-f]+", "", text) for text in described(runner.models)],
+        folds=list(runner.folds),
+        event=runner.event,
+        weight=runner.weight,
+        columns=runner.columns,
+    )
