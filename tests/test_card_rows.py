@@ -98,7 +98,7 @@ def takes_missing(rules: list[Rule], readings: list[Reading]) -> bool:
 
 
 def read_as_missing(value, readings: list[Reading]) -> bool:
-    return any(value in reading.special or value == "" for reading in readings)
+    return value == "" or any(value in reading.special for reading in readings)
 
 
 def as_rules(card: Scorecard) -> Scorecard:

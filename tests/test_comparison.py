@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
@@ -31,6 +33,7 @@ from netbenefit import InputError, RiskScoreClassifier, Scorecard, compare, metr
 from netbenefit._comparison_bands import curve_bands
 from netbenefit._comparison_differences import corrected_difference
 from netbenefit._comparison_models import size_of
+from netbenefit._comparison_platt import PlattScaled
 from netbenefit._comparison_prepare import Preparation, read_plain, take_rows, weighted_median
 from netbenefit._comparison_tuned import lasso, pruned_tree
 from netbenefit.comparison import NAMES
@@ -407,7 +410,7 @@ def test_every_named_model_takes_text_and_holes() -> None:
     sized = dict(zip(NAMES, found.size.T.tolist(), strict=True))
     for name in ("scorecard", "rss-dnb", "rss-dnb-sa"):
         assert max(sized[name]) <= 3
-    assert np.isnan(sized["forest"]).all()
+    assert min(sized["forest"]) > 500
     assert np.isnan(sized["xgboost"]).all()
     assert all(size >= 3 and size % 2 for size in sized["tree"])  # nodes of a binary tree
     text = str(found)
@@ -588,3 +591,44 @@ def test_a_card_in_the_list_has_its_own_name() -> None:
     card = RiskScoreClassifier(time_limit=0.3).fit(frame, y).scorecard_
     assert isinstance(card, Scorecard)
     assert compare([card, GaussianNB()], frame, y, cv=2).models == ("card", "GaussianNB")
+
+
+def test_a_journal_tells_models_apart(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = rng.random(120) < 1 / (1 + np.exp(-X[:, 0]))
+    learnt = [LogisticRegression().fit(X, target) for target in (y, ~y)]
+    for number, pair in enumerate(
+        [
+            tuple(FrozenEstimator(model) for model in learnt),
+            tuple(LogisticRegression(class_weight={0: 1.0, 1: w}) for w in (1.0, 2.0)),
+        ]
+    ):
+        journal = tmp_path / f"{number}.jsonl"
+        first = compare({"m": pair[0]}, X, y, cv=3, journal=journal)
+        again = compare({"m": pair[0]}, X, y, cv=3, journal=journal)
+        assert again.means("auroc") == first.means("auroc")
+        with pytest.raises(InputError, match="other data or other settings"):
+            compare({"m": pair[1]}, X, y, cv=3, journal=journal)
+
+
+def test_a_seed_reaches_models_of_others() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.arange(90) % 3 == 0
+    models = {"forest": RandomForestClassifier(8)}
+    first, second = (compare(models, X, y, cv=3, random_state=1) for _ in range(2))
+    np.testing.assert_array_equal(first.risks["forest"], second.risks["forest"])
+
+
+def test_platt_scaling_never_turns_a_model_round() -> None:
+    class Upside(LogisticRegression):  # type: ignore[misc]
+        """Right where it has seen a row, wrong elsewhere."""
+
+        def decision_function(self, X: np.ndarray) -> np.ndarray:
+            score = super().decision_function(X)
+            return score if len(X) == 60 else -score
+
+    X = np.linspace(-2, 2, 60)[:, None]
+    y = (X[:, 0] > 0).astype(int)
+    risk = PlattScaled(Upside(), cv=3).fit(X, y).predict_proba(X)[:, 1]
+    np.testing.assert_allclose(risk, y.mean())

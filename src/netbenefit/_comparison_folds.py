@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,11 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from netbenefit import metrics
-from netbenefit._comparison_models import Contestant, described, fit_weights, size_of
+from netbenefit._comparison_models import Contestant, fit_weights, size_of
 from netbenefit._comparison_prepare import Columns, Preparation, take_rows
+from netbenefit._evaluation_rows import prepared
 from netbenefit._fingerprint import fingerprint_of
 from netbenefit._size_cards import Fold
 from netbenefit._validation import FloatArray, InputError, check_risks
@@ -40,6 +39,7 @@ class Runner:
     folds: Sequence[Fold]
     models: Mapping[str, Contestant]
     thresholds: Thresholds
+    seed: int = 0
 
     def __call__(self, task: tuple[int, str]) -> dict[str, Any]:
         """Learn from the training rows of a fold; measure there and on the held-out rows.
@@ -77,7 +77,9 @@ class Runner:
         if refitted:
             weight = None if self.weight is None else self.weight[train]
             options = fit_weights(name, model, weight)
-            model = clone(model).fit(sides[0], self.event[train].astype(np.int64), **options)
+            model = prepared(model, {}, self.seed).fit(
+                sides[0], self.event[train].astype(np.int64), **options
+            )
         found = [_predicted(model, side) for side in sides]
         checked = [
             check_risks(risk, chosen.size, name=f"the risk by {name!r}")
@@ -121,7 +123,11 @@ def fingerprint(runner: Runner) -> str:
     return fingerprint_of(
         version=__version__,
         thresholds=repr(runner.thresholds),
-        models=[re.sub(r" at 0x[0-9a-f]+", "", text) for text in described(runner.models)],
+        models=[
+            (name, rows, model.to_json() if isinstance(model, Scorecard) else model)
+            for name, (model, rows, _) in runner.models.items()
+        ],
+        seed=runner.seed,
         folds=list(runner.folds),
         event=runner.event,
         weight=runner.weight,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -15,7 +14,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from netbenefit._comparison_platt import PlattScaled
 from netbenefit._comparison_tuned import lasso, pruned_tree
+from netbenefit._evaluation_measures import size_of as size_of_fitted
 from netbenefit._validation import InputError, shorten
 from netbenefit.decision import TREAT_ALL, TREAT_NONE
 from netbenefit.estimator import RiskScoreClassifier
@@ -66,13 +67,11 @@ def _xgboost(told: Settings) -> Any:
             "the model 'xgboost' needs the package xgboost, which is not installed. Install it "
             "with `pip install 'netbenefit[xgboost]'`, or leave the model out."
         ) from None
-    from sklearn.calibration import CalibratedClassifierCV
-
     trees = XGBClassifier(
         max_depth=4, learning_rate=0.1, n_estimators=100, random_state=told.seed, n_jobs=1
     )
     inner = StratifiedKFold(5, shuffle=True, random_state=told.seed)
-    return CalibratedClassifierCV(trees, method="sigmoid", cv=inner, ensemble=False)
+    return PlattScaled(trees, cv=inner)
 
 
 def _scorecard(told: Settings) -> Any:
@@ -229,45 +228,11 @@ def fit_weights(name: str, model: Any, weight: Any) -> dict[str, Any]:
 
 
 def size_of(model: Any) -> float:
-    """Rules of a card, non-zero coefficients, nodes of a tree; NaN where there is no such number.
+    """Rules of a card, non-zero coefficients, nodes of trees; NaN where there is no such number.
 
     Examples
     --------
     >>> size_of(LogisticRegression().fit([[0], [1], [2], [3]], [0, 0, 1, 1]))
     1.0
     """
-    if isinstance(model, Scorecard):
-        return float(model.size)
-    if isinstance(model, RiskScoreClassifier):
-        return float(model.scorecard_.size)
-    if isinstance(model, Pipeline):
-        return size_of(model.steps[-1][1])
-    if hasattr(model, "best_estimator_"):
-        return size_of(model.best_estimator_)
-    if hasattr(model, "tree_"):
-        return float(model.tree_.node_count)
-    coefficients = getattr(model, "coef_", None)
-    if isinstance(coefficients, np.ndarray):
-        return float(np.count_nonzero(coefficients))
-    return float("nan")
-
-
-#: Parameters that change how long a fit takes, or what it says meanwhile, but not its result.
-_IDLE = frozenset({"n_jobs", "verbose", "callback"})
-
-
-def described(models: Mapping[str, Contestant]) -> list[str]:
-    """All that a model's results depend on, as text."""
-    texts = []
-    for name, (model, rows, _) in models.items():
-        if isinstance(model, Scorecard):
-            text = model.to_json()
-        else:
-            params = model.get_params().items()
-            # Estimators inside of others are told by their own parameters, not by their repr.
-            plain = [(k, v) for k, v in params if not hasattr(v, "get_params")]
-            kinds = [(k, type(v).__qualname__) for k, v in params if hasattr(v, "get_params")]
-            kept = sorted((k, repr(v)) for k, v in plain if k.split("__")[-1] not in _IDLE)
-            text = f"{type(model).__qualname__} {kept} {sorted(kinds)}"
-        texts.append(f"{name}: {rows}: {text}")
-    return texts
+    return float(model.size) if isinstance(model, Scorecard) else size_of_fitted(model)

@@ -28,6 +28,9 @@ class _Compared(Protocol):
     def n_folds(self) -> int: ...
 
     @property
+    def treat_all(self) -> float: ...
+
+    @property
     def size(self) -> FloatArray: ...
 
     def means(self, metric: Any, split: Any = "test") -> dict[str, float]: ...
@@ -43,6 +46,7 @@ def comparison_text(found: _Compared) -> str:
     parts = [
         f"Held-out rows: mean ± sd over {found.n_folds} folds",
         _measures(found, mark, "test"),
+        f"AUNBC of acting on everybody: {found.treat_all:.3f}, on nobody: 0".replace("-", "−"),
         "",
         "The rows that were learnt from, for comparison",
         _measures(found, mark, "train"),

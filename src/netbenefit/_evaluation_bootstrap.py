@@ -22,6 +22,9 @@ from netbenefit.thresholds import ThresholdsLike
 
 __all__ = ["BootstrapValidation", "bootstrap_validate", "point632plus"]
 
+#: Of this measure no correction is given.
+_NOT_CORRECTED = "ece"
+
 
 def point632plus(
     apparent: float, left_out: float, chance: float, *, lower_is_better: bool = False
@@ -130,8 +133,14 @@ class BootstrapValidation:
 
     @cached_property
     def corrected(self) -> dict[str, float]:
-        """Apparent measure - optimism (Harrell, Lee and Mark 1996, Statistics in Medicine)."""
-        return {m: value - self.optimism[m] for m, value in self.apparent.items()}
+        """Apparent measure - optimism (Harrell, Lee and Mark 1996, Statistics in Medicine).
+
+        NaN for the ECE: resampled rows repeat, so that its optimism has the wrong sign.
+        """
+        return {
+            m: float("nan") if m == _NOT_CORRECTED else value - self.optimism[m]
+            for m, value in self.apparent.items()
+        }
 
     @cached_property
     def point632plus(self) -> dict[str, float]:
@@ -144,6 +153,8 @@ class BootstrapValidation:
         return {m: self._plus(m)[1] for m in self.apparent}
 
     def _plus(self, measure: str) -> tuple[float, float]:
+        if measure == _NOT_CORRECTED:  # of the few left-out rows it is high by chance alone
+            return float("nan"), float("nan")
         return point632plus(
             self.apparent[measure],
             float(self.left_out[measure].mean()),
@@ -175,7 +186,7 @@ class BootstrapValidation:
             raise InputError(f"no measure {measure!r}. There are {', '.join(self.apparent)}.")
         if not 0.0 < level < 1.0:
             raise InputError(f"level={level!r} must lie between 0 and 1, as 0.95.")
-        if measure == "ece":
+        if measure == _NOT_CORRECTED:
             return float("nan"), float("nan")
         tail = (1.0 - level) / 2.0
         values = self.resampled[measure]
@@ -220,7 +231,7 @@ class BootstrapValidation:
                     number(self.corrected[m]),
                     "–" if np.isnan(low) else f"{number(low)} to {number(high)}",
                     number(self.point632plus[m]),
-                    f"{self.overfitting[m]:.2f}",
+                    number(self.overfitting[m], 2),
                 )
             )
         if not np.isnan(self.size):
@@ -279,8 +290,8 @@ verbose
     -----
     Measures on left-out rows are averaged over resamples, as usual for measures such as the AUROC
     that are no means over rows; for net benefit this differs a little from averaging over rows
-    first, as published.  The ECE of few left-out rows is high by chance alone, and so are its
-    corrected values.
+    first, as published.  The ECE is not corrected: it depends on how many rows there are, which
+    differ between a resample, all rows, and those left out.
 
     Examples
     --------

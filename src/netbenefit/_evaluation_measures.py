@@ -34,7 +34,7 @@ def name_at(threshold: float) -> str:
     >>> name_at(0.05)
     'net_benefit_at_0.05'
     """
-    return f"net_benefit_at_{threshold:g}"
+    return f"net_benefit_at_{float(threshold)!r}"
 
 
 def check_thresholds_at(at: Sequence[float] | float | None) -> tuple[float, ...]:

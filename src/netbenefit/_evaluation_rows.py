@@ -222,15 +222,17 @@ def prepared(estimator: Any, setting: Mapping[str, Any], seed: int, *, single: b
     >>> prepared(LogisticRegression(), {"C": 2.0}, 7)
     LogisticRegression(C=2.0, random_state=7)
     """
-    model = clone(_silent(estimator)).set_params(**setting)
+    model = clone(_silent(estimator))
+    model.set_params(**setting)  # frozen estimators return nothing here
     changes: dict[str, Any] = {}
     for name, value in model.get_params(deep=True).items():
         last = name.rpartition("__")[2]
         if last == "random_state" and not isinstance(value, Integral):
             changes[name] = seed
-        elif last == "n_jobs" and single:
+        elif last == "n_jobs" and single and value not in (None, 1):
             changes[name] = 1
-    return model.set_params(**changes)
+    model.set_params(**changes)
+    return model
 
 
 def _silent(estimator: Any) -> Any:

@@ -51,6 +51,8 @@ def _add(digest: Any, value: Any) -> None:
         _add_all(digest, "masked", [np.ma.getmaskarray(value), value.filled()])
     elif isinstance(value, np.ndarray):
         _add_array(digest, value)
+    elif type(value).__name__ == "FrozenEstimator":  # what it has learnt is all that counts
+        _say(digest, "frozen", _hash_of(value.estimator))
     elif hasattr(value, "get_params") and not isinstance(value, type):
         shown = value.get_params(deep=False).items()
         _add_all(digest, _title(type(value)), sorted(p for p in shown if p[0] not in _QUIET))
@@ -91,10 +93,14 @@ def _add_frame(digest: Any, value: Any) -> None:
         columns = [(name, f"{frame[name].dtype}", frame[name].to_numpy()) for name in frame.columns]
         _add_all(digest, "frame", columns)
         return
+    _say(digest, _title(type(value)), _hash_of(value))
+
+
+def _hash_of(value: Any) -> str:
     from joblib import hash as hash_of  # type: ignore[import-untyped]  # by scikit-learn
 
     try:
-        _say(digest, _title(type(value)), hash_of(value))
+        return str(hash_of(value))
     except Exception:
         raise InputError(
             f"a {type(value).__name__} cannot be told from another one after a restart, which a "

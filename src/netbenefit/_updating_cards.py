@@ -14,6 +14,7 @@ from netbenefit._bin_raw import raw_rows
 from netbenefit._columns import Frame, check_present, numeric_column, read_columns
 from netbenefit._constraint_raw import RawNames, by_condition
 from netbenefit._estimator_input import Training
+from netbenefit._updating_text import mass
 from netbenefit._validation import FloatArray, InputError, IntArray
 from netbenefit._version import __version__
 from netbenefit.assemble import Learned, choose_solver, learn, terms_of
@@ -70,13 +71,24 @@ def gather(
     )
 
 
-def note_update(card: Scorecard, what: str) -> Provenance:
-    """Where the card comes from, and what was changed; claims about its old shape are dropped."""
+def note_update(card: Scorecard, what: str, n: float, events: float) -> Provenance:
+    """Where the card comes from, and what was changed; claims about its old shape are dropped.
+
+    Rows and prevalence are those that the risks are now from.
+    """
     origin = card.provenance or Provenance(version=__version__)
     before = f"{origin.updated}; " if origin.updated else ""
+    if not before and origin.n_rows is not None:
+        before = f"points from {mass(origin.n_rows)} rows; "
+    whole = float(n).is_integer() and float(events).is_integer()
     return replace(
         origin,
         version=__version__,
+        n_rows=int(n) if whole else n,
+        n_events=int(events) if whole else events,
+        n_patterns=None,
+        prevalence=events / n,
+        prior_strength=None,
         objective=None,
         bound=None,
         net_benefit=None,

@@ -211,6 +211,7 @@ def _text(update: CardUpdate) -> list[str]:
         *_cutoff_lines(update),
         "",
         *_risk_lines(update),
+        *_joined_lines(update),
         "",
         *_decision_lines(update),
         "",
@@ -227,6 +228,18 @@ def _text(update: CardUpdate) -> list[str]:
     lines += lines_of(["on these rows", "old", "new"], rows)
     lines.append("The new card has seen these rows: expect less of it on others.")
     return lines
+
+
+def _joined_lines(update: CardUpdate) -> list[str]:
+    """Say that groups of scores are no longer told apart, which may be more than was meant."""
+    before, after = (len(card.risk_table()) for card in (update.old, update.new))
+    if update.what != "risks" or after >= before:
+        return []
+    return [
+        f"{before} groups of scores have become {after}: Algorithm 2 joins neighbours whose rates "
+        "have crossed a threshold.",
+        'New cut-offs (what="cutoffs") keep apart what the scores still tell apart.',
+    ]
 
 
 def _point_lines(update: CardUpdate) -> list[str]:

@@ -110,8 +110,9 @@ def learn(
 
         problem, result = keeping_signs(problem, path, keep_signs, solve)
     else:
-        first = None if start is None else allowed_start(problem, start)
-        result = solver.solve(problem, start=first, callback=callback)
+        # Without one it is not mentioned: a solver may know of no start.
+        first = {} if start is None else {"start": allowed_start(problem, start)}
+        result = solver.solve(problem, callback=callback, **first)
     provenance = make_provenance(problem, result, outcome, seed)
     card = assemble_card(problem, result, provenance, terms=terms, bins=bins, calibrate=calibrate)
     return Learned(card, result, problem)

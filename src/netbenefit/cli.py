@@ -131,6 +131,8 @@ def demo(
     console.print(
         "\nNext: open the report and the calculator in a browser, then try\n"
         f"  {program} evaluate {files['card']} {files['held-out rows']} --target malignant\n"
+        f"  {program} compare {files['all rows']} --target malignant "
+        "--models scorecard,logistic,tree\n"
         f"  {program} fit YOUR.csv --target OUTCOME --out card.json"
     )
 

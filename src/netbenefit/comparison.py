@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold
 
+from netbenefit import metrics
 from netbenefit._comparison_bands import curve_bands
 from netbenefit._comparison_differences import Difference, corrected_difference
 from netbenefit._comparison_folds import METRICS, Runner, fingerprint
@@ -95,6 +96,12 @@ class Comparison:
     n_train: IntArray
     n_test: IntArray
     notes: tuple[str, ...] = ()
+
+    @property
+    def treat_all(self) -> float:
+        """AUNBC of acting on everybody."""
+        everybody = np.ones(self.event.size)
+        return metrics.aunbc(self.event, everybody, self.thresholds, sample_weight=self.weight)
 
     @property
     def n_folds(self) -> int:
@@ -220,12 +227,16 @@ class Comparison:
     def display(self) -> ComparisonDisplay:
         """Return what :meth:`plot` draws, without drawing it; its ``save`` writes a file."""
         fine = ComparisonDisplay.fine_grid(self.thresholds)
+        mark = {name: name + "*" * (name in self.not_refitted) for name in self.models}
         gaps = {
-            name: (gap.mean, gap.low, gap.high) for name, gap in self.differences("aunbc").items()
+            mark[name]: (gap.mean, gap.low, gap.high)
+            for name, gap in self.differences("aunbc").items()
         }
-        return ComparisonDisplay(
-            self.decision_curve(fine), self.bands(fine), self.thresholds, differences=gaps
-        )
+        curve, bands = self.decision_curve(fine), self.bands(fine)
+        for table in (curve, bands):  # what was not learnt anew is marked, as it is in print
+            models = [mark.get(name, name) for name in table["model"]]
+            table["model"] = np.array(models, dtype=object)
+        return ComparisonDisplay(curve, bands, self.thresholds, differences=gaps)
 
     def __str__(self) -> str:
         return comparison_text(self)
@@ -320,7 +331,14 @@ def compare(
     if lengths != {event.size}:
         raise InputError(f"X has {lengths.pop()} rows, but y has {event.size}.")
     runner = Runner(
-        X, columns, event, weight, _folds(cv, repeats, event, random_state), contestants, grid
+        X,
+        columns,
+        event,
+        weight,
+        _folds(cv, repeats, event, random_state),
+        contestants,
+        grid,
+        random_state,
     )
     tasks = {
         f"fold {number + 1}, {name}": (number, name)
@@ -331,7 +349,7 @@ def compare(
         runner,
         tasks,
         journal=journal,
-        fingerprint=fingerprint(runner),
+        fingerprint="" if journal is None else fingerprint(runner),
         n_jobs=n_jobs,
         progress=progress,
     )

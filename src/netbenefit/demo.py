@@ -118,6 +118,7 @@ def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Pat
         "report": folder / "report.html",
         "calculator": folder / "calculator.html",
         "held-out rows": folder / "held_out.csv",
+        "all rows": folder / "tumours.csv",
     }
     learnt, held_out = data.train_event, data.test_event
     result.learned.card.save(files["card"])
@@ -138,4 +139,6 @@ def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Pat
     write_text(files["calculator"], to_calculator(result.learned.card, threshold=_ACT_FROM))
     rows = Table({**data.test, "malignant": held_out.astype(np.int64)})
     write_csv(rows, files["held-out rows"])
+    columns, event = load_breast_cancer()
+    write_csv(Table({**columns, "malignant": event.astype(np.int64)}), files["all rows"])
     return files

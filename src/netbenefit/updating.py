@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit import metrics
 from netbenefit._columns import read_columns
+from netbenefit._evaluation_choice import corrected_error
 from netbenefit._size_checks import choose_folds
 from netbenefit._table import Table
 from netbenefit._updating_calibration import Recalibration, recalibration
@@ -149,7 +150,7 @@ def _updated(
     made = (with_new_risks if what == "risks" else with_new_cutoffs)(card, evidence)
     held = f", with {mass(prior_strength)} rows of belief in the old risks" * bool(prior_strength)
     told = {"risks": "risks", "cutoffs": "cut-offs and risks"}[what]
-    return replace(made, provenance=note_update(card, f"{told} {rows}{held}")), None
+    return replace(made, provenance=note_update(card, f"{told} {rows}{held}", n, events)), None
 
 
 def _refitted(
@@ -203,25 +204,28 @@ class UpdateChoice:
 
     @property
     def suggested(self) -> str:
-        """The smallest change that is less than one standard error of the difference below it."""
+        """The smallest change that is less than one standard error of the difference below it.
+
+        The error is that of Nadeau and Bengio, which allows for training rows that folds share.
+        """
         gap, error = self._gaps()
         return self.ways[int(np.argmax(gap + error >= 0))]
 
     def _gaps(self) -> tuple[FloatArray, FloatArray]:
         gaps = self.fold_aunbc - self.fold_aunbc[:, [self.ways.index(self.best)]]
-        errors: FloatArray = gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
+        errors = corrected_error(gaps, 1.0 / (len(gaps) - 1))
         means: FloatArray = gaps.mean(axis=0)
         return means, errors
 
     def to_table(self) -> Table:
         """One row a way: held-out AUNBC, its difference to the best, both with errors, and ECE."""
-        folds = len(self.fold_aunbc)
         gaps, errors = self._gaps()
+        ratio = 1.0 / (len(self.fold_aunbc) - 1)
         return Table(
             {
                 "what": np.array(self.ways, dtype=object),
                 "aunbc": self.fold_aunbc.mean(axis=0),
-                "aunbc_se": self.fold_aunbc.std(axis=0, ddof=1) / np.sqrt(folds),
+                "aunbc_se": corrected_error(self.fold_aunbc, ratio),
                 "difference": gaps,
                 "difference_se": errors,
                 "ece": self.fold_ece.mean(axis=0),

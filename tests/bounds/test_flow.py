@@ -50,7 +50,7 @@ def boxes(draw: st.DrawFn, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return ends[0], ends[1]
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(st.data())
 def test_equals_the_flow_of_scipy(data: st.DataObject) -> None:
     problem = data.draw(problems(max_points=5, max_rows=12))
@@ -59,7 +59,7 @@ def test_equals_the_flow_of_scipy(data: st.DataObject) -> None:
     assert flow_bound(pieces, lower, upper) == slow_flow_bound(pieces, lower, upper)
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(st.data())
 def test_no_vector_of_the_box_is_worth_more(data: st.DataObject) -> None:
     real = data.draw(st.booleans())

@@ -34,7 +34,7 @@ def all_near(problem: Problem, tolerance: Fraction) -> dict[tuple[int, ...], Fra
     return found
 
 
-@settings(max_examples=120)
+@settings(max_examples=40)
 @given(
     constrained_problems(most_vectors=400),
     st.sampled_from(["0", "1/1000", "1/100", "1/20", "1/2"]).map(Fraction),

@@ -46,7 +46,7 @@ def best_by_trying_all(problem: Problem) -> float:
 
 @pytest.mark.parametrize("real", [False, True], ids=["exact", "real"])
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_small_problems_are_solved(data: st.DataObject, real: bool) -> None:
     problem = data.draw(problems(real=real, max_points=2, max_columns=3))
     result = LocalSearch(time_limit=None, max_rounds=3).solve(problem)
@@ -248,7 +248,7 @@ def test_bad_settings_are_named(settings: dict[str, object], message: str) -> No
 
 @pytest.mark.parametrize("real", [False, True], ids=["exact", "real"])
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_small_constrained_problems_are_solved(data: st.DataObject, real: bool) -> None:
     problem = data.draw(constrained_problems(real=real, max_columns=5, most_vectors=500))
     best = brute_force(problem)
