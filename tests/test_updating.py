@@ -269,10 +269,13 @@ def test_provenance_says_what_was_updated() -> None:
     first = update_card(card, columns, y, "risks").new
     origin = first.provenance
     assert origin is not None
-    assert origin.n_rows == 1000
+    assert (origin.n_rows, origin.n_events) == (40, int(y.sum()))
+    assert origin.prevalence == y.mean()
+    assert origin.prior_strength is None
     assert (origin.objective, origin.bound, origin.net_benefit, origin.status) == (None,) * 4
     events = int(y.sum())
-    assert origin.updated == f"risks on 40 rows ({events} with the event)"
+    told = f"points from 1,000 rows; risks on 40 rows ({events} with the event)"
+    assert origin.updated == told
     assert f"updated: {origin.updated}" in str(first)
     second = update_card(first, columns, y, "cutoffs", prior_strength=10).new
     assert second.provenance is not None
@@ -283,7 +286,7 @@ def test_provenance_says_what_was_updated() -> None:
     assert Scorecard.from_json(second.to_json()) == second
     bare = update_card(replace(card, provenance=None), columns, y).new
     assert bare.provenance is not None
-    assert bare.provenance.n_rows is None
+    assert bare.provenance.updated == f"risks on 40 rows ({events} with the event)"
     assert '"updated"' not in card.to_json()  # files of other cards stay as they were
 
 
