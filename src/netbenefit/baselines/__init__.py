@@ -1,0 +1,1 @@
+"""Methods that others have published, as estimators like ours: to compare with."""

@@ -1,0 +1,93 @@
+"""First coefficients for RISKSLIM: rounded logistic regressions, polished, and shaken."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from netbenefit._validation import FloatArray, IntArray
+from netbenefit.baselines._lattice_kernels import round_in_turn
+from netbenefit.baselines._lattice_problem import Lattice, Search
+
+__all__ = ["begin", "fit_in", "rounded", "shake"]
+
+#: Exponentials that rounding in turn may cost; beyond that, plain rounding has to do.
+_DEAR = 3e8
+#: Shaken copies of the best coefficients without gain before the shaking ends.
+_IDLE = 40
+
+
+def begin(search: Search, relaxed: FloatArray) -> None:
+    """Offer zero, and logistic regressions rounded in two ways, each as it is and polished.
+
+    1. No points, and the best intercept for that.
+    2. The minimiser of the relaxation (``relaxed``), rounded plainly and in turn.
+    3. Logistic regression as scikit-learn fits it, with its default penalty and with almost none,
+       cut back to the box and rounded likewise.
+    """
+    lattice = search.lattice
+    zero = np.clip(np.zeros(lattice.low.size, dtype=np.int64), lattice.low, lattice.high)
+    search.offer(zero, "no points")
+    search.offer(lattice.polish(zero), "descent")
+    fits = [relaxed, *(_logistic(lattice, strength) for strength in (1.0, 1e6))]
+    for fit in fits:
+        for in_turn in (False, True):
+            if search.out_of_time:
+                return
+            first = rounded(lattice, fit, in_turn=in_turn)
+            search.offer(first, "rounding")
+            search.offer(lattice.polish(first), "descent")
+
+
+def rounded(lattice: Lattice, fit: FloatArray, *, in_turn: bool = True) -> IntArray:
+    """Whole coefficients near real ones, in the box and few enough."""
+    spread = lattice.z.std(axis=0)
+    weight = np.abs(fit) * spread
+    weight[0] = np.inf
+    kept = np.zeros(fit.size, dtype=bool)
+    kept[np.argsort(-weight, kind="stable")[: lattice.most + 1]] = True
+    near = np.where(kept, np.clip(fit, lattice.low, lattice.high), 0.0)
+    columns = int(np.count_nonzero(near))
+    if in_turn and 2.0 * columns**2 * len(lattice.a) <= _DEAR:
+        return round_in_turn(lattice.z, lattice.a, lattice.b, lattice.low, lattice.high, near)
+    return np.round(near).astype(np.int64)
+
+
+def fit_in(lattice: Lattice, w: IntArray) -> IntArray:
+    """Move whole coefficients into the box, and drop those beyond the number allowed."""
+    return rounded(lattice, w.astype(np.float64), in_turn=False)
+
+
+def shake(search: Search, rng: np.random.Generator, seconds: float) -> None:
+    """Change a few of the best coefficients at random and descend again, until nothing comes of it.
+
+    Every fourth try changes one coefficient only, by one; the others change up to a third of them.
+    """
+    lattice = search.lattice
+    open_ = np.flatnonzero(lattice.low < lattice.high)
+    if search.best is None or not open_.size:
+        return
+    end, idle, tries = search.seconds + seconds, 0, 0
+    while idle < _IDLE and search.seconds < end and not search.out_of_time:
+        w = search.best.copy()
+        many = 1 if tries % 4 == 0 else int(rng.integers(2, max(3, open_.size // 3 + 1)))
+        which = rng.choice(open_, size=min(many, open_.size), replace=False)
+        w[which] += rng.choice([-1, 1], size=which.size)
+        idle = 0 if search.offer(lattice.polish(fit_in(lattice, w)), "shaking") else idle + 1
+        tries += 1
+
+
+def _logistic(lattice: Lattice, strength: float) -> FloatArray:
+    """scikit-learn's logistic regression of the patterns, intercept in front."""
+    from sklearn.linear_model import LogisticRegression  # late: slow to import
+
+    x, mass = lattice.z[:, 1:], np.concatenate([lattice.a, lattice.b])
+    used = mass > 0
+    rows, y = np.concatenate([x, x])[used], np.repeat([1, 0], len(x))[used]
+    model = LogisticRegression(C=strength, max_iter=500)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a fit that has not converged is a start as well
+        model.fit(rows, y, sample_weight=mass[used] * len(x))
+    fit: FloatArray = np.concatenate([model.intercept_, model.coef_[0]])
+    return np.nan_to_num(fit)
