@@ -17,10 +17,14 @@ __all__ = ["relax"]
 
 #: Newton steps, and halvings of a step, before a box is left with the bound that it has.
 _STEPS, _HALVINGS = 60, 30
+#: Sweeps over the coordinates of a quadratic model.
+_SWEEPS = 40
+#: A bound may stay open by this share of what separates its box from the cut-off.
+_SHARE = 0.01
 
 
 @inner
-def _state(z: Any, a: Any, b: Any, w: Any, gradient: Any, weight: Any, t: Any) -> float:
+def _state(z: Any, a: Any, b: Any, w: Any, gradient: Any, weight: Any) -> float:
     """Loss at w; fills the gradient, and the patterns' second derivatives."""
     n, p = z.shape
     gradient[:] = 0.0
@@ -29,7 +33,6 @@ def _state(z: Any, a: Any, b: Any, w: Any, gradient: Any, weight: Any, t: Any) -
         x = 0.0
         for k in range(p):
             x += z[u, k] * w[k]
-        t[u] = x
         small = math.exp(-abs(x))
         total += (a[u] + b[u]) * math.log1p(small) + (b[u] * x if x > 0.0 else -a[u] * x)
         large = 1.0 / (1.0 + small)
@@ -128,6 +131,70 @@ def _priced(w: Any, low: Any, high: Any, price: Any) -> float:
     return total
 
 
+@inner
+def _sweep(h: Any, r: Any, at: Any, low: Any, high: Any, price: Any, free: Any, size: int) -> float:
+    """Minimise the quadratic model along each free coordinate in turn; the largest gain of one.
+
+    ``at`` and ``r``, the model's gradient there, follow.
+    """
+    largest = 0.0
+    for i in range(size):
+        k = free[i]
+        down, up, _ = _slopes(k, low, high, price)
+        curve = h[i, i]
+        to = at[k] - (r[i] + up) / curve
+        if to < 0.0:
+            to = min(at[k] - (r[i] - down) / curve, 0.0)
+        to = min(max(to, float(low[k])), float(high[k]))
+        move = to - at[k]
+        if move != 0.0:
+            for j in range(size):
+                r[j] += move * h[i, j]
+            at[k] = to
+            largest = max(largest, curve * move * move)
+    return largest
+
+
+@inner
+def _finish(
+    h: Any, r: Any, at: Any, low: Any, high: Any, price: Any, free: Any, size: int, work: Any,
+    inside: Any, rhs: Any,
+) -> bool:
+    """Solve the model for coordinates off their ends and off zero; go there, or until one hits.
+
+    Returns whether the whole way was free.
+    """
+    n = 0
+    for i in range(size):
+        k = free[i]
+        if low[k] < at[k] < high[k] and (at[k] != 0.0 or price[k] == 0.0):
+            inside[n] = i
+            n += 1
+    for i in range(n):
+        k = free[inside[i]]
+        down, up, _ = _slopes(k, low, high, price)
+        rhs[i] = -(r[inside[i]] + (up if at[k] > 0.0 else -down))
+        for j in range(i + 1):
+            work[i, j] = h[inside[i], inside[j]]
+    if n == 0 or not _cholesky_solve(work, rhs, n):
+        return True
+    share, hit, stop = 1.0, -1, 0.0
+    for i in range(n):
+        k = free[inside[i]]
+        end = float(high[k]) if rhs[i] > 0.0 else float(low[k])
+        if price[k] > 0.0 and at[k] * rhs[i] < 0.0 and low[k] <= 0 <= high[k]:
+            end = 0.0
+        if abs(rhs[i]) * share > abs(end - at[k]):
+            share, hit, stop = abs(end - at[k]) / abs(rhs[i]), i, end
+    for i in range(n):
+        k = free[inside[i]]
+        move = (stop - at[k]) if i == hit else share * rhs[i]
+        at[k] += move
+        for j in range(size):
+            r[j] += move * h[inside[i], j]
+    return hit < 0
+
+
 @jit
 def relax(
     z: FloatArray,
@@ -145,24 +212,28 @@ def relax(
 
     1. The relaxed price of a coefficient is the convex hull of 0 at zero and ``price`` at both ends
        of its range.
-    2. Projected Newton steps from w: coordinates that press against an end, or stay at the kink at
-       zero, are held; the step is solved for the others, cut back to the box and to the side of
-       zero it starts on, and halved until the relaxed objective falls.
-    3. After each step the tangent plane at w gives a bound (``_plane_bound``), which holds whether
+    2. Newton's method from w: the quadratic model of the loss, plus the relaxed price, is minimised
+       over the box by sweeps over the coordinates, then solved for those inside; the step is halved
+       until the relaxed objective falls.
+    3. Before each step the tangent plane at w gives a bound (``_plane_bound``), which holds whether
        or not w is the minimiser.  End when it reaches ``cutoff`` or is within ``close`` of the
-       relaxed objective.
+       relaxed objective, or when that lies so far below ``cutoff`` that the rest cannot matter.
 
     Returns the best bound, its loss, gradient and the inverse curvature of each free coordinate.
     """
     n, p = z.shape
-    g, pull, weight, t = np.zeros(p), np.zeros(p), np.zeros(n), np.zeros(n)
-    h, step, savings = np.zeros((p, p)), np.zeros(p), np.zeros(p)
-    free, best_g, best_w = np.zeros(p, dtype=np.int64), np.zeros(p), w.copy()
-    trial, trial_g, trial_weight = np.zeros(p), np.zeros(p), np.zeros(n)
+    g, weight, savings = np.zeros(p), np.zeros(n), np.zeros(p)
+    h, work, r, rhs = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p), np.zeros(p)
+    free, inside = np.zeros(p, dtype=np.int64), np.zeros(p, dtype=np.int64)
+    best_g, best_w, at, trial = np.zeros(p), w.copy(), np.zeros(p), np.zeros(p)
+    size = 0
     for k in range(p):
         w[k] = min(max(w[k], float(low[k])), float(high[k]))
-    loss = _state(z, a, b, w, g, weight, t)
-    value = loss + _priced(w, low, high, price)
+        if low[k] < high[k]:
+            free[size] = k
+            size += 1
+    loss = _state(z, a, b, w, g, weight)
+    priced = _priced(w, low, high, price)
     best, best_loss = -math.inf, loss
     for _ in range(_STEPS):
         # 3.
@@ -171,73 +242,43 @@ def relax(
             best, best_loss = bound, loss
             best_g[:] = g
             best_w[:] = w
-        if best >= cutoff or value - best <= close:
+        open_ = loss + priced - best
+        if size == 0 or best >= cutoff or open_ <= close:
+            break
+        if cutoff < math.inf and open_ <= _SHARE * (cutoff - loss - priced):
             break
         # 2.
-        size = 0
-        for k in range(p):
-            down, up, _c = _slopes(k, low, high, price)
-            if w[k] > 0.0:
-                pull[k] = g[k] + up
-            elif w[k] < 0.0:
-                pull[k] = g[k] - down
-            elif g[k] + up < 0.0 and high[k] > 0:
-                pull[k] = g[k] + up
-            elif g[k] - down > 0.0 and low[k] < 0:
-                pull[k] = g[k] - down
-            else:
-                pull[k] = 0.0
-            at_end = (w[k] <= low[k] and pull[k] >= 0.0) or (w[k] >= high[k] and pull[k] <= 0.0)
-            if not at_end and not (w[k] == 0.0 and pull[k] == 0.0):
-                free[size] = k
-                size += 1
-        if size == 0:
-            break
         _curvature(z, weight, free, size, h)
+        at[:] = w
         for i in range(size):
-            step[i] = -pull[free[i]]
-        newton = _cholesky_solve(h, step, size)
-        if not newton:
-            for i in range(size):
-                step[i] = -pull[free[i]]
+            r[i] = g[free[i]]
+        for _sweeps in range(_SWEEPS):
+            gain = _sweep(h, r, at, low, high, price, free, size)
+            clear = _finish(h, r, at, low, high, price, free, size, work, inside, rhs)
+            if gain <= 0.01 * close and clear:
+                break
+        promise = _priced(at, low, high, price) - priced
+        for k in range(p):
+            promise += g[k] * (at[k] - w[k])
         moved = False
         scale = 1.0
-        for halving in range(_HALVINGS):
-            trial[:] = w
-            promise = 0.0
-            for i in range(size):
-                k = free[i]
-                to = min(max(w[k] + scale * step[i], float(low[k])), float(high[k]))
-                if low[k] < 0 < high[k] and price[k] > 0.0:
-                    side = w[k] if w[k] != 0.0 else -pull[k]
-                    to = max(to, 0.0) if side > 0.0 else min(to, 0.0)
-                promise += pull[k] * (to - w[k])
-                trial[k] = to
-            if promise < 0.0:
-                trial_loss = _state(z, a, b, trial, trial_g, trial_weight, t)
-                trial_value = trial_loss + _priced(trial, low, high, price)
-                if trial_value <= value + 1e-4 * promise:
-                    moved = True
-                    break
+        for _halving in range(_HALVINGS):
+            for k in range(p):
+                trial[k] = w[k] + scale * (at[k] - w[k])
+            new_loss = _state(z, a, b, trial, g, weight)
+            new_priced = _priced(trial, low, high, price)
+            if new_loss + new_priced <= loss + priced + 1e-4 * scale * promise:
+                moved = promise < 0.0
+                break
             scale *= 0.5
-            if halving == 8 and newton:  # the Newton step misleads at a corner: steepest descent
-                newton, scale = False, 1.0
-                for i in range(size):
-                    k = free[i]
-                    curve = 1e-12
-                    for u in range(n):
-                        curve += weight[u] * z[u, k] * z[u, k]
-                    step[i] = -pull[k] / curve
         if not moved:
             break
         w[:] = trial
-        g[:] = trial_g
-        weight[:] = trial_weight
-        loss, value = trial_loss, trial_value
+        loss, priced = new_loss, new_priced
     spread = np.zeros(p)
     w[:] = best_w
     if best < cutoff:
-        _state(z, a, b, w, g, weight, t)
+        _state(z, a, b, w, g, weight)
         _inverse_diagonal(z, weight, w, low, high, free, h, spread)
     return best, best_loss, best_g, spread
 
@@ -257,7 +298,9 @@ def _curvature(z: Any, weight: Any, free: Any, size: int, h: Any) -> None:
                     for j in range(i + 1):
                         h[i, j] += x * z[u, free[j]]
     for i in range(size):
-        h[i, i] = h[i, i] * (1.0 + 1e-9) + 1e-12
+        h[i, i] = h[i, i] * (1.0 + 1e-6) + 1e-12
+        for j in range(i):
+            h[j, i] = h[i, j]
 
 
 @inner
