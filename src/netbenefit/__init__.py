@@ -13,6 +13,7 @@ from netbenefit._version import __version__
 
 if TYPE_CHECKING:
     from netbenefit._validation import InputError
+    from netbenefit.baselines.riskslim import RiskSLIMClassifier
     from netbenefit.binning import Binner
     from netbenefit.calibration import calibrate_levels, improve_levels, keep_order
     from netbenefit.calibrator import NetBenefitCalibrator
@@ -102,6 +103,7 @@ _HOMES = {
     "RankTest": "comparison",
     "Reading": "readings",
     "RegionDisplay": "plots",
+    "RiskSLIMClassifier": "baselines.riskslim",
     "RiskScoreClassifier": "estimator",
     "RocDisplay": "plots",
     "Rule": "scorecard",
@@ -165,6 +167,7 @@ __all__ = [
     "RankTest",
     "Reading",
     "RegionDisplay",
+    "RiskSLIMClassifier",
     "RiskScoreClassifier",
     "RocDisplay",
     "Rule",

@@ -56,9 +56,7 @@ def make_node(
     """Steps 1 and 4."""
     p, at = search.lattice, start.copy()
     limit = search.cutoff if cutoff is None else cutoff
-    bound, loss, slope, spread = relax(
-        p.z, p.a, p.b, low, high, p.price, p.most, limit, _CLOSE, at
-    )
+    bound, loss, slope, spread = relax(p.z, p.a, p.b, low, high, p.price, p.most, limit, _CLOSE, at)
     bound -= _ROUNDING * (1.0 + abs(loss))
     search.evaluations += 1
     if bound < limit < math.inf:

@@ -32,7 +32,7 @@ class Lattice:
     >>> table = PatternTable.from_arrays([[0], [1], [1], [0]], [0, 1, 1, 1])
     >>> lattice = Lattice.of(table, max_points=2, max_intercept=5, penalty=0.01)
     >>> round(lattice.value(np.array([0, 2])), 4)
-    0.4201
+    0.42
     """
 
     z: FloatArray  #: (U, 1 + P) patterns, with a column of ones in front

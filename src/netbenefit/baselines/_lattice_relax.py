@@ -51,8 +51,10 @@ def _cheapest(g: float, at: float, low: int, high: int, price: float) -> Any:
     zero = math.inf
     if low <= 0 and high >= 0:
         zero = -g * at
-    ends = min(g * (low - at) + (price if low != 0 else 0.0),
-               g * (high - at) + (price if high != 0 else 0.0))
+    ends = min(
+        g * (low - at) + (price if low != 0 else 0.0),
+        g * (high - at) + (price if high != 0 else 0.0),
+    )
     return min(ends, zero), zero
 
 
@@ -157,8 +159,17 @@ def _sweep(h: Any, r: Any, at: Any, low: Any, high: Any, price: Any, free: Any, 
 
 @inner
 def _finish(
-    h: Any, r: Any, at: Any, low: Any, high: Any, price: Any, free: Any, size: int, work: Any,
-    inside: Any, rhs: Any,
+    h: Any,
+    r: Any,
+    at: Any,
+    low: Any,
+    high: Any,
+    price: Any,
+    free: Any,
+    size: int,
+    work: Any,
+    inside: Any,
+    rhs: Any,
 ) -> bool:
     """Solve the model for coordinates off their ends and off zero; go there, or until one hits.
 
