@@ -42,6 +42,7 @@ class Lattice:
     high: IntArray
     price: FloatArray
     most: int
+    total: float = 1.0  #: rows, or their weights
 
     @classmethod
     def of(
@@ -67,6 +68,7 @@ class Lattice:
             high=high,
             price=np.concatenate([[0.0], np.full(p, float(penalty))]),
             most=p if max_features is None else min(p, int(max_features)),
+            total=total,
         )
 
     def value(self, w: IntArray) -> float:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from netbenefit._validation import FloatArray, IntArray
-from netbenefit.baselines._lattice_kernels import round_in_turn
+from netbenefit.baselines._lattice_kernels import loss_at, round_in_turn
 from netbenefit.baselines._lattice_problem import Lattice, Search
 
-__all__ = ["begin", "fit_in", "rounded", "shake"]
+__all__ = ["begin", "fit_in", "logistic", "rounded", "shake"]
 
 #: Exponentials that rounding in turn may cost; beyond that, plain rounding has to do.
 _DEAR = 3e8
 #: Shaken copies of the best coefficients without gain before the shaking ends.
 _IDLE = 40
+#: Newton steps of a logistic regression, which ends when none of its coefficients moves this far.
+_NEWTON, _STILL = 50, 1e-8
 
 
 def begin(search: Search, relaxed: FloatArray) -> None:
@@ -23,14 +23,14 @@ def begin(search: Search, relaxed: FloatArray) -> None:
 
     1. No points, and the best intercept for that.
     2. The minimiser of the relaxation (``relaxed``), rounded plainly and in turn.
-    3. Logistic regression as scikit-learn fits it, with its default penalty and with almost none,
-       cut back to the box and rounded likewise.
+    3. Logistic regression with scikit-learn's default penalty and with almost none, cut back to the
+       box and rounded likewise.
     """
     lattice = search.lattice
     zero = np.clip(np.zeros(lattice.low.size, dtype=np.int64), lattice.low, lattice.high)
     search.offer(zero, "no points")
     search.offer(lattice.polish(zero), "descent")
-    fits = [relaxed, *(_logistic(lattice, strength) for strength in (1.0, 1e6))]
+    fits = [relaxed, *(logistic(lattice, strength) for strength in (1.0, 1e6))]
     for fit in fits:
         for in_turn in (False, True):
             if search.out_of_time:
@@ -78,16 +78,43 @@ def shake(search: Search, rng: np.random.Generator, seconds: float) -> None:
         tries += 1
 
 
-def _logistic(lattice: Lattice, strength: float) -> FloatArray:
-    """scikit-learn's logistic regression of the patterns, intercept in front."""
-    from sklearn.linear_model import LogisticRegression  # late: slow to import
+def logistic(lattice: Lattice, strength: float) -> FloatArray:
+    """Logistic regression of the patterns, intercept in front: Newton's method, steps halved.
 
-    x, mass = lattice.z[:, 1:], np.concatenate([lattice.a, lattice.b])
-    used = mass > 0
-    rows, y = np.concatenate([x, x])[used], np.repeat([1, 0], len(x))[used]
-    model = LogisticRegression(C=strength, max_iter=500)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that has not converged is a start as well
-        model.fit(rows, y, sample_weight=mass[used] * len(x))
-    fit: FloatArray = np.concatenate([model.intercept_, model.coef_[0]])
-    return np.nan_to_num(fit)
+    ``strength`` is scikit-learn's C: the coefficients' squares cost 1 / (2 C) in total loss.
+
+    Examples
+    --------
+    >>> a, b = np.array([0.3, 0.1]), np.array([0.1, 0.5])
+    >>> z, box = np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([9, 9])
+    >>> lattice = Lattice(z, a, b, -box, box, np.zeros(2), 1, total=10.0)
+    >>> logistic(lattice, 1e9).round(3), np.log([1 / 5, 3 * 5]).round(3)
+    (array([-1.609,  2.708]), array([-1.609,  2.708]))
+    """
+    z, a, b = lattice.z, lattice.a, lattice.b
+    ridge = np.full(z.shape[1], 1.0 / (strength * lattice.total))
+    ridge[0] = 0.0
+
+    def value(w: FloatArray) -> float:
+        return float(loss_at(z @ w, a, b) + 0.5 * ridge @ w**2)
+
+    w = np.zeros(z.shape[1])
+    now = value(w)
+    for _ in range(_NEWTON):
+        t = z @ w
+        small = np.exp(-np.abs(t))
+        risk, rest = (
+            np.where(t > 0, 1.0, small) / (1.0 + small),
+            np.where(t > 0, small, 1.0) / (1.0 + small),
+        )
+        slope = (b * risk - a * rest) @ z + ridge * w
+        curve = (z.T * ((a + b) * risk * rest)) @ z
+        curve[np.diag_indices_from(curve)] += ridge + 1e-10 * (1.0 + np.diag(curve))
+        step = np.linalg.solve(curve, slope)
+        while np.abs(step).max() > _STILL and value(w - step) > now:
+            step /= 2.0
+        if np.abs(step).max() <= _STILL:
+            break
+        w = w - step
+        now = value(w)
+    return w
