@@ -103,10 +103,8 @@ def logistic(lattice: Lattice, strength: float) -> FloatArray:
     for _ in range(_NEWTON):
         t = z @ w
         small = np.exp(-np.abs(t))
-        risk, rest = (
-            np.where(t > 0, 1.0, small) / (1.0 + small),
-            np.where(t > 0, small, 1.0) / (1.0 + small),
-        )
+        risk = np.where(t > 0, 1.0, small) / (1.0 + small)
+        rest = np.where(t > 0, small, 1.0) / (1.0 + small)  # 1 − risk would lose digits
         slope = (b * risk - a * rest) @ z + ridge * w
         curve = (z.T * ((a + b) * risk * rest)) @ z
         curve[np.diag_indices_from(curve)] += ridge + 1e-10 * (1.0 + np.diag(curve))

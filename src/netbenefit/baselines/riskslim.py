@@ -302,9 +302,11 @@ class RiskSLIMClassifier(
                 raw_rows(X, card.features), card.features, card.feature_names
             )
         plan = card._plan  # the card's own exact sums, before it rounds them down
-        units = plan.units_of_rows(data, n_rows)
-        log_odds: FloatArray = units / plan.unit + self.intercept_
-        return log_odds, 1.0 / plan.unit
+        scores: FloatArray = plan.units_of_rows(data, n_rows) / plan.unit
+        if plan.unit == 1:  # as the card reads them: beyond the ends of its table, as at the ends
+            low, high = card.score_range or (card.cutoffs[0] - 1, card.cutoffs[-1])
+            scores = np.clip(scores, low, high)
+        return scores + self.intercept_, 1.0 / plan.unit
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
