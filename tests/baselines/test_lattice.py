@@ -129,7 +129,7 @@ def test_cutting_planes_find_the_optimum() -> None:
         search, status = solve_lattice(lattice, method="cuts", seed=seed)
         assert search.value == pytest.approx(least, abs=1e-6), seed
         assert search.bound <= least + ROUNDING, seed
-        assert search.bound >= least - 1e-6
+        assert search.bound >= least - 3e-7 * (1.0 + lattice.size.max())
         assert status in ("optimal", "finished")
 
 
@@ -167,8 +167,33 @@ def test_no_box_holds_less_than_its_bound() -> None:
             assert brute_force(lattice, node.low, node.high) == pytest.approx(least, abs=1e-15)
 
 
+def test_bounds_hold_to_the_last_digit_for_columns_of_large_numbers() -> None:
+    """Rounding errors grow with the columns; brute force here has more digits than the search."""
+    if np.finfo(np.longdouble).eps > 1e-18:
+        pytest.skip("no longer floats here")
+    rng = np.random.default_rng(5)
+    for seed in range(200):
+        n, p = int(rng.integers(2, 30)), int(rng.integers(1, 3))
+        x = np.round(rng.normal(size=(n, p)) * 10.0 ** rng.integers(0, 7, p), 3)
+        a, b = rng.random((2, n))
+        box = np.array([3, *[2] * p])
+        total = (a + b).sum()
+        lattice = Lattice(
+            np.column_stack([np.ones(n), x]), a / total, b / total, -box, box, np.zeros(p + 1), p
+        )
+        points = np.array(list(itertools.product(*(range(-v, v + 1) for v in box))))
+        t = points.astype(np.longdouble) @ lattice.z.T.astype(np.longdouble)
+        loss = np.logaddexp(0, -t) @ lattice.a.astype(np.longdouble)
+        loss += np.logaddexp(0, t) @ lattice.b.astype(np.longdouble)
+        start = rng.normal(size=p + 1)
+        node = make_node(Search(lattice), -box, box, start, cutoff=math.inf)
+        assert node.bound <= loss.min(), seed
+        search, _ = solve_lattice(lattice, max_nodes=10)
+        assert search.bound <= loss.min()
+
+
 def test_relaxation_is_the_convex_minimum_that_scipy_finds() -> None:
-    for seed in range(120):
+    for seed in range(60):
         lattice = random_lattice(seed, columns=4, points=4)
         if seed % 5 == 3:
             continue  # columns of very different scales: not for L-BFGS
@@ -314,7 +339,7 @@ def test_logistic_regression_is_scikit_learns() -> None:
 
     from netbenefit.baselines._lattice_starts import logistic
 
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         n, p = 60, int(rng.integers(1, 5))
         x = rng.normal(size=(n, p))

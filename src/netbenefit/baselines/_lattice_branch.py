@@ -34,8 +34,6 @@ __all__ = ["Node", "branch", "make_node", "probe"]
 _CLOSE = TOLERANCE / 20
 #: Coefficients this close to a whole number are whole.
 _WHOLE = 1e-6
-#: What rounding errors may add to a bound, per unit of loss.
-_ROUNDING = 1e-12
 #: The first nodes are all rounded, later ones now and then.
 _ROUND_FIRST, _ROUND_EVERY = 50, 20
 
@@ -57,7 +55,7 @@ def make_node(
     p, at = search.lattice, start.copy()
     limit = search.cutoff if cutoff is None else cutoff
     bound, loss, slope, spread = relax(p.z, p.a, p.b, low, high, p.price, p.most, limit, _CLOSE, at)
-    bound -= _ROUNDING * (1.0 + abs(loss))
+    bound -= p.rounding(loss, at, low, high)
     search.evaluations += 1
     if bound < limit < math.inf:
         low, high = _narrowed(search, bound, slope, low, high)

@@ -26,7 +26,8 @@ from netbenefit.baselines._lattice_problem import Lattice, Search
 
 __all__ = ["cutting_planes", "plane"]
 
-#: What HiGHS's own tolerances may take from the bound: it holds rows and whole numbers to 1e-9.
+#: What HiGHS's own tolerances may add to its bound, for columns of a mean size of 1: it holds rows
+#: and whole numbers to _TIGHT.
 _MARGIN = 1e-7
 _TIGHT = 1e-9
 #: Seconds between two looks at the clock while HiGHS works.
@@ -69,6 +70,9 @@ def cutting_planes(
         mip_abs_gap=_TIGHT,
     )
     solver.passModel(_program(lattice, low, high))
+    wide = np.maximum(np.abs(low), np.abs(high)).astype(np.float64)
+    margin = _MARGIN * (1.0 + float(lattice.size.max()))
+    margin += lattice.rounding(search.value, wide, low, high)
     known: set[tuple[int, ...]] = set()
     _add(solver, lattice, relaxed)
     first = search.best
@@ -84,7 +88,7 @@ def cutting_planes(
         _run(solver, search)
         info = solver.getInfo()
         if math.isfinite(info.mip_dual_bound):
-            search.raise_bound(info.mip_dual_bound - _MARGIN, "cutting planes")
+            search.raise_bound(info.mip_dual_bound - margin, "cutting planes")
         values = np.array(solver.getSolution().col_value)
         if values.size < p:
             break

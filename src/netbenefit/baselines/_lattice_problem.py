@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +19,8 @@ __all__ = ["TOLERANCE", "Lattice", "Search"]
 
 #: Two objectives closer than this count as equal; every proof leaves this much open, and says so.
 TOLERANCE = 1e-9
+#: Half a unit in the last place of 1.
+_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,23 @@ class Lattice:
         """Whether coefficients are in the box, and few enough."""
         inside = (w >= self.low).all() and (w <= self.high).all()
         return bool(inside and np.count_nonzero(w[1:]) <= self.most)
+
+    @cached_property
+    def size(self) -> FloatArray:
+        """Mean absolute value of each column over all rows."""
+        result: FloatArray = (self.a + self.b) @ np.abs(self.z)
+        return result
+
+    def rounding(self, loss: float, at: FloatArray, low: IntArray, high: IntArray) -> float:
+        """Most that rounding errors can add to a bound from the plane at ``at`` over a box.
+
+        A sum of n terms is off by at most n units of the last place of the sum of their sizes: so
+        much for the loss and its slopes, which the width of the box multiplies; the log odds
+        themselves are sums of a term a column.
+        """
+        n, p = self.z.shape
+        wide = 1.0 + loss + float(self.size @ (high - low))
+        return float(_UNIT * ((n + p + 4) * wide + (p + 4) * (self.size @ np.abs(at))))
 
     def polish(self, w: IntArray) -> IntArray:
         """Discrete coordinate descent from w, which the lattice must allow."""

@@ -11,7 +11,9 @@ from netbenefit.baselines._lattice_problem import Lattice, Search
 __all__ = ["begin", "fit_in", "logistic", "rounded", "shake"]
 
 #: Exponentials that rounding in turn may cost; beyond that, plain rounding has to do.
-_DEAR = 3e8
+_DEAR = 3e7
+#: Share of the time limit after which nothing more is rounded in turn.
+_SHARE = 0.1
 #: Shaken copies of the best coefficients without gain before the shaking ends.
 _IDLE = 40
 #: Newton steps of a logistic regression, which ends when none of its coefficients moves this far.
@@ -30,11 +32,12 @@ def begin(search: Search, relaxed: FloatArray) -> None:
     zero = np.clip(np.zeros(lattice.low.size, dtype=np.int64), lattice.low, lattice.high)
     search.offer(zero, "no points")
     search.offer(lattice.polish(zero), "descent")
-    fits = [relaxed, *(logistic(lattice, strength) for strength in (1.0, 1e6))]
-    for fit in fits:
+    for strength in (None, 1.0, 1e6):
+        fit = relaxed if strength is None else logistic(lattice, strength)
         for in_turn in (False, True):
-            if search.out_of_time:
-                return
+            # plain rounding is cheap, and is tried of each; the rest of large data would take long
+            if search.out_of_time or (in_turn and search.seconds > _SHARE * search.time_limit):
+                break
             first = rounded(lattice, fit, in_turn=in_turn)
             search.offer(first, "rounding")
             search.offer(lattice.polish(first), "descent")
