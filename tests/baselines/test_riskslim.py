@@ -283,3 +283,14 @@ def test_odd_values_are_read_as_the_card_reads_them() -> None:
     far = X * 100  # of columns that were 0 or 1
     np.testing.assert_array_equal(model.scorecard_.risk(far), model.predict_proba(far)[:, 1])
     np.testing.assert_array_equal(model.decision_function(far) > 0, model.predict(far))
+
+
+def test_printed_risks_need_no_odd_digits() -> None:
+    X, y = make_data(7)
+    card = RiskSLIMClassifier(max_nodes=20, max_points=2).fit(X, y).scorecard_
+    rows = card.risk_table()
+    assert len(rows) > 2
+    text = str(card)
+    for row in rows:
+        if 0.01 <= row.risk <= 0.99:
+            assert f"{row.risk:.1%}" in text

@@ -1,12 +1,13 @@
 """From RISKSLIM's coefficients to a card: one risk a score, the intercept in the table of risks.
 
 The risk of a score s is 1 / (1 + exp(−(s + w_0))).  A card has no place for an intercept, and needs
-none: it moves the table of risks along the scores.  The card's thresholds are the risks at which
-its levels begin, so each whole score is a level of its own.
+none: it moves the table of risks along the scores.  Each whole score is a level of its own; the
+card's thresholds lie halfway, in log odds, between the risks of neighbouring scores.
 
 Log odds beyond ±15 (risks below 0.00003% or above 99.99997%) are cut back to there, which keeps the
 table short.  Where columns have decimals, a card counts whole scores only: a level then holds all
-scores from s to just below s + 1, and its risk is the mean risk of the training rows there.
+scores from s to just below s + 1, its threshold is the risk at s, and its risk is the mean risk of
+the training rows there.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def make_card(
     low, high = _ends(bare.score_limits, intercept)
     # a card has at least two levels; where one score is all there is, the other stays out of reach
     levels = np.arange(low, max(high, low + 1) + 1)
-    starts = risk_of_log_odds((levels + intercept).astype(np.float64))
+    back = 0.5 if table.is_integer else 0.0
+    starts = risk_of_log_odds((levels + intercept).astype(np.float64) - back)
     score = (table.codes @ _units(table, points)) / float(10 ** max(table.decimals))
     risks = _level_risks(table, score, levels, intercept, starts)
     count = levels.size - 1
@@ -116,7 +118,7 @@ def _level_risks(
 ) -> FloatArray:
     """Risk of each level: that of its score, or the mean risk there where scores have decimals."""
     if table.is_integer:
-        return starts
+        return risk_of_log_odds((levels + intercept).astype(np.float64))
     place, mass = _level(score, levels), table.positives + table.negatives
     seen = np.bincount(place, weights=mass, minlength=levels.size)
     worth = np.bincount(
