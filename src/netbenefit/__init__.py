@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         decision_summary,
     )
     from netbenefit._validation import InputError
+    from netbenefit.baselines.riskslim import RiskSLIMClassifier
     from netbenefit.binning import Binner
     from netbenefit.calibration import calibrate_levels, improve_levels, keep_order
     from netbenefit.calibrator import NetBenefitCalibrator
@@ -146,6 +147,7 @@ _HOMES = {
     "RankTest": "comparison",
     "Reading": "readings",
     "RegionDisplay": "plots",
+    "RiskSLIMClassifier": "baselines.riskslim",
     "RiskScoreClassifier": "estimator",
     "RocDisplay": "plots",
     "Rule": "scorecard",
@@ -242,6 +244,7 @@ __all__ = [
     "RankTest",
     "Reading",
     "RegionDisplay",
+    "RiskSLIMClassifier",
     "RiskScoreClassifier",
     "RocDisplay",
     "Rule",

@@ -27,6 +27,7 @@ from netbenefit.thresholds import Thresholds
 
 __all__ = [
     "Learned",
+    "Rules",
     "assemble_card",
     "choose_solver",
     "count_threads",
@@ -34,6 +35,7 @@ __all__ = [
     "learn",
     "make_problem",
     "make_provenance",
+    "rules_of",
     "terms_of",
     "too_small_text",
 ]
@@ -281,21 +283,11 @@ def assemble_card(
     >>> card.risk({"fever": 1})
     1.0
     """
-    table = problem.patterns
-    if bins is not None:
-        terms = bins.terms
-    all_terms = tuple(terms_of(table) if terms is None else terms)
-    rules = [Rule(all_terms[k], int(result.points[k])) for k in np.flatnonzero(result.points)]
-    names = tuple(dict.fromkeys(term.feature for term in all_terms))
-    readings: tuple[Reading, ...] = ()
-    if bins is not None:
-        rules = _with_missing(rules, bins)
-        names = bins.columns
-        readings = bins.readings_of([rule.term.feature for rule in rules])
+    rules, names, readings = rules_of(problem.patterns, result.points, terms=terms, bins=bins)
     levels = find_levels(problem, result.points, calibrate=calibrate)
     provenance = replace(provenance, net_benefit=levels.net_benefit)
     return Scorecard(
-        rules=tuple(rules),
+        rules=rules,
         cutoffs=levels.cutoffs,
         risks=levels.risks,
         thresholds=problem.thresholds,
@@ -304,6 +296,38 @@ def assemble_card(
         provenance=provenance,
         readings=readings,
     )
+
+
+class Rules(NamedTuple):
+    """What a card says of columns."""
+
+    rules: tuple[Rule, ...]
+    names: tuple[str, ...]  #: raw columns
+    readings: tuple[Reading, ...]
+
+
+def rules_of(
+    table: PatternTable,
+    points: IntArray,
+    *,
+    terms: Sequence[Term] | None = None,
+    bins: Fitted | None = None,
+) -> Rules:
+    """Write points down as rules; terms and bins as in :func:`assemble_card`.
+
+    >>> table = PatternTable.from_arrays([[0, 1], [1, 0]], [0, 1])
+    >>> rules_of(table, np.array([0, 3])).rules[0].points
+    3
+    """
+    if bins is not None:
+        terms = bins.terms
+    all_terms = tuple(terms_of(table) if terms is None else terms)
+    rules = [Rule(all_terms[k], int(points[k])) for k in np.flatnonzero(points)]
+    if bins is None:
+        return Rules(tuple(rules), tuple(dict.fromkeys(t.feature for t in all_terms)), ())
+    rules = _with_missing(rules, bins)
+    readings = bins.readings_of([rule.term.feature for rule in rules])
+    return Rules(tuple(rules), bins.columns, readings)
 
 
 def _with_missing(rules: list[Rule], bins: Fitted) -> list[Rule]:
