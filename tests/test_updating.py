@@ -276,7 +276,7 @@ def test_provenance_says_what_was_updated() -> None:
     events = int(y.sum())
     told = f"points from 1,000 rows; risks on 40 rows ({events} with the event)"
     assert origin.updated == told
-    assert f"updated: {origin.updated}" in str(first)
+    assert f"updated: {origin.updated}" in " ".join(str(first).split())
     second = update_card(first, columns, y, "cutoffs", prior_strength=10).new
     assert second.provenance is not None
     assert second.provenance.updated == (
