@@ -13,6 +13,7 @@ from netbenefit._version import __version__
 
 if TYPE_CHECKING:
     from netbenefit._validation import InputError
+    from netbenefit.baselines import SLIMClassifier
     from netbenefit.binning import Binner
     from netbenefit.calibration import calibrate_levels, improve_levels, keep_order
     from netbenefit.calibrator import NetBenefitCalibrator
@@ -105,6 +106,7 @@ _HOMES = {
     "RiskScoreClassifier": "estimator",
     "RocDisplay": "plots",
     "Rule": "scorecard",
+    "SLIMClassifier": "baselines",
     "Scorecard": "scorecard",
     "ScorecardDisplay": "plots",
     "Sign": "constraints",
@@ -168,6 +170,7 @@ __all__ = [
     "RiskScoreClassifier",
     "RocDisplay",
     "Rule",
+    "SLIMClassifier",
     "Scorecard",
     "ScorecardDisplay",
     "Sign",
