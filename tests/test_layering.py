@@ -86,6 +86,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "report.*",
         "cli",
         "datasets",
+        "_dataset_*",
         "demo",
         "_io",
         "_outcome",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import pickle
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -176,7 +177,7 @@ def test_progress_never_promises_what_is_not_kept(data) -> None:
     assert seen
     best = model.result_.objective
     assert all(p.objective <= best <= p.bound for p in seen)
-    assert all(a.objective <= b.objective for a, b in zip(seen, seen[1:], strict=False))
+    assert all(a.objective <= b.objective for a, b in pairwise(seen))
 
 
 # -- real data -----------------------------------------------------------------------------------

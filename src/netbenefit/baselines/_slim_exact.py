@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -37,6 +37,8 @@ class SlimExact:
        L ≤ g(m) + ε · ‖λ‖₁ for the card of step 2.
     4. Go back to 2, until no card is left (L is optimal), m stays (the bound of g(m) has a gap), or
        time is over.  What is left has a loss of at least g(m): a bound in any case.
+    5. If m stays and there is time, bound the loss once more, at the price C0 + ε a column: a
+       column with points has at least one.
 
     With ε = 0 the first pass is all there is.
 
@@ -92,9 +94,23 @@ class SlimExact:
             if smaller < least:
                 run.raise_bound(run.value.loss - run.rounding, run.method, rounding=rounding)
                 return "finished"
-            if smaller >= m or run.time_left <= 0:
-                return "time_limit" if run.time_left <= 0 else status
+            if run.time_left <= 0:
+                return "time_limit"
+            if smaller >= m:
+                return self._by_size(run)
             m = smaller
+
+    def _by_size(self, run: SlimRun) -> Status:
+        """Step 5."""
+        task = run.task
+        price = task.problem.penalty + task.point_price
+        found = self._engine(run, replace(task.problem, penalty=price))
+        run.offer(found.points)
+        bound, rounding = self._bound(run, found, tied=False)
+        run.raise_bound(min(bound, run.value.loss), run.method, rounding=rounding)
+        if found.status != "interrupted":
+            polish(run)
+        return "finished" if found.status == "optimal" else found.status
 
     def _solve(self, run: SlimRun, m: int, tied: bool) -> tuple[Fraction, Fraction, Status, bool]:
         """Step 2: a lower bound of g(m), its rounding, how it ended, and whether ties were used."""
