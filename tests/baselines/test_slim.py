@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import doctest
 import os
 import pickle
 from itertools import pairwise
@@ -39,7 +40,7 @@ def fitted(data: tuple[np.ndarray, np.ndarray]) -> SLIMClassifier:
     return SLIMClassifier(n_jobs=1).fit(*data)
 
 
-@parametrize_with_checks([SLIMClassifier(time_limit=LATE, max_points=1, n_jobs=1)])
+@parametrize_with_checks([SLIMClassifier(time_limit=LATE, max_points=1, max_features=2, n_jobs=1)])
 def test_scikit_learn_checks(estimator, check) -> None:
     check(estimator)
 
@@ -171,6 +172,18 @@ def test_an_interrupted_search_leaves_a_fitted_estimator(solver: str, call: int)
     assert model.predict(X).shape == y.shape
 
 
+@pytest.mark.parametrize("solver", ["exact", "milp"])
+def test_the_clock_ends_a_long_search(solver: str) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 5, (300, 15))
+    y = (X @ rng.normal(size=15) + rng.normal(size=300) * 9 > 0).astype(int)
+    model = SLIMClassifier(solver=solver, n_jobs=1, time_limit=1.0).fit(X, y)
+    assert model.result_.status == "time_limit"
+    assert 0 <= model.loss_bound_ < model.loss_ < y.mean()
+    assert 0 < model.gap_ <= 1
+    assert model.result_.bound > model.result_.objective
+
+
 def test_progress_never_promises_what_is_not_kept(data) -> None:
     seen = []
     model = SLIMClassifier(callback=seen.append, n_jobs=1).fit(*data)
@@ -178,6 +191,12 @@ def test_progress_never_promises_what_is_not_kept(data) -> None:
     best = model.result_.objective
     assert all(p.objective <= best <= p.bound for p in seen)
     assert all(a.objective <= b.objective for a, b in pairwise(seen))
+
+
+def test_examples_of_the_page_run() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "part_slim.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert (failed, tried > 8) == (0, True)
 
 
 # -- real data -----------------------------------------------------------------------------------

@@ -37,8 +37,8 @@ class SlimExact:
        L ≤ g(m) + ε · ‖λ‖₁ for the card of step 2.
     4. Go back to 2, until no card is left (L is optimal), m stays (the bound of g(m) has a gap), or
        time is over.  What is left has a loss of at least g(m): a bound in any case.
-    5. If m stays and there is time, bound the loss once more, at the price C0 + ε a column: a
-       column with points has at least one.
+    5. If m stays, but some g was found exactly, bound the loss once more, at the price C0 + ε a
+       column, as a column with points has at least one.
 
     With ε = 0 the first pass is all there is.
 
@@ -79,7 +79,7 @@ class SlimExact:
         """Steps 1 to 4."""
         task = run.task
         least = int(np.abs(task.problem.nearest_to_zero()).sum())
-        m, tied = task.most_total, False
+        m, tied, exact = task.most_total, False, False
         while True:
             bound, rounding, status, tied = self._solve(run, m, tied)  # step 2
             # What lies above m has been ruled out, so this holds for every card that could win.
@@ -94,10 +94,11 @@ class SlimExact:
             if smaller < least:
                 run.raise_bound(run.value.loss - run.rounding, run.method, rounding=rounding)
                 return "finished"
+            exact |= status == "optimal"
             if run.time_left <= 0:
                 return "time_limit"
             if smaller >= m:
-                return self._by_size(run)
+                return self._by_size(run) if exact else status
             m = smaller
 
     def _by_size(self, run: SlimRun) -> Status:

@@ -125,8 +125,9 @@ class SlimProgram:
         if answer is None:  # HiGHS did not look at the clock
             return "time_limit"
         hunt.digest(answer)
-        ends: dict[str, Status] = {"optimal": "finished", "time_limit": "time_limit"}
-        return ends.get(answer.end, "interrupted" if answer.end == "interrupted" else "time_limit")
+        # Nobody but the clock has stopped it: Ctrl-C arrives above.
+        stopped = answer.end in ("time_limit", "interrupted", "failed")
+        return "time_limit" if stopped else "finished"
 
 
 class _Hunt:

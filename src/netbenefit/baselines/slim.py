@@ -100,9 +100,9 @@ class SLIMClassifier(RiskScoreClassifier):
     >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
     >>> model = SLIMClassifier().fit(X, y)
     >>> model.coef_, model.intercept_, model.result_.status
-    (array([0, 0, 1]), -1, 'optimal')
+    (array([1, 0, 1]), -2, 'optimal')
     >>> model.predict(X[:3])
-    array([ True,  True, False])
+    array([ True, False, False])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
