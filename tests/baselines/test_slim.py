@@ -94,6 +94,24 @@ def test_weights_equal_repetition(data) -> None:
     assert weighted.coef_.tolist() == repeated.coef_.tolist()
 
 
+def test_weights_that_are_no_rows_are_refused(data) -> None:
+    X, y = data
+    shares = np.full(y.size, 1 / y.size)
+    with pytest.raises(InputError, match=r"add up to 1 only.*SLIM's usual prices"):
+        SLIMClassifier().fit(X, y, sample_weight=shares)
+    usual = 0.9 / X.size
+    model = SLIMClassifier(penalty=usual, point_penalty=usual / 10, n_jobs=1)
+    assert model.fit(X, y, sample_weight=shares).result_.size > 0
+
+
+def test_a_card_without_rules_speaks(data) -> None:
+    X, y = data
+    none = SLIMClassifier(max_features=0, n_jobs=1).fit(X, y)
+    assert set(none.predict(X)) == {int(y.mean() >= 0.5)}
+    assert none.predict_proba(X)[:, 1] == pytest.approx(np.full(y.size, y.mean()))
+    assert "RISK" in str(none.scorecard_).upper()
+
+
 def test_settings_reach_the_card(data) -> None:
     X, y = data
     none = SLIMClassifier(max_features=0, n_jobs=1).fit(X, y)

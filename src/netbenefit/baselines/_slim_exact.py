@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -81,18 +82,18 @@ class SlimExact:
         least = int(np.abs(task.problem.nearest_to_zero()).sum())
         m, tied, exact = task.most_total, False, False
         while True:
-            bound, rounding, status, tied = self._solve(run, m, tied)  # step 2
+            found, status, tied = self._solve(run, m, tied)  # step 2
             # What lies above m has been ruled out, so this holds for every card that could win.
-            run.raise_bound(min(bound, run.value.loss), run.method, rounding=rounding)
+            found.report(run)
             if status == "interrupted":
                 return status
             polish(run)
             if run.proven or not task.point_price:
                 return status
-            room = run.value.loss - bound - run.rounding
+            room = run.value.loss - found.bound - run.rounding
             smaller = math.ceil(room / task.point_price) - 1  # step 3
             if smaller < least:
-                run.raise_bound(run.value.loss - run.rounding, run.method, rounding=rounding)
+                found._replace(bound=run.value.loss - run.rounding).report(run)
                 return "finished"
             exact |= status == "optimal"
             if run.time_left <= 0:
@@ -107,28 +108,31 @@ class SlimExact:
         price = task.problem.penalty + task.point_price
         found = self._engine(run, replace(task.problem, penalty=price))
         run.offer(found.points)
-        bound, rounding = self._bound(run, found, tied=False)
-        run.raise_bound(min(bound, run.value.loss), run.method, rounding=rounding)
+        _Bound.of(run, found, tied=False).report(run)
         if found.status != "interrupted":
             polish(run)
         return "finished" if found.status == "optimal" else found.status
 
-    def _solve(self, run: SlimRun, m: int, tied: bool) -> tuple[Fraction, Fraction, Status, bool]:
-        """Step 2: a lower bound of g(m), its rounding, how it ended, and whether ties were used."""
+    def _solve(self, run: SlimRun, m: int, tied: bool) -> tuple[_Bound, Status, bool]:
+        """Step 2: a lower bound of g(m), how the solve ended, and whether ties were used."""
         task = run.task
         needed = task.ties_needed(m)
+        free: _Bound | None = None
         if not (tied and needed):
             found = self._engine(run, task.limited(m))
             relaxed = run.task.problem.evaluate(found.points).objective
             value = run.offer(found.points)
             assert value is not None
             inside = value.errors + task.problem.penalty * value.size <= task.prevalence - relaxed
-            bound = self._bound(run, found, tied=False)
+            free = _Bound.of(run, found, tied=False)
             if inside or not needed or found.status == "interrupted" or run.time_left <= 0:
-                return *bound, found.status, False
+                return free, found.status, False
         found = self._engine(run, task.tied(m))
         run.offer(found.points[:-1])
-        return *self._bound(run, found, tied=True), found.status, True
+        bound = _Bound.of(run, found, tied=True)
+        if free is not None and free.bound > bound.bound:  # holds for free cut-offs, so for tied
+            bound = free
+        return bound, found.status, True
 
     def _engine(self, run: SlimRun, problem: Problem) -> SolverResult:
         left = run.time_left
@@ -138,18 +142,28 @@ class SlimExact:
         run.evaluations += found.evaluations
         return found
 
-    @staticmethod
-    def _bound(run: SlimRun, found: SolverResult, *, tied: bool) -> tuple[Fraction, Fraction]:
-        """Turn the engine's proof into a lower bound of errors plus C0 · ‖λ‖₀."""
+
+class _Bound(NamedTuple):
+    """A lower bound of errors plus C0 · ‖λ‖₀, and where it comes from."""
+
+    bound: Fraction
+    rounding: Fraction
+    method: str
+
+    @classmethod
+    def of(cls, run: SlimRun, found: SolverResult, *, tied: bool) -> _Bound:
+        """Turn the engine's proof round."""
         proof, task = found.proof, run.task
         if proof is None:
-            return run.bound, run.rounding
-        objective = task.untie(proof.bound) if tied else proof.bound
-        rounding = proof.rounding
+            return cls(run.bound, run.rounding, run.method)
+        objective, rounding = proof.bound, proof.rounding
         if tied:
-            rounding *= Fraction(task.tied_total) / task.n_total
-        run.method = proof.method
-        return task.prevalence - objective, rounding
+            objective, rounding = task.untie(objective), rounding * task.tied_total / task.n_total
+        return cls(task.prevalence - objective, rounding, proof.method)
+
+    def report(self, run: SlimRun) -> None:
+        """Tell the run; no bound is above the loss of a card that exists."""
+        run.raise_bound(min(self.bound, run.value.loss), self.method, rounding=self.rounding)
 
 
 def polish(run: SlimRun) -> None:

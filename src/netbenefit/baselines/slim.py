@@ -18,7 +18,13 @@ from netbenefit._estimator_input import Training
 from netbenefit._labels import encode_labels
 from netbenefit._objective import read_price
 from netbenefit._validation import InputError, shorten
-from netbenefit.assemble import assemble_card, count_threads, make_provenance, too_small_text
+from netbenefit.assemble import (
+    assemble_card,
+    count_threads,
+    make_provenance,
+    refuse_small_weights,
+    too_small_text,
+)
 from netbenefit.baselines._slim_exact import SlimExact
 from netbenefit.baselines._slim_milp import SlimProgram
 from netbenefit.baselines._slim_task import HALF, SlimTask
@@ -208,6 +214,10 @@ class SLIMClassifier(RiskScoreClassifier):
             raise InputError(
                 f"every column is constant ({shorten(table.constant)}): nothing tells rows apart. "
                 "Add a column that varies."
+            )
+        if "paper" in (self.penalty, self.point_penalty):
+            refuse_small_weights(
+                table, "SLIM's usual prices count weights as rows", "set penalty and point_penalty"
             )
         settings = dict(training.settings)
         settings.pop("prior_strength")
