@@ -105,6 +105,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "report.*",
         "cli",
         "datasets",
+        "_dataset_*",
         "demo",
         "_io",
         "_outcome",

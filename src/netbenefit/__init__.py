@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from netbenefit._validation import InputError
     from netbenefit.baselines.riskslim import RiskSLIMClassifier
+    from netbenefit.baselines.slim import SLIMClassifier
     from netbenefit.binning import Binner
     from netbenefit.calibration import calibrate_levels, improve_levels, keep_order
     from netbenefit.calibrator import NetBenefitCalibrator
@@ -151,6 +152,7 @@ _HOMES = {
     "RiskScoreClassifier": "estimator",
     "RocDisplay": "plots",
     "Rule": "scorecard",
+    "SLIMClassifier": "baselines",
     "Scorecard": "scorecard",
     "ScorecardDisplay": "plots",
     "Sensitivity": "sensitivity",
@@ -248,6 +250,7 @@ __all__ = [
     "RiskScoreClassifier",
     "RocDisplay",
     "Rule",
+    "SLIMClassifier",
     "Scorecard",
     "ScorecardDisplay",
     "Sensitivity",

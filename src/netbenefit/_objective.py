@@ -14,7 +14,7 @@ from netbenefit._validation import InputError
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["PRIOR_ROWS", "UNITS", "Scale", "make_scale", "read_penalty", "read_prior"]
+__all__ = ["PRIOR_ROWS", "UNITS", "Scale", "make_scale", "read_penalty", "read_price", "read_prior"]
 
 #: Largest magnitude that sums in int64 may reach.
 _ROOM = 2**62
@@ -121,6 +121,15 @@ def read_prior(prior_strength: str | float | Fraction) -> Fraction:
             "or a number of rows."
         )
     return _number(prior_strength, "prior_strength", '"auto"')
+
+
+def read_price(price: float | Fraction, name: str) -> Fraction:
+    """A price as the decimal that was written; "paper" is its caller's word.
+
+    >>> read_price(0.001, "point_penalty")
+    Fraction(1, 1000)
+    """
+    return _number(price, name, '"paper"')
 
 
 def _number(value: Any, name: str, words: str) -> Fraction:

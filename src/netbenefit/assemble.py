@@ -35,6 +35,7 @@ __all__ = [
     "learn",
     "make_problem",
     "make_provenance",
+    "refuse_small_weights",
     "rules_of",
     "terms_of",
     "too_small_text",
@@ -131,15 +132,23 @@ def make_problem(table: PatternTable, thresholds: Thresholds, **settings: Any) -
             "a column that varies."
         )
     problem = Problem.build(table, thresholds, **settings)
-    rows, total = int((table.pattern_of_row >= 0).sum()), float(table.n_total)
-    counts_rows = problem.prior_strength or settings.get("penalty") == "auto"
-    if counts_rows and total < _LEAST_WEIGHT * rows:
-        raise InputError(
-            f"the weights of {rows:,} rows add up to {total:g} only. A prior, and the price of a "
-            "rule, count weights as rows: multiply the weights so that they add up to the number "
-            'of rows, or set prior_strength=0 and penalty="paper".'
+    if problem.prior_strength or settings.get("penalty") == "auto":
+        refuse_small_weights(
+            table,
+            "A prior, and the price of a rule, count weights as rows",
+            'set prior_strength=0 and penalty="paper"',
         )
     return problem
+
+
+def refuse_small_weights(table: PatternTable, why: str, otherwise: str) -> None:
+    """Raise an error where weights are no numbers of rows, but something counts them as such."""
+    rows, total = int((table.pattern_of_row >= 0).sum()), float(table.n_total)
+    if total < _LEAST_WEIGHT * rows:
+        raise InputError(
+            f"the weights of {rows:,} rows add up to {total:g} only. {why}: multiply the weights "
+            f"so that they add up to the number of rows, or {otherwise}."
+        )
 
 
 def keeping_signs(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from netbenefit._validation import IntArray
 
-__all__ = ["allowed_cutoffs", "allowed_ranges", "best_cutoffs", "floor_scores"]
+__all__ = ["allowed_cutoffs", "allowed_ranges", "best_cutoffs", "count_called", "floor_scores"]
 
 
 def floor_scores(codes: IntArray, decimals: Sequence[int], points: IntArray) -> IntArray:
@@ -71,7 +71,7 @@ def allowed_cutoffs(
     >>> allowed_cutoffs(scores, found, others, [one], [(6, 0)])
     [None]
     """
-    candidates, tp, fp, unit = _called(scores, positives, negatives)
+    candidates, tp, fp, unit = count_called(scores, positives, negatives)
     most = max(int(tp[0]), int(fp[0]), 1)
     result: list[tuple[int, Fraction] | None] = []
     for r, limit in zip(odds, limits, strict=True):
@@ -105,7 +105,7 @@ def allowed_ranges(
     >>> allowed_ranges(scores, found, others, [(Fraction(0), None), (Fraction(6), Fraction(1))])
     [(0, 10), (1, 4)]
     """
-    candidates, tp, fp, unit = _called(scores, positives, negatives)
+    candidates, tp, fp, unit = count_called(scores, positives, negatives)
     ranges = []
     for limit in limits:
         first, last = _run(tp, fp, unit, limit)
@@ -118,8 +118,12 @@ def allowed_ranges(
 _Counts = tuple[IntArray, NDArray[np.object_], NDArray[np.object_], int]
 
 
-def _called(scores: IntArray, positives: NDArray[Any], negatives: NDArray[Any]) -> _Counts:
-    """Candidate cut-offs, and TP and FP of each as whole numbers of 1 / unit."""
+def count_called(scores: IntArray, positives: NDArray[Any], negatives: NDArray[Any]) -> _Counts:
+    """Candidate cut-offs, and TP and FP of each as whole numbers of 1 / unit.
+
+    >>> count_called(np.array([0, 4]), np.array([0, 1]), np.array([5, 1]))[1:]
+    (array([1, 1, 0], dtype=object), array([6, 1, 0], dtype=object), 1)
+    """
     distinct, place = np.unique(scores, return_inverse=True)
     unit = 1 if positives.dtype.kind == "i" else _common_unit(positives, negatives)
     tp = _at_or_above(positives, place.ravel(), distinct.size, unit)

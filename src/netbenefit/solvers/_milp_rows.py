@@ -59,6 +59,8 @@ class Plan:
         Columns that need a variable for |λ_k|.
     cutoff_range : (int, int)
         Lowest and highest cut-off of all cards.
+    narrow : bool
+        Whether the range of cut-offs was asked for, and does not follow from the scores.
     """
 
     lower: IntArray
@@ -75,10 +77,17 @@ class Plan:
     side_sign: IntArray
     size_column: IntArray
     cutoff_range: tuple[int, int]
+    narrow: bool = False
 
 
-def make_plan(problem: Problem, pieces: Pieces) -> Plan:
-    """Decide which variables are needed."""
+def make_plan(
+    problem: Problem,
+    pieces: Pieces,
+    *,
+    sizes: bool = False,
+    cutoff_range: tuple[int, int] | None = None,
+) -> Plan:
+    """Decide which variables are needed; ``sizes`` says that points have a price."""
     allowed = _allowed_values(problem)
     lower = np.array([values[0] for values in allowed], dtype=np.int64)
     upper = np.array([values[-1] for values in allowed], dtype=np.int64)
@@ -91,6 +100,7 @@ def make_plan(problem: Problem, pieces: Pieces) -> Plan:
     levels, gains, up, down = _calls(problem, pieces)
     called_level, called_pattern = np.nonzero(up | down)
     low, high = _score_range(pieces, lower, upper)
+    natural = int(low.min()) // pieces.unit, int(high.max()) // pieces.unit + 1
     return Plan(
         lower=lower,
         upper=upper,
@@ -104,8 +114,9 @@ def make_plan(problem: Problem, pieces: Pieces) -> Plan:
         choice_value=np.array([v for k in gaps for v in allowed[k]], dtype=np.int64),
         side_column=np.repeat(sides, 2).astype(np.int64),
         side_sign=np.tile(np.array([1, -1], dtype=np.int64), sides.size),
-        size_column=np.flatnonzero(both if bounded else both & False).astype(np.int64),
-        cutoff_range=(int(low.min()) // pieces.unit, int(high.max()) // pieces.unit + 1),
+        size_column=np.flatnonzero(both & (bounded or sizes)).astype(np.int64),
+        cutoff_range=cutoff_range or natural,
+        narrow=cutoff_range is not None,
     )
 
 
@@ -217,8 +228,8 @@ def _big_m(pieces: Pieces, plan: Plan) -> tuple[IntArray, IntArray]:
     low, high = _score_range(pieces, plan.lower, plan.upper)
     up, down = unit * last - low, high - unit * first + 1
     n, n_columns = pieces.units.shape
-    if n * n * n_columns > _MOST_PAIRS:
-        return up, down
+    if plan.narrow or n * n * n_columns > _MOST_PAIRS:
+        return np.maximum(up, 1), np.maximum(down, 1)
     for u in range(n):
         # ⌊s_v⌋ ≤ T ≤ ⌊s_w⌋ + 1 for the lowest score s_v and the highest s_w, whichever they are
         d = pieces.units - pieces.units[u]
@@ -349,11 +360,10 @@ def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> Rows:
 
 
 def _total_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Rows:
-    """Rows β_k ≥ |λ_k| and Σ |λ_k| ≤ total."""
+    """Rows β_k ≥ |λ_k|, where there is a β_k, and Σ |λ_k| ≤ total."""
     first = blocks["points"].start
     most = np.maximum(np.abs(plan.lower), np.abs(plan.upper))
-    if problem.limits.total >= int(most.sum()):
-        return _from_lists([], blocks)
+    bounded = problem.limits.total < int(most.sum())
     found: list[tuple[dict[int, float], float, float]] = []
     terms: dict[int, float] = {}
     for k in range(plan.lower.size):
@@ -366,7 +376,9 @@ def _total_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Ro
         found.append(({size: 1, first + k: -1}, 0, math.inf))
         found.append(({size: 1, first + k: 1}, 0, math.inf))
         terms[size] = 1.0
-    return _from_lists([*found, (terms, -math.inf, problem.limits.total)], blocks)
+    if bounded:
+        found.append((terms, -math.inf, problem.limits.total))
+    return _from_lists(found, blocks)
 
 
 def _rate_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Rows:

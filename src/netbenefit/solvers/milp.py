@@ -28,12 +28,12 @@ from netbenefit.solvers.base import (
 )
 from netbenefit.solvers.local_search import LocalSearch
 
-__all__ = ["MixedInteger"]
+__all__ = ["MixedInteger", "Worker"]
 
 #: Seconds between two looks at what the solver tells.
-_LOOK = 0.05
+LOOK_SECONDS = 0.05
 #: Seconds that a solver has to obey when it is told to stop; after that it is left behind.
-_OBEY = 1.0
+OBEY_SECONDS = 1.0
 #: Longest wait for solvers that were left behind, at the end of Python.
 _AT_EXIT = 60.0
 #: Longest search for a first card: seconds, and share of the time limit.
@@ -137,7 +137,7 @@ class MixedInteger:
     def _solve(self, hunt: _Hunt, first: IntArray | None) -> SolverResult:
         """Steps 2 to 4."""
         run = hunt.run
-        worker: _Worker | None = None
+        worker: Worker | None = None
         status: Status = "interrupted"
         try:
             hunt.begin(first)
@@ -151,15 +151,15 @@ class MixedInteger:
                 n_jobs=self.n_jobs,
                 seed=self.seed,
             )
-            worker = _Worker(hunt.backend, hunt.model, order)
-            while worker.running(_LOOK) and run.overtime < _OBEY:
+            worker = Worker(hunt.backend, hunt.model, order)
+            while worker.running(LOOK_SECONDS) and run.overtime < OBEY_SECONDS:
                 hunt.digest()
             status = "finished"
         except KeyboardInterrupt:
             run.stop.set()
             if worker is not None:
                 with suppress(KeyboardInterrupt):  # a second one: do not wait
-                    worker.running(_OBEY)
+                    worker.running(OBEY_SECONDS)
         answer = None if worker is None else worker.answer
         if answer is None and status == "finished":
             status = "time_limit"  # the solver did not look at the clock
@@ -173,7 +173,7 @@ class MixedInteger:
         return hunt.result(status)
 
 
-class _Worker:
+class Worker:
     """A solver in a thread of its own, so that the main one stays free for Ctrl-C."""
 
     def __init__(self, backend: Backend, model: MilpModel, order: Order) -> None:
