@@ -28,7 +28,7 @@ demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
 test: lint types ## Lint, types, tests, and the examples of docstrings, README and docs
 	$(BIN)/python -m pytest -n $(WORKERS) tests src README.md docs
 
-test-full: $(DEV) ## 5,000 small problems against all vectors, 12,000 cases of theory, not 120 and 1,000
+test-full: $(DEV) ## 5,000 small problems against all vectors, 12,000 cases of theory, not 100 and 1,000
 	NETBENEFIT_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) tests/test_beyond_doubt.py \
 		tests/solvers/test_branch_and_bound.py tests/test_theory_bounds.py \
 		tests/test_theory_levels.py tests/test_theory_capacity.py

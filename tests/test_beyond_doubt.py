@@ -1,6 +1,6 @@
 """Small problems of every kind: exact search, integer program and every bound against all vectors.
 
-120 problems in a plain run, 5,000 in a full one (``make test-full``): up to 6 columns, points up to
+100 problems in a plain run, 5,000 in a full one (``make test-full``): up to 6 columns, points up to
 ±5, binary, whole and fractional columns, weights, ties, one-hot groups, every kind of constraint,
 with and without a penalty.
 """
@@ -34,7 +34,7 @@ from netbenefit.verify import verify
 from tests.strategies import brute_force, constrained_problems
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
-SHARDS, EXAMPLES = (25, 200) if FULL else (4, 30)
+SHARDS, EXAMPLES = (25, 200) if FULL else (4, 25)
 #: Every so many problems the slower judges look as well.
 OFTEN = 4
 

@@ -48,7 +48,7 @@ def test_page_and_module_agree_with_python_on_every_row(
 
 @needs_browser
 @pytest.mark.parametrize(
-    ("name", "most"), [("conditions", 40), ("units", 40), ("hostile", 40), ("binned", 80)]
+    ("name", "most"), [("conditions", 25), ("units", 25), ("hostile", 20), ("binned", 30)]
 )
 def test_form_shows_score_risk_and_rules_of_python(
     name: str, most: int, show: Callable[..., Watched]

@@ -82,7 +82,8 @@ def test_result_is_spoken_once_it_stands(show: Callable[..., Watched]) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(size: str, scheme: str, show: Callable[..., Watched]) -> None:
     width, height = SIZES[size]
-    for name in NAMES:
+    # Every card once; what else there is to see changes with size and scheme, not with the card.
+    for name in NAMES if (size, scheme) == ("phone", "light") else ("conditions", "hostile"):
         truth = truths()[name]
         page = show(
             to_calculator(truth.card, threshold=0.2),

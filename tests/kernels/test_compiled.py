@@ -18,7 +18,7 @@ from netbenefit.problem import Problem
 from netbenefit.thresholds import Thresholds
 from tests.strategies import points_of, problems, tables
 
-EXAMPLES = 1000
+EXAMPLES = 700
 
 
 def value_of(problem: Problem, gain: float, points: np.ndarray) -> Fraction | float:
