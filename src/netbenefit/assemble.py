@@ -35,6 +35,7 @@ __all__ = [
     "learn",
     "make_problem",
     "make_provenance",
+    "refuse_constants",
     "refuse_small_weights",
     "rules_of",
     "terms_of",
@@ -126,11 +127,7 @@ def make_problem(table: PatternTable, thresholds: Thresholds, **settings: Any) -
 
     Settings are those of :meth:`Problem.build`.
     """
-    if len(table.constant) == table.n_features:
-        raise InputError(
-            f"every column is constant ({shorten(table.constant)}): nothing tells rows apart. Add "
-            "a column that varies."
-        )
+    refuse_constants(table)
     problem = Problem.build(table, thresholds, **settings)
     if problem.prior_strength or settings.get("penalty") == "auto":
         refuse_small_weights(
@@ -139,6 +136,15 @@ def make_problem(table: PatternTable, thresholds: Thresholds, **settings: Any) -
             'set prior_strength=0 and penalty="paper"',
         )
     return problem
+
+
+def refuse_constants(table: PatternTable) -> None:
+    """Raise an error where no column varies."""
+    if len(table.constant) == table.n_features:
+        raise InputError(
+            f"every column is constant ({shorten(table.constant)}): nothing tells rows apart. Add "
+            "a column that varies."
+        )
 
 
 def refuse_small_weights(table: PatternTable, why: str, otherwise: str) -> None:

@@ -8,27 +8,20 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from netbenefit._bin_raw import RawTable, raw_rows
-from netbenefit._card_types import is_finite
+from netbenefit._estimator_base import CardClassifier
 from netbenefit._estimator_input import (
     Training,
-    make_binner,
-    read_numeric,
-    training_of_raw,
 )
-from netbenefit._labels import encode_labels, warn_of_constants
-from netbenefit._validation import FloatArray, InputError, IntArray
+from netbenefit._labels import encode_labels
+from netbenefit._validation import FloatArray, IntArray
 from netbenefit.assemble import Learned, choose_solver, count_threads, learn, too_small_text
 from netbenefit.binning import Binner
 from netbenefit.certificate import make_certificate
 from netbenefit.constraints import Constraint
-from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.solvers.base import Callback, Solver
 from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
@@ -37,10 +30,7 @@ from netbenefit.thresholds import Thresholds, ThresholdsLike, Weights, as_thresh
 __all__ = ["RiskScoreClassifier"]
 
 
-class RiskScoreClassifier(
-    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
-    BaseEstimator,  # type: ignore[misc]
-):
+class RiskScoreClassifier(CardClassifier):
     """Learn a scorecard with small integer points that maximises decision net benefit.
 
     With thresholds p_i, weights ω_i and odds r_i = p_i / (1 − p_i), the points λ maximise
@@ -242,7 +232,7 @@ class RiskScoreClassifier(
         event, self.classes_ = encode_labels(y)
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
         training = self._training(X, event, sample_weight)
-        outcome = f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
+        outcome = self._outcome(y)
         learned = self._learn(training, outcome)
         self.scorecard_, self.result_ = learned.card, learned.result
         self.certificate_ = make_certificate(
@@ -314,29 +304,6 @@ class RiskScoreClassifier(
         risk = np.asarray(self.scorecard_.risk(rows), dtype=np.float64)
         return np.column_stack([1.0 - risk, risk])
 
-    def predict(self, X: Any, *, threshold: float = 0.5) -> NDArray[Any]:
-        """Decide for each row: the event's label where its risk is at least ``threshold``.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features)
-        threshold : float, default=0.5
-            The risk from which one would act.  To carry another threshold through scikit-learn's
-            tools, wrap the estimator in :class:`sklearn.model_selection.FixedThresholdClassifier`,
-            or request ``threshold`` by ``set_predict_request``.
-
-        Returns
-        -------
-        (n_rows,) array of labels
-        """
-        if not (is_finite(threshold) and 0.0 <= threshold <= 1.0):
-            raise InputError(
-                f"threshold={threshold!r} is not a risk between 0 and 1. Write 0.2 for 20%."
-            )
-        risk = self.predict_proba(X)[:, 1]
-        labels: NDArray[Any] = self.classes_[(risk >= threshold).astype(np.intp)]
-        return labels
-
     def decision_function(self, X: Any) -> IntArray:
         """Score of each row, counted from the default decision.
 
@@ -363,52 +330,7 @@ class RiskScoreClassifier(
         result: IntArray = score - first + 1
         return result
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        raw = self.binner is not None
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = raw
-        return tags
-
     # -- steps of fit ----------------------------------------------------------------------------
-
-    def _training(
-        self, X: Any, event: NDArray[np.bool_], sample_weight: ArrayLike | None
-    ) -> Training:
-        """Patterns of rows to learn from; keeps what later rows are read by."""
-        if self.binner is None:
-            columns = read_numeric(self, X)
-            table = PatternTable.from_columns(
-                columns, event, sample_weight=sample_weight, decimals=self.decimals
-            )
-            warn_of_constants(table)
-            return Training(table, self._settings())
-        if self.decimals is not None:
-            raise InputError(
-                "decimals go with binner=None. With a binner, say Binner(per_unit={name: "
-                "PerUnit(name, decimals=1)})."
-            )
-        names, settings = RawTable(X).names, self._settings()
-        self.binner_ = make_binner(
-            self.binner, names, self.thresholds_, self.sign, settings["constraints"]
-        )
-        training = training_of_raw(self.binner_, X, event, sample_weight, settings)
-        self.n_features_in_ = len(names)
-        self.feature_names_in_ = np.array(names, dtype=object)
-        return training
-
-    def _rows(self, X: Any) -> Any:
-        """Rows as the card takes them."""
-        check_is_fitted(self)
-        card = self.scorecard_
-        if self.binner is None:
-            return read_numeric(self, X, feature_names=card.feature_names)
-        return raw_rows(X, card.features)
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _settings(self) -> dict[str, Any]:
         """What :meth:`Problem.build` is told."""
@@ -421,6 +343,9 @@ class RiskScoreClassifier(
             "constraints": () if self.constraints is None else self.constraints,
             "max_features": self.max_features,
         }
+
+    def _grid(self) -> Thresholds:
+        return self.thresholds_
 
     def _learn(self, training: Training, outcome: str) -> Learned:
         seed = self._seed()

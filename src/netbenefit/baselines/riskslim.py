@@ -9,19 +9,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from netbenefit._bin_raw import RawTable, raw_rows
-from netbenefit._card_types import is_finite
 from netbenefit._columns import read_columns
-from netbenefit._estimator_input import Training, make_binner, read_numeric, training_of_raw
-from netbenefit._labels import encode_labels, warn_of_constants
-from netbenefit._validation import FloatArray, InputError, shorten
+from netbenefit._estimator_base import CardClassifier
+from netbenefit._labels import encode_labels
+from netbenefit._validation import FloatArray, InputError
 from netbenefit._version import __version__
+from netbenefit.assemble import refuse_constants
 from netbenefit.baselines._lattice_card import make_card, risk_of_log_odds
 from netbenefit.baselines._lattice_problem import Lattice, Search
 from netbenefit.baselines._lattice_solve import solve_lattice
@@ -29,15 +26,11 @@ from netbenefit.binning import Binner
 from netbenefit.patterns import PatternTable
 from netbenefit.scorecard import Provenance, Scorecard
 from netbenefit.solvers.base import Callback, SolverResult, Status, check_time_limit
-from netbenefit.thresholds import Thresholds
 
 __all__ = ["RiskSLIMClassifier"]
 
 
-class RiskSLIMClassifier(
-    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
-    BaseEstimator,  # type: ignore[misc]
-):
+class RiskSLIMClassifier(CardClassifier):
     """Learn a scorecard with small integer points by logistic loss: RISKSLIM.
 
     With labels y_j ∈ {0, 1} and weights v_j, integer points λ and an integer intercept λ_0 minimise
@@ -194,7 +187,7 @@ class RiskSLIMClassifier(
             warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
         self.intercept_, self.coef_ = int(search.best[0]), search.best[1:].copy()
         self.loss_ = search.value - float(lattice.price[search.best != 0].sum())
-        outcome = f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
+        outcome = self._outcome(y)
         provenance = self._provenance(table, search, status, outcome, seed)
         self.scorecard_ = make_card(
             table, self.intercept_, self.coef_, provenance, bins=training.bins
@@ -220,27 +213,6 @@ class RiskSLIMClassifier(
         risk = risk_of_log_odds(self._log_odds(X)[0])
         return np.column_stack([1.0 - risk, risk])
 
-    def predict(self, X: Any, *, threshold: float = 0.5) -> NDArray[Any]:
-        """Decide for each row: the event's label where its risk is at least ``threshold``.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features)
-        threshold : float, default=0.5
-            The risk from which one would act.
-
-        Returns
-        -------
-        (n_rows,) array of labels
-        """
-        if not (is_finite(threshold) and 0.0 <= threshold <= 1.0):
-            raise InputError(
-                f"threshold={threshold!r} is not a risk between 0 and 1. Write 0.2 for 20%."
-            )
-        risk = self.predict_proba(X)[:, 1]
-        labels: NDArray[Any] = self.classes_[(risk >= threshold).astype(np.intp)]
-        return labels
-
     def decision_function(self, X: Any) -> FloatArray:
         """Log odds of each row, plus half of the smallest step of a score.
 
@@ -258,60 +230,18 @@ class RiskSLIMClassifier(
         log_odds, step = self._log_odds(X)
         return log_odds + step / 2
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        raw = self.binner is not None
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = raw
-        return tags
-
     # -- steps ---------------------------------------------------------------------------------
-
-    def _training(
-        self, X: Any, event: NDArray[np.bool_], sample_weight: ArrayLike | None
-    ) -> Training:
-        """Patterns of rows to learn from; keeps what later rows are read by."""
-        if self.binner is None:
-            table = PatternTable.from_columns(
-                read_numeric(self, X), event, sample_weight=sample_weight, decimals=self.decimals
-            )
-            warn_of_constants(table)
-            return Training(table, {})
-        if self.decimals is not None:
-            raise InputError(
-                "decimals go with binner=None. With a binner, say Binner(per_unit={name: "
-                "PerUnit(name, decimals=1)})."
-            )
-        names = RawTable(X).names
-        self.binner_ = make_binner(self.binner, names, Thresholds.tenths())
-        training = training_of_raw(self.binner_, X, event, sample_weight, {})
-        self.n_features_in_ = len(names)
-        self.feature_names_in_ = np.array(names, dtype=object)
-        return training
 
     def _log_odds(self, X: Any) -> tuple[FloatArray, float]:
         """Log odds of each row, and the smallest step that they can differ by."""
-        check_is_fitted(self)
-        card = self.scorecard_
-        if self.binner is None:
-            rows: Any = read_numeric(self, X, feature_names=card.feature_names)
-            n_rows = len(next(iter(rows.values())))
-            data = rows
-        else:
-            data, n_rows = read_columns(
-                raw_rows(X, card.features), card.features, card.feature_names
-            )
+        rows, card = self._rows(X), self.scorecard_
+        data, n_rows = read_columns(rows, card.features, card.feature_names)
         plan = card._plan  # the card's own exact sums, before it rounds them down
         scores: FloatArray = plan.units_of_rows(data, n_rows) / plan.unit
         if plan.unit == 1:  # as the card reads them: beyond the ends of its table, as at the ends
             low, high = card.score_range or (card.cutoffs[0] - 1, card.cutoffs[-1])
             scores = np.clip(scores, low, high)
         return scores + self.intercept_, 1.0 / plan.unit
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _provenance(
         self, table: PatternTable, search: Search, status: Status, outcome: str, seed: int
@@ -336,11 +266,7 @@ class RiskSLIMClassifier(
 
 def _refuse(table: PatternTable) -> None:
     """Refuse rows from which nothing can be learnt."""
-    if len(table.constant) == table.n_features:
-        raise InputError(
-            f"every column is constant ({shorten(table.constant)}): nothing tells rows apart. Add "
-            "a column that varies."
-        )
+    refuse_constants(table)
     if not 0 < table.n_events < table.n_total:
         raise InputError(
             "all rows with a weight above 0 are of one class. A card needs rows of both classes."

@@ -17,11 +17,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from netbenefit._estimator_input import Training
 from netbenefit._labels import encode_labels
 from netbenefit._objective import read_price
-from netbenefit._validation import InputError, shorten
+from netbenefit._validation import InputError
 from netbenefit.assemble import (
     assemble_card,
     count_threads,
     make_provenance,
+    refuse_constants,
     refuse_small_weights,
     too_small_text,
 )
@@ -188,7 +189,7 @@ class SLIMClassifier(RiskScoreClassifier):
         training = self._training(X, event, sample_weight)
         task = self._task(training)
         self.result_ = result = self._solve(task)
-        outcome = f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
+        outcome = self._outcome(y)
         self.scorecard_ = self._card(task, training, outcome)
         if task.problem.too_small:
             warnings.warn(too_small_text(task.problem), stacklevel=3)
@@ -210,11 +211,7 @@ class SLIMClassifier(RiskScoreClassifier):
 
     def _task(self, training: Training) -> SlimTask:
         table = training.table
-        if len(table.constant) == table.n_features:
-            raise InputError(
-                f"every column is constant ({shorten(table.constant)}): nothing tells rows apart. "
-                "Add a column that varies."
-            )
+        refuse_constants(table)
         if "paper" in (self.penalty, self.point_penalty):
             refuse_small_weights(
                 table, "SLIM's usual prices count weights as rows", "set penalty and point_penalty"

@@ -6,6 +6,7 @@ matplotlib is imported when something is drawn; ``pip install 'netbenefit[plots]
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -71,7 +72,7 @@ def style_of(place: int) -> Style:
     return Style(colour, line, _MARKERS[place % len(_MARKERS)])
 
 
-class Display:
+class Display(ABC):
     """A picture that is computed when made, drawn by ``plot``, and shown by nobody.
 
     Attributes
@@ -85,9 +86,9 @@ class Display:
     ax_: Any
     figure_: Any
 
+    @abstractmethod
     def plot(self, ax: Any = None) -> Self:
         """Draw, on given axes or in a new figure."""
-        raise NotImplementedError
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the figure to a file: ``.svg``, ``.pdf`` or ``.png``.

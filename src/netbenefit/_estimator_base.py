@@ -1,0 +1,124 @@
+"""What all estimators that learn a card share: how rows are read, and what a card decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from netbenefit._bin_raw import RawTable, raw_rows
+from netbenefit._card_types import is_finite
+from netbenefit._estimator_input import Training, make_binner, read_numeric, training_of_raw
+from netbenefit._labels import warn_of_constants
+from netbenefit._validation import InputError
+from netbenefit.binning import Binner
+from netbenefit.patterns import PatternTable
+from netbenefit.scorecard import Scorecard
+from netbenefit.thresholds import Thresholds
+
+__all__ = ["CardClassifier"]
+
+
+class CardClassifier(
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
+    BaseEstimator,  # type: ignore[misc]
+):
+    """A classifier of two classes whose model is a :class:`Scorecard`.
+
+    Its ``fit`` sets ``classes_`` and ``scorecard_``; :meth:`_training` reads its rows.
+    """
+
+    binner: str | Binner | None
+    decimals: Mapping[str, int] | None
+    random_state: Any
+    classes_: NDArray[Any]
+    scorecard_: Scorecard
+
+    def predict(self, X: Any, *, threshold: float = 0.5) -> NDArray[Any]:
+        """Decide for each row: the event's label where its risk is at least ``threshold``.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        threshold : float, default=0.5
+            The risk from which one would act.  To carry another threshold through scikit-learn's
+            tools, wrap the estimator in :class:`sklearn.model_selection.FixedThresholdClassifier`,
+            or request ``threshold`` by ``set_predict_request``.
+
+        Returns
+        -------
+        (n_rows,) array of labels
+        """
+        if not (is_finite(threshold) and 0.0 <= threshold <= 1.0):
+            raise InputError(
+                f"threshold={threshold!r} is not a risk between 0 and 1. Write 0.2 for 20%."
+            )
+        risk = self.predict_proba(X)[:, 1]
+        labels: NDArray[Any] = self.classes_[(risk >= threshold).astype(np.intp)]
+        return labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        raw = self.binner is not None
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = raw
+        return tags
+
+    # -- steps of fit ----------------------------------------------------------------------------
+
+    def _settings(self) -> dict[str, Any]:
+        """What :meth:`Problem.build` is told, with signs and constraints by condition."""
+        return {}
+
+    def _grid(self) -> Thresholds:
+        """Thresholds that a binner cuts for."""
+        return Thresholds.tenths()
+
+    def _outcome(self, y: Any) -> str:
+        """What the risk is the risk of."""
+        return f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
+
+    def _training(
+        self, X: Any, event: NDArray[np.bool_], sample_weight: ArrayLike | None
+    ) -> Training:
+        """Patterns of rows to learn from; keeps what later rows are read by."""
+        settings = self._settings()
+        if self.binner is None:
+            columns = read_numeric(self, X)
+            table = PatternTable.from_columns(
+                columns, event, sample_weight=sample_weight, decimals=self.decimals
+            )
+            warn_of_constants(table)
+            return Training(table, settings)
+        if self.decimals is not None:
+            raise InputError(
+                "decimals go with binner=None. With a binner, say Binner(per_unit={name: "
+                "PerUnit(name, decimals=1)})."
+            )
+        names = RawTable(X).names
+        self.binner_ = make_binner(
+            self.binner, names, self._grid(), settings.get("sign"), settings.get("constraints", ())
+        )
+        training = training_of_raw(self.binner_, X, event, sample_weight, settings)
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        return training
+
+    def _rows(self, X: Any) -> Any:
+        """Rows as the card takes them."""
+        check_is_fitted(self)
+        card = self.scorecard_
+        if self.binner is None:
+            return read_numeric(self, X, feature_names=card.feature_names)
+        return raw_rows(X, card.features)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
