@@ -16,6 +16,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
@@ -50,6 +51,7 @@ from netbenefit.plots import (
     SizePathDisplay,
     TraceDisplay,
 )
+from netbenefit.plots._base import style_of
 from netbenefit.solvers.base import TraceRow
 from netbenefit.theory import lower_aunbc, upper_aunbc
 from tests.export.truth import HOSTILE_LEVEL, truths
@@ -735,3 +737,43 @@ def test_labels_of_any_kind(fitted: Fitted) -> None:
     np.testing.assert_array_equal(
         by_label.groups["m"]["observed"], by_number.groups["m"]["observed"]
     )
+
+
+#: How colours look to people who lack one kind of cone (Machado et al. 2009, severity 1).
+_BLIND = {
+    "protan": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deutan": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritan": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def _lab(linear: np.ndarray) -> np.ndarray:
+    """CIELAB of linear sRGB, white D65."""
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = np.clip(linear, 0, 1) @ np.array(to_xyz).T / [0.9505, 1.0, 1.089]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    a, b = 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])
+    return np.column_stack([116 * f[:, 1] - 16, a, b])
+
+
+@pytest.mark.parametrize("eyes", _BLIND)
+def test_colours_differ_for_the_colour_blind_and_styles_without_colour(eyes: str) -> None:
+    styles = [style_of(place) for place in range(6)]
+    rgb = np.array([to_rgb(style.colour) for style in styles])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    lab = _lab(linear @ np.array(_BLIND[eyes]).T)
+    apart = np.linalg.norm(lab[:, None] - lab[None], axis=2)[np.triu_indices(len(styles), 1)]
+    assert apart.min() > 10
+    assert len({(str(style.line), style.marker) for style in styles}) == len(styles)
