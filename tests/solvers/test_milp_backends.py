@@ -93,6 +93,15 @@ def test_stops_when_told(backend: str) -> None:
     assert answer.points is not None
 
 
+def test_stopped_at_once_it_leaves_with_the_start() -> None:
+    problem = some_problem(60, 5, seed=1)
+    model, start = build_model(problem), problem.nearest_to_zero()
+    order = Order(warm_start=model.solution(start), should_stop=lambda: True)
+    answer = find_backend("gurobi").solve(model, order)
+    assert answer.end == "interrupted"
+    assert model.objective @ model.solution(answer.points) >= answer.claimed - 1e-6
+
+
 def test_gives_a_bound_at_the_time_limit(backend: str) -> None:
     problem = some_problem(60, 5, seed=1)
     result = MixedInteger(time_limit=2.0, backend=backend).solve(problem)

@@ -78,7 +78,7 @@ def _solve(gurobi: Any, program: Any, model: MilpModel, order: Order) -> Answer:
     if order.warm_start is not None:
         z.Start = order.warm_start.astype(np.float64)
     program.optimize(_listener(gurobi, z, model, order))
-    return _answer(gurobi, program, z, model)
+    return _answer(gurobi, program, z, model, order)
 
 
 def _parameters(order: Order) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _listener(gurobi: Any, z: Any, model: MilpModel, order: Order) -> Any:
     return listen
 
 
-def _answer(gurobi: Any, program: Any, z: Any, model: MilpModel) -> Answer:
+def _answer(gurobi: Any, program: Any, z: Any, model: MilpModel, order: Order) -> Answer:
     codes = gurobi.GRB.Status
     ends: dict[int, End] = {
         codes.OPTIMAL: "optimal",
@@ -129,6 +129,16 @@ def _answer(gurobi: Any, program: Any, z: Any, model: MilpModel) -> Answer:
         return Answer(end, details=details)
     bound = _bound(program.ObjBound)
     if not program.SolCount:
-        return Answer(end, bound=bound, details=details)
+        return _start_as_answer(Answer(end, bound=bound, details=details), model, order)
     points = np.asarray(z.X, dtype=np.float64)[model.blocks["points"]]
     return Answer(end, points, program.ObjVal, bound, details)
+
+
+def _start_as_answer(answer: Answer, model: MilpModel, order: Order) -> Answer:
+    """Gurobi was stopped before it took the warm start in: the start is what it leaves with."""
+    if order.warm_start is None:
+        return answer
+    start = np.asarray(order.warm_start, dtype=np.float64)
+    return answer._replace(
+        points=start[model.blocks["points"]], claimed=float(model.objective @ start)
+    )
