@@ -17,10 +17,10 @@ DEV := $(VENV)/.dev-stamp
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full lint types format bench clean
+.PHONY: help demo test test-full lint types format bench reproduction clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
 	$(BIN)/netbenefit demo
@@ -46,6 +46,9 @@ format: $(DEV) ## Format the code and repair what can be repaired
 
 bench: $(BASE) ## Measure speed and search quality, and print tables
 	$(BIN)/python -m benchmarks
+
+reproduction: $(DEV) ## Run the paper's experiments again, in 3 hours at most; goes on where it stopped
+	$(BIN)/netbenefit reproduce --budget standard
 
 clean: ## Remove the environment and everything that was generated
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

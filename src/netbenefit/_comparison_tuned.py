@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from netbenefit._validation import FloatArray, check_weights
 __all__ = ["TunedClassifier", "lasso", "pruned_tree"]
 
 Loss = Literal["log", "brier"]
+Rule = Literal["min", "one_se"]
 
 #: Strengths of a path: so many, over so many powers of ten.
 _STEPS, _POWERS = 25, 3.0
@@ -30,8 +31,8 @@ class TunedClassifier(
     """A classifier of which one parameter is chosen by cross-validation.
 
     Candidates depend on the training rows; each is measured on inner folds that it was not fitted
-    to, by the mean loss of its risks, rows weighted.  The best is fitted to all training rows; of
-    equals, the simplest.
+    to, by the mean loss of its risks, rows weighted.  The best is fitted to all training rows, or
+    the simplest whose loss is within one standard error of the best; of equals, the simplest.
 
     Parameters
     ----------
@@ -43,6 +44,9 @@ class TunedClassifier(
     n_splits : int, default=5
     random_state : int, default=0
         Of the inner folds.
+    rule : {"min", "one_se"}, default="min"
+        The smallest loss, or the simplest model whose loss is not larger by more than the standard
+        error of the smallest one, over the inner folds (Breiman et al. 1984).
 
     Attributes
     ----------
@@ -67,12 +71,14 @@ class TunedClassifier(
         loss: Loss = "log",
         n_splits: int = 5,
         random_state: int = 0,
+        rule: Rule = "min",
     ) -> None:
         self.estimator = estimator
         self.parameter = parameter
         self.loss = loss
         self.n_splits = n_splits
         self.random_state = random_state
+        self.rule = rule
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose the parameter, then fit.
@@ -88,9 +94,10 @@ class TunedClassifier(
         self.classes_, code = np.unique(np.asarray(y), return_inverse=True)
         weight = check_weights(sample_weight, code.size)
         values = self._candidates(matrix, code, weight)
-        losses = self._losses(matrix, code, weight, values)
+        losses, error = self._losses(matrix, code, weight, values)
+        most = losses.min() + (error[losses.argmin()] if self.rule == "one_se" else 0.0)
         # Candidates come simplest first; a tie that only rounding breaks is a tie.
-        best = int(np.argmax(losses <= losses.min() * (1 + 1e-9)))
+        best = int(np.argmax(losses <= most * (1 + 1e-9)))
         self.best_value_ = float(values[best])
         model = clone(self.estimator).set_params(**{self.parameter: self.best_value_})
         self.best_estimator_ = model.fit(matrix, code, sample_weight=weight)
@@ -134,19 +141,23 @@ class TunedClassifier(
         code: NDArray[np.intp],
         weight: FloatArray,
         values: FloatArray,
-    ) -> FloatArray:
-        """Weighted loss of each candidate on the inner folds, all rows together."""
+    ) -> tuple[FloatArray, FloatArray]:
+        """Loss of each candidate on the inner folds, all rows together; its standard error."""
         n_splits = max(2, min(self.n_splits, int(np.bincount(code).min())))
         folds = StratifiedKFold(n_splits, shuffle=True, random_state=self.random_state)
-        total = np.zeros(values.size)
-        for train, test in folds.split(matrix, code):
+        sums, totals = np.zeros((n_splits, values.size)), np.zeros(n_splits)
+        for fold, (train, test) in enumerate(folds.split(matrix, code)):
+            rows = _merged(matrix[train], code[train], weight[train])
+            totals[fold] = weight[test].sum()
             for place, value in enumerate(values.tolist()):
                 model = clone(self.estimator).set_params(**{self.parameter: value})
-                model.fit(matrix[train], code[train], sample_weight=weight[train])
+                model.fit(rows.matrix, rows.code, sample_weight=rows.weight)
                 risk = model.predict_proba(matrix[test])[:, 1]
-                total[place] += weight[test] @ self._loss(code[test], risk)
-        result: FloatArray = total / weight.sum()
-        return result
+                sums[fold, place] = weight[test] @ self._loss(code[test], risk)
+        means: FloatArray = sums.sum(axis=0) / totals.sum()
+        spread = (sums / totals[:, None]).std(axis=0, ddof=1)
+        error: FloatArray = spread / np.sqrt(n_splits)
+        return means, error
 
     def _loss(self, code: NDArray[np.intp], risk: FloatArray) -> FloatArray:
         if self.loss == "brier":
@@ -156,14 +167,31 @@ class TunedClassifier(
         return result
 
 
-def lasso(seed: int) -> TunedClassifier:
+class _Rows(NamedTuple):
+    matrix: FloatArray
+    code: NDArray[np.intp]
+    weight: FloatArray
+
+
+def _merged(matrix: FloatArray, code: NDArray[np.intp], weight: FloatArray) -> _Rows:
+    """Equal rows with equal outcomes become one row with their weight: the same loss, sooner."""
+    both = np.column_stack([matrix, code])
+    # Rows as bytes sort far faster than rows as numbers; + 0.0 makes −0.0 and 0.0 the same.
+    keys = np.ascontiguousarray(both + 0.0).view(np.dtype((np.void, both.strides[0]))).ravel()
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    if first.size > code.size // 2:
+        return _Rows(matrix, code, weight)
+    return _Rows(matrix[first], code[first], np.bincount(place, weights=weight))
+
+
+def lasso(seed: int, rule: Rule = "min") -> TunedClassifier:
     """Logistic regression with an L1 penalty that cross-validation chooses (Tibshirani 1996)."""
     kind = {"l1_ratio": 1.0} if _version() >= (1, 8) else {"penalty": "l1"}
     # liblinear counts the intercept among what is penalised; so large a scale makes that small.
     model = LogisticRegression(
         solver="liblinear", intercept_scaling=10.0, max_iter=1000, random_state=seed, **kind
     )
-    return TunedClassifier(model, "C", "log", random_state=seed)
+    return TunedClassifier(model, "C", "log", random_state=seed, rule=rule)
 
 
 def pruned_tree(seed: int) -> TunedClassifier:

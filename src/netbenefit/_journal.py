@@ -11,14 +11,15 @@ import io
 import json
 import os
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from netbenefit._validation import InputError, shorten
 
-__all__ = ["Journal", "Progress", "run_tasks"]
+__all__ = ["Journal", "Progress", "finished_tasks", "lock_file", "run_tasks"]
 
 #: Called with the number of finished tasks and of all tasks: once at the start, then after each.
 Progress = Callable[[int, int], None]
@@ -76,8 +77,9 @@ def run_tasks(
         results = {key: book.results[key] for key in tasks if key in book.results}
         report(len(results), len(tasks))
         waiting = {key: task for key, task in tasks.items() if key not in results}
-        with closing(_finished(function, waiting, n_jobs)) as finished:
-            for key, line in finished:
+        work = finished_tasks(partial(_line_of, function), waiting.items(), n_jobs)
+        with closing(work) as finished:
+            for (key, _), line in finished:
                 if isinstance(line, Exception):
                     raise _named(key, line)
                 book.write(line)
@@ -86,43 +88,67 @@ def run_tasks(
     return {key: results[key] for key in tasks}
 
 
-def _finished(
-    function: Callable[[Any], Any], tasks: Mapping[str, Any], n_jobs: int | None
-) -> Generator[tuple[str, str | Exception]]:
-    """Keys of tasks and the lines of their results, or their errors, as they finish."""
+def finished_tasks(
+    function: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int | None
+) -> Generator[tuple[Any, Any]]:
+    """Call a function for each task, some at a time, and hand over what finishes, as it finishes.
+
+    Parameters
+    ----------
+    function : callable
+        Called with one task, in whatever process.
+    tasks : iterable
+    n_jobs : int or None
+        Tasks at a time, by joblib.
+
+    Yields
+    ------
+    task, result
+        An error is handed over like a result: were it raised where it arises, joblib would drop
+        those results of other tasks that it has not handed over yet.
+
+    Examples
+    --------
+    >>> dict(finished_tasks(abs, [-1, 2], 1))
+    {-1: 1, 2: 2}
+    """
     from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
 
-    work = [delayed(_run_one)(function, key, task) for key, task in tasks.items()]
+    given = list(tasks)
+    work = [delayed(_attempt)(function, place, task) for place, task in enumerate(given)]
     try:
         run = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
     except ValueError:  # the backend hands results over all at once: give it a few tasks a time
         step = max(1, effective_n_jobs(n_jobs))
         for first in range(0, len(work), step):
-            yield from Parallel(n_jobs=n_jobs)(work[first : first + step])
+            for place, result in Parallel(n_jobs=n_jobs)(work[first : first + step]):
+                yield given[place], result
         return
     done = run(work)
     try:
-        yield from done
+        for place, result in done:
+            yield given[place], result
     finally:
         with warnings.catch_warnings():  # joblib's, that the tasks which it ends are ended
             warnings.simplefilter("ignore", UserWarning)
             done.close()  # after an error or Ctrl-C: no task goes on unseen
 
 
-def _run_one(function: Callable[[Any], Any], key: str, task: Any) -> tuple[str, str | Exception]:
-    """One task, in whatever process; its result is a line of a journal already.
-
-    An error is handed over like a result: were it raised here, joblib would drop those results of
-    other tasks that it has not handed over yet.
-    """
+def _attempt(function: Callable[[Any], Any], place: int, task: Any) -> tuple[int, Any]:
     try:
-        result = function(task)
+        return place, function(task)
     except Exception as error:
-        return key, error
+        return place, error
+
+
+def _line_of(function: Callable[[Any], Any], item: tuple[str, Any]) -> str:
+    """One task's result, as a line of a journal."""
+    key, task = item
+    result = function(task)
     try:
-        return key, json.dumps({"task": key, "result": result}, default=_plain)
+        return json.dumps({"task": key, "result": result}, default=_plain)
     except (TypeError, ValueError) as error:
-        return key, InputError(f"the result does not fit into JSON: {error}")
+        raise InputError(f"the result does not fit into JSON: {error}") from None
 
 
 def _named(key: str, error: Exception) -> Exception:
@@ -246,12 +272,26 @@ def _opened(path: str | os.PathLike[str] | None, fingerprint: str) -> Iterator[J
     # Neither "r+" nor "a+" will do: one wants the file to exist, the other cannot cut and go on.
     binary = getattr(os, "O_BINARY", 0)  # Windows would change line breaks
     with open(os.open(place, os.O_RDWR | os.O_CREAT | binary, 0o666), "r+b") as file:
-        _lock(file, place)
+        lock_file(file, f"the journal {place}")
         yield Journal(file, fingerprint, f"the journal {place}")
 
 
-def _lock(file: IO[bytes], place: Path) -> None:
-    """Refuse a journal that another run writes to; the lock ends with the process."""
+def lock_file(file: IO[bytes], what: str) -> None:
+    """Refuse what another run writes to; the lock ends with the process, or with the file.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for writing.
+    what : str
+        What an error calls it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     lock_file(file, "the file")
+    """
     try:
         import fcntl
     except ImportError:  # Windows: the user has to take care
@@ -260,7 +300,7 @@ def _lock(file: IO[bytes], place: Path) -> None:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise InputError(
-            f"the journal {place} is in use by another run. Wait for it, or name another file."
+            f"{what} is in use by another run. Wait for it, or name another one."
         ) from None
     except OSError:  # a file system without locks
         return

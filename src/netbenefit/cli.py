@@ -28,6 +28,7 @@ from netbenefit._cli_options import (
     option,
 )
 from netbenefit._cli_report import report
+from netbenefit._cli_reproduce import reproduce
 from netbenefit._cli_sizes import sizes
 from netbenefit._cli_update import update
 from netbenefit._cli_validate import validate
@@ -291,3 +292,8 @@ def verify(
         sample=sample,
         seed=seed,
     )
+
+
+# -- reproduce -------------------------------------------------------------------------------------
+
+app.command(epilog="Example: netbenefit reproduce --budget quick --only performance")(reproduce)

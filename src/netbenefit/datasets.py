@@ -18,6 +18,7 @@ __all__ = [
     "DATASETS",
     "Dataset",
     "Source",
+    "check_present",
     "data_folder",
     "fetch_dataset",
     "load_breast_cancer",
@@ -147,6 +148,29 @@ def load_dataset(
     target, *names = columns = read_table(path)
     y = check_binary(columns[target], name=f"column {target!r}")
     return Dataset(np.column_stack([columns[n] for n in names]), y, tuple(names))
+
+
+def check_present(name: str, *, folder: str | Path | None = None) -> None:
+    """Refuse a data set whose file is not there, or is not the very one, before it is needed.
+
+    Parameters
+    ----------
+    name : str
+        A name of :data:`DATASETS`, or ``"credit"``.
+    folder : path, optional
+        As for :func:`load_dataset`.
+
+    Examples
+    --------
+    >>> check_present("heart", folder="/nowhere")
+    Traceback (most recent call last):
+    netbenefit._validation.InputError: there is no data folder /nowhere. Set the environment ...
+    """
+    where = data_folder() if folder is None else Path(folder)
+    source = DATASETS.get(name)
+    file, digest = _CREDIT if source is None else (source.file, source.digest)
+    _check_there(where / file, name, where)
+    _check_digest(where / file, digest)
 
 
 def load_credit(
