@@ -107,6 +107,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "datasets",
         "_dataset_*",
         "demo",
+        "experiments",
+        "experiments.*",
         "_io",
         "_outcome",
         "_cli_*",
