@@ -14,7 +14,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 import venv
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ from netbenefit.experiments.fasterrisk import (
     FasterRiskTimeout,
     available,
 )
+from tests.experiments.processes import runs, wait_for
 
 X = np.array([[0, 1, 2], [1, 0, 0.5], [1, 1, -3], [0, 0, 7]] * 3, dtype=float)
 Y = np.array([0, 1, 1, 0] * 3)
@@ -280,28 +280,6 @@ def test_bad_rows(fake: str) -> None:
 
 
 # -- no process is left behind ---------------------------------------------------------------------
-
-
-def runs(pid: int) -> bool:
-    """Whether a process lives (one that has ended and waits to be collected does not)."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    try:
-        return stat.read_text().rpartition(")")[2].split()[0] != "Z" if stat.exists() else True
-    except OSError:
-        return False
-
-
-def wait_for(condition: Any) -> bool:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_the_time_limit_ends_the_process(
