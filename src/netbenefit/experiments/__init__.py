@@ -1,0 +1,1 @@
+"""The experiments of the method's paper, and their results beside the printed ones."""
