@@ -89,6 +89,11 @@ class Summary(dict[tuple[str, str, str], Group]):
         """Methods that were run, the paper's first and in its order."""
         return _ordered((m for _, m, s in self if setting in (None, s)), METHODS | OWN_METHODS)
 
+    def told(self, key: str) -> list[str]:
+        """Return the different texts of all rows under a key, in order."""
+        found = (str(row.get(key) or "") for group in self.values() for row in group.rows)
+        return [text for text in dict.fromkeys(found) if text]
+
 
 def summarise(rows: Iterable[Mapping[str, Any]]) -> Summary:
     """Gather the rows of a run by data set, method and setting.
