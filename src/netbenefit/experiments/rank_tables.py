@@ -152,13 +152,24 @@ class RankTables:
         """Say what was left out, measures with the same gaps together."""
         groups: dict[str, list[str]] = {}
         for ranking in self.rankings:
-            names = [escape(title_of(n)) for n in (*ranking.methods_out, *ranking.datasets_out)]
-            if names and ranking.test:
-                groups.setdefault(", ".join(names), []).append(ranking.measure.title)
-        return " ".join(
-            f"Left out of the ranks by {', '.join(titles)}, for lack of results: {names}."
-            for names, titles in groups.items()
-        )
+            gaps = {"methods": ranking.methods_out, "data sets": ranking.datasets_out}
+            words = "; ".join(
+                f"{kind}: {', '.join(escape(title_of(name)) for name in names)}"
+                for kind, names in gaps.items()
+                if names
+            )
+            if words and ranking.test:
+                groups.setdefault(words, []).append(ranking.measure.title)
+        found = [
+            f"Left out of the ranks by {', '.join(titles)}, for lack of results – {words}."
+            for words, titles in groups.items()
+        ]
+        if self.scope == "paper" and not all(ranking.as_published for ranking in self.rankings):
+            found.append(
+                "**The printed ranks and tests are of all eight data sets and all methods; where "
+                "ours are of fewer, the two do not compare.**"
+            )
+        return "\n\n".join(found)
 
     def _friedman_text(self) -> str:
         lines = []
@@ -198,8 +209,8 @@ class RankTables:
         text = _p_text(ours)
         if ours is not None and ours < LEVEL:
             text = f"**{text}**"
-        if ours is not None and printed is not None and (ours < LEVEL) != (printed < LEVEL):
-            text += " ‡"
+        if ours is not None and printed is not None and ranking.as_published:
+            text += " ‡" if (ours < LEVEL) != (printed < LEVEL) else ""
         return text + _bracket(printed, 3)
 
 
@@ -225,8 +236,8 @@ def rank_tables(summary: Summary) -> list[RankTables]:
     1.0
     """
     run = summary.methods("original")
-    scopes = {"paper": [method for method in run if method in METHODS]}
-    if len(scopes["paper"]) < len(run):
+    scopes = {"paper": list(METHODS)}
+    if not set(run) <= set(METHODS):
         scopes["all"] = run
     tables = [
         RankTables(scope, tuple(methods), tuple(rank_by(summary, m, methods) for m in _MEASURES))

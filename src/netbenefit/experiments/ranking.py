@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from netbenefit._comparison_ranks import RankTest, rank_models
-from netbenefit.experiments.names import DATASETS, Measure, title_of
+from netbenefit.experiments.names import DATASETS, METHODS, Measure, title_of
 from netbenefit.experiments.summary import Summary
 
 if TYPE_CHECKING:
@@ -65,6 +65,15 @@ class Ranking:
     def metric(self) -> str:
         """Name of the measure in the printed tables."""
         return self.measure.metric
+
+    @property
+    def as_published(self) -> bool:
+        """Whether the same methods and data sets are ranked as in the paper."""
+        return (
+            self.test is not None
+            and set(self.test.models) == set(competing(METHODS, self.measure))
+            and set(self.test.datasets) == set(DATASETS)
+        )
 
     def rank(self, method: str) -> float | None:
         """Average rank of a method."""

@@ -55,7 +55,7 @@ def computational_records(summary: Summary) -> list[dict[str, Any]]:
     >>> from netbenefit.experiments.summary import summarise
     >>> row = {"dataset": "heart", "method": "slim", "setting": "original", "fold": 0}
     >>> rows = [{**row, "seconds": 60.0, "gap": 0.5, "status": "time_limit"}]
-    >>> found = computational_records(summarise(rows))[0]
+    >>> found = computational_records(summarise(rows))[1]
     >>> found["seconds"], found["gap_percent"], found["solved"], found["published_seconds"]
     (60.0, 50.0, 0, '600.1')
     """
