@@ -232,8 +232,9 @@ def rank_tables(summary: Summary) -> list[RankTables]:
     >>> rows = [{"dataset": d, "method": m, "setting": "original", "fold": 0, "test_auroc": i + j}
     ...         for i, d in enumerate(["heart", "mammo"])
     ...         for j, m in enumerate(["slim", "lasso", "logistic"])]
-    >>> rank_tables(summarise(rows))[0].ranks()[0]["rank"]
-    1.0
+    >>> found = rank_tables(summarise(rows))[0].ranks()
+    >>> {record["method"]: record["rank"] for record in found if record["rank"]}
+    {'logistic': 1.0, 'lasso': 2.0, 'slim': 3.0}
     """
     run = summary.methods("original")
     scopes = {"paper": list(METHODS)}

@@ -168,13 +168,13 @@ def _limits(summary: Summary, records: list[dict[str, Any]]) -> str:
         groups = [group for (_, m, s), group in summary.items() if (m, s) == (method, "original")]
         if not groups:
             continue
-        recipes = {str(row.get("recipe") or ""): None for group in groups for row in group.rows}
+        recipes = {str(row.get("recipe") or "") for group in groups for row in group.rows}
         ran = (
             f"folds that ran out of time took {_range(stopped)} s on average over a data set"
             if stopped
             else "no fold ran out of time"
         )
-        told = "; ".join(escape(text) for text in recipes if text)
+        told = "; ".join(escape(text) for text in sorted(recipes) if text)
         items.append(f"{escape(title_of(method))}: {ran}." + (f" Recipe: {told}." if told else ""))
     return "The paper stops after 600 s a fold. Here:\n\n" + bullets(items)
 

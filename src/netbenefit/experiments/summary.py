@@ -90,9 +90,9 @@ class Summary(dict[tuple[str, str, str], Group]):
         return _ordered((m for _, m, s in self if setting in (None, s)), METHODS | OWN_METHODS)
 
     def told(self, key: str) -> list[str]:
-        """Return the different texts of all rows under a key, in order."""
-        found = (str(row.get(key) or "") for group in self.values() for row in group.rows)
-        return [text for text in dict.fromkeys(found) if text]
+        """Return the different texts of all rows under a key, by the alphabet."""
+        found = {str(row.get(key) or "") for group in self.values() for row in group.rows}
+        return sorted(found - {""})
 
 
 def summarise(rows: Iterable[Mapping[str, Any]]) -> Summary:
