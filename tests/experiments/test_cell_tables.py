@@ -46,7 +46,7 @@ def column(rows: list[dict[str, Any]], head: str = "AUROC ↑") -> dict[str, str
         if not line:
             break
         parts = line.split("|")
-        cells[parts[1].strip()] = parts[place].strip()
+        cells[parts[1].strip()] = parts[place].strip().replace("\N{NO-BREAK SPACE}", " ")
     return cells
 
 
@@ -190,7 +190,7 @@ def test_names_from_outside_are_escaped() -> None:
 def test_an_unknown_data_set_has_a_section_without_printed_numbers() -> None:
     rows = [{**fold_row("zoo", "lasso", "original", 0), "test_auroc": 0.75}]
     text = performance_table(summarise(rows)).markdown()
-    assert "0.750 ± –" in text.split("## zoo")[1]
+    assert "0.750\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}–" in text.split("## zoo")[1]
     assert "[" not in text.split("## zoo")[1]
 
 

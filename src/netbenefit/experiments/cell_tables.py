@@ -257,10 +257,11 @@ class CellTable:
             text += " †" if self.outside(dataset, line, measure) else ""
         elif not self._empty_in_paper(line, measure):
             text = MISSING
+        text = _unbroken(text)
         if printed is None:
             return text
         inner = f"{number(printed.mean, digits)}{spread(printed, measure.key, digits)}"
-        return f"{text} [{inner}]"
+        return f"{text} [{_unbroken(inner)}]"
 
 
 def performance_table(summary: Summary) -> CellTable:
@@ -272,8 +273,9 @@ def performance_table(summary: Summary) -> CellTable:
     ...          "size": 10 + fold} for fold in range(3)]
     >>> from netbenefit.experiments.summary import summarise
     >>> table = performance_table(summarise(rows))
-    >>> [line for line in table.markdown().splitlines() if "11.0 (10–12)" in line][0].split("|")[5]
-    ' 11.0 (10–12) [11.0 (9–13)] '
+    >>> cell = table.cell("heart", table.lines[3], MEASURES["size"])
+    >>> cell.mean, cell.min, cell.max, table.lines[3].title
+    (11.0, 10.0, 12.0, 'LASSO')
     """
     own = [name for name in summary.methods("original") if name not in METHODS]
     return CellTable(
@@ -340,6 +342,11 @@ def sensitivity_table(summary: Summary, method: str) -> CellTable:
 
 def _line(method: str, setting: str) -> Line:
     return Line(method, setting, f"{title_of(method)}, {title_of(setting)}")
+
+
+def _unbroken(text: str) -> str:
+    """Keep a mean and its spread on one line, so that a narrow cell breaks between two of them."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _share(part: int, whole: int, none: str) -> str:

@@ -270,10 +270,14 @@ def ranks_markdown(summary: Summary, tables: Sequence[RankTables], *, pictures: 
         "Friedman: whether all methods could be alike, with the correction for ties. Critical "
         "difference: average ranks that differ by so much differ at the 5% level (Nemenyi).",
         "Nemenyi: **bold** p-values are below 0.05; ‡ the verdict at 5% is not that of the paper.",
-        "All methods: the exact engine works on the problem of RSS-DNB, so two of the ranks go to "
-        "nearly the same cards; ranks of the two choices of methods do not compare.",
         f"{MISSING} left out, for lack of results.",
     ]
+    if any(table.scope == "all" for table in tables):
+        legend.append(
+            "All methods: ranks depend on who else is ranked, so those of the two choices of "
+            "methods do not compare. The exact engine works on the problem of RSS-DNB, and the two "
+            "share places where both solve it."
+        )
     return document(
         "Ranks over data sets",
         "Each method is ranked on each data set by its mean over the folds, and the ranks are "
