@@ -43,8 +43,8 @@ def reproduce(
         list[str] | None,
         option(
             "NAME",
-            "Only this output: performance, ablation, sensitivity, ranks, computational, curves, "
-            "region or credit. May be repeated.",
+            "Only this output: performance, ablation, sensitivity, ranks, computational, "
+            "objective, curves, region or credit. May be repeated.",
         ),
     ] = None,
     datasets: Annotated[str | None, option("LIST", "Data sets, separated by commas.")] = None,

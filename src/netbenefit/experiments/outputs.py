@@ -11,7 +11,7 @@ from netbenefit.experiments.credit import write_credit
 from netbenefit.experiments.figures import write_figures
 from netbenefit.experiments.plan import BUDGETS, CREDIT, DATASETS, METHODS, OUTPUTS
 from netbenefit.experiments.store import write_rows
-from netbenefit.experiments.tables import write_tables
+from netbenefit.experiments.tables import TABLES, write_tables
 from netbenefit.experiments.work import Row
 
 __all__ = ["write_outputs"]
@@ -38,7 +38,7 @@ def write_outputs(rows: Sequence[Row], folder: Path, only: Iterable[str] = ()) -
     """
     wanted = tuple(only) or tuple(OUTPUTS)
     folder.mkdir(parents=True, exist_ok=True)
-    files = write_tables(rows, folder, wanted)
+    files = write_tables(rows, folder, [name for name in wanted if name in TABLES])
     files += write_figures(rows, folder, wanted)
     if "credit" in wanted and any(row["dataset"] == CREDIT for row in rows):
         files += write_credit(rows, folder)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from netbenefit._validation import InputError, shorten
+from netbenefit.experiments import names
 
 __all__ = [
     "BUDGETS",
@@ -23,36 +24,18 @@ __all__ = [
 BudgetName = Literal["quick", "standard", "paper"]
 
 #: The data sets of the paper's tables, as it orders them.
-DATASETS = (
-    "adult",
-    "bankruptcy",
-    "breastcancer",
-    "haberman",
-    "heart",
-    "mammo",
-    "mushroom",
-    "spambase",
-)
+DATASETS = tuple(names.DATASETS)
 #: The case study; it has one split of its own instead of folds.
 CREDIT = "credit"
 #: The fold that stands for all rows, to learn from and to measure on.
 ALL_ROWS = -1
 
 #: The paper's methods, as it orders them, and those that it has not.
-PAPER_METHODS = (
-    "rss-dnb",
-    "rss-dnb-sa",
-    "logistic",
-    "lasso",
-    "tree",
-    "slim",
-    "riskslim",
-    "xgboost",
-)
-METHODS = (*PAPER_METHODS, "rss-dnb-exact", "scorecard", "fasterrisk")
+PAPER_METHODS = tuple(names.METHODS)
+METHODS = (*PAPER_METHODS, *names.OWN_METHODS)
 
-#: Variants of the two published training routes, each with the others it can be read off from.
-SETTINGS = ("original", "no-calibration", "c0=0", "fine", "coarse", "random-ew", "random-lw")
+#: Variants, of the two published training routes only.
+SETTINGS = tuple(names.SETTINGS)
 _VARIED = ("rss-dnb", "rss-dnb-sa")
 
 #: What ``--only`` can ask for, and which settings it needs.
@@ -62,6 +45,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "sensitivity": ("original", "fine", "coarse", "random-ew", "random-lw"),
     "ranks": ("original",),
     "computational": ("original",),
+    "objective": ("original",),
     "curves": ("original",),
     "region": (),
     "credit": (),
