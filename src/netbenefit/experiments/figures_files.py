@@ -17,11 +17,16 @@ __all__ = ["csv_text", "save_drawn", "svg_text"]
 
 #: Paths and places in an SVG file, and the long numbers in them.
 _PLACES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
-_LONG = re.compile(r"-?\d+\.\d{3,}")
+_LONG = re.compile(r"-?\d+\.\d{2,}")
+#: Markers that are defined once, and where they are used.
+_MARKS = re.compile(r'<path id="(?P<id>[^"]+)"[^>]*? style="(?P<style>[^"]*)"')
+_USES = re.compile(r'(?P<start><use xlink:href="#(?P<id>[^"]+)"[^>]*?) style="(?P<style>[^"]*)"')
+#: matplotlib lists a dozen fonts at every word.
+_FONTS = re.compile(r"'DejaVu Sans', [^\";]*sans-serif")
 
 
 def svg_text(figure: Any) -> str:
-    """Return a figure as SVG, its places rounded to a hundredth of a point.
+    """Return a figure as SVG, its places rounded to a tenth of a point.
 
     Examples
     --------
@@ -33,12 +38,31 @@ def svg_text(figure: Any) -> str:
         file = Path(folder, "figure.svg")
         write_figure(figure, file)
         text = file.read_text(encoding="utf-8")
-    lines = (line.rstrip() for line in _PLACES.sub(_rounded, text).splitlines())
+    text = _FONTS.sub("'DejaVu Sans', Verdana, sans-serif", text)
+    text = _without_repetition(_PLACES.sub(_rounded, text))
+    lines = (line.rstrip() for line in text.splitlines())
     return "\n".join(lines) + "\n"
 
 
 def _rounded(place: re.Match[str]) -> str:
-    return _LONG.sub(lambda number: f"{float(number[0]):.2f}", place[0])
+    return _LONG.sub(_short, place[0])
+
+
+def _short(number: re.Match[str]) -> str:
+    """Keep hundredths in small shapes such as markers, tenths elsewhere."""
+    value = float(number[0])
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def _without_repetition(text: str) -> str:
+    """Leave out of each use of a marker what the marker itself says, which holds anyhow."""
+    said = {mark["id"]: set(mark["style"].split("; ")) for mark in _MARKS.finditer(text)}
+
+    def shortened(use: re.Match[str]) -> str:
+        own = [part for part in use["style"].split("; ") if part not in said.get(use["id"], ())]
+        return f'{use["start"]} style="{"; ".join(own)}"' if own else use["start"]
+
+    return _USES.sub(shortened, text)
 
 
 def csv_text(table: Table) -> str:

@@ -100,7 +100,7 @@ def key_line(style: Style, *, width: float = 1.5) -> Any:
         linestyle=style.line,
         linewidth=width,
         marker=style.marker,
-        markersize=8 if style.marker in "*P" else 5,
+        markersize={"*": 8, "P": 6}.get(style.marker, 5),
         markeredgecolor="white",
         markeredgewidth=0.5,
     )

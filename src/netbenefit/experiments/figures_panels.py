@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netbenefit._table import Table
+from netbenefit._validation import FloatArray
 from netbenefit.decision import TREAT_ALL, TREAT_NONE
 from netbenefit.experiments.figures_curves import (
     calibration_table,
@@ -18,11 +20,11 @@ from netbenefit.experiments.figures_curves import (
 )
 from netbenefit.experiments.figures_methods import key_line, method_name, method_order, style_for
 from netbenefit.experiments.figures_pool import Pooled, PooledRun
-from netbenefit.plots._base import GREY, PLAIN, draw_key, tidy
+from netbenefit.plots._base import GREY, INK, PLAIN, draw_key, tidy
 from netbenefit.plots.decision_curve import DecisionCurveDisplay
 from netbenefit.plots.roc import RocCurve, RocDisplay
 
-__all__ = ["Drawn", "draw_calibration", "draw_decision", "draw_roc"]
+__all__ = ["Drawn", "blank_axes", "draw_calibration", "draw_case", "draw_decision", "draw_roc"]
 
 #: Methods that learn cards for net benefit are drawn a little thicker than those beside them.
 _OWN = ("rss-dnb", "scorecard")
@@ -31,9 +33,12 @@ _ACROSS = 2
 #: Risk intervals with fewer rows have a hollow point and no line.
 FEW = 10
 #: Shares of the rows from which on a point of the calibration curve grows, and its sizes.
-_SHARES, _SIZES = (0.05, 0.15, 0.35), (3.0, 4.2, 5.6, 7.4)
+_SHARES, _SIZES = (0.05, 0.15, 0.35), (3.4, 4.4, 5.8, 7.4)
 #: Where half of the AUROCs are as high, the upper left corner is drawn once more, larger.
 _CROWDED, _CORNER = 0.95, 0.16
+
+#: How the display of decision curves draws them.
+_REFERENCES = ((TREAT_ALL, GREY, (0, (1, 1.4))), (TREAT_NONE, INK, "-"))
 
 Methods = Mapping[str, Pooled]
 Panel = Callable[[Any, Methods], Table]
@@ -112,8 +117,39 @@ def draw_decision(pooled: PooledRun) -> Drawn:
     >>> sorted(set(draw_decision({"toy": {"tree": one}}).table["method"].tolist()))
     ['Treat All', 'Treat None', 'tree']
     """
-    known = [(TREAT_ALL, GREY, (0, (1, 1.4))), (TREAT_NONE, "#222222", "-")]
-    return _grid(pooled, _decision_panel, (4.4, 3.3), known)
+    return _grid(pooled, _decision_panel, (4.4, 3.3), _REFERENCES)
+
+
+def draw_case(methods: Methods) -> Drawn:
+    """Draw all three kinds of curves of one data set, side by side.
+
+    Parameters
+    ----------
+    methods : mapping of str to Pooled
+        Of one data set.
+
+    Returns
+    -------
+    Drawn
+        The table holds the decision curves, as that of :func:`draw_decision`.
+
+    Examples
+    --------
+    >>> rows = np.arange(4)
+    >>> one = Pooled("toy", "tree", (0,), rows, np.array([0.1, 0.4, 0.4, 0.9]), rows > 1, 4)
+    >>> len(draw_case({"tree": one}).figure.axes)
+    3
+    """
+    order = method_order(methods)
+    shown = {m: methods[m] for m in order}
+    figure, axes = blank_axes(1, 3, 12.6, 5.0)
+    for ax, panel in zip(axes, (_roc_panel, _calibration_panel, _decision_panel), strict=True):
+        table = panel(ax, shown)
+    axes[2].set_box_aspect(1)
+    references = [("no discrimination, perfect calibration", GREY, ":"), *_REFERENCES]
+    _key(figure, order, references, across=5)
+    dataset = np.full(table.n_rows, next(iter(methods.values())).dataset)
+    return Drawn(figure, Table({"dataset": dataset, **table}))
 
 
 # -- one panel -------------------------------------------------------------------------------------
@@ -169,11 +205,12 @@ def _magnify(ax: Any, curves: Mapping[str, RocCurve]) -> None:
         inside = int(np.searchsorted(curve.fpr, _CORNER, side="right")) + 1
         (line,) = box.plot(curve.fpr[:inside], curve.tpr[:inside])
         _restyle(line, method, curves)
-        line.set(markevery=(0.03 * len(curve.fpr) % 0.2, 0.45), markersize=4)
     box.set(xlim=(-0.01 * _CORNER, _CORNER), ylim=(1 - _CORNER, 1 + 0.02 * _CORNER))
     box.tick_params(labelsize=6.5, length=2)
     box.locator_params(nbins=3)
     tidy(box, "both")
+    for spine in box.spines.values():
+        spine.set(visible=True, color=GREY, linewidth=0.6)
 
 
 def _calibration_panel(ax: Any, methods: Methods) -> Table:
@@ -183,7 +220,7 @@ def _calibration_panel(ax: Any, methods: Methods) -> Table:
         table = calibration_table(pooled)
         look, marker = _look(method, methods), style_for(method, methods).marker
         many = table["n"] >= FEW
-        ax.plot(table["risk"][many], table["observed"][many], **{**look, "linewidth": 1.0})
+        ax.plot(*_joined(table, many), **{**look, "linewidth": 1.0})
         share = np.digitize(table["n"] / pooled.rows.size, _SHARES)
         for step in np.unique(share[many]):
             _dots(ax, table, many & (share == step), look["color"], marker, _SIZES[step], True)
@@ -194,6 +231,13 @@ def _calibration_panel(ax: Any, methods: Methods) -> Table:
     ax.set(xlabel="Mean predicted risk", ylabel="Observed share of events")
     tidy(ax, "both")
     return stack_tables(tables)
+
+
+def _joined(table: Table, many: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    """Points of neighbouring intervals; across a gap no line must suggest what is not known."""
+    gap = np.flatnonzero(table["low"][many][1:] > table["high"][many][:-1]) + 1
+    x, y = (np.insert(table[name][many], gap, np.nan) for name in ("risk", "observed"))
+    return x, y
 
 
 def _dots(
@@ -247,8 +291,8 @@ def _restyle(line: Any, method: str, methods: Iterable[str]) -> None:
 
 
 def _wide(marker: str) -> float:
-    """Stars look smaller than discs of the same width."""
-    return 1.6 if marker in "*P" else 1.0
+    """How much wider a marker has to be to look as large as a disc."""
+    return {"*": 1.6, "P": 1.2}.get(marker, 1.0)
 
 
 def _say(ax: Any, text: str) -> None:
@@ -269,15 +313,10 @@ def _grid(
     others: Sequence[tuple[str, str, Any]],
 ) -> Drawn:
     """Draw a panel for each data set under one key."""
-    from matplotlib.figure import Figure  # late: an extra; no window, no trace in pyplot
-    from matplotlib.lines import Line2D
-
     across = min(_ACROSS, len(pooled))
     down = -(-len(pooled) // across)
     methods = method_order(m for found in pooled.values() for m in found)
-    figure = Figure(figsize=(size[0] * across, size[1] * down + 1.0), layout="constrained")
-    figure.get_layout_engine().set(h_pad=0.08, w_pad=0.08)
-    axes = np.atleast_1d(figure.subplots(down, across)).ravel()
+    figure, axes = blank_axes(down, across, size[0] * across, size[1] * down + 1.0)
     tables = []
     for ax, (dataset, found) in zip(axes, pooled.items(), strict=False):
         table = panel(ax, {m: found[m] for m in methods if m in found})
@@ -285,10 +324,35 @@ def _grid(
         tables.append(Table({"dataset": np.full(table.n_rows, dataset), **table}))
     for ax in axes[len(pooled) :]:
         ax.set_axis_off()
+    _key(figure, methods, others, across=2 * across)
+    return Drawn(figure, stack_tables(tables))
+
+
+def blank_axes(down: int, across: int, width: float, height: float) -> tuple[Any, list[Any]]:
+    """Return a new figure and its panels, row by row.
+
+    Examples
+    --------
+    >>> figure, panels = blank_axes(2, 3, 9, 6)
+    >>> len(panels)
+    6
+    """
+    from matplotlib.figure import Figure  # late: an extra; no window, no trace in pyplot
+
+    figure: Any = Figure(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.08, w_pad=0.08)
+    return figure, list(np.atleast_1d(figure.subplots(down, across)).ravel())
+
+
+def _key(
+    figure: Any, methods: Sequence[str], others: Sequence[tuple[str, str, Any]], across: int
+) -> None:
+    """Draw one key for all panels, above them."""
+    from matplotlib.lines import Line2D
+
     entries = [(key_line(style_for(m, methods)), method_name(m)) for m in methods]
     entries += [
         (Line2D([], [], color=colour, linestyle=line, linewidth=1.2), name)
         for name, colour, line in others
     ]
-    draw_key(figure, entries, loc="outside upper center", ncols=2 * across)
-    return Drawn(figure, stack_tables(tables))
+    draw_key(figure, entries, loc="outside upper center", ncols=across)

@@ -190,4 +190,6 @@ def _lacking(dataset: str, methods: Mapping[str, Pooled]) -> list[str]:
     if not few:
         return []
     n_all = next(iter(methods.values())).n_all
-    return [f"{dataset}: Predictions are not there for all of its {n_all:,} rows ({'; '.join(few)})."]
+    return [
+        f"{dataset}: Predictions are not there for all of its {n_all:,} rows ({'; '.join(few)})."
+    ]
