@@ -173,14 +173,11 @@ def _draw_curves(name: str, pooled: PooledRun, figures: dict[str, Drawn], notes:
 def _draw_case(
     rows: Sequence[Row], known: _Known, figures: dict[str, Drawn], notes: list[str]
 ) -> None:
-    if not any(row["dataset"] == _CREDIT and row["fold"] >= 0 for row in rows):
-        notes.append("credit-curves: not drawn, as the run has no case study.")
-        return
     pooled, lacking = pool_run(rows, known, datasets=[_CREDIT])
     if _CREDIT in pooled:  # a part of the rows is held out, by design: no note on that
         figures["credit-curves"] = draw_case(pooled[_CREDIT])
     else:
-        notes += lacking
+        notes += lacking or ["credit-curves: not drawn, as the run has no case study."]
 
 
 def _draw_regions(

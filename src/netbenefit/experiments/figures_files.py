@@ -66,12 +66,12 @@ def _without_repetition(text: str) -> str:
 
 
 def csv_text(table: Table) -> str:
-    r"""Return a table as CSV; numbers to nine digits, nothing where a number is missing.
+    r"""Return a table as CSV; numbers to seven digits, nothing where a number is missing.
 
     Examples
     --------
     >>> csv_text(Table({"method": ["tree", "lasso"], "auroc": [1 / 3, float("nan")]}))
-    'method,auroc\ntree,0.333333333\nlasso,\n'
+    'method,auroc\ntree,0.3333333\nlasso,\n'
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -85,7 +85,7 @@ def csv_text(table: Table) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return "" if value != value else f"{value:.9g}"
+        return "" if value != value else f"{value:.7g}"
     return str(value)
 
 

@@ -45,8 +45,8 @@ CAPTIONS: Mapping[str, Caption] = MappingProxyType(
         ),
         "credit-curves": Caption(
             "Credit: ROC, calibration and decision curves",
-            "The case study: all methods on the quarter of the borrowers that was held out. The "
-            "numbers beside it are those of the decision curves.",
+            "The case study: all methods on the quarter of the borrowers that was held out, "
+            "drawn as in the figures above.",
         ),
         "region-theory": Caption(
             "AUROC and AUNBC: what is possible",

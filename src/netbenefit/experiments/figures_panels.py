@@ -131,7 +131,8 @@ def draw_case(methods: Methods) -> Drawn:
     Returns
     -------
     Drawn
-        The table holds the decision curves, as that of :func:`draw_decision`.
+        The table holds ``dataset``, ``panel``, ``method``, ``x`` and ``y`` as drawn: rates, mean
+        risk and share of events, or threshold and net benefit.
 
     Examples
     --------
@@ -142,14 +143,21 @@ def draw_case(methods: Methods) -> Drawn:
     """
     order = method_order(methods)
     shown = {m: methods[m] for m in order}
-    figure, axes = blank_axes(1, 3, 12.6, 5.0)
-    for ax, panel in zip(axes, (_roc_panel, _calibration_panel, _decision_panel), strict=True):
-        table = panel(ax, shown)
-    axes[2].set_box_aspect(1)
+    dataset = next(iter(methods.values())).dataset
     references = [("no discrimination, perfect calibration", GREY, ":"), *_REFERENCES]
-    _key(figure, order, references, across=5)
-    dataset = np.full(table.n_rows, next(iter(methods.values())).dataset)
-    return Drawn(figure, Table({"dataset": dataset, **table}))
+    across = 5
+    height = 4.1 + _key_height(len(order) + len(references), across)
+    figure, axes = blank_axes(1, 3, 12.6, height)
+    tables = []
+    for ax, (title, panel, x, y) in zip(axes, _KINDS, strict=True):
+        table = panel(ax, shown)
+        ax.set_title(title, **_TITLE)
+        about = {"dataset": dataset, "panel": title}
+        drawn = {"method": table["method"], "x": table[x], "y": table[y]}
+        tables.append(Table({**{k: np.full(table.n_rows, v) for k, v in about.items()}, **drawn}))
+    axes[2].set_box_aspect(1)
+    _key(figure, order, references, across)
+    return Drawn(figure, stack_tables(tables))
 
 
 # -- one panel -------------------------------------------------------------------------------------
@@ -295,6 +303,15 @@ def _wide(marker: str) -> float:
     return {"*": 1.6, "P": 1.2}.get(marker, 1.0)
 
 
+#: Kinds of curves: title, panel, and the columns that it draws.
+_KINDS: tuple[tuple[str, Panel, str, str], ...] = (
+    ("ROC", _roc_panel, "fpr", "tpr"),
+    ("calibration", _calibration_panel, "risk", "observed"),
+    ("decision curves", _decision_panel, "threshold", "net_benefit"),
+)
+_TITLE: dict[str, Any] = {"loc": "left", "fontsize": "medium", "fontweight": "bold", **PLAIN}
+
+
 def _say(ax: Any, text: str) -> None:
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", color=GREY, **PLAIN)
 
@@ -316,15 +333,17 @@ def _grid(
     across = min(_ACROSS, len(pooled))
     down = -(-len(pooled) // across)
     methods = method_order(m for found in pooled.values() for m in found)
-    figure, axes = blank_axes(down, across, size[0] * across, size[1] * down + 1.0)
+    columns = 2 * across
+    height = size[1] * down + _key_height(len(methods) + len(others), columns)
+    figure, axes = blank_axes(down, across, size[0] * across, height)
     tables = []
     for ax, (dataset, found) in zip(axes, pooled.items(), strict=False):
         table = panel(ax, {m: found[m] for m in methods if m in found})
-        ax.set_title(dataset, loc="left", fontsize="medium", fontweight="bold", **PLAIN)
+        ax.set_title(dataset, **_TITLE)
         tables.append(Table({"dataset": np.full(table.n_rows, dataset), **table}))
     for ax in axes[len(pooled) :]:
         ax.set_axis_off()
-    _key(figure, methods, others, across=2 * across)
+    _key(figure, methods, others, columns)
     return Drawn(figure, stack_tables(tables))
 
 
@@ -342,6 +361,11 @@ def blank_axes(down: int, across: int, width: float, height: float) -> tuple[Any
     figure: Any = Figure(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.08, w_pad=0.08)
     return figure, list(np.atleast_1d(figure.subplots(down, across)).ravel())
+
+
+def _key_height(entries: int, across: int) -> float:
+    """Inches that a key needs above the panels."""
+    return 0.25 + 0.18 * -(-entries // across)
 
 
 def _key(

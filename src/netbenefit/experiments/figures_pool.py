@@ -139,7 +139,7 @@ def pool_run(
     ...        "test_rows": [0, 1], "test_risks": [0.1, 0.7]}
     >>> pooled, notes = pool_run([row], lambda name: [0, 1, 1])
     >>> notes
-    ['toy: Predictions are not there for all of its 3 rows (tree: 2).']
+    ['toy: predictions are not there for all of its 3 rows (tree: 2).']
     """
     used = [row for row in rows if _held_out(row)]
     known = {row["dataset"]: None for row in used if row["dataset"] != _APART}
@@ -186,10 +186,11 @@ def _row_numbers(row: Row, where: str, n_rows: int) -> NDArray[np.int64]:
 
 
 def _lacking(dataset: str, methods: Mapping[str, Pooled]) -> list[str]:
-    few = [f"{m}: {p.rows.size:,}" for m, p in methods.items() if p.missing]
-    if not few:
+    sizes = {m: p.rows.size for m, p in methods.items() if p.missing}
+    if not sizes:
         return []
     n_all = next(iter(methods.values())).n_all
-    return [
-        f"{dataset}: Predictions are not there for all of its {n_all:,} rows ({'; '.join(few)})."
-    ]
+    alike = len(sizes) == len(methods) > 1 and len(set(sizes.values())) == 1
+    listed = "; ".join(f"{m}: {n:,}" for m, n in sizes.items())
+    found = f"all methods: {min(sizes.values()):,}" if alike else listed
+    return [f"{dataset}: predictions are not there for all of its {n_all:,} rows ({found})."]
