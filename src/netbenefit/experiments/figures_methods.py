@@ -1,0 +1,106 @@
+"""Names and looks of the compared methods, the same in all figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from netbenefit.plots._base import Style, style_of
+
+__all__ = ["DATASETS_SHOWN", "METHOD_NAMES", "key_line", "method_name", "method_order", "style_for"]
+
+#: How methods are called in figures, in the order of the keys.
+METHOD_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "rss-dnb": "RSS-DNB",
+        "rss-dnb-sa": "RSS-DNB-SA",
+        "logistic": "Logistic regression",
+        "lasso": "LASSO",
+        "tree": "Decision tree",
+        "slim": "SLIM",
+        "riskslim": "RISKSLIM",
+        "xgboost": "XGBoost",
+        "rss-dnb-exact": "RSS-DNB, exact",
+        "scorecard": "Default scorecard",
+        "fasterrisk": "FasterRisk",
+    }
+)
+#: The data sets of the comparison, in the order of the panels; other names follow these.
+DATASETS_SHOWN = (
+    "adult",
+    "bankruptcy",
+    "breastcancer",
+    "haberman",
+    "heart",
+    "mammo",
+    "mushroom",
+    "spambase",
+)
+
+
+def method_name(method: str) -> str:
+    """How a method is called in figures; an unknown one by its own key.
+
+    Examples
+    --------
+    >>> method_name("tree"), method_name("mine")
+    ('Decision tree', 'mine')
+    """
+    return METHOD_NAMES.get(method, method)
+
+
+def method_order(methods: Iterable[str]) -> list[str]:
+    """Sort methods as keys show them: known ones in their order, then others by name.
+
+    Examples
+    --------
+    >>> method_order(["zebra", "tree", "rss-dnb", "apple"])
+    ['rss-dnb', 'tree', 'apple', 'zebra']
+    """
+    places = {method: place for place, method in enumerate(METHOD_NAMES)}
+    return sorted(set(methods), key=lambda method: (places.get(method, len(places)), method))
+
+
+def style_for(method: str, methods: Iterable[str] = ()) -> Style:
+    """Colour, line and marker of a method.
+
+    A known method looks the same whatever it is compared with.  Colours differ for all colour
+    vision as far as six can; line and marker together differ without any colour.
+
+    Parameters
+    ----------
+    method : str
+    methods : iterable of str, optional
+        All that are compared, to find the place of an unknown method after the known ones.
+
+    Returns
+    -------
+    Style
+
+    Examples
+    --------
+    >>> style_for("rss-dnb").colour, style_for("rss-dnb").marker
+    ('#0072B2', 'o')
+    >>> len({(str(style_for(m).line), style_for(m).marker) for m in METHOD_NAMES})
+    11
+    """
+    others = [m for m in method_order([*methods, method]) if m not in METHOD_NAMES]
+    return style_of([*METHOD_NAMES, *others].index(method))
+
+
+def key_line(style: Style, *, width: float = 1.5) -> Any:
+    """Return a sample of a method's line, for a key."""
+    from matplotlib.lines import Line2D  # late: an extra
+
+    return Line2D(
+        [],
+        [],
+        color=style.colour,
+        linestyle=style.line,
+        linewidth=width,
+        marker=style.marker,
+        markersize={"*": 8, "P": 6}.get(style.marker, 5),
+        markeredgecolor="white",
+        markeredgewidth=0.5,
+    )
