@@ -98,7 +98,7 @@ def test_the_lines_are_those_of_the_paper() -> None:
 def test_methods_beyond_the_paper_come_last_and_alone() -> None:
     summary = summarise(with_own_methods(ROWS))
     titles = [line.title for line in performance_table(summary).lines]
-    assert titles[-2:] == ["RSS-DNB, exact engine", "RiskScoreClassifier"]
+    assert titles[-2:] == ["RSS-DNB, our engine", "Our default card"]
     variants = [line[:2] for line in ablation_table(summary).lines[6:]]
     assert variants == [("rss-dnb-exact", "original"), ("rss-dnb-exact", "c0=0")]
     section = performance_table(summary).markdown().split("## Adult")[1]

@@ -84,7 +84,7 @@ def test_pictures_are_named_in_the_document(folder: Path) -> None:
     text = (folder / "ranks.md").read_text(encoding="utf-8")
     for path in folder.glob("*.svg"):
         assert f"]({path.name})" in text
-    assert "RiskScoreClassifier" in (folder / "ranks_all_auroc.svg").read_text(encoding="utf-8")
+    assert "Our default card" in (folder / "ranks_all_auroc.svg").read_text(encoding="utf-8")
     assert "AUNBC: average rank over 8" in (folder / "ranks_paper_aunbc.svg").read_text(
         encoding="utf-8"
     )

@@ -6,48 +6,13 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from netbenefit.experiments import names
 from netbenefit.plots._base import Style, style_of
 
-__all__ = ["DATASETS_SHOWN", "METHOD_NAMES", "key_line", "method_name", "method_order", "style_for"]
+__all__ = ["METHOD_NAMES", "key_line", "method_order", "style_for"]
 
-#: How methods are called in figures, in the order of the keys.
-METHOD_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "rss-dnb": "RSS-DNB",
-        "rss-dnb-sa": "RSS-DNB-SA",
-        "logistic": "Logistic regression",
-        "lasso": "LASSO",
-        "tree": "Decision tree",
-        "slim": "SLIM",
-        "riskslim": "RISKSLIM",
-        "xgboost": "XGBoost",
-        "rss-dnb-exact": "RSS-DNB, exact",
-        "scorecard": "Default scorecard",
-        "fasterrisk": "FasterRisk",
-    }
-)
-#: The data sets of the comparison, in the order of the panels; other names follow these.
-DATASETS_SHOWN = (
-    "adult",
-    "bankruptcy",
-    "breastcancer",
-    "haberman",
-    "heart",
-    "mammo",
-    "mushroom",
-    "spambase",
-)
-
-
-def method_name(method: str) -> str:
-    """How a method is called in figures; an unknown one by its own key.
-
-    Examples
-    --------
-    >>> method_name("tree"), method_name("mine")
-    ('Decision tree', 'mine')
-    """
-    return METHOD_NAMES.get(method, method)
+#: The methods, in the order of the keys, and how figures call them.
+METHOD_NAMES: Mapping[str, str] = MappingProxyType({**names.METHODS, **names.OWN_METHODS})
 
 
 def method_order(methods: Iterable[str]) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from netbenefit.experiments.figures_methods import method_name, method_order
+from netbenefit.experiments.figures_methods import method_order
+from netbenefit.experiments.names import title_of
 
 __all__ = ["CAPTIONS", "Caption", "page_text"]
 
@@ -103,7 +104,7 @@ def page_text(shown: Iterable[str], methods: Iterable[str] = (), notes: Sequence
             parts += [f"## {caption.title}", f"![{caption.title}]({name}.svg)"]
             parts += [f"{caption.text} {numbers}"]
     if order := method_order(methods):
-        names = "\n".join(f"| `{method}` | {method_name(method)} |" for method in order)
+        names = "\n".join(f"| `{method}` | {title_of(method)} |" for method in order)
         parts += ["## Methods", f"| in tables | in figures |\n|---|---|\n{names}"]
     if notes:
         parts += ["## What is lacking", "\n".join(f"- {note}" for note in notes)]

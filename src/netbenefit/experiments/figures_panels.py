@@ -18,8 +18,9 @@ from netbenefit.experiments.figures_curves import (
     stack_tables,
     thin,
 )
-from netbenefit.experiments.figures_methods import key_line, method_name, method_order, style_for
+from netbenefit.experiments.figures_methods import key_line, method_order, style_for
 from netbenefit.experiments.figures_pool import Pooled, PooledRun
+from netbenefit.experiments.names import title_of
 from netbenefit.plots._base import GREY, INK, PLAIN, draw_key, tidy
 from netbenefit.plots.decision_curve import DecisionCurveDisplay
 from netbenefit.plots.roc import RocCurve, RocDisplay
@@ -374,7 +375,7 @@ def _key(
     """Draw one key for all panels, above them."""
     from matplotlib.lines import Line2D
 
-    entries = [(key_line(style_for(m, methods)), method_name(m)) for m in methods]
+    entries = [(key_line(style_for(m, methods)), title_of(m)) for m in methods]
     entries += [
         (Line2D([], [], color=colour, linestyle=line, linewidth=1.2), name)
         for name, colour, line in others

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._validation import FloatArray, InputError, check_binary, check_risks
-from netbenefit.experiments.figures_methods import DATASETS_SHOWN, method_order
+from netbenefit.experiments.figures_methods import method_order
+from netbenefit.experiments.names import DATASETS
 
 __all__ = ["Outcomes", "Pooled", "PooledRun", "Row", "pool_method", "pool_run"]
 
@@ -168,8 +169,8 @@ def _held_out(row: Row) -> bool:
 
 
 def _dataset_order(names: Mapping[str, None]) -> list[str]:
-    known = [name for name in DATASETS_SHOWN if name in names]
-    return known + sorted(name for name in names if name not in DATASETS_SHOWN)
+    known = [name for name in DATASETS if name in names]
+    return known + sorted(name for name in names if name not in DATASETS)
 
 
 def _row_numbers(row: Row, where: str, n_rows: int) -> NDArray[np.int64]:

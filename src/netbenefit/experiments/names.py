@@ -40,8 +40,8 @@ METHODS: dict[str, str] = {
 
 #: Methods that the paper does not have.
 OWN_METHODS: dict[str, str] = {
-    "rss-dnb-exact": "RSS-DNB, exact engine",
-    "scorecard": "RiskScoreClassifier",
+    "rss-dnb-exact": "RSS-DNB, our engine",
+    "scorecard": "Our default card",
     "fasterrisk": "FasterRisk",
 }
 

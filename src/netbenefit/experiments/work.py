@@ -72,7 +72,7 @@ def _credit(fold: int) -> Split:
 
     if fold == ALL_ROWS:
         rows = credit_all()
-        return Split(rows.X, rows.y, rows.X, rows.y, np.empty(0, dtype=np.intp))
+        return Split(rows.X, rows.y, rows.X, rows.y, np.arange(len(rows.y)))
     found = credit_split(SEED)
     return Split(found.X_train, found.y_train, found.X_test, found.y_test, found.test_rows)
 
@@ -136,7 +136,7 @@ def _row(job: Job, setting: str, split: Split, model: Any, seconds: float) -> Ro
         "n_train": len(split.y_train),
         "n_test": len(split.y_test),
         "test_rows": split.test_rows.tolist(),
-        "test_risks": test_risks.tolist() if job.fold != ALL_ROWS else [],
+        "test_risks": test_risks.tolist(),
         "budget": job.budget,
         "version": __version__,
         "recipe": recipe_of(job),
