@@ -22,7 +22,7 @@ card.  What is not told, and how it was settled:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -42,6 +42,7 @@ __all__ = [
     "CreditSplit",
     "credit_all",
     "credit_split",
+    "credit_splits",
     "split_rows",
 ]
 
@@ -260,6 +261,35 @@ def credit_split(
     """
     columns, late = load_credit(folder=folder)
     made = CreditPreparation() if preparation is None else preparation
+    return _split(columns, late, seed, made)
+
+
+def credit_splits(
+    seeds: Iterable[int] = range(10), *, folder: str | Path | None = None
+) -> Iterator[CreditSplit]:
+    """Yield :func:`credit_split` for several seeds, with the file read once.
+
+    Parameters
+    ----------
+    seeds : iterable of int, default=range(10)
+    folder : path, optional
+        As for :func:`credit_split`.
+
+    Yields
+    ------
+    CreditSplit
+    """
+    columns, late = load_credit(folder=folder)
+    for seed in seeds:
+        yield _split(columns, late, seed, CreditPreparation())
+
+
+def _split(
+    columns: Mapping[str, NDArray[Any]],
+    late: NDArray[np.bool_],
+    seed: int,
+    made: CreditPreparation,
+) -> CreditSplit:
     train, test = split_rows(late, seed)
     X_train = made.fit_transform({name: values[train] for name, values in columns.items()})
     X_test = made.transform({name: values[test] for name, values in columns.items()})

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from netbenefit._atomic import write_text
 from netbenefit._validation import InputError
 from netbenefit.datasets import Dataset
-from netbenefit.experiments.credit import CreditSplit, credit_all, credit_split
+from netbenefit.experiments.credit import CreditSplit, credit_all, credit_splits
 from netbenefit.experiments.credit_card import (
     CardOnRows,
     ScoreRow,
@@ -138,8 +138,7 @@ def _prepared() -> Dataset | None:
 
 def _splits() -> Iterable[CreditSplit]:
     try:
-        for seed in range(10):
-            yield credit_split(seed)
+        yield from credit_splits(range(10))
     except InputError:
         return
 
@@ -193,7 +192,7 @@ def _performance_text(lines: Sequence[Mapping[str, Any]]) -> str:
         'Ours beside the published figures; "difference" is ours less the published one. One split '
         "was published, without a spread and without its seed, so a difference cannot be tested; "
         "the next section says how far figures move from split to split. Published AUROCs of cards "
-        "can only be those of scores: the few risks of such a card rank rows less finely.\n"
+        "look like those of scores, not of risks, of which a card has few: see the last table.\n"
     )
 
 
@@ -266,15 +265,17 @@ def _preparation_text(spread: Spread | None, published: CardOnRows | None) -> st
             f"\n{_markdown_table(head, body)}"
         )
     if published is not None:
-        misfit = risk_misfit(published.table)[:-1]
+        *lower, last = published.table
+        misfit = risk_misfit(lower)
         parts.append(
             "The published risks tell more. If they are rates of a random 75% of the rows, those "
             f"of the {misfit.size} levels below the last should differ from the rates of all rows "
             f"by a sum of squared standard errors of about {misfit.size}; it is "
-            f"{float(misfit @ misfit):.1f}. Reading the codes 96 and 98 as late payments makes it "
-            "16.8, so they were taken as invalid. The last risk, 90.0%, is 9 of 10: all rows have "
-            "14 on that level, 10 with the event, which no rounding brings to 90%. The card was "
-            "probably learnt from the training part, not from all rows.\n"
+            f"{float(misfit @ misfit):.1f}. (On the original file, reading the codes 96 and 98 as "
+            "late payments makes it 16.8, so they were taken as invalid.) The last risk, 90.0%, is "
+            f"9 of 10, where {last.events} of the {last.rows} rows on that level have the event: "
+            "this can be a rate of the training part, but not of all rows, so the card was "
+            "probably learnt from the former.\n"
         )
     return "\n".join(parts)
 
