@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from netbenefit import Condition, PerUnit, Rule, Scorecard, Thresholds
+from netbenefit import Binner, Condition, PerUnit, Rule, Scorecard, Thresholds
+from netbenefit._cli_binner import read_binner
 from netbenefit._validation import InputError
-from netbenefit.datasets import Dataset
+from netbenefit.datasets import Dataset, load_credit
 from netbenefit.experiments.credit import (
     RAW_COLUMNS,
     CreditPreparation,
@@ -357,6 +358,18 @@ def test_all_rows_have_the_published_cut_points(everybody: Dataset) -> None:
     assert everybody.X.shape == (150_000, 8)
     assert set(published_card().features) <= set(everybody.names)
     np.testing.assert_array_equal(np.round(everybody.X * 10), everybody.X * 10)
+
+
+def test_binner_of_the_example_makes_the_same_columns(
+    credit_folder: Path, everybody: Dataset
+) -> None:
+    settings = read_binner(str(Path(__file__).parents[2] / "examples" / "credit_binner.json"))
+    columns, late = load_credit(folder=credit_folder)
+    codes = Binner(**(settings or {})).fit_codes(columns, late)
+    steps = {"utilisation": 10, "log debt ratio": 10}
+    X = everybody.X * [steps.get(name, 1) for name in everybody.names]
+    order = [0, 1, 5, 6, 2, 3, 4, 7]  # the raw file has debt ratio and income before the counts
+    np.testing.assert_allclose(np.asarray(codes.matrix), X[:, order], atol=1e-9)
 
 
 def test_split_prepares_by_its_training_rows(credit_folder: Path, everybody: Dataset) -> None:

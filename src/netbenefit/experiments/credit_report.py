@@ -267,8 +267,10 @@ def _preparation_text(spread: Spread | None, published: CardOnRows | None) -> st
     if published is not None:
         *lower, last = published.table
         misfit = risk_misfit(lower)
+        same = sum(f"{row.risk:.1%}" == f"{row.observed:.1%}" for row in published.table)
         parts.append(
-            "The published risks tell more. If they are rates of a random 75% of the rows, those "
+            f"The published risks tell more. {same} of {len(published.table)} agree to the printed "
+            "digit with the rates of all rows. If they are rates of a random 75% of these, those "
             f"of the {misfit.size} levels below the last should differ from the rates of all rows "
             f"by a sum of squared standard errors of about {misfit.size}; it is "
             f"{float(misfit @ misfit):.1f}. (On the original file, reading the codes 96 and 98 as "
