@@ -274,7 +274,7 @@ def _preparation_text(spread: Spread | None, published: CardOnRows | None) -> st
             f"of the {misfit.size} levels below the last should differ from the rates of all rows "
             f"by a sum of squared standard errors of about {misfit.size}; it is "
             f"{float(misfit @ misfit):.1f}. (On the original file, reading the codes 96 and 98 as "
-            "late payments makes it 16.8, so they were taken as invalid.) The last risk, 90.0%, is "
+            "late payments makes it 16.8: they were probably invalid.) The last risk, 90.0%, is "
             f"9 of 10, where {last.events} of the {last.rows} rows on that level have the event: "
             "this can be a rate of the training part, but not of all rows, so the card was "
             "probably learnt from the former.\n"
