@@ -1,0 +1,259 @@
+"""The published illustrative card for Give Me Some Credit, and cards held against prepared rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netbenefit._validation import FloatArray, InputError, check_binary, shorten
+from netbenefit.assemble import Learned, choose_solver, learn
+from netbenefit.conditions import PerUnit
+from netbenefit.datasets import Dataset
+from netbenefit.measures import Measures, measure
+from netbenefit.patterns import PatternTable
+from netbenefit.scorecard import Rule, Scorecard
+from netbenefit.thresholds import Thresholds
+
+__all__ = [
+    "CardOnRows",
+    "ScoreRow",
+    "best_net_benefit",
+    "card_on_rows",
+    "illustrative_card",
+    "published_card",
+    "risk_misfit",
+    "score_table",
+    "with_names",
+]
+
+
+def published_card() -> Scorecard:
+    """Return the authors' illustrative card; it reads prepared rows.
+
+    Examples
+    --------
+    >>> row = {"age ≥ 52": 0, "utilisation": 0.7, "open lines ≥ 8": 1,
+    ...        "real-estate loans ≥ 1": 0, "ever past due": 1}
+    >>> published_card().score(row), published_card().risk(row)
+    (17, 0.268)
+    """
+    return Scorecard(
+        rules=(
+            Rule(PerUnit("utilisation", decimals=1), 10),
+            Rule(PerUnit("ever past due", binary=True), 9),
+            Rule(PerUnit("age ≥ 52", binary=True), -2),
+            Rule(PerUnit("open lines ≥ 8", binary=True), 1),
+            Rule(PerUnit("real-estate loans ≥ 1", binary=True), -1),
+        ),
+        cutoffs=(10, 15, 18, 20, 21, 25, 25, 25, 25),
+        risks=(0.028, 0.14, 0.268, 0.371, 0.489, 0.534, None, None, None, 0.9),
+        thresholds=Thresholds.tenths(),
+        score_range=(-3, 25),
+    )
+
+
+class ScoreRow(NamedTuple):
+    """One row of a card's SCORE → RISK table, held against rows."""
+
+    low: int | None
+    high: int | None
+    risk: float  #: what the card says
+    rows: int
+    events: int
+
+    @property
+    def observed(self) -> float:
+        """Share of events; NaN without rows."""
+        return self.events / self.rows if self.rows else float("nan")
+
+
+def score_table(card: Scorecard, data: Dataset) -> list[ScoreRow]:
+    """Count rows and events in each score range of a card.
+
+    Parameters
+    ----------
+    card : Scorecard
+    data : Dataset
+        Prepared rows with the columns that the card reads, among others.
+
+    Returns
+    -------
+    list of ScoreRow
+
+    Examples
+    --------
+    >>> data = Dataset(np.array([[1.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
+    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [1], [0.1, 0.6], Thresholds.of([0.5]))
+    >>> [(row.risk, row.rows, row.observed) for row in score_table(card, data)]
+    [(0.1, 1, 0.0), (0.6, 2, 0.5)]
+    """
+    event, score = check_binary(data.y), _scores(card, data)
+    found = []
+    for low, high, risk in card.risk_table():
+        inside = np.ones(score.size, dtype=np.bool_)
+        if low is not None:
+            inside &= score >= low
+        if high is not None:
+            inside &= score <= high
+        found.append(ScoreRow(low, high, risk, int(inside.sum()), int(event[inside].sum())))
+    return found
+
+
+def _scores(card: Scorecard, data: Dataset) -> Any:
+    return np.asarray(card.score(dict(zip(data.names, data.X.T, strict=True))), dtype=np.int64)
+
+
+def with_names(card: Scorecard, names: Sequence[str]) -> Scorecard:
+    """Return a card that speaks of columns by name, where it was learnt from a plain array.
+
+    Parameters
+    ----------
+    card : Scorecard
+        One that has these names already is returned as it is.
+    names : sequence of str
+        Of the columns of the array, in order.
+
+    Examples
+    --------
+    >>> card = Scorecard([Rule(PerUnit("x1"), 1)], [1], [0.1, 0.6], Thresholds.of([0.5]),
+    ...     feature_names=("x0", "x1"))
+    >>> with_names(card, ["age", "late"]).features
+    ('late',)
+    """
+    if set(card.features) <= set(names):
+        return card
+    if len(card.feature_names) != len(names):
+        raise InputError(
+            f"the card reads {shorten(card.features)}, which are none of the prepared columns "
+            f"{shorten(names, 8)}. Pass a card that was learnt from these."
+        )
+    called = dict(zip(card.feature_names, names, strict=True))
+    rules = [
+        replace(rule, term=replace(rule.term, feature=called[rule.term.feature]))
+        for rule in card.rules
+    ]
+    return replace(card, rules=tuple(rules), feature_names=tuple(names))
+
+
+class CardOnRows(NamedTuple):
+    """A card held against rows."""
+
+    card: Scorecard
+    table: list[ScoreRow]
+    measures: Measures
+    best: float  #: weighted net benefit of its points with the best cut-offs for these rows
+
+
+def card_on_rows(card: Scorecard, data: Dataset) -> CardOnRows:
+    """Measure a card on rows: its table, its measures, and what its points could reach.
+
+    Parameters
+    ----------
+    card : Scorecard
+    data : Dataset
+        Prepared rows.
+
+    Examples
+    --------
+    >>> data = Dataset(np.array([[1.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
+    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [2], [0.1, 0.6], Thresholds.of([0.25]))
+    >>> found = card_on_rows(card, data)
+    >>> found.measures.aunbc, round(found.best, 3)
+    (0.0, 0.222)
+    """
+    known = with_names(card, data.names)
+    score = _scores(known, data)
+    measures = measure(data.y, known.risk_of_score(score), known.thresholds, score=score)
+    return CardOnRows(known, score_table(known, data), measures, best_net_benefit(known, data))
+
+
+def best_net_benefit(card: Scorecard, data: Dataset) -> float:
+    """Weighted net benefit that a card's points reach with the best cut-offs for these rows.
+
+    This is the published objective with C0 = 0: Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N.
+
+    Examples
+    --------
+    >>> data = Dataset(np.array([[2.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
+    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [9], [0.1, 0.6], Thresholds.of([0.5]))
+    >>> round(best_net_benefit(card, data), 3)  # one of three is found, with no false alarm
+    0.333
+    """
+    event = check_binary(data.y)
+    _, rank = np.unique(_scores(card, data), return_inverse=True)
+    counts = [np.bincount(rank, kind) for kind in (event, ~event)]
+    # Rows that reach each score that occurs; the last cut-off, beyond all of them, finds nobody.
+    found, alarms = (np.append(np.cumsum(count[::-1])[::-1], 0.0) for count in counts)
+    odds = np.asarray(card.thresholds.odds)[:, None]
+    best = (found - odds * alarms).max(axis=1) / event.size
+    return float(best @ np.asarray(card.thresholds.weights))
+
+
+def illustrative_card(
+    data: Dataset, *, time_limit: float | None = 60.0, seed: int = 0, n_jobs: int = -1
+) -> Learned:
+    """Learn the best card without a penalty by the exact engine: ours beside the published one.
+
+    Parameters
+    ----------
+    data : Dataset
+        Prepared rows; all of them (``credit_all``) for the illustration.
+    time_limit : float, default=60.0
+        Seconds, or None.
+    seed, n_jobs
+        Of the search.
+
+    Returns
+    -------
+    Learned
+        ``card, result, problem``.
+
+    Examples
+    --------
+    >>> data = Dataset(np.array([[1.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
+    >>> illustrative_card(data, n_jobs=1).result.status
+    'optimal'
+    """
+    table = PatternTable.from_arrays(data.X, data.y, names=data.names)
+    solver = choose_solver("exact", time_limit=time_limit, seed=seed, n_jobs=n_jobs)
+    return learn(
+        table,
+        Thresholds.tenths(),
+        solver,
+        outcome="serious delinquency within two years",
+        seed=seed,
+        penalty=0.0,
+        prior_strength=0.0,
+    )
+
+
+def risk_misfit(table: Sequence[ScoreRow], share: float = 0.75) -> FloatArray:
+    """How far a card's risks are from those of a random part of the rows, in standard errors.
+
+    Parameters
+    ----------
+    table : sequence of ScoreRow
+        From all rows.
+    share : float, default=0.75
+        Part of the rows that the risks would be rates of.
+
+    Returns
+    -------
+    array
+        One number a level; that risks are printed to a tenth of a percent is allowed for.
+
+    Examples
+    --------
+    >>> risk_misfit([ScoreRow(None, None, 0.25, 4800, 960)]).round(1)
+    array([14.9])
+    """
+    rate = np.array([row.observed for row in table])
+    rows = np.array([row.rows for row in table], dtype=np.float64)
+    risk = np.array([row.risk for row in table])
+    # Drawn without replacement: the variance shrinks by the part that is left out.
+    variance = rate * (1.0 - rate) / (share * rows) * (1.0 - share) + 0.001**2 / 12
+    result: FloatArray = (risk - rate) / np.sqrt(variance)
+    return result
