@@ -181,7 +181,8 @@ def _merged(matrix: FloatArray, code: NDArray[np.intp], weight: FloatArray) -> _
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     if first.size > code.size // 2:
         return _Rows(matrix, code, weight)
-    return _Rows(matrix[first], code[first], np.bincount(place, weights=weight))
+    total: FloatArray = np.bincount(place, weights=weight).astype(np.float64)
+    return _Rows(matrix[first], code[first], total)
 
 
 def lasso(seed: int, rule: Rule = "min") -> TunedClassifier:

@@ -102,10 +102,10 @@ def test_methods_beyond_the_paper_come_last_and_alone() -> None:
     variants = [line[:2] for line in ablation_table(summary).lines[6:]]
     assert variants == [("rss-dnb-exact", "original"), ("rss-dnb-exact", "c0=0")]
     section = performance_table(summary).markdown().split("## Adult")[1]
-    (line,) = [x for x in section.split("\n\n")[2].splitlines() if "RiskScore" in x]
+    (line,) = [x for x in section.split("\n\n")[2].splitlines() if "Our default" in x]
     assert "[" not in line
     agreement = performance_table(summary).markdown().split("## A")[1]
-    assert "RiskScore" not in agreement
+    assert "Our default" not in agreement
 
 
 def test_a_cell_says_ours_and_theirs() -> None:

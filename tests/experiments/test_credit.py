@@ -278,14 +278,14 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def test_files_put_ours_beside_what_was_published(tmp_path: Path) -> None:
     data = small_data()
     ours = illustrative_card(data, time_limit=5, n_jobs=1).card
-    split = CreditSplit(data.X, data.y, data.X, data.y, data.names)
+    split = CreditSplit(data.X, data.y, data.X, data.y, data.names, np.arange(len(data.y)))
     files = write_credit(run_rows(ours), tmp_path / "out", data=data, splits=[split, split])
     text, performance, cards = (file.read_text(encoding="utf-8") for file in files)
     by_name = {(line["method"], line["setting"]): line for line in read_csv(files[1])}
     logistic = by_name["logistic", "original"]
     assert float(logistic["difference_auroc"]) == pytest.approx(0.8425 - 0.8415)
     assert by_name["lasso", "original"]["auroc"] == ""  # that row is of another data set
-    assert by_name["lasso", "original"]["published_size"] == "3.0"
+    assert by_name["lasso", "original"]["published_size"] == "3"
     assert by_name["rss-dnb", "c0=0"]["published_auroc"] == ""
     assert "| logistic regression | 0.8425 | 0.8415 | +0.0010 |" in text
     assert "| RSS-DNB (c0=0) | 0.8425 | – | – |" in text

@@ -227,6 +227,7 @@ class CreditSplit(NamedTuple):
     X_test: FloatArray
     y_test: NDArray[np.bool_]
     names: tuple[str, ...]
+    test_rows: IntArray  #: which rows of the raw file are held out
 
 
 def split_rows(y: NDArray[np.bool_], seed: int = 0) -> tuple[IntArray, IntArray]:
@@ -261,7 +262,7 @@ def credit_split(
     Returns
     -------
     CreditSplit
-        ``X_train, y_train, X_test, y_test, names``; :func:`split_rows` says which rows they are.
+        ``X_train, y_train, X_test, y_test, names, test_rows``.
     """
     columns, late = load_credit(folder=folder)
     made = CreditPreparation() if preparation is None else preparation
@@ -297,7 +298,7 @@ def _split(
     train, test = split_rows(late, seed)
     X_train = made.fit_transform({name: values[train] for name, values in columns.items()})
     X_test = made.transform({name: values[test] for name, values in columns.items()})
-    return CreditSplit(X_train, late[train], X_test, late[test], _names(made))
+    return CreditSplit(X_train, late[train], X_test, late[test], _names(made), test)
 
 
 def credit_all(

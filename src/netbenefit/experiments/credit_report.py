@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +21,9 @@ from netbenefit.experiments.credit_card import (
     published_card,
     risk_misfit,
 )
+from netbenefit.experiments.markup import MISSING, csv_text, number, pipe_table
+from netbenefit.experiments.names import title_of
+from netbenefit.experiments.published import load_published
 from netbenefit.metrics import aunbc, auroc, expected_calibration_error
 from netbenefit.scorecard import Scorecard
 
@@ -30,37 +31,25 @@ __all__ = ["Spread", "logistic_over_splits", "published_figures", "write_credit"
 
 _FIGURES = ("auroc", "ece", "aunbc", "size")
 _TITLES = {"auroc": "AUROC", "ece": "ECE", "aunbc": "AUNBC", "size": "size"}
-_METHODS = {
-    "rss-dnb": "RSS-DNB",
-    "rss-dnb-sa": "RSS-DNB-SA",
-    "logistic": "logistic regression",
-    "lasso": "LASSO",
-    "tree": "decision tree",
-    "slim": "SLIM",
-    "riskslim": "RISKSLIM",
-    "xgboost": "XGBoost",
-    "rss-dnb-exact": "RSS-DNB, exact engine",
-    "scorecard": "scorecard, our default",
-    "fasterrisk": "FasterRisk",
-}
-_ABSENT = "–"
 Row = Mapping[str, Any]
 Figures = dict[str, float | None]
 
 
 def published_figures() -> dict[str, Figures]:
-    """Return the published test figures by method; None where a method has no such figure.
+    """Return the published test figures of the case study, by method; None where there is none.
 
     Examples
     --------
     >>> published_figures()["logistic"]["auroc"], published_figures()["xgboost"]["size"]
     (0.8415, None)
     """
-    path = Path(__file__).parent / "published" / "credit.csv"
-    lines = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
+    cells = load_published().credit
     return {
-        line["method"]: {name: float(line[name]) if line[name] else None for name in _FIGURES}
-        for line in lines
+        method: {
+            figure: None if (method, figure) not in cells else cells[method, figure].mean
+            for figure in _FIGURES
+        }
+        for method in dict.fromkeys(method for method, _ in cells)
     }
 
 
@@ -121,8 +110,8 @@ def write_credit(
     where.mkdir(parents=True, exist_ok=True)
     contents = {
         "credit.md": "\n".join(text),
-        "credit_performance.csv": _csv(lines),
-        "credit_cards.csv": _csv(_card_lines(cards)),
+        "credit_performance.csv": csv_text(lines),
+        **({"credit_cards.csv": csv_text(_card_lines(cards))} if cards else {}),
     }
     for name, content in contents.items():
         write_text(where / name, content)
@@ -161,7 +150,7 @@ def _performance(rows: Sequence[Row]) -> list[dict[str, Any]]:
         theirs = known.get(method, {}) if setting == "original" else {}
         line: dict[str, Any] = {"method": method, "setting": setting}
         for name in _FIGURES:
-            value = _number(row.get("size" if name == "size" else f"test_{name}"))
+            value = _number(row.get(_key(name, row)))
             other = theirs.get(name)
             both = value is not None and other is not None
             line[name] = value
@@ -171,28 +160,36 @@ def _performance(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return lines
 
 
+def _key(figure: str, row: Row) -> str:
+    """Where a row has a figure.  The published AUROCs of cards are those of scores."""
+    if figure == "auroc" and row.get("test_auroc_of_score") is not None:
+        return "test_auroc_of_score"
+    return "size" if figure == "size" else f"test_{figure}"
+
+
 def _performance_text(lines: Sequence[Mapping[str, Any]]) -> str:
     head = ["method", *(t for n in _FIGURES for t in (_TITLES[n], "published", "difference"))]
     body = []
     for line in lines:
-        name = _METHODS.get(line["method"], line["method"])
+        name = title_of(line["method"])
         setting = "" if line["setting"] == "original" else f" ({line['setting']})"
         cells = [f"{name}{setting}"]
         for figure in _FIGURES:
             digits = 0 if figure == "size" else 4
             cells += [
-                _cell(line[figure], digits),
-                _cell(line[f"published_{figure}"], digits),
-                _cell(line[f"difference_{figure}"], digits, sign=True),
+                number(line[figure], digits),
+                number(line[f"published_{figure}"], digits),
+                _signed(line[f"difference_{figure}"], digits),
             ]
         body.append(cells)
     return (
         "## On the quarter that was held out\n\n"
-        f"{_markdown_table(head, body)}\n"
+        f"{pipe_table(head, body)}\n\n"
         'Ours beside the published figures; "difference" is ours less the published one. One split '
         "was published, without a spread and without its seed, so a difference cannot be tested; "
-        "the next section says how far figures move from split to split. Published AUROCs of cards "
-        "look like those of scores, not of risks, of which a card has few: see the last table.\n"
+        "the next section says how far figures move from split to split. AUROCs of cards are those "
+        "of their scores, as the published ones seem to be: a card has fewer risks than scores, "
+        "and by risks the published card has far less (see the last table).\n"
     )
 
 
@@ -221,7 +218,7 @@ def logistic_over_splits(splits: Iterable[CreditSplit]) -> Spread | None:
     Examples
     --------
     >>> X, y = np.arange(40.0)[:, None] % 7, np.arange(40) % 7 > 3
-    >>> split = CreditSplit(X, y, X, y, ("x",))
+    >>> split = CreditSplit(X, y, X, y, ("x",), np.arange(40))
     >>> spread = logistic_over_splits([split, split])
     >>> spread.mean["auroc"], spread.sd["auroc"]
     (1.0, 0.0)
@@ -253,8 +250,8 @@ def _preparation_text(spread: Spread | None, published: CardOnRows | None) -> st
             [
                 _TITLES[name],
                 f"{spread.mean[name]:.4f} ± {spread.sd[name]:.4f}",
-                _cell(theirs[name], 4),
-                _cell(_standardised(theirs[name], spread.mean[name], spread.sd[name]), 1, True),
+                number(theirs[name], 4),
+                _signed(_standardised(theirs[name], spread.mean[name], spread.sd[name]), 1),
             ]
             for name in _FIGURES[:3]
         ]
@@ -262,7 +259,7 @@ def _preparation_text(spread: Spread | None, published: CardOnRows | None) -> st
         parts.append(
             "Logistic regression has nothing to tune, so it shows whether the columns are the "
             "authors' own: mean ± standard deviation of its test figures over seeds of the split.\n"
-            f"\n{_markdown_table(head, body)}"
+            f"\n{pipe_table(head, body)}\n"
         )
     if published is not None:
         *lower, last = published.table
@@ -306,7 +303,7 @@ def _cards_text(ours: Scorecard | None, cards: Sequence[tuple[str, CardOnRows]])
         parts.append(f"### {title}\n")
         parts.append(f"```\n{card}\n```\n" if card is not None else "Not run.\n")
         if name in known:
-            parts.append(_markdown_table(_LEVEL_HEAD, map(_level_cells, known[name].table)))
+            parts.append(pipe_table(_LEVEL_HEAD, map(_level_cells, known[name].table)) + "\n")
     if known:
         parts.append(f"### Side by side, on all rows\n\n{_measures_text(cards)}")
     else:
@@ -321,7 +318,7 @@ def _level_cells(row: ScoreRow) -> list[str]:
     return [
         _range_text(row),
         f"{row.risk:.1%}",
-        f"{row.observed:.1%}" if row.rows else _ABSENT,
+        f"{row.observed:.1%}" if row.rows else MISSING,
         f"{row.rows:,}",
         f"{row.events:,}",
     ]
@@ -336,15 +333,15 @@ def _range_text(row: ScoreRow) -> str:
 
 def _measures_text(cards: Sequence[tuple[str, CardOnRows]]) -> str:
     lines = {
-        "AUNBC, own cut-offs": [_cell(c.measures.aunbc, 6) for _, c in cards],
-        "objective of its points, best cut-offs": [_cell(c.best, 6) for _, c in cards],
-        "AUROC of scores": [_cell(c.measures.auroc_of_score, 4) for _, c in cards],
-        "AUROC of risks": [_cell(c.measures.auroc, 4) for _, c in cards],
-        "ECE": [_cell(c.measures.expected_calibration_error, 4) for _, c in cards],
+        "AUNBC, own cut-offs": [number(c.measures.aunbc, 6) for _, c in cards],
+        "objective of its points, best cut-offs": [number(c.best, 6) for _, c in cards],
+        "AUROC of scores": [number(c.measures.auroc_of_score, 4) for _, c in cards],
+        "AUROC of risks": [number(c.measures.auroc, 4) for _, c in cards],
+        "ECE": [number(c.measures.expected_calibration_error, 4) for _, c in cards],
         "size": [str(c.card.size) for _, c in cards],
     }
-    table = _markdown_table(["", *(n for n, _ in cards)], [[k, *v] for k, v in lines.items()])
-    return f"{table}\n{_verdict(dict(cards))}\n"
+    table = pipe_table(["", *(n for n, _ in cards)], [[k, *v] for k, v in lines.items()])
+    return f"{table}\n\n{_verdict(dict(cards))}\n"
 
 
 def _verdict(cards: Mapping[str, CardOnRows]) -> str:
@@ -377,21 +374,6 @@ def _number(value: Any) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
 
 
-def _cell(value: float | None, digits: int, sign: bool = False) -> str:
-    if value is None:
-        return _ABSENT
-    return f"{value:{'+' if sign else ''}.{digits}f}".replace("-", "−")
-
-
-def _markdown_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    marks = ["---", *["---:"] * (len(head) - 1)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, marks, *body))
-
-
-def _csv(lines: Sequence[Mapping[str, Any]]) -> str:
-    columns = list(lines[0]) if lines else ["card", *ScoreRow._fields, "observed"]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return text.getvalue()
+def _signed(value: float | None, digits: int) -> str:
+    text = number(value, digits)
+    return f"+{text}" if value is not None and value > 0 else text

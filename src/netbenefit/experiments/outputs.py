@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netbenefit._atomic import write_text
-from netbenefit.experiments.credit import write_credit
+from netbenefit.experiments.credit_report import write_credit
 from netbenefit.experiments.figures import write_figures
 from netbenefit.experiments.plan import BUDGETS, CREDIT, DATASETS, METHODS, OUTPUTS
 from netbenefit.experiments.store import write_rows
@@ -18,6 +18,14 @@ __all__ = ["write_outputs"]
 
 #: Of no use without the data, and by far the largest part of a row.
 _LONG = ("test_rows", "test_risks")
+
+
+#: Figures of an output.
+_FIGURES = {
+    "curves": ("roc", "calibration", "decision"),
+    "region": ("region-theory", "region-credit", "region-calibration"),
+    "credit": ("credit-curves",),
+}
 
 
 def write_outputs(rows: Sequence[Row], folder: Path, only: Iterable[str] = ()) -> list[Path]:
@@ -39,7 +47,7 @@ def write_outputs(rows: Sequence[Row], folder: Path, only: Iterable[str] = ()) -
     wanted = tuple(only) or tuple(OUTPUTS)
     folder.mkdir(parents=True, exist_ok=True)
     files = write_tables(rows, folder, [name for name in wanted if name in TABLES])
-    files += write_figures(rows, folder, wanted)
+    files += write_figures(rows, folder, [name for key in wanted for name in _FIGURES.get(key, ())])
     if "credit" in wanted and any(row["dataset"] == CREDIT for row in rows):
         files += write_credit(rows, folder)
     if rows:

@@ -99,8 +99,10 @@ def write_rows(rows: list[Row], path: Path) -> None:
     """Write rows to a Parquet file, at once or not at all."""
     import pyarrow.parquet as parquet  # type: ignore[import-untyped]
 
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    whole = [{name: row.get(name) for name in names} for row in rows]  # arrow asks the first alone
     buffer = io.BytesIO()
-    parquet.write_table(_pyarrow().Table.from_pylist(rows), buffer, compression="zstd")
+    parquet.write_table(_pyarrow().Table.from_pylist(whole), buffer, compression="zstd")
     write_bytes(path, buffer.getvalue())
 
 

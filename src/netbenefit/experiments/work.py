@@ -129,6 +129,7 @@ def _row(job: Job, setting: str, split: Split, model: Any, seconds: float) -> Ro
         "fold": job.fold,
         **_measures("train", split.y_train, model.predict_proba(split.X_train)[:, 1]),
         **_measures("test", split.y_test, test_risks),
+        "test_auroc_of_score": _auroc_of_score(model, split),
         # A number of nodes says nothing of a sum of trees; the paper leaves it out, too.
         "size": None if job.method == "xgboost" or math.isnan(size) else size,
         **_solved(model),
@@ -151,6 +152,15 @@ def _measures(part: str, y: NDArray[np.bool_], risk: FloatArray) -> dict[str, fl
         f"{part}_ece": metrics.expected_calibration_error(y, risk, grid),
         f"{part}_aunbc": metrics.aunbc(y, risk, grid),
     }
+
+
+def _auroc_of_score(model: Any, split: Split) -> float | None:
+    """A card has fewer risks than scores, so its scores may rank rows better."""
+    if not hasattr(model, "scorecard_"):
+        return None
+    score = np.asarray(model.scorecard_.score(split.X_test), dtype=np.float64)
+    low, high = score.min(), score.max()
+    return metrics.auroc(split.y_test, (score - low) / max(high - low, 1.0))
 
 
 def _solved(model: Any) -> dict[str, Any]:
