@@ -104,6 +104,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "report",
         "report.*",
         "cli",
+        "__main__",
         "datasets",
         "_dataset_*",
         "demo",
