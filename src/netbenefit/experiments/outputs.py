@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netbenefit._atomic import write_text
+from netbenefit.experiments.cards import write_cards
 from netbenefit.experiments.credit_report import write_credit
 from netbenefit.experiments.figures import write_figures
 from netbenefit.experiments.plan import BUDGETS, CREDIT, DATASETS, METHODS, OUTPUTS
@@ -47,6 +48,8 @@ def write_outputs(rows: Sequence[Row], folder: Path, only: Iterable[str] = ()) -
     wanted = tuple(only) or tuple(OUTPUTS)
     folder.mkdir(parents=True, exist_ok=True)
     files = write_tables(rows, folder, [name for name in wanted if name in TABLES])
+    if "objective" in wanted:
+        files += write_cards(rows, folder)
     files += write_figures(rows, folder, [name for key in wanted for name in _FIGURES.get(key, ())])
     if "credit" in wanted and any(row["dataset"] == CREDIT for row in rows):
         files += write_credit(rows, folder)
