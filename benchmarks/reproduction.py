@@ -55,7 +55,7 @@ def penalty(folds: int) -> Table:
                 split = split_of(name, fold)
                 stated = 0.1 * split.y_train.mean() / split.X_train.shape[1]
                 model = RSSDNBClassifier(
-                    penalty=stated * share, solver=LocalSearch(max_rounds=8), n_jobs=1
+                    penalty=stated * share, solver=LocalSearch(max_rounds=3), n_jobs=1
                 ).fit(split.X_train, split.y_train)
                 sizes.append(model.result_.size)
                 benefits.append(model.result_.net_benefit)
