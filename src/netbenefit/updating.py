@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit import metrics
 from netbenefit._columns import read_columns
-from netbenefit._evaluation_choice import corrected_error
+from netbenefit._evaluation_choice import corrected_error, fold_ratio
 from netbenefit._size_checks import choose_folds
 from netbenefit._table import Table
 from netbenefit._updating_calibration import Recalibration, recalibration
@@ -191,11 +191,15 @@ class UpdateChoice:
     ways : tuple of str
         From the smallest change to the largest; "keep" is the card as it is.
     fold_aunbc, fold_ece : (folds, ways) float
+    ratio : float
+        Held-out rows by training rows, mean over the folds: 1/4 for five folds, however often they
+        are repeated.
     """
 
     ways: tuple[str, ...]
     fold_aunbc: FloatArray
     fold_ece: FloatArray
+    ratio: float
 
     @property
     def best(self) -> str:
@@ -213,19 +217,18 @@ class UpdateChoice:
 
     def _gaps(self) -> tuple[FloatArray, FloatArray]:
         gaps = self.fold_aunbc - self.fold_aunbc[:, [self.ways.index(self.best)]]
-        errors = corrected_error(gaps, 1.0 / (len(gaps) - 1))
+        errors = corrected_error(gaps, self.ratio)
         means: FloatArray = gaps.mean(axis=0)
         return means, errors
 
     def to_table(self) -> Table:
         """One row a way: held-out AUNBC, its difference to the best, both with errors, and ECE."""
         gaps, errors = self._gaps()
-        ratio = 1.0 / (len(self.fold_aunbc) - 1)
         return Table(
             {
                 "what": np.array(self.ways, dtype=object),
                 "aunbc": self.fold_aunbc.mean(axis=0),
-                "aunbc_se": corrected_error(self.fold_aunbc, ratio),
+                "aunbc_se": corrected_error(self.fold_aunbc, self.ratio),
                 "difference": gaps,
                 "difference_se": errors,
                 "ece": self.fold_ece.mean(axis=0),
@@ -300,7 +303,8 @@ def choose_update(
     names = card.feature_names if "refit" in ways else card.features
     columns, _ = read_columns(X, names, card.feature_names)
     areas, errors = [], []
-    for train, test in choose_folds(cv, event, random_state):
+    folds = choose_folds(cv, event, random_state)
+    for train, test in folds:
         old, new = _take(columns, train), _take(columns, test)
         cards = [card] * len(ways)
         for i, way in enumerate(ways):
@@ -320,7 +324,7 @@ def choose_update(
         errors.append(
             [_measured(metrics.expected_calibration_error, risk, *told_rows) for risk in risks]
         )
-    return UpdateChoice(ways, np.array(areas), np.array(errors))
+    return UpdateChoice(ways, np.array(areas), np.array(errors), fold_ratio(folds))
 
 
 def _take(columns: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
