@@ -22,7 +22,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
-from sklearn.model_selection import PredefinedSplit, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -190,10 +190,13 @@ def test_weights_reach_a_pipeline_and_are_not_lost() -> None:
     X, y = numbers()
     weight = np.where(y == 1, 5.0, 1.0)
     pipe = make_pipeline(make_pipeline(StandardScaler(), LogisticRegression()))
-    found = compare({"pipe": pipe, "nb": GaussianNB()}, X, y, cv=3, sample_weight=weight)
-    plain = compare({"pipe": pipe}, X, y, cv=3)
-    assert found.risks["pipe"].mean() > plain.risks["pipe"].mean() + 0.1
-    with pytest.raises(InputError, match="'near' is a KNeighborsClassifier, whose fit takes no"):
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2)
+    models = {"pipe": pipe, "search": search, "wrapped": make_pipeline(search)}
+    found = compare({**models, "nb": GaussianNB()}, X, y, cv=3, sample_weight=weight)
+    plain = compare(models, X, y, cv=3)
+    for name in models:
+        assert found.risks[name].mean() > plain.risks[name].mean() + 0.1
+    with pytest.raises(InputError, match="'near': KNeighborsClassifier takes no sample_weight"):
         compare({"near": KNeighborsClassifier()}, X, y, cv=3, sample_weight=weight)
 
 

@@ -272,7 +272,10 @@ def test_weights_reach_pipelines_and_searches() -> None:
     assert not np.allclose(expected, cross_validate(plain, X, y, folds=folds).predictions)
     wrapped = (
         make_pipeline("passthrough", plain),
+        make_pipeline(make_pipeline("passthrough", plain)),
         GridSearchCV(LogisticRegression(), {"C": [0.1]}, cv=2),
+        make_pipeline(GridSearchCV(LogisticRegression(), {"C": [0.1]}, cv=2)),
+        GridSearchCV(make_pipeline(plain), {"logisticregression__C": [0.1]}, cv=2),
     )
     for model in wrapped:
         np.testing.assert_allclose(cross_validate(model, X, y, **told).predictions, expected)

@@ -31,6 +31,7 @@ __all__ = [
     "risk_of",
     "seed_of",
     "take_rows",
+    "weight_name",
 ]
 
 #: Row numbers of the training rows, and of the held-out ones.
@@ -199,7 +200,7 @@ def check_classifier(estimator: Any, sample: Sample) -> None:
             "sklearn.calibration.CalibratedClassifierCV first."
         )
     if sample.weight is not None:
-        _weight_name(estimator)
+        weight_name(estimator)
 
 
 def prepared(estimator: Any, setting: Mapping[str, Any], seed: int, *, single: bool = False) -> Any:
@@ -249,7 +250,7 @@ def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool
     """Fit on some rows, with their weights; ``whole`` where these are all rows in their order."""
     told = {}
     if sample.weight is not None:
-        told[_weight_name(model)] = sample.weight[rows]
+        told[weight_name(model)] = sample.weight[rows]
     model.fit(sample.X if whole else take_rows(sample.X, rows), sample.labels[rows], **told)
     result = getattr(inner_model(model), "result_", None)
     if getattr(result, "status", None) == "interrupted":
@@ -257,26 +258,35 @@ def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool
     return model
 
 
-def _weight_name(model: Any) -> str:
-    """What ``fit`` calls the weights of rows; in a pipeline those of the last step."""
-    if hasattr(model, "steps"):
-        name, last = model.steps[-1]
-        if has_fit_parameter(last, "sample_weight"):
-            return f"{name}__sample_weight"
-    elif has_fit_parameter(model, "sample_weight") or _hands_on(model):
-        return "sample_weight"
+def weight_name(model: Any) -> str:
+    """What ``fit`` calls the weights of rows: in a pipeline those of the last step.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_name(make_pipeline(GridSearchCV(LogisticRegression(), {"C": [1, 2]})))
+    'gridsearchcv__sample_weight'
+    """
+    last, way = model, ""
+    while hasattr(last, "steps"):
+        name, last = last.steps[-1]
+        way += f"{name}__"
+    if has_fit_parameter(last, "sample_weight"):
+        return f"{way}sample_weight"
+    if _hands_on(last):
+        return f"{way}{weight_name(last.estimator)}"
     raise InputError(
-        f"{type(inner_model(model)).__name__} takes no sample_weight. Use another classifier, or "
-        "leave the weights out if they may be ignored."
+        f"{type(last).__name__} takes no sample_weight. Use another classifier, or leave the "
+        "weights out if they may be ignored."
     )
 
 
 def _hands_on(model: Any) -> bool:
     """Whether a wrapper, such as a grid search, passes what ``fit`` gets on to its estimator."""
     taken = signature(model.fit).parameters.values()
-    return any(one.kind is one.VAR_KEYWORD for one in taken) and has_fit_parameter(
-        getattr(model, "estimator", None), "sample_weight"
-    )
+    return hasattr(model, "estimator") and any(one.kind is one.VAR_KEYWORD for one in taken)
 
 
 def risk_of(model: Any, X: Any, labels: Sequence[Any] | NDArray[Any]) -> FloatArray:
