@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,12 +118,16 @@ def update_card(
         raise InputError(f"what={what!r} is not known. Use one of {', '.join(map(repr, known))}.")
     event = check_binary(y, name="y")
     weight = check_weights(sample_weight, event.size)
-    if not weight[event].any() or not weight[~event].any():
-        raise InputError("y holds one class only. Updating needs rows of both classes.")
+    _require_both(event, weight)
     score = score_rows(card, X, event.size)
     new, result = _updated(card, X, what, score, event, weight, prior_strength, estimator)
     now = Scored(new, score if result is None else score_rows(new, X, event.size))
     return compare_cards(what, Scored(card, score), now, event, weight, result)
+
+
+def _require_both(event: NDArray[np.bool_], weight: FloatArray) -> None:
+    if not weight[event].any() or not weight[~event].any():
+        raise InputError("y holds one class only. Updating needs rows of both classes.")
 
 
 def _updated(
@@ -306,18 +310,8 @@ def choose_update(
     folds = choose_folds(cv, event, random_state)
     for train, test in folds:
         old, new = _take(columns, train), _take(columns, test)
-        cards = [card] * len(ways)
-        for i, way in enumerate(ways):
-            if way != "keep":
-                told = (
-                    {"estimator": estimator}
-                    if way == "refit"
-                    else {"prior_strength": prior_strength}
-                )
-                update = update_card(
-                    card, old, event[train], way, sample_weight=weight[train], **told
-                )
-                cards[i] = update.new
+        told = _Rows(old, score_rows(card, old, len(train)), event[train], weight[train])
+        cards = [_changed(card, way, told, prior_strength, estimator) for way in ways]
         told_rows = event[test], card.thresholds, weight[test]
         risks = [one.risk_of_score(score_rows(one, new, len(test))) for one in cards]
         areas.append([_measured(metrics.aunbc, risk, *told_rows) for risk in risks])
@@ -325,6 +319,31 @@ def choose_update(
             [_measured(metrics.expected_calibration_error, risk, *told_rows) for risk in risks]
         )
     return UpdateChoice(ways, np.array(areas), np.array(errors), fold_ratio(folds))
+
+
+class _Rows(NamedTuple):
+    """Rows to update a card on, with the scores that the old card gives them."""
+
+    X: Any
+    score: NDArray[np.int64]
+    event: NDArray[np.bool_]
+    weight: FloatArray
+
+
+def _changed(
+    card: Scorecard,
+    way: str,
+    rows: _Rows,
+    prior_strength: float,
+    estimator: RiskScoreClassifier | None,
+) -> Scorecard:
+    """The card after one way to update it, without the tables that compare old and new."""
+    if way == "keep":
+        return card
+    _require_both(rows.event, rows.weight)
+    again = way == "refit"
+    belief, own = (0.0, estimator) if again else (prior_strength, None)
+    return _updated(card, rows.X, way, rows.score, rows.event, rows.weight, belief, own)[0]
 
 
 def _take(columns: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
