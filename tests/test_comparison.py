@@ -250,6 +250,35 @@ def test_the_correction_keeps_its_level() -> None:
     assert wrong["corrected"] / runs < 0.10
 
 
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"level": 95}, "level=95 must lie strictly between 0 and 1"),
+        ({"n_resamples": 0}, "n_resamples=0 must be a whole number"),
+        ({"random_state": None}, "random_state=None must be a whole number"),
+    ],
+)
+def test_bands_check_what_they_are_told(told: dict[str, Any], message: str) -> None:
+    event = np.array([False, True])
+    with pytest.raises(InputError, match=message):
+        curve_bands(event, np.arange(2), {"a": event * 1.0}, Thresholds.of([0.5]), **told)
+
+
+def test_bands_leave_out_resamples_without_weight() -> None:
+    event = np.array([False, True, True])
+    told = {"weight": np.array([0.0, 1.0, 0.0]), "n_resamples": 200}
+    grid = Thresholds.of([0.5])
+    found = curve_bands(event, np.arange(3), {"a": np.array([1.0, 1.0, 1.0])}, grid, **told)
+    assert found["lower"].tolist() == found["upper"].tolist() == [1.0]
+
+
+def test_compare_checks_its_seed() -> None:
+    X, y = numbers(40)
+    for wrong in (None, -1, 0.5):
+        with pytest.raises(InputError, match=f"random_state={wrong!r} must be a whole number"):
+            compare(["logistic"], X, y, cv=3, random_state=wrong)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_bands_are_percentiles_of_resampled_curves(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._evaluation_measures import name_at
 from netbenefit._evaluation_rows import Fold, Sample, is_count, make_folds, random_of, seed_of
-from netbenefit._evaluation_work import Runner, Task, check_count, check_seed, make_work
+from netbenefit._evaluation_work import Runner, Task, check_count, make_work
 from netbenefit._table import Table
-from netbenefit._validation import FloatArray, InputError, shorten
+from netbenefit._validation import FloatArray, InputError, check_seed, shorten
 from netbenefit.thresholds import ThresholdsLike
 
 __all__ = [

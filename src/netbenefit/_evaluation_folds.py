@@ -13,7 +13,7 @@ from netbenefit._evaluation_choice import SettingChoice, corrected_error
 from netbenefit._evaluation_stability import CardStability, stability_of
 from netbenefit._evaluation_text import aligned, label, number
 from netbenefit._table import Table
-from netbenefit._validation import FloatArray, InputError
+from netbenefit._validation import FloatArray, InputError, check_level
 
 __all__ = ["CrossValidation"]
 
@@ -106,8 +106,7 @@ class CrossValidation:
 
         if measure not in self.held_out:
             raise InputError(f"no measure {measure!r}. There are {', '.join(self.held_out)}.")
-        if not 0.0 < level < 1.0:
-            raise InputError(f"level={level!r} must lie between 0 and 1, as 0.95.")
+        check_level(level)
         half = float(t.ppf((1.0 + level) / 2.0, self.n_models - 1)) * self.se_corrected[measure]
         return self.mean[measure] - half, self.mean[measure] + half
 

@@ -37,7 +37,7 @@ from netbenefit._validation import InputError
 from netbenefit._version import __version__
 from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = ["Runner", "Task", "Work", "check_count", "check_seed", "make_work", "run_one"]
+__all__ = ["Runner", "Task", "Work", "check_count", "make_work", "run_one"]
 
 
 class Work(NamedTuple):
@@ -234,18 +234,6 @@ class Runner:
         if not self._given:
             return name
         return f"{name} ({fingerprint_of(train=task.train, parts=task.parts)})"
-
-
-def check_seed(random_state: Any) -> int:
-    """A seed of which all others are made."""
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise InputError(
-            f"random_state={random_state!r} must be a whole number: with it, the same data give "
-            "the same folds and resamples again."
-        )
-    if random_state < 0:
-        raise InputError(f"random_state={random_state!r} must not be negative.")
-    return int(random_state)
 
 
 def check_count(value: Any, name: str, least: int = 1) -> int:

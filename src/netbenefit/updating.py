@@ -126,8 +126,7 @@ def update_card(
 
 
 def _require_both(event: NDArray[np.bool_], weight: FloatArray) -> None:
-    if not weight[event].any() or not weight[~event].any():
-        raise InputError("y holds one class only. Updating needs rows of both classes.")
+    metrics.require_both(weight[event].sum(), weight[~event].sum(), "an update is", "y")
 
 
 def _updated(
