@@ -34,8 +34,9 @@ from netbenefit._comparison_bands import curve_bands
 from netbenefit._comparison_differences import corrected_difference
 from netbenefit._comparison_models import size_of
 from netbenefit._comparison_platt import PlattScaled
-from netbenefit._comparison_prepare import Preparation, read_plain, take_rows, weighted_median
+from netbenefit._comparison_prepare import Preparation, read_plain, weighted_median
 from netbenefit._comparison_tuned import lasso, pruned_tree
+from netbenefit._evaluation_rows import take_rows
 from netbenefit.comparison import NAMES
 from netbenefit.thresholds import Thresholds, as_thresholds
 from tests.raw_rows import CONTAINERS, raw_table

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from netbenefit import metrics
 from netbenefit._comparison_models import Contestant, fit_weights, size_of
-from netbenefit._comparison_prepare import Columns, Preparation, take_rows
-from netbenefit._evaluation_rows import prepared
+from netbenefit._comparison_prepare import Columns, Preparation
+from netbenefit._evaluation_rows import prepared, take_rows
 from netbenefit._fingerprint import fingerprint_of
 from netbenefit._size_cards import Fold
 from netbenefit._validation import FloatArray, InputError, check_risks

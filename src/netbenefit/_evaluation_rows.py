@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from netbenefit._columns import plain_array
 from netbenefit._evaluation_measures import inner_model
 from netbenefit._labels import encode_labels
 from netbenefit._validation import FloatArray, InputError, check_weights
@@ -81,20 +80,27 @@ class Sample(NamedTuple):
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of an array, a data frame, a dict of columns or a list of rows.
+    """Some rows of an array, a data frame, a dict of columns or a list of rows; the kind stays.
 
-    >>> take_rows({"age": [51, 52], "sex": ["f", "m"]}, np.array([1]))
-    {'age': array([52], dtype=object), 'sex': array(['m'], dtype=object)}
+    Examples
+    --------
+    >>> take_rows({"age": [51, 52], "sex": np.array(["f", "m"])}, np.array([1]))
+    {'age': [52], 'sex': array(['m'], dtype='<U1')}
     """
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
-        return {name: _safe_indexing(_column(column), rows) for name, column in X.items()}
-    if type(X).__module__.split(".")[0] == "pyarrow":
-        return X.take(rows)
-    return _safe_indexing(X, rows)
+        return {name: _take(column, rows) for name, column in X.items()}
+    return _take(X, rows)
 
 
-def _column(column: Any) -> Any:
-    return plain_array(column) if isinstance(column, list | tuple) else column
+def _take(data: Any, rows: NDArray[np.intp]) -> Any:
+    if isinstance(data, np.ndarray):
+        return data[rows]
+    if isinstance(data, list | tuple):  # an array would turn the list ["a", 1] into text
+        return [data[row] for row in rows.tolist()]
+    library = type(data).__module__.split(".")[0]
+    if library == "pyarrow":
+        return data.take(rows)
+    return data[rows] if library == "polars" else _safe_indexing(data, rows)
 
 
 # -- drawing ---------------------------------------------------------------------------------------

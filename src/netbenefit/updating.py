@@ -11,7 +11,7 @@ Prediction Models, chapter 20; Vergouwe et al. 2017, Statistics in Medicine).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit import metrics
 from netbenefit._columns import read_columns
 from netbenefit._evaluation_choice import corrected_error, fold_ratio
+from netbenefit._evaluation_rows import take_rows
 from netbenefit._size_checks import choose_folds
 from netbenefit._table import Table
 from netbenefit._updating_calibration import Recalibration, recalibration
@@ -308,7 +309,7 @@ def choose_update(
     areas, errors = [], []
     folds = choose_folds(cv, event, random_state)
     for train, test in folds:
-        old, new = _take(columns, train), _take(columns, test)
+        old, new = take_rows(columns, train), take_rows(columns, test)
         told = _Rows(old, score_rows(card, old, len(train)), event[train], weight[train])
         cards = [_changed(card, way, told, prior_strength, estimator) for way in ways]
         told_rows = event[test], card.thresholds, weight[test]
@@ -343,13 +344,6 @@ def _changed(
     again = way == "refit"
     belief, own = (0.0, estimator) if again else (prior_strength, None)
     return _updated(card, rows.X, way, rows.score, rows.event, rows.weight, belief, own)[0]
-
-
-def _take(columns: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
-    return {
-        name: [column[i] for i in rows.tolist()] if isinstance(column, list) else column[rows]
-        for name, column in columns.items()
-    }
 
 
 def _measured(metric: Any, risk: Any, event: Any, grid: Any, weight: Any) -> float:
