@@ -22,6 +22,7 @@ __all__ = [
     "Sample",
     "check_classifier",
     "fit_model",
+    "given_folds",
     "is_count",
     "make_folds",
     "prepared",
@@ -133,7 +134,7 @@ def make_folds(cv: Any, sample: Sample, random: np.random.Generator) -> list[Fol
     """
     strata = sample.strata
     if not is_count(cv):
-        return _given_folds(cv, sample)
+        return given_folds(cv, sample.event, strata=strata, name="folds")
     few, name = min(
         ((strata == 1).sum(), "events"), ((strata == 0).sum(), "rows without the event")
     )
@@ -148,21 +149,44 @@ def make_folds(cv: Any, sample: Sample, random: np.random.Generator) -> list[Fol
     return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(int(cv))]
 
 
-def _given_folds(cv: Any, sample: Sample) -> list[Fold]:
+def given_folds(
+    cv: Any, event: NDArray[np.bool_], *, strata: NDArray[np.intp] | None = None, name: str = "cv"
+) -> list[Fold]:
+    """Folds of a splitter or a list, checked.
+
+    Each learns from rows of both classes, and from none that it holds out.
+
+    Parameters
+    ----------
+    cv : splitter or iterable
+    event : (n_rows,) bool
+    strata : (n_rows,) int, optional
+        0 and 1 for rows of each class that have weight; then held-out rows must be of both, too.
+    name : str, default="cv"
+        What the user calls the folds.
+
+    Examples
+    --------
+    >>> given_folds([([0, 1], [1, 2]), ([0, 1], [2])], np.array([True, False, True]))
+    Traceback (most recent call last):
+    netbenefit._validation.InputError: fold 1 holds out rows that it also learns from.
+    """
     from sklearn.model_selection import check_cv
 
     try:
-        splitter = check_cv(cv, sample.event, classifier=True)
-        pairs = splitter.split(np.zeros((sample.event.size, 1)), sample.event)
+        splitter = check_cv(cv, event, classifier=True)
+        pairs = splitter.split(np.zeros((event.size, 1)), event)
         folds = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in pairs]
     except (TypeError, ValueError) as error:
-        raise InputError(f"folds={cv!r} gives no folds: {error}") from None
+        raise InputError(f"{name}={cv!r} gives no folds: {error}") from None
     if len(folds) < 2:
-        raise InputError(f"folds={cv!r} gives {len(folds)} fold. Pass at least 2.")
+        raise InputError(f"{name}={cv!r} gives {len(folds)} fold. Standard errors need at least 2.")
+    kinds = event.astype(np.intp) if strata is None else strata
     for number, (train, test) in enumerate(folds, start=1):
-        for name, rows in (("training", train), ("held-out", test)):
-            if not {0, 1} <= set(sample.strata[rows].tolist()):
-                raise InputError(f"fold {number} has {name} rows of one class only. Use others.")
+        if not {0, 1} <= set(kinds[train].tolist()):
+            raise InputError(f"fold {number} has training rows of one class only. Use others.")
+        if strata is not None and not {0, 1} <= set(kinds[test].tolist()):
+            raise InputError(f"fold {number} has held-out rows of one class only. Use others.")
         if np.intersect1d(train, test).size:
             raise InputError(f"fold {number} holds out rows that it also learns from.")
     return folds
