@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import joblib
 import matplotlib as mpl
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -32,12 +34,14 @@ from sklearn.tree import DecisionTreeClassifier
 from netbenefit import InputError, RiskScoreClassifier, Scorecard, compare, metrics, rank_models
 from netbenefit._comparison_bands import curve_bands
 from netbenefit._comparison_differences import corrected_difference
-from netbenefit._comparison_models import size_of
+from netbenefit._comparison_folds import Runner
+from netbenefit._comparison_models import Contestant, size_of
 from netbenefit._comparison_platt import PlattScaled
 from netbenefit._comparison_prepare import Preparation, read_plain, weighted_median
 from netbenefit._comparison_tuned import lasso, pruned_tree
 from netbenefit._evaluation_rows import take_rows
 from netbenefit.comparison import NAMES
+from netbenefit.evaluation import cross_validate
 from netbenefit.thresholds import Thresholds, as_thresholds
 from tests.raw_rows import CONTAINERS, raw_table
 
@@ -271,6 +275,46 @@ def test_bands_leave_out_resamples_without_weight() -> None:
     grid = Thresholds.of([0.5])
     found = curve_bands(event, np.arange(3), {"a": np.array([1.0, 1.0, 1.0])}, grid, **told)
     assert found["lower"].tolist() == found["upper"].tolist() == [1.0]
+
+
+class OutOfLine(DummyClassifier):
+    """Risks that rounding led out of [0, 1], and a number of cores to use."""
+
+    cores: ClassVar[list[Any]] = []
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        super().__init__()
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutOfLine:
+        self.cores.append(self.n_jobs)
+        warnings.warn("old code", FutureWarning, stacklevel=2)
+        warnings.warn("strange rows", UserWarning, stacklevel=2)
+        return super().fit(X, y, sample_weight)
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.tile([-5e-7, 1 + 5e-7], (len(X), 1))
+
+
+def test_compare_and_cross_validate_forgive_and_tell_alike() -> None:
+    X, y = numbers(60)
+    found = compare({"odd": OutOfLine()}, X, y, cv=3)
+    assert found.risks["odd"].tolist() == [1.0] * 60
+    assert found.notes == ("odd: strange rows",)
+    with pytest.warns(UserWarning, match="strange rows"), pytest.warns(FutureWarning):
+        alone = cross_validate(OutOfLine(), X, y, folds=3)
+    assert (alone.predictions == 1.0).all()
+
+
+@pytest.mark.parametrize(("single", "cores"), [(True, 1), (False, 2)])
+def test_models_side_by_side_use_one_core_each(single: bool, cores: int) -> None:
+    X, y = numbers(40)
+    models = {"odd": Contestant(OutOfLine(n_jobs=2), "raw", refitted=True)}
+    folds = [(np.arange(30), np.arange(10, 40))]
+    runner = Runner(X, {}, y == 1, None, folds, models, as_thresholds(GRID), single=single)
+    OutOfLine.cores.clear()
+    runner((0, "odd"))
+    assert OutOfLine.cores == [cores]
 
 
 def test_compare_checks_its_seed() -> None:

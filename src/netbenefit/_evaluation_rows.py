@@ -22,6 +22,7 @@ __all__ = [
     "Sample",
     "check_classifier",
     "fit_model",
+    "forgive_rounding",
     "given_folds",
     "is_count",
     "make_folds",
@@ -324,7 +325,18 @@ def risk_of(model: Any, X: Any, labels: Sequence[Any] | NDArray[Any]) -> FloatAr
     both = np.asarray(model.predict_proba(X), dtype=np.float64)
     event = np.unique(np.asarray(labels))[-1]
     column = np.flatnonzero(np.asarray(model.classes_) == event)
-    risk: FloatArray = both[:, int(column[0])]
+    return forgive_rounding(both[:, int(column[0])])
+
+
+def forgive_rounding(risk: FloatArray) -> FloatArray:
+    """Risks in [0, 1] where rounding led a little out of it; more is an error, found later.
+
+    A little is what single precision, which some libraries predict in, can do.
+
+    Examples
+    --------
+    >>> forgive_rounding(np.array([-1e-8, 0.5, 1 + 1e-7])), forgive_rounding(np.array([1.1]))
+    (array([0. , 0.5, 1. ]), array([1.1]))
+    """
     within = np.clip(risk, 0.0, 1.0)
-    # Rounding may lead a little out of [0, 1]; more than a little is an error, found later.
-    return within if np.allclose(risk, within, rtol=0.0, atol=1e-9) else risk
+    return within if np.allclose(risk, within, rtol=0.0, atol=1e-6) else risk

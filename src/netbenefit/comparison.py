@@ -340,6 +340,7 @@ def compare(
         contestants,
         grid,
         random_state,
+        single=n_jobs not in (None, 1),
     )
     tasks = {
         f"fold {number + 1}, {name}": (number, name)
