@@ -11,8 +11,9 @@ import numpy as np
 
 from netbenefit._evaluation_choice import SettingChoice, corrected_error
 from netbenefit._evaluation_stability import CardStability, stability_of
-from netbenefit._evaluation_text import aligned, label, number
+from netbenefit._evaluation_text import label
 from netbenefit._table import Table
+from netbenefit._text_table import lines_of, number
 from netbenefit._validation import FloatArray, InputError, check_level
 
 __all__ = ["CrossValidation"]
@@ -150,7 +151,7 @@ class CrossValidation:
         chosen = [f"\nchosen: {text}" for text in _counted(self.settings)]
         return (
             f"{kind}, {self.n_models} folds{times}\n\n"
-            + "\n".join(aligned(rows))
+            + "\n".join(lines_of(rows[0], rows[1:]))
             + "\n\nse is sd / √folds and too small, as folds share training rows; the corrected "
             "one (Nadeau and Bengio) is a rule of thumb." + "".join(chosen)
         )

@@ -23,7 +23,7 @@ from netbenefit._labels import encode_labels
 from netbenefit._sensitivity_grid import suggest_thresholds
 from netbenefit._size_checks import choose_folds
 from netbenefit._table import Table
-from netbenefit._updating_text import lines_of, number, share
+from netbenefit._text_table import lines_of, number, share
 from netbenefit._validation import FloatArray, InputError, check_weights
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.plots.sensitivity import SensitivityDisplay

@@ -24,6 +24,7 @@ from netbenefit._evaluation_choice import corrected_error, fold_ratio
 from netbenefit._evaluation_rows import take_rows
 from netbenefit._size_checks import choose_folds
 from netbenefit._table import Table
+from netbenefit._text_table import lines_of, mass, number
 from netbenefit._updating_calibration import Recalibration, recalibration
 from netbenefit._updating_cards import (
     default_estimator,
@@ -36,7 +37,6 @@ from netbenefit._updating_cards import (
 from netbenefit._updating_changes import CardUpdate, Scored, compare_cards
 from netbenefit._updating_drift import Drift, card_drift, score_rows
 from netbenefit._updating_evaluate import CardEvaluation, evaluate_card
-from netbenefit._updating_text import lines_of, mass, number
 from netbenefit._validation import FloatArray, InputError, check_binary, check_weights
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.scorecard import Scorecard
