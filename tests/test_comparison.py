@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import joblib
 import matplotlib as mpl
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
-from sklearn.model_selection import PredefinedSplit, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -32,11 +34,14 @@ from sklearn.tree import DecisionTreeClassifier
 from netbenefit import InputError, RiskScoreClassifier, Scorecard, compare, metrics, rank_models
 from netbenefit._comparison_bands import curve_bands
 from netbenefit._comparison_differences import corrected_difference
-from netbenefit._comparison_models import size_of
+from netbenefit._comparison_folds import Runner
+from netbenefit._comparison_models import Contestant, size_of
 from netbenefit._comparison_platt import PlattScaled
-from netbenefit._comparison_prepare import Preparation, read_plain, take_rows, weighted_median
+from netbenefit._comparison_prepare import Preparation, read_plain, weighted_median
 from netbenefit._comparison_tuned import lasso, pruned_tree
+from netbenefit._evaluation_rows import take_rows
 from netbenefit.comparison import NAMES
+from netbenefit.evaluation import cross_validate
 from netbenefit.thresholds import Thresholds, as_thresholds
 from tests.raw_rows import CONTAINERS, raw_table
 
@@ -190,10 +195,13 @@ def test_weights_reach_a_pipeline_and_are_not_lost() -> None:
     X, y = numbers()
     weight = np.where(y == 1, 5.0, 1.0)
     pipe = make_pipeline(make_pipeline(StandardScaler(), LogisticRegression()))
-    found = compare({"pipe": pipe, "nb": GaussianNB()}, X, y, cv=3, sample_weight=weight)
-    plain = compare({"pipe": pipe}, X, y, cv=3)
-    assert found.risks["pipe"].mean() > plain.risks["pipe"].mean() + 0.1
-    with pytest.raises(InputError, match="'near' is a KNeighborsClassifier, whose fit takes no"):
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2)
+    models = {"pipe": pipe, "search": search, "wrapped": make_pipeline(search)}
+    found = compare({**models, "nb": GaussianNB()}, X, y, cv=3, sample_weight=weight)
+    plain = compare(models, X, y, cv=3)
+    for name in models:
+        assert found.risks[name].mean() > plain.risks[name].mean() + 0.1
+    with pytest.raises(InputError, match="'near': KNeighborsClassifier takes no sample_weight"):
         compare({"near": KNeighborsClassifier()}, X, y, cv=3, sample_weight=weight)
 
 
@@ -245,6 +253,75 @@ def test_the_correction_keeps_its_level() -> None:
         wrong["plain"] += corrected_difference(d, 0.0).p < 0.05
     assert wrong["plain"] / runs > 0.15
     assert wrong["corrected"] / runs < 0.10
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"level": 95}, "level=95 must lie strictly between 0 and 1"),
+        ({"n_resamples": 0}, "n_resamples=0 must be a whole number"),
+        ({"random_state": None}, "random_state=None must be a whole number"),
+    ],
+)
+def test_bands_check_what_they_are_told(told: dict[str, Any], message: str) -> None:
+    event = np.array([False, True])
+    with pytest.raises(InputError, match=message):
+        curve_bands(event, np.arange(2), {"a": event * 1.0}, Thresholds.of([0.5]), **told)
+
+
+def test_bands_leave_out_resamples_without_weight() -> None:
+    event = np.array([False, True, True])
+    told = {"weight": np.array([0.0, 1.0, 0.0]), "n_resamples": 200}
+    grid = Thresholds.of([0.5])
+    found = curve_bands(event, np.arange(3), {"a": np.array([1.0, 1.0, 1.0])}, grid, **told)
+    assert found["lower"].tolist() == found["upper"].tolist() == [1.0]
+
+
+class OutOfLine(DummyClassifier):
+    """Risks that rounding led out of [0, 1], and a number of cores to use."""
+
+    cores: ClassVar[list[Any]] = []
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        super().__init__()
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutOfLine:
+        self.cores.append(self.n_jobs)
+        warnings.warn("old code", FutureWarning, stacklevel=2)
+        warnings.warn("strange rows", UserWarning, stacklevel=2)
+        return super().fit(X, y, sample_weight)
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.tile([-5e-7, 1 + 5e-7], (len(X), 1))
+
+
+def test_compare_and_cross_validate_forgive_and_tell_alike() -> None:
+    X, y = numbers(60)
+    found = compare({"odd": OutOfLine()}, X, y, cv=3)
+    assert found.risks["odd"].tolist() == [1.0] * 60
+    assert found.notes == ("odd: strange rows",)
+    with pytest.warns(UserWarning, match="strange rows"), pytest.warns(FutureWarning):
+        alone = cross_validate(OutOfLine(), X, y, folds=3)
+    assert (alone.predictions == 1.0).all()
+
+
+@pytest.mark.parametrize(("single", "cores"), [(True, 1), (False, 2)])
+def test_models_side_by_side_use_one_core_each(single: bool, cores: int) -> None:
+    X, y = numbers(40)
+    models = {"odd": Contestant(OutOfLine(n_jobs=2), "raw", refitted=True)}
+    folds = [(np.arange(30), np.arange(10, 40))]
+    runner = Runner(X, {}, y == 1, None, folds, models, as_thresholds(GRID), single=single)
+    OutOfLine.cores.clear()
+    runner((0, "odd"))
+    assert OutOfLine.cores == [cores]
+
+
+def test_compare_checks_its_seed() -> None:
+    X, y = numbers(40)
+    for wrong in (None, -1, 0.5):
+        with pytest.raises(InputError, match=f"random_state={wrong!r} must be a whole number"):
+            compare(["logistic"], X, y, cv=3, random_state=wrong)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -9,6 +9,7 @@ import pytest
 
 from netbenefit import InputError
 from netbenefit.datasets import (
+    check_present,
     data_folder,
     load_breast_cancer,
     load_dataset,
@@ -32,6 +33,14 @@ def test_load_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert y.tolist() == [True, False]
     with pytest.raises(InputError, match=r"no data set 'huge' in .*; there are 'tiny'"):
         load_dataset("huge")
+
+
+def test_unknown_names_are_not_taken_for_a_file(tmp_path: Path) -> None:
+    (tmp_path / "givemesomecredit.csv.gz").write_text("not the very file")
+    with pytest.raises(InputError, match=r"no data set 'haert'; there are .*'credit'"):
+        check_present("haert", folder=tmp_path)
+    with pytest.raises(InputError, match="is not the file of the published experiments"):
+        check_present("credit", folder=tmp_path)
 
 
 def test_no_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

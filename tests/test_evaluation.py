@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import netbenefit as nb
 from netbenefit import InputError, RiskScoreClassifier, cross_validate, nested_cross_validate
-from netbenefit._evaluation_rows import Sample, make_folds, prepared
+from netbenefit._evaluation_rows import Sample, make_folds, prepared, take_rows
 from tests.leaks import LeakDetector
 
 GRID = nb.Thresholds.of([0.1, 0.25, 0.5], weights=[0.5, 0.25, 0.25])
@@ -272,10 +272,39 @@ def test_weights_reach_pipelines_and_searches() -> None:
     assert not np.allclose(expected, cross_validate(plain, X, y, folds=folds).predictions)
     wrapped = (
         make_pipeline("passthrough", plain),
+        make_pipeline(make_pipeline("passthrough", plain)),
         GridSearchCV(LogisticRegression(), {"C": [0.1]}, cv=2),
+        make_pipeline(GridSearchCV(LogisticRegression(), {"C": [0.1]}, cv=2)),
+        GridSearchCV(make_pipeline(plain), {"logisticregression__C": [0.1]}, cv=2),
     )
     for model in wrapped:
         np.testing.assert_allclose(cross_validate(model, X, y, **told).predictions, expected)
+
+
+def test_some_rows_of_a_table_keep_its_kind() -> None:
+    ages, names, some = [51, None, 53], ["f", "m", "f"], np.array([2, 0])
+    columns = {
+        "list": ages,
+        "array": np.array([1.5, 2.5, 3.5]),
+        "masked": np.ma.array([1, 2, 3], mask=[0, 0, 1]),
+        "pandas": pd.Series(names, dtype="category"),
+        "polars": pl.Series(ages),
+        "pyarrow": pa.chunked_array([ages]),
+    }
+    found = take_rows(columns, some)
+    for name, column in columns.items():
+        assert type(found[name]) is type(column)
+    assert found["list"] == found["polars"].to_list() == found["pyarrow"].to_pylist() == [53, 51]
+    assert found["array"].tolist() == [3.5, 1.5]
+    assert found["masked"].tolist() == [None, 1]
+    assert found["pandas"].dtype == "category"
+    for frame in (
+        pd.DataFrame({"age": ages}),
+        pl.DataFrame({"age": ages}),
+        pa.table([ages], ["a"]),
+    ):
+        assert type(take_rows(frame, some)) is type(frame)
+    assert take_rows([{"age": 1}, {"age": 2}], np.array([1])) == [{"age": 2}]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "dict", "rows"])

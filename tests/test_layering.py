@@ -41,6 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "survival",
         "sampling",
         "_table",
+        "_text_table",
         "_columns",
         "_gap",
         "conditions",

@@ -301,9 +301,11 @@ def test_errors_of_a_fold_say_which(data: tuple[pd.DataFrame, pd.Series]) -> Non
     X, y = data
     ill = np.flatnonzero(y == "ill")
     rest = np.flatnonzero(y != "ill")
-    folds = [(np.arange(len(y)), ill), (rest, ill)]
-    with pytest.raises(InputError, match="fold 2: the outcome has one class only"):
-        size_path(make_model(), X, y, sizes=[1], cv=folds)
+    good = (np.concatenate([ill[5:], rest[5:]]), ill[:5])
+    with pytest.raises(InputError, match="fold 2 has training rows of one class only"):
+        size_path(make_model(), X, y, sizes=[1], cv=[good, (rest, ill)])
+    with pytest.raises(InputError, match="fold 2 holds out rows that it also learns from"):
+        size_path(make_model(), X, y, sizes=[1], cv=[good, (np.arange(len(y)), ill)])
 
 
 # -- how it is shown -------------------------------------------------------------------------------

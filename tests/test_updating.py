@@ -9,6 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.model_selection import (
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 
 from netbenefit import (
     Condition,
@@ -296,9 +301,9 @@ def test_bad_requests_are_refused() -> None:
     columns, y, _ = random_rows(rng, 20)
     with pytest.raises(InputError, match="what='points' is not known"):
         update_card(card, columns, y, "points")
-    with pytest.raises(InputError, match="one class only"):
+    with pytest.raises(InputError, match=r"y holds no events \(1\) .* update"):
         update_card(card, columns, np.zeros(20))
-    with pytest.raises(InputError, match="one class only"):
+    with pytest.raises(InputError, match="y holds no non-events"):
         update_card(card, columns, y, sample_weight=y.astype(float))
     with pytest.raises(InputError, match="estimator is used by a refit only"):
         update_card(card, columns, y, estimator=RiskScoreClassifier())
@@ -447,3 +452,24 @@ def test_held_out_rows_choose_the_update() -> None:
             assert choice.fold_aunbc[k, 1] == pytest.approx(area)
             kept = aunbc(y[test], card.risk({"x": x[test]}), card.thresholds)
             assert choice.fold_aunbc[k, 0] == pytest.approx(kept)
+
+
+@pytest.mark.parametrize(
+    ("splitter", "ratio"),
+    [
+        (StratifiedKFold(5), 1 / 4),
+        (RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0), 1 / 4),
+        (StratifiedShuffleSplit(8, test_size=0.5, random_state=0), 1.0),
+    ],
+)
+def test_errors_of_an_update_allow_for_any_splitter(splitter: Any, ratio: float) -> None:
+    rng = np.random.default_rng(0)
+    card = Scorecard([Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]))
+    x = rng.integers(0, 3, 400)
+    y = np.arange(400) % 4 == 0
+    choice = choose_update(card, {"x": x}, y, what=["keep", "risks"], cv=splitter)
+    table = choice.to_table()
+    factor = math.sqrt(1 / len(choice.fold_aunbc) + ratio)
+    gaps = choice.fold_aunbc - choice.fold_aunbc[:, [choice.ways.index(choice.best)]]
+    for name, values in (("aunbc_se", choice.fold_aunbc), ("difference_se", gaps)):
+        np.testing.assert_allclose(table[name], values.std(axis=0, ddof=1) * factor)

@@ -24,7 +24,7 @@ from netbenefit import (
     recalibration,
 )
 from netbenefit._columns import as_column
-from netbenefit._updating_bins import bins_of, chance_index, stability_index
+from netbenefit._updating_bins import Bins, bins_of, chance_index, stability_index
 from netbenefit.metrics import aunbc, auroc, expected_calibration_error
 from tests.raw_rows import CONTAINERS, outcome, raw_table
 
@@ -161,17 +161,33 @@ def test_bins_count_every_row_once() -> None:
         np.testing.assert_allclose(again.new, bins.new)
 
 
-def test_bins_of_many_numbers_are_tenths() -> None:
-    values = np.arange(1000, dtype=float)
-    bins = bins_of(
-        as_column("x", values, "number"),
-        np.ones(1000),
-        as_column("x", values + 500, "number"),
-        np.ones(1000),
+def counted(old: np.ndarray, new: np.ndarray, weight: np.ndarray | None = None) -> Bins:
+    first = np.ones(old.size) if weight is None else weight
+    return bins_of(
+        as_column("x", old, "number"), first, as_column("x", new, "number"), np.ones(new.size)
     )
+
+
+@pytest.mark.parametrize("n", [20, 100, 1000])
+@pytest.mark.parametrize("weight", [1.0, 0.1, 1 / 3])
+def test_bins_of_many_numbers_are_tenths(n: int, weight: float) -> None:
+    values = np.arange(1, n + 1, dtype=float)
+    bins = counted(values, values + n / 2, np.full(n, weight))
     assert len(bins.names) == 10
-    assert (np.abs(bins.reference - 100) <= 1).all()
-    assert bins.new[-1] >= 600
+    np.testing.assert_allclose(bins.reference, weight * n / 10)
+    np.testing.assert_array_equal(bins.new, [0] * 5 + [n / 10] * 4 + [6 * n / 10])
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_bins_tell_a_frequent_value_from_the_others(sign: float) -> None:
+    old = sign * np.concatenate([np.zeros(950), np.arange(1, 51)])
+    new = sign * np.concatenate([np.zeros(500), np.tile(np.arange(1, 51), 10)])
+    bins = counted(old, new)
+    assert sorted(bins.reference.tolist()) == [50, 950]
+    assert sorted(bins.new.tolist()) == [500, 500]
+    share = 0.5 - 0.95
+    wanted = share * math.log(0.5 / 0.95) + -share * math.log(0.5 / 0.05)
+    assert stability_index(bins.reference, bins.new) == pytest.approx(wanted)
 
 
 # -- drift of a card -------------------------------------------------------------------------------

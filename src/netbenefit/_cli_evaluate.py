@@ -30,8 +30,8 @@ def evaluate_command(
     """Measure a card, and print or save what was found."""
     from netbenefit._fit_notes import read_for_card
     from netbenefit._io import read_table, write_csv
+    from netbenefit._text_table import lines_of
     from netbenefit._updating_evaluate import calibration_lines, level_lines
-    from netbenefit._updating_text import lines_of
     from netbenefit.report import text
     from netbenefit.thresholds import as_thresholds
     from netbenefit.updating import evaluate_card

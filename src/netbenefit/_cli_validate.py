@@ -296,7 +296,7 @@ def _numbers(text: str | None) -> list[float]:
 def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -> None:
     import numpy as np
 
-    from netbenefit._evaluation_text import number
+    from netbenefit._text_table import number
     from netbenefit.metrics import aunbc
 
     console = make_console()

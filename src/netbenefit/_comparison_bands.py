@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from netbenefit._decision_draws import check_draws
 from netbenefit._table import Table
-from netbenefit._validation import FloatArray, IntArray
+from netbenefit._validation import FloatArray, InputError, IntArray
 from netbenefit.metrics import asked_part
 from netbenefit.thresholds import Thresholds
 
@@ -56,7 +57,8 @@ def curve_bands(
     >>> bool((bands["lower"] <= 0.5).all() and (bands["upper"] >= 0.5).all())
     True
     """
-    random = np.random.default_rng(random_state)
+    n_resamples, level, seed = check_draws(n_resamples, level, random_state)
+    random = np.random.default_rng(seed)
     base = np.ones(event.size) if weight is None else weight
     part, tail = asked_part(thresholds), 100 * (1 - level) / 2
     found: dict[str, list[FloatArray]] = {name: [] for name in risks}
@@ -67,9 +69,7 @@ def curve_bands(
         drawn = random.multinomial(event.size, np.full(event.size, 1 / event.size), size=number)
         for name, counts in counted.items():
             found[name].append(counts.net_benefit(drawn * base, thresholds)[:, part])
-    ends = [
-        np.percentile(np.concatenate(found[name]), [tail, 100 - tail], axis=0) for name in risks
-    ]
+    ends = [_percentiles(np.concatenate(found[name]), [tail, 100 - tail]) for name in risks]
     p = thresholds.asked
     return Table(
         {
@@ -79,6 +79,15 @@ def curve_bands(
             "upper": np.concatenate([high for _, high in ends]),
         }
     )
+
+
+def _percentiles(values: FloatArray, at: list[float]) -> FloatArray:
+    """Of each column, over the resamples in which any row has weight."""
+    known = values[~np.isnan(values).any(axis=1)]
+    if not len(known):
+        raise InputError("no resample holds a row with weight. Pass more rows, or more resamples.")
+    result: FloatArray = np.percentile(known, at, axis=0)
+    return result
 
 
 class _Counted(NamedTuple):
@@ -96,10 +105,11 @@ class _Counted(NamedTuple):
         return cls(*(csr_array((side * 1.0, place), shape=shape) for side in (ill, ~ill)))
 
     def net_benefit(self, mass: FloatArray, grid: Thresholds) -> FloatArray:
-        """Of every resample (rows) at every threshold (columns)."""
+        """Of every resample (rows) at every threshold (columns); NaN where no row has weight."""
         tp, fp = (
             np.cumsum((mass @ side)[:, ::-1], axis=1)[:, ::-1]
             for side in (self.positive, self.negative)
         )
-        result: FloatArray = (tp - grid.odds * fp) / (tp[:, :1] + fp[:, :1])
+        total = tp[:, :1] + fp[:, :1]
+        result: FloatArray = (tp - grid.odds * fp) / np.where(total > 0, total, np.nan)
         return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 
 from netbenefit import metrics
 from netbenefit._comparison_models import Contestant, fit_weights, size_of
-from netbenefit._comparison_prepare import Columns, Preparation, take_rows
-from netbenefit._evaluation_rows import prepared
+from netbenefit._comparison_prepare import Columns, Preparation
+from netbenefit._evaluation_rows import forgive_rounding, prepared, take_rows
+from netbenefit._evaluation_work import warnings_kept
 from netbenefit._fingerprint import fingerprint_of
 from netbenefit._size_cards import Fold
 from netbenefit._validation import FloatArray, InputError, check_risks
@@ -40,6 +40,7 @@ class Runner:
     models: Mapping[str, Contestant]
     thresholds: Thresholds
     seed: int = 0
+    single: bool = False  #: whether tasks run side by side
 
     def __call__(self, task: tuple[int, str]) -> dict[str, Any]:
         """Learn from the training rows of a fold; measure there and on the held-out rows.
@@ -50,10 +51,9 @@ class Runner:
         number, name = task
         train, test = self.folds[number]
         start = time.perf_counter()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings_kept(about_code=False) as told:
             risks, size = self._risks(name, train, test)
-        notes = dict.fromkeys(str(one.message) for one in caught if _matters(one.category))
+        notes = dict.fromkeys(text for _, text in told)
         return {
             "train": self._measures(risks[0], train),
             "test": self._measures(risks[1], test),
@@ -77,7 +77,7 @@ class Runner:
         if refitted:
             weight = None if self.weight is None else self.weight[train]
             options = fit_weights(name, model, weight)
-            model = prepared(model, {}, self.seed).fit(
+            model = prepared(model, {}, self.seed, single=self.single).fit(
                 sides[0], self.event[train].astype(np.int64), **options
             )
         found = [_predicted(model, side) for side in sides]
@@ -105,17 +105,7 @@ def _predicted(model: Any, rows: Any) -> FloatArray:
     classes = getattr(model, "classes_", None)
     if classes is not None and len(classes) != 2:
         raise InputError("the training rows of the fold hold one class only. Use fewer folds.")
-    risk = np.asarray(model.predict_proba(rows), dtype=np.float64)[:, 1]
-    # Rounding in some libraries' single precision must not make an impossible risk.
-    return np.where(
-        (risk > 1) & (risk < 1 + 1e-6), 1.0, np.where((risk < 0) & (risk > -1e-6), 0, risk)
-    )
-
-
-def _matters(category: type[Warning]) -> bool:
-    """Whether a warning is about the data, not about somebody's code."""
-    programmers = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ImportWarning)
-    return not issubclass(category, programmers)
+    return forgive_rounding(np.asarray(model.predict_proba(rows), dtype=np.float64)[:, 1])
 
 
 def fingerprint(runner: Runner) -> str:

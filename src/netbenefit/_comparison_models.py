@@ -12,11 +12,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 from netbenefit._comparison_platt import PlattScaled
 from netbenefit._comparison_tuned import lasso, pruned_tree
 from netbenefit._evaluation_measures import size_of as size_of_fitted
+from netbenefit._evaluation_rows import weight_name
 from netbenefit._validation import InputError, shorten
 from netbenefit.decision import TREAT_ALL, TREAT_NONE
 from netbenefit.estimator import RiskScoreClassifier
@@ -224,16 +224,12 @@ def fit_weights(name: str, model: Any, weight: Any) -> dict[str, Any]:
     """The argument of ``fit`` that brings the weights; refuses a model that takes none."""
     if weight is None:
         return {}
-    last, way = model, ""
-    while isinstance(last, Pipeline):
-        step, last = last.steps[-1]
-        way += f"{step}__"
-    if not has_fit_parameter(last, "sample_weight"):
+    try:
+        return {weight_name(model): weight}
+    except InputError as error:
         raise InputError(
-            f"{name!r} is a {type(last).__name__}, whose fit takes no sample_weight. Leave the "
-            f"weights out, or the model. (Models that take them: {shorten(list(NAMES), 9)}.)"
-        )
-    return {f"{way}sample_weight": weight}
+            f"{name!r}: {error} (Models that take weights: {shorten(list(NAMES), 9)}.)"
+        ) from None
 
 
 def size_of(model: Any) -> float:

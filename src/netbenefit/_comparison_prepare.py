@@ -10,7 +10,7 @@ Medians, means and counts are weighted as the rows are, so that a row of weight 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from netbenefit._columns import as_value
 from netbenefit._validation import FloatArray, InputError
 from netbenefit.readings import plain_number
 
-__all__ = ["Columns", "Preparation", "read_plain", "take_rows"]
+__all__ = ["Columns", "Preparation", "read_plain"]
 
 #: Numbers (NaN where missing) as floats, text (None where missing) as objects.
 Columns = Mapping[str, NDArray[Any]]
@@ -90,42 +90,6 @@ def _words(column: RawColumn) -> NDArray[Any]:
             value = None if item is None else as_value(column.name, item, "any")
             found[row] = None if value is None else str(item)
     return found
-
-
-def take_rows(X: Any, chosen: NDArray[Any]) -> Any:
-    """Some rows of a table of any kind.
-
-    >>> take_rows({"age": [51, 52]}, np.array([1])), take_rows([{"age": 51}], np.array([0]))
-    ({'age': array([52])}, [{'age': 51}])
-    """
-    if isinstance(X, Mapping) and not hasattr(X, "shape"):
-        return {name: _take_column(column, chosen) for name, column in X.items()}
-    if isinstance(X, np.ndarray):
-        return X[chosen]
-    if isinstance(X, list | tuple):
-        return [X[i] for i in chosen.tolist()]
-    import narwhals as nw  # late: only data frames need it
-
-    if nw.dependencies.is_into_dataframe(X):
-        return nw.from_native(X, eager_only=True)[chosen.tolist()].to_native()
-    from sklearn.utils import _safe_indexing
-
-    return _safe_indexing(X, chosen)
-
-
-def _take_column(column: Any, chosen: NDArray[Any]) -> Any:
-    if isinstance(column, np.ndarray):
-        return column[chosen]
-    if isinstance(column, Sequence):
-        picked = [column[i] for i in chosen.tolist()]
-        kinds = {type(item) for item in picked}
-        return np.array(picked) if len(kinds) == 1 and kinds <= {int, float, bool} else picked
-    import narwhals as nw
-
-    series = nw.from_native(column, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        return series[chosen.tolist()].to_native()
-    return np.asarray(column)[chosen]
 
 
 # -- what is learnt from the training rows ---------------------------------------------------------

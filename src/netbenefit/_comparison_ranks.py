@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from netbenefit._table import Table
+from netbenefit._text_table import p_value
 from netbenefit._validation import FloatArray, InputError, shorten
 from netbenefit.plots import CriticalDifferenceDisplay
 
@@ -221,7 +222,8 @@ def p_text(p: float) -> str:
     >>> p_text(0.0312), p_text(0.00002)
     ('p = 0.031', 'p < 0.001')
     """
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 # -- input -----------------------------------------------------------------------------------------

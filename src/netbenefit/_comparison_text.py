@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from netbenefit._card_text import clean
+from netbenefit._card_text import clean, display_width
 from netbenefit._comparison_differences import Difference
+from netbenefit._text_table import lines_of, number, p_value
 from netbenefit._validation import FloatArray
 
 __all__ = ["comparison_text"]
@@ -74,42 +75,27 @@ def _measures(found: _Compared, mark: Mapping[str, str], split: str) -> str:
     for name, shown in mark.items():
         cells = [_spread(means[m][name], sds[m][name], 1 if m == "size" else 3) for m in metrics]
         rows.append([shown, *cells])
-    return aligned(rows)
+    return _ruled(rows[0], rows[1:])
 
 
 def _differences(found: _Compared, mark: Mapping[str, str]) -> str:
     rows = [["model", "difference", "95% interval", "p"]]
     for name, gap in found.differences("aunbc").items():
         sign = "+" if round(gap.mean, 4) > 0 else ""
-        ends = f"{_number(gap.low, 4)} to {_number(gap.high, 4)}"
-        p = "–" if math.isnan(gap.p) else "< 0.001" if gap.p < 0.001 else f"{gap.p:.3f}"
-        rows.append([mark[name], f"{sign}{_number(gap.mean, 4)}", ends, p])
-    return aligned(rows)
+        ends = f"{number(gap.low, 4)} to {number(gap.high, 4)}"
+        rows.append([mark[name], f"{sign}{number(gap.mean, 4)}", ends, p_value(gap.p)])
+    return _ruled(rows[0], rows[1:])
 
 
 def _spread(mean: float, sd: float, decimals: int) -> str:
-    return "–" if math.isnan(mean) else f"{_number(mean, decimals)} ± {sd:.{decimals}f}"
+    return "–" if math.isnan(mean) else f"{number(mean, decimals)} ± {number(sd, decimals)}"
 
 
-def _number(value: float, decimals: int) -> str:
-    text = f"{value:.{decimals}f}"
-    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+def _ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with a line below its head.
 
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns of texts, the first to the left, the others to the right, a line below the head.
-
-    >>> aligned([["model", "size"], ["tree", "12"]]).splitlines()
+    >>> _ruled(["model", "size"], [["tree", "12"]]).splitlines()
     ['model  size', '───────────', 'tree     12']
     """
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            [
-                row[0].ljust(widths[0]),
-                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
-            ]
-        ).rstrip()
-        for row in rows
-    ]
-    return "\n".join([lines[0], "─" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]])
+    lines = lines_of(head, rows)
+    return "\n".join([lines[0], "─" * max(map(display_width, lines)), *lines[1:]])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from netbenefit._decision_study import Rates, Study
-from netbenefit._validation import FloatArray, InputError
+from netbenefit._validation import FloatArray, InputError, check_level, check_seed
 
 __all__ = ["Bands", "bands_of", "check_draws", "draw"]
 
@@ -127,10 +127,4 @@ def check_draws(n_resamples: Any, level: Any, random_state: Any) -> tuple[int, f
         raise InputError(
             f"n_resamples={n_resamples!r} must be a whole number of at least 2. 1000 is usual."
         )
-    if not (isinstance(level, Real) and 0.0 < float(level) < 1.0):
-        raise InputError(f"level={level!r} must lie strictly between 0 and 1. Write 0.95 for 95%.")
-    if isinstance(random_state, bool) or not isinstance(random_state, Integral) or random_state < 0:
-        raise InputError(
-            f"random_state={random_state!r} must be a whole number, not negative: the seed."
-        )
-    return int(n_resamples), float(level), int(random_state)
+    return int(n_resamples), check_level(level), check_seed(random_state)

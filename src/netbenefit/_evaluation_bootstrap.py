@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from netbenefit._evaluation_measures import LOWER_IS_BETTER
 from netbenefit._evaluation_rows import random_of, resample, seed_of
 from netbenefit._evaluation_stability import CardStability, stability_of
-from netbenefit._evaluation_text import aligned, label, number
-from netbenefit._evaluation_work import Runner, Task, check_count, check_seed, make_work
+from netbenefit._evaluation_text import label
+from netbenefit._evaluation_work import Runner, Task, check_count, make_work
 from netbenefit._table import Table
-from netbenefit._validation import FloatArray, InputError
+from netbenefit._text_table import lines_of, number
+from netbenefit._validation import FloatArray, InputError, check_level, check_seed
 from netbenefit.thresholds import ThresholdsLike
 
 __all__ = ["BootstrapValidation", "bootstrap_validate", "point632plus"]
@@ -184,8 +185,7 @@ class BootstrapValidation:
         """
         if measure not in self.apparent:
             raise InputError(f"no measure {measure!r}. There are {', '.join(self.apparent)}.")
-        if not 0.0 < level < 1.0:
-            raise InputError(f"level={level!r} must lie between 0 and 1, as 0.95.")
+        check_level(level)
         if measure == _NOT_CORRECTED:
             return float("nan"), float("nan")
         tail = (1.0 - level) / 2.0
@@ -241,7 +241,7 @@ class BootstrapValidation:
             size = ""
         return (
             f"Bootstrap validation, {self.n_resamples} resamples\n\n"
-            + "\n".join(aligned(rows))
+            + "\n".join(lines_of(rows[0], rows[1:]))
             + f"\n\n{size}corrected: apparent less optimism (Harrell); R: relative overfitting, "
             "from 0 to 1 (Efron and Tibshirani)."
         )

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._evaluation_measures import name_at
 from netbenefit._evaluation_rows import Fold, Sample, is_count, make_folds, random_of, seed_of
-from netbenefit._evaluation_work import Runner, Task, check_count, check_seed, make_work
+from netbenefit._evaluation_work import Runner, Task, check_count, make_work
 from netbenefit._table import Table
-from netbenefit._validation import FloatArray, InputError, shorten
+from netbenefit._validation import FloatArray, InputError, check_seed, shorten
 from netbenefit.thresholds import ThresholdsLike
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "check_settings",
     "choose_setting",
     "corrected_error",
+    "fold_ratio",
     "make_plan",
     "told_folds",
 ]
@@ -177,6 +178,16 @@ def corrected_error(values: FloatArray, ratio: float) -> FloatArray:
     """
     result: FloatArray = values.std(axis=0, ddof=1) * np.sqrt(1.0 / len(values) + ratio)
     return result
+
+
+def fold_ratio(folds: Sequence[Fold]) -> float:
+    """Held-out rows by training rows, mean over folds of any kind; see :func:`corrected_error`.
+
+    >>> rows = np.arange(10)
+    >>> fold_ratio([(rows[2:], rows[:2]), (rows[:-2], rows[-2:])])
+    0.25
+    """
+    return float(np.mean([test.size / train.size for train, test in folds]))
 
 
 # -- what is asked for -----------------------------------------------------------------------------

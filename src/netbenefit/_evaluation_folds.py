@@ -11,9 +11,10 @@ import numpy as np
 
 from netbenefit._evaluation_choice import SettingChoice, corrected_error
 from netbenefit._evaluation_stability import CardStability, stability_of
-from netbenefit._evaluation_text import aligned, label, number
+from netbenefit._evaluation_text import label
 from netbenefit._table import Table
-from netbenefit._validation import FloatArray, InputError
+from netbenefit._text_table import lines_of, number
+from netbenefit._validation import FloatArray, InputError, check_level
 
 __all__ = ["CrossValidation"]
 
@@ -106,8 +107,7 @@ class CrossValidation:
 
         if measure not in self.held_out:
             raise InputError(f"no measure {measure!r}. There are {', '.join(self.held_out)}.")
-        if not 0.0 < level < 1.0:
-            raise InputError(f"level={level!r} must lie between 0 and 1, as 0.95.")
+        check_level(level)
         half = float(t.ppf((1.0 + level) / 2.0, self.n_models - 1)) * self.se_corrected[measure]
         return self.mean[measure] - half, self.mean[measure] + half
 
@@ -151,7 +151,7 @@ class CrossValidation:
         chosen = [f"\nchosen: {text}" for text in _counted(self.settings)]
         return (
             f"{kind}, {self.n_models} folds{times}\n\n"
-            + "\n".join(aligned(rows))
+            + "\n".join(lines_of(rows[0], rows[1:]))
             + "\n\nse is sd / √folds and too small, as folds share training rows; the corrected "
             "one (Nadeau and Bengio) is a rule of thumb." + "".join(chosen)
         )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit import metrics
-from netbenefit._validation import FloatArray, InputError
+from netbenefit._validation import FloatArray, InputError, check_risks, check_weights
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
@@ -87,11 +87,13 @@ def measures_of(
     """
     rows: dict[str, Any] = {"sample_weight": weight}
     single = [(p, metrics.net_benefit(event, risk, _alone(p), **rows)[0]) for p in at]
+    checked = check_risks(risk, event.size), check_weights(weight, event.size)
+    counts = metrics.count_levels(event, *checked, grid)
     return {
-        "aunbc": metrics.aunbc(event, risk, grid, **rows),
-        "net_benefit": metrics.weighted_net_benefit(event, risk, grid, **rows),
+        "aunbc": float(grid.length_weights @ counts.net_benefit),
+        "net_benefit": float(grid.weight_array @ counts.net_benefit),
         "auroc": metrics.auroc(event, risk, **rows),
-        "ece": metrics.expected_calibration_error(event, risk, grid, **rows),
+        "ece": float(np.abs(counts.events - counts.expected).sum() / counts.n),
         **{name_at(p): float(value) for p, value in single},
     }
 

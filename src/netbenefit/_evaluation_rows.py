@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from netbenefit._columns import plain_array
 from netbenefit._evaluation_measures import inner_model
 from netbenefit._labels import encode_labels
 from netbenefit._validation import FloatArray, InputError, check_weights
@@ -23,6 +22,8 @@ __all__ = [
     "Sample",
     "check_classifier",
     "fit_model",
+    "forgive_rounding",
+    "given_folds",
     "is_count",
     "make_folds",
     "prepared",
@@ -31,6 +32,7 @@ __all__ = [
     "risk_of",
     "seed_of",
     "take_rows",
+    "weight_name",
 ]
 
 #: Row numbers of the training rows, and of the held-out ones.
@@ -80,20 +82,27 @@ class Sample(NamedTuple):
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of an array, a data frame, a dict of columns or a list of rows.
+    """Some rows of an array, a data frame, a dict of columns or a list of rows; the kind stays.
 
-    >>> take_rows({"age": [51, 52], "sex": ["f", "m"]}, np.array([1]))
-    {'age': array([52], dtype=object), 'sex': array(['m'], dtype=object)}
+    Examples
+    --------
+    >>> take_rows({"age": [51, 52], "sex": np.array(["f", "m"])}, np.array([1]))
+    {'age': [52], 'sex': array(['m'], dtype='<U1')}
     """
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
-        return {name: _safe_indexing(_column(column), rows) for name, column in X.items()}
-    if type(X).__module__.split(".")[0] == "pyarrow":
-        return X.take(rows)
-    return _safe_indexing(X, rows)
+        return {name: _take(column, rows) for name, column in X.items()}
+    return _take(X, rows)
 
 
-def _column(column: Any) -> Any:
-    return plain_array(column) if isinstance(column, list | tuple) else column
+def _take(data: Any, rows: NDArray[np.intp]) -> Any:
+    if isinstance(data, np.ndarray):
+        return data[rows]
+    if isinstance(data, list | tuple):  # an array would turn the list ["a", 1] into text
+        return [data[row] for row in rows.tolist()]
+    library = type(data).__module__.split(".")[0]
+    if library == "pyarrow":
+        return data.take(rows)
+    return data[rows] if library == "polars" else _safe_indexing(data, rows)
 
 
 # -- drawing ---------------------------------------------------------------------------------------
@@ -126,7 +135,7 @@ def make_folds(cv: Any, sample: Sample, random: np.random.Generator) -> list[Fol
     """
     strata = sample.strata
     if not is_count(cv):
-        return _given_folds(cv, sample)
+        return given_folds(cv, sample.event, strata=strata, name="folds")
     few, name = min(
         ((strata == 1).sum(), "events"), ((strata == 0).sum(), "rows without the event")
     )
@@ -141,21 +150,44 @@ def make_folds(cv: Any, sample: Sample, random: np.random.Generator) -> list[Fol
     return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(int(cv))]
 
 
-def _given_folds(cv: Any, sample: Sample) -> list[Fold]:
+def given_folds(
+    cv: Any, event: NDArray[np.bool_], *, strata: NDArray[np.intp] | None = None, name: str = "cv"
+) -> list[Fold]:
+    """Folds of a splitter or a list, checked.
+
+    Each learns from rows of both classes, and from none that it holds out.
+
+    Parameters
+    ----------
+    cv : splitter or iterable
+    event : (n_rows,) bool
+    strata : (n_rows,) int, optional
+        0 and 1 for rows of each class that have weight; then held-out rows must be of both, too.
+    name : str, default="cv"
+        What the user calls the folds.
+
+    Examples
+    --------
+    >>> given_folds([([0, 1], [1, 2]), ([0, 1], [2])], np.array([True, False, True]))
+    Traceback (most recent call last):
+    netbenefit._validation.InputError: fold 1 holds out rows that it also learns from.
+    """
     from sklearn.model_selection import check_cv
 
     try:
-        splitter = check_cv(cv, sample.event, classifier=True)
-        pairs = splitter.split(np.zeros((sample.event.size, 1)), sample.event)
+        splitter = check_cv(cv, event, classifier=True)
+        pairs = splitter.split(np.zeros((event.size, 1)), event)
         folds = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in pairs]
     except (TypeError, ValueError) as error:
-        raise InputError(f"folds={cv!r} gives no folds: {error}") from None
+        raise InputError(f"{name}={cv!r} gives no folds: {error}") from None
     if len(folds) < 2:
-        raise InputError(f"folds={cv!r} gives {len(folds)} fold. Pass at least 2.")
+        raise InputError(f"{name}={cv!r} gives {len(folds)} fold. Standard errors need at least 2.")
+    kinds = event.astype(np.intp) if strata is None else strata
     for number, (train, test) in enumerate(folds, start=1):
-        for name, rows in (("training", train), ("held-out", test)):
-            if not {0, 1} <= set(sample.strata[rows].tolist()):
-                raise InputError(f"fold {number} has {name} rows of one class only. Use others.")
+        if not {0, 1} <= set(kinds[train].tolist()):
+            raise InputError(f"fold {number} has training rows of one class only. Use others.")
+        if strata is not None and not {0, 1} <= set(kinds[test].tolist()):
+            raise InputError(f"fold {number} has held-out rows of one class only. Use others.")
         if np.intersect1d(train, test).size:
             raise InputError(f"fold {number} holds out rows that it also learns from.")
     return folds
@@ -199,7 +231,7 @@ def check_classifier(estimator: Any, sample: Sample) -> None:
             "sklearn.calibration.CalibratedClassifierCV first."
         )
     if sample.weight is not None:
-        _weight_name(estimator)
+        weight_name(estimator)
 
 
 def prepared(estimator: Any, setting: Mapping[str, Any], seed: int, *, single: bool = False) -> Any:
@@ -249,7 +281,7 @@ def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool
     """Fit on some rows, with their weights; ``whole`` where these are all rows in their order."""
     told = {}
     if sample.weight is not None:
-        told[_weight_name(model)] = sample.weight[rows]
+        told[weight_name(model)] = sample.weight[rows]
     model.fit(sample.X if whole else take_rows(sample.X, rows), sample.labels[rows], **told)
     result = getattr(inner_model(model), "result_", None)
     if getattr(result, "status", None) == "interrupted":
@@ -257,26 +289,35 @@ def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool
     return model
 
 
-def _weight_name(model: Any) -> str:
-    """What ``fit`` calls the weights of rows; in a pipeline those of the last step."""
-    if hasattr(model, "steps"):
-        name, last = model.steps[-1]
-        if has_fit_parameter(last, "sample_weight"):
-            return f"{name}__sample_weight"
-    elif has_fit_parameter(model, "sample_weight") or _hands_on(model):
-        return "sample_weight"
+def weight_name(model: Any) -> str:
+    """What ``fit`` calls the weights of rows: in a pipeline those of the last step.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_name(make_pipeline(GridSearchCV(LogisticRegression(), {"C": [1, 2]})))
+    'gridsearchcv__sample_weight'
+    """
+    last, way = model, ""
+    while hasattr(last, "steps"):
+        name, last = last.steps[-1]
+        way += f"{name}__"
+    if has_fit_parameter(last, "sample_weight"):
+        return f"{way}sample_weight"
+    if _hands_on(last):
+        return f"{way}{weight_name(last.estimator)}"
     raise InputError(
-        f"{type(inner_model(model)).__name__} takes no sample_weight. Use another classifier, or "
-        "leave the weights out if they may be ignored."
+        f"{type(last).__name__} takes no sample_weight. Use another classifier, or leave the "
+        "weights out if they may be ignored."
     )
 
 
 def _hands_on(model: Any) -> bool:
     """Whether a wrapper, such as a grid search, passes what ``fit`` gets on to its estimator."""
     taken = signature(model.fit).parameters.values()
-    return any(one.kind is one.VAR_KEYWORD for one in taken) and has_fit_parameter(
-        getattr(model, "estimator", None), "sample_weight"
-    )
+    return hasattr(model, "estimator") and any(one.kind is one.VAR_KEYWORD for one in taken)
 
 
 def risk_of(model: Any, X: Any, labels: Sequence[Any] | NDArray[Any]) -> FloatArray:
@@ -284,7 +325,18 @@ def risk_of(model: Any, X: Any, labels: Sequence[Any] | NDArray[Any]) -> FloatAr
     both = np.asarray(model.predict_proba(X), dtype=np.float64)
     event = np.unique(np.asarray(labels))[-1]
     column = np.flatnonzero(np.asarray(model.classes_) == event)
-    risk: FloatArray = both[:, int(column[0])]
+    return forgive_rounding(both[:, int(column[0])])
+
+
+def forgive_rounding(risk: FloatArray) -> FloatArray:
+    """Risks in [0, 1] where rounding led a little out of it; more is an error, found later.
+
+    A little is what single precision, which some libraries predict in, can do.
+
+    Examples
+    --------
+    >>> forgive_rounding(np.array([-1e-8, 0.5, 1 + 1e-7])), forgive_rounding(np.array([1.1]))
+    (array([0. , 0.5, 1. ]), array([1.1]))
+    """
     within = np.clip(risk, 0.0, 1.0)
-    # Rounding may lead a little out of [0, 1]; more than a little is an error, found later.
-    return within if np.allclose(risk, within, rtol=0.0, atol=1e-9) else risk
+    return within if np.allclose(risk, within, rtol=0.0, atol=1e-6) else risk

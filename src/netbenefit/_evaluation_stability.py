@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from netbenefit._evaluation_measures import Rules
-from netbenefit._evaluation_text import aligned, number
 from netbenefit._table import Table
+from netbenefit._text_table import lines_of, number
 from netbenefit._validation import InputError
 
 __all__ = ["CardStability", "stability_of"]
@@ -148,10 +148,10 @@ class CardStability:
             [
                 f"Stability over {len(self.cards)} cards",
                 "",
-                *aligned(body),
+                *lines_of(body[0], body[1:]),
                 *rest,
                 "",
-                *aligned(by_column[:16]),
+                *lines_of(by_column[0], by_column[1:16]),
                 "",
                 f"Stability index of the choice of columns: {index.replace('-', '−')} (1: always "
                 "the same; 0: as by chance).",

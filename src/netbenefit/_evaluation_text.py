@@ -1,11 +1,8 @@
-"""Words and columns of numbers, for the results of validation."""
+"""Words for the results of validation."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
-__all__ = ["aligned", "label", "number"]
+__all__ = ["label"]
 
 _LABELS = {"aunbc": "AUNBC", "net_benefit": "net benefit", "auroc": "AUROC", "ece": "ECE"}
 
@@ -20,26 +17,3 @@ def label(measure: str) -> str:
     if measure.startswith(start):
         return f"net benefit at {100 * float(measure.removeprefix(start)):g}%"
     return _LABELS.get(measure, measure)
-
-
-def number(value: float, decimals: int = 4) -> str:
-    """A number with a true minus sign; a dash where there is none.
-
-    >>> number(-0.25), number(float("nan"))
-    ('−0.2500', '–')
-    """
-    return "–" if math.isnan(value) else f"{value:.{decimals}f}".replace("-", "−")
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of cells: the first column to the left, the others to the right.
-
-    >>> aligned([("rule", "points"), ("age ≥ 52", "2")])
-    ['rule      points', 'age ≥ 52       2']
-    """
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [text.rjust(width) for text, width in zip(row, widths, strict=True)]
-        lines.append("  ".join([row[0].ljust(widths[0]), *cells[1:]]).rstrip())
-    return lines

@@ -37,7 +37,7 @@ from netbenefit._validation import InputError
 from netbenefit._version import __version__
 from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = ["Runner", "Task", "Work", "check_count", "check_seed", "make_work", "run_one"]
+__all__ = ["Runner", "Task", "Work", "check_count", "make_work", "run_one", "warnings_kept"]
 
 
 class Work(NamedTuple):
@@ -73,7 +73,7 @@ def run_one(work: Work, task: Task) -> dict[str, Any]:
     model = prepared(work.estimator, task.setting, task.seed, single=work.single)
     wanted = np.unique(np.concatenate(list(task.parts.values())))
     risk = np.full(sample.event.size, np.nan)
-    with _warnings_kept() as told:
+    with warnings_kept() as told:
         fit_model(model, sample, task.train)
         risk[wanted] = risk_of(model, _rows(sample.X, wanted, sample.event.size), sample.labels)
 
@@ -97,10 +97,11 @@ def run_one(work: Work, task: Task) -> dict[str, Any]:
 
 
 @contextmanager
-def _warnings_kept() -> Iterator[list[list[str]]]:
+def warnings_kept(*, about_code: bool = True) -> Iterator[list[list[str]]]:
     """Keep warnings as kinds and texts, to be given once for all models, in whatever process.
 
-    Not in threads, among which the catching of warnings is not safe: there they go their way.
+    Those about somebody's code, such as things to come, are left out on demand.  Not in threads,
+    among which the catching of warnings is not safe: there they go their way.
     """
     told: list[list[str]] = []
     if threading.current_thread() is not threading.main_thread():
@@ -109,7 +110,14 @@ def _warnings_kept() -> Iterator[list[list[str]]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield told
-    told += [[one.category.__name__, str(one.message)] for one in caught]
+    kept = [one for one in caught if about_code or _matters(one.category)]
+    told += [[one.category.__name__, str(one.message)] for one in kept]
+
+
+def _matters(category: type[Warning]) -> bool:
+    """Whether a warning is about the data, not about somebody's code."""
+    programmers = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ImportWarning)
+    return not issubclass(category, programmers)
 
 
 def _warn_once(results: Iterable[Mapping[str, Any]]) -> None:
@@ -234,18 +242,6 @@ class Runner:
         if not self._given:
             return name
         return f"{name} ({fingerprint_of(train=task.train, parts=task.parts)})"
-
-
-def check_seed(random_state: Any) -> int:
-    """A seed of which all others are made."""
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise InputError(
-            f"random_state={random_state!r} must be a whole number: with it, the same data give "
-            "the same folds and resamples again."
-        )
-    if random_state < 0:
-        raise InputError(f"random_state={random_state!r} must not be negative.")
-    return int(random_state)
 
 
 def check_count(value: Any, name: str, least: int = 1) -> int:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedKFold
 
-from netbenefit._size_cards import Fold
+from netbenefit._evaluation_rows import Fold, given_folds
 from netbenefit._validation import InputError
 from netbenefit.constraints import MaxFeatures
 from netbenefit.estimator import RiskScoreClassifier
@@ -91,14 +91,4 @@ def choose_folds(cv: Any, event: NDArray[np.bool_], random_state: int | None) ->
                 f"{max(few, 2)} folds{'' if few > 1 else ', and more rows'}."
             )
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
-    try:
-        splitter = check_cv(cv, event, classifier=True)
-        folds = [
-            (np.asarray(train), np.asarray(test))
-            for train, test in splitter.split(np.zeros((event.size, 1)), event)
-        ]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"cv={cv!r} gives no folds: {error}") from None
-    if len(folds) < 2:
-        raise InputError(f"cv={cv!r} gives {len(folds)} fold. Standard errors need at least 2.")
-    return folds
+    return given_folds(cv, event)

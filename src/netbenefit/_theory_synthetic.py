@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._theory_bounds import above_pairs, below_pairs, best_pair, check_auroc
 from netbenefit._validation import FloatArray, InputError, check_binary, check_weights
-from netbenefit.metrics import check_prevalence
+from netbenefit.metrics import check_prevalence, require_both
 from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
 __all__ = ["BoundaryModel", "boundary_model", "boundary_risks", "correlated_risks"]
@@ -65,7 +65,7 @@ def correlated_risks(
     share = weight / weight.sum()
     if not -1.0 <= correlation <= 1.0:
         raise InputError(f"correlation={correlation!r} must lie between -1 and 1.")
-    _check_both(outcome[weight > 0])
+    require_both(weight[outcome].sum(), weight[~outcome].sum(), "a correlation is")
     y = _standard(outcome.astype(np.float64), share)
     noise = np.random.default_rng(random_state).standard_normal(outcome.size)
     noise -= (share @ noise) + (share @ (noise * y)) * y
@@ -169,7 +169,7 @@ def boundary_risks(
     (0.75, 0.3033)
     """
     outcome = check_binary(y_true)
-    _check_both(outcome)
+    require_both(outcome.sum(), (~outcome).sum(), "the AUROC is")
     grid, wanted = as_thresholds(thresholds), float(check_auroc(auroc))
     n_events, n_others = int(outcome.sum()), int((~outcome).sum())
     edge = _edge(grid, n_events / outcome.size, wanted, side)
@@ -221,9 +221,3 @@ def _whole_rows(
 def _standard(values: FloatArray, share: FloatArray) -> FloatArray:
     centred = values - share @ values
     return np.asarray(centred / np.sqrt(share @ centred**2))
-
-
-def _check_both(outcome: NDArray[np.bool_]) -> None:
-    if outcome.all() or not outcome.any():
-        missing = "non-events (0)" if outcome.all() else "events (1)"
-        raise InputError(f"y_true holds no {missing}. Pass rows of both classes.")

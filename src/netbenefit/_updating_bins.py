@@ -151,17 +151,27 @@ def _present(column: Column, weight: FloatArray) -> NDArray[np.bool_]:
 
 
 def _edges(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """Where bins of numbers start, but for the first: tenths of the weight, or all values."""
+    """Where bins of numbers start, but for the first: tenths of the weight, or all values.
+
+    A bin ends with the value that completes a tenth, and the next one starts at the next value: so
+    a value that most rows share is told apart from the larger ones.
+
+    >>> _edges(np.arange(1.0, 21.0), np.ones(20)).astype(int).tolist()
+    [3, 5, 7, 9, 11, 13, 15, 17, 19]
+    >>> _edges(np.concatenate([np.zeros(90), np.arange(1.0, 11.0)]), np.ones(100))
+    array([1.])
+    """
     used = weight > 0
     distinct, place = np.unique(values[used], return_inverse=True)
     if distinct.size <= _MOST_BINS:
         few: FloatArray = distinct[1:]
         return few
     mass = np.cumsum(np.bincount(place, weights=weight[used]))
-    at = np.searchsorted(mass, np.arange(1, _MOST_BINS) / _MOST_BINS * mass[-1])
-    edges = np.unique(distinct[at])
-    later: FloatArray = edges[edges > distinct[0]]
-    return later
+    tenths = np.arange(1, _MOST_BINS) / _MOST_BINS * mass[-1]
+    # An exact tenth must find its own value, whatever the sums of weights round to.
+    at = np.searchsorted(mass, tenths * (1 - 1e-12))
+    edges: FloatArray = np.unique(distinct[np.minimum(at + 1, distinct.size - 1)])
+    return edges
 
 
 def _interval_names(edges: FloatArray) -> list[str]:

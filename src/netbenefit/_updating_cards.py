@@ -14,7 +14,7 @@ from netbenefit._bin_raw import raw_rows
 from netbenefit._columns import Frame, check_present, numeric_column, read_columns
 from netbenefit._constraint_raw import RawNames, by_condition
 from netbenefit._estimator_input import Training
-from netbenefit._updating_text import mass
+from netbenefit._text_table import mass
 from netbenefit._validation import FloatArray, InputError, IntArray
 from netbenefit._version import __version__
 from netbenefit.assemble import Learned, choose_solver, learn, terms_of

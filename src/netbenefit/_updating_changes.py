@@ -13,7 +13,7 @@ from netbenefit import metrics
 from netbenefit._card_text import clean, integer_text, percent, scores_text
 from netbenefit._card_types import RiskRow
 from netbenefit._table import Table
-from netbenefit._updating_text import lines_of, mass, number, share
+from netbenefit._text_table import lines_of, mass, number, share
 from netbenefit._validation import FloatArray, IntArray
 from netbenefit.measures import Measures, measure
 from netbenefit.scorecard import Scorecard

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit._table import Table
+from netbenefit._text_table import lines_of, mass, number, share
 from netbenefit._updating_calibration import Recalibration, recalibration
 from netbenefit._updating_drift import Drift, card_drift, score_rows
-from netbenefit._updating_text import lines_of, mass, number, share
 from netbenefit._validation import check_binary, check_weights
 from netbenefit.decision import TREAT_ALL, decision_curve
 from netbenefit.measures import Measures, measure

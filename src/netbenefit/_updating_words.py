@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from netbenefit._card_text import clean
 from netbenefit._table import Table
-from netbenefit._updating_text import lines_of, mass, number, share
+from netbenefit._text_table import lines_of, mass, number, share
 
 __all__ = ["Prevalence", "drift_lines"]
 

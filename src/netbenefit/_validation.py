@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ __all__ = [
     "InputError",
     "IntArray",
     "check_binary",
+    "check_level",
     "check_names",
     "check_risks",
+    "check_seed",
     "check_weights",
     "shorten",
 ]
@@ -167,6 +170,35 @@ def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArr
             "rows). Turn scores into probabilities first."
         )
     return risks
+
+
+def check_level(level: Any) -> float:
+    """Return the level of an interval as a float; refuse what is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> check_level(0.95)
+    0.95
+    """
+    if not (isinstance(level, Real) and 0.0 < float(level) < 1.0):
+        raise InputError(f"level={level!r} must lie strictly between 0 and 1. Write 0.95 for 95%.")
+    return float(level)
+
+
+def check_seed(random_state: Any) -> int:
+    """Return a seed as a whole number; refuse what is none.
+
+    Examples
+    --------
+    >>> check_seed(np.int64(3))
+    3
+    """
+    if isinstance(random_state, bool) or not isinstance(random_state, Integral) or random_state < 0:
+        raise InputError(
+            f"random_state={random_state!r} must be a whole number, and must not be negative: with "
+            "it, the same data give the same folds and resamples again."
+        )
+    return int(random_state)
 
 
 def _as_floats(values: ArrayLike, name: str) -> FloatArray:

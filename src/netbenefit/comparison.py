@@ -23,7 +23,7 @@ from netbenefit._journal import run_tasks
 from netbenefit._labels import encode_labels
 from netbenefit._size_checks import choose_folds
 from netbenefit._table import Table
-from netbenefit._validation import FloatArray, InputError, IntArray, check_weights
+from netbenefit._validation import FloatArray, InputError, IntArray, check_seed, check_weights
 from netbenefit.assemble import count_threads
 from netbenefit.decision import decision_curve
 from netbenefit.plots import ComparisonDisplay
@@ -320,6 +320,7 @@ def compare(
     """
     event, _ = encode_labels(y)
     weight = None if sample_weight is None else check_weights(sample_weight, event.size)
+    random_state = check_seed(random_state)
     threads = count_threads(-1) if n_jobs in (None, 1) else 1
 
     def settings(grid: Thresholds) -> Settings:
@@ -339,6 +340,7 @@ def compare(
         contestants,
         grid,
         random_state,
+        single=n_jobs not in (None, 1),
     )
     tasks = {
         f"fold {number + 1}, {name}": (number, name)

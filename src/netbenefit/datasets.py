@@ -104,7 +104,15 @@ class Dataset(NamedTuple):
 
 
 def data_folder() -> Path:
-    """Return the folder of the benchmark files: ``NETBENEFIT_DATA``, else ``../shared/data``."""
+    """Return the folder of the benchmark files: ``NETBENEFIT_DATA``, else ``../shared/data``.
+
+    Examples
+    --------
+    >>> from unittest import mock
+    >>> with mock.patch.dict(os.environ, {"NETBENEFIT_DATA": "tables"}):
+    ...     print(data_folder())
+    tables
+    """
     return Path(os.environ.get("NETBENEFIT_DATA") or Path("..", "shared", "data"))
 
 
@@ -167,8 +175,10 @@ def check_present(name: str, *, folder: str | Path | None = None) -> None:
     netbenefit._validation.InputError: there is no data folder /nowhere. Set the environment ...
     """
     where = data_folder() if folder is None else Path(folder)
-    source = DATASETS.get(name)
-    file, digest = _CREDIT if source is None else (source.file, source.digest)
+    if name not in DATASETS and name != "credit":
+        known = shorten([*DATASETS, "credit"], 20)
+        raise InputError(f"there is no data set {name!r}; there are {known}.")
+    file, digest = _CREDIT if name == "credit" else DATASETS[name][:2]
     _check_there(where / file, name, where)
     _check_digest(where / file, digest)
 
@@ -176,7 +186,7 @@ def check_present(name: str, *, folder: str | Path | None = None) -> None:
 def load_credit(
     *, folder: str | Path | None = None, check: bool = True
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.bool_]]:
-    """Read the raw training file of Give Me Some Credit, missing values and all.
+    r"""Read the raw training file of Give Me Some Credit, missing values and all.
 
     It comes from Kaggle, whose files need an account: nothing is fetched.
 
@@ -191,6 +201,16 @@ def load_credit(
         Ten raw columns of 150,000 borrowers; missing values are NaN.
     late : array of bool
         The event: 90 days past due, or worse, within two years.
+
+    Examples
+    --------
+    >>> import gzip, tempfile
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     with gzip.open(Path(here, "givemesomecredit.csv.gz"), "wt") as file:
+    ...         _ = file.write("SeriousDlqin2yrs,age\n1,45\n0,40\n")
+    ...     columns, late = load_credit(folder=here, check=False)
+    >>> columns, late
+    ({'age': array([45, 40])}, array([ True, False]))
     """
     where = data_folder() if folder is None else Path(folder)
     path = where / _CREDIT[0]
@@ -220,6 +240,12 @@ def fetch_dataset(name: str, *, check: bool = True) -> Dataset:
     Returns
     -------
     Dataset
+
+    Examples
+    --------
+    >>> fetch_dataset("mammo")
+    Traceback (most recent call last):
+    netbenefit._validation.InputError: data set 'mammo' cannot be made from its raw table: ...
     """
     if name not in DATASETS:
         raise InputError(f"there is no data set {name!r}; there are {shorten(list(DATASETS), 20)}.")

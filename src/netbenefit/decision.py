@@ -14,12 +14,19 @@ from netbenefit._table import Table
 from netbenefit._validation import FloatArray, InputError
 from netbenefit.metrics import asked_part
 from netbenefit.survival import TimeToEvent
-from netbenefit.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
+from netbenefit.thresholds import (
+    RATIONAL_TOLERANCE,
+    Thresholds,
+    ThresholdsLike,
+    Weights,
+    as_thresholds,
+    tidy,
+)
 
 __all__ = ["TREAT_ALL", "TREAT_NONE", "curve_table", "decision_curve", "risk_breakpoints"]
 
 #: Farther than thresholds are ever moved to the decimal that was meant.
-_STEP_DOWN = 3e-15
+_STEP_DOWN = 3 * RATIONAL_TOLERANCE
 
 
 def decision_curve(
@@ -208,10 +215,5 @@ def _at_or_below(risk: float) -> float:
     if risk < _STEP_DOWN:
         return 0.0
     risk = min(risk, 1.0 - _STEP_DOWN)  # 1 is no threshold
-    point = _tidy(risk)
-    return point if point <= risk else _tidy(risk - _STEP_DOWN)
-
-
-def _tidy(p: float) -> float:
-    """The number that :class:`Thresholds` makes of p."""
-    return float(Thresholds.of([p]).asked[0])
+    point = tidy(risk)
+    return point if point <= risk else tidy(risk - _STEP_DOWN)

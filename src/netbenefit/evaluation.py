@@ -28,8 +28,8 @@ from netbenefit._evaluation_measures import check_thresholds_at
 from netbenefit._evaluation_rows import Fold, is_count, make_folds, random_of, seed_of
 from netbenefit._evaluation_search import BenefitSearch, tune
 from netbenefit._evaluation_stability import CardStability
-from netbenefit._evaluation_work import Runner, Task, Work, check_seed, make_work
-from netbenefit._validation import FloatArray, InputError
+from netbenefit._evaluation_work import Runner, Task, Work, make_work
+from netbenefit._validation import FloatArray, InputError, check_seed
 from netbenefit.thresholds import ThresholdsLike
 
 __all__ = [

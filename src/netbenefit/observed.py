@@ -51,16 +51,21 @@ def level_rows(
     effective = effective_rows(weight) / float(weight.sum())
     level = np.asarray(card.level_of_score(np.asarray(score, dtype=np.int64)))
     rows = []
-    for low, high, place in card._reachable_levels():
+    for (_, _, place), row in zip(card._reachable_levels(), card.risk_table(), strict=True):
         here = level == place
         n, events = float(weight[here].sum()), float(weight[here & happened].sum())
-        risk = card.risks[place]
-        assert risk is not None  # reachable levels have one
         rate = events / n if n else None
         ends = (None, None) if rate is None else wilson(rate, n * effective)
-        row = next(r for r in card.risk_table() if (r.low, r.high) == (low, high))
         rows.append(
-            LevelRow(scores_text(row), risk, percent(risk, card.thresholds), n, events, rate, *ends)
+            LevelRow(
+                scores_text(row),
+                row.risk,
+                percent(row.risk, card.thresholds),
+                n,
+                events,
+                rate,
+                *ends,
+            )
         )
     return rows
 

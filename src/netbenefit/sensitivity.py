@@ -18,11 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit import metrics
 from netbenefit._bin_raw import RawTable
+from netbenefit._evaluation_rows import take_rows
 from netbenefit._labels import encode_labels
 from netbenefit._sensitivity_grid import suggest_thresholds
 from netbenefit._size_checks import choose_folds
 from netbenefit._table import Table
-from netbenefit._updating_text import lines_of, number, share
+from netbenefit._text_table import lines_of, number, share
 from netbenefit._validation import FloatArray, InputError, check_weights
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.plots.sensitivity import SensitivityDisplay
@@ -278,7 +279,7 @@ def threshold_sensitivity(
         raise InputError(f"X has {len(RawTable(X))} rows, but y {event.size}. Pass one a row.")
 
     def learnt(choice: Thresholds | Choice, rows: NDArray[np.intp] | None) -> RiskScoreClassifier:
-        told = (X, y, weight) if rows is None else (_rows(X, rows), event[rows], weight[rows])
+        told = (X, y, weight) if rows is None else (take_rows(X, rows), event[rows], weight[rows])
         grid = choice(told[0], told[1], sample_weight=told[2]) if callable(choice) else choice
         own = {**estimator.get_params(deep=False), "thresholds": grid, "weights": None}
         model: RiskScoreClassifier = type(estimator)(**own)
@@ -288,7 +289,7 @@ def threshold_sensitivity(
     whole = {name: learnt(choice, None) for name, choice in choices.items()}
     measured = []
     for train, test in choose_folds(cv, event, random_state):
-        rows = _rows(X, test)
+        rows = take_rows(X, test)
         models = [learnt(choice, train) for choice in choices.values()]
         risks = [model.predict_proba(rows)[:, 1] for model in models]
         sizes = [model.scorecard_.size for model in models]
@@ -297,15 +298,6 @@ def threshold_sensitivity(
     grids = {name: model.thresholds_ for name, model in whole.items()}
     cards = {name: model.scorecard_ for name, model in whole.items()}
     return Sensitivity(grids, common, cards, *parts)
-
-
-def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of whatever an estimator takes."""
-    from sklearn.utils import _safe_indexing
-
-    if isinstance(X, Mapping) and not hasattr(X, "shape"):
-        return {name: _safe_indexing(column, rows) for name, column in X.items()}
-    return _safe_indexing(X, rows)
 
 
 def _fold(

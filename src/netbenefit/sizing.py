@@ -16,6 +16,7 @@ from netbenefit._labels import encode_labels
 from netbenefit._size_cards import Plan, Rows, all_cards, all_folds, earned, make_problem
 from netbenefit._size_checks import check_estimator, choose_folds, choose_sizes
 from netbenefit._table import Table
+from netbenefit._text_table import number
 from netbenefit._validation import FloatArray, check_weights
 from netbenefit.assemble import count_threads
 from netbenefit.estimator import RiskScoreClassifier
@@ -170,7 +171,7 @@ class SizePath:
             str(size),
             _with_error(self.held_out[i], self.held_out_se[i]),
             below,
-            _number(self.training_net_benefit[i]),
+            number(self.training_net_benefit[i]),
             " ".join([*(["←", ", ".join(marks)] if marks else []), *([fewer] if fewer else [])]),
         )
 
@@ -331,9 +332,5 @@ def _error(values: FloatArray) -> FloatArray:
     return result
 
 
-def _number(value: float) -> str:
-    return f"{value:.4f}".replace("-", "−")
-
-
 def _with_error(value: float, error: float) -> str:
-    return f"{_number(value)} ± {error:.4f}"
+    return f"{number(value)} ± {number(error)}"

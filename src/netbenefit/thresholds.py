@@ -20,12 +20,20 @@ from numpy.typing import NDArray
 
 from netbenefit._validation import FloatArray, InputError
 
-__all__ = ["IntegerGains", "Thresholds", "ThresholdsLike", "Weights", "as_thresholds"]
+__all__ = [
+    "RATIONAL_TOLERANCE",
+    "IntegerGains",
+    "Thresholds",
+    "ThresholdsLike",
+    "Weights",
+    "as_thresholds",
+    "tidy",
+]
 
 Weights = str | Sequence[float] | NDArray[np.float64] | Callable[[float], float]
 
 #: Floats within this distance of a fraction with a small denominator are taken to be that fraction.
-_RATIONAL_TOLERANCE = 1e-15
+RATIONAL_TOLERANCE = 1e-15
 _LARGEST_DENOMINATOR = 100_000
 
 
@@ -75,11 +83,11 @@ class Thresholds:
     zero_asked: bool = False
 
     def __post_init__(self) -> None:
-        values = tuple(_tidy(_number(p)) for p in self.values)
-        weights = tuple(_tidy(_number(w, "weight")) for w in self.weights)
+        values = tuple(tidy(_number(p)) for p in self.values)
+        weights = tuple(tidy(_number(w, "weight")) for w in self.weights)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "end", _tidy(_number(self.end, "end")))
+        object.__setattr__(self, "end", tidy(_number(self.end, "end")))
         _check_values(values)
         if not values or values[0] != 0.0:
             raise InputError("Thresholds(values=…) must start at 0. Use Thresholds.of(list).")
@@ -113,12 +121,12 @@ class Thresholds:
         >>> Thresholds.of([0.1, 0.3], weights=[0.25, 0.75]).weights
         (0.0, 0.25, 0.75)
         """
-        asked = [_tidy(_number(p)) for p in np.atleast_1d(np.asarray(values, dtype=object))]
+        asked = [tidy(_number(p)) for p in np.atleast_1d(np.asarray(values, dtype=object))]
         if not asked:
             raise InputError("thresholds are empty. Pass at least one, such as [0.1, 0.2].")
         _check_values(tuple(asked))
         zero_asked = asked[0] == 0.0
-        end = _tidy(_number(end, "end"))
+        end = tidy(_number(end, "end"))
         _check_end(end, asked[-1])
         asked_weights = _make_weights(asked, weights, end)
         if not zero_asked:
@@ -300,11 +308,17 @@ def _number(value: object, what: str = "threshold") -> float:
 
 def _rational(x: float) -> Fraction | None:
     near = Fraction(x).limit_denominator(_LARGEST_DENOMINATOR)
-    return near if abs(float(near) - x) <= _RATIONAL_TOLERANCE else None
+    return near if abs(float(near) - x) <= RATIONAL_TOLERANCE else None
 
 
-def _tidy(x: float) -> float:
-    """Undo the rounding noise of sums such as 0.1 + 0.2, so that risks compare as meant."""
+def tidy(x: float) -> float:
+    """Undo the rounding noise of sums such as 0.1 + 0.2, so that risks compare as meant.
+
+    Examples
+    --------
+    >>> 0.1 + 0.2, tidy(0.1 + 0.2)
+    (0.30000000000000004, 0.3)
+    """
     near = _rational(x) if math.isfinite(x) else None
     return x if near is None else float(near)
 

@@ -11,18 +11,20 @@ Prediction Models, chapter 20; Vergouwe et al. 2017, Statistics in Medicine).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit import metrics
 from netbenefit._columns import read_columns
-from netbenefit._evaluation_choice import corrected_error
+from netbenefit._evaluation_choice import corrected_error, fold_ratio
+from netbenefit._evaluation_rows import take_rows
 from netbenefit._size_checks import choose_folds
 from netbenefit._table import Table
+from netbenefit._text_table import lines_of, mass, number
 from netbenefit._updating_calibration import Recalibration, recalibration
 from netbenefit._updating_cards import (
     default_estimator,
@@ -35,7 +37,6 @@ from netbenefit._updating_cards import (
 from netbenefit._updating_changes import CardUpdate, Scored, compare_cards
 from netbenefit._updating_drift import Drift, card_drift, score_rows
 from netbenefit._updating_evaluate import CardEvaluation, evaluate_card
-from netbenefit._updating_text import lines_of, mass, number
 from netbenefit._validation import FloatArray, InputError, check_binary, check_weights
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.scorecard import Scorecard
@@ -118,12 +119,15 @@ def update_card(
         raise InputError(f"what={what!r} is not known. Use one of {', '.join(map(repr, known))}.")
     event = check_binary(y, name="y")
     weight = check_weights(sample_weight, event.size)
-    if not weight[event].any() or not weight[~event].any():
-        raise InputError("y holds one class only. Updating needs rows of both classes.")
+    _require_both(event, weight)
     score = score_rows(card, X, event.size)
     new, result = _updated(card, X, what, score, event, weight, prior_strength, estimator)
     now = Scored(new, score if result is None else score_rows(new, X, event.size))
     return compare_cards(what, Scored(card, score), now, event, weight, result)
+
+
+def _require_both(event: NDArray[np.bool_], weight: FloatArray) -> None:
+    metrics.require_both(weight[event].sum(), weight[~event].sum(), "an update is", "y")
 
 
 def _updated(
@@ -191,11 +195,15 @@ class UpdateChoice:
     ways : tuple of str
         From the smallest change to the largest; "keep" is the card as it is.
     fold_aunbc, fold_ece : (folds, ways) float
+    ratio : float
+        Held-out rows by training rows, mean over the folds: 1/4 for five folds, however often they
+        are repeated.
     """
 
     ways: tuple[str, ...]
     fold_aunbc: FloatArray
     fold_ece: FloatArray
+    ratio: float
 
     @property
     def best(self) -> str:
@@ -213,19 +221,18 @@ class UpdateChoice:
 
     def _gaps(self) -> tuple[FloatArray, FloatArray]:
         gaps = self.fold_aunbc - self.fold_aunbc[:, [self.ways.index(self.best)]]
-        errors = corrected_error(gaps, 1.0 / (len(gaps) - 1))
+        errors = corrected_error(gaps, self.ratio)
         means: FloatArray = gaps.mean(axis=0)
         return means, errors
 
     def to_table(self) -> Table:
         """One row a way: held-out AUNBC, its difference to the best, both with errors, and ECE."""
         gaps, errors = self._gaps()
-        ratio = 1.0 / (len(self.fold_aunbc) - 1)
         return Table(
             {
                 "what": np.array(self.ways, dtype=object),
                 "aunbc": self.fold_aunbc.mean(axis=0),
-                "aunbc_se": corrected_error(self.fold_aunbc, ratio),
+                "aunbc_se": corrected_error(self.fold_aunbc, self.ratio),
                 "difference": gaps,
                 "difference_se": errors,
                 "ece": self.fold_ece.mean(axis=0),
@@ -300,34 +307,43 @@ def choose_update(
     names = card.feature_names if "refit" in ways else card.features
     columns, _ = read_columns(X, names, card.feature_names)
     areas, errors = [], []
-    for train, test in choose_folds(cv, event, random_state):
-        old, new = _take(columns, train), _take(columns, test)
-        cards = [card] * len(ways)
-        for i, way in enumerate(ways):
-            if way != "keep":
-                told = (
-                    {"estimator": estimator}
-                    if way == "refit"
-                    else {"prior_strength": prior_strength}
-                )
-                update = update_card(
-                    card, old, event[train], way, sample_weight=weight[train], **told
-                )
-                cards[i] = update.new
+    folds = choose_folds(cv, event, random_state)
+    for train, test in folds:
+        old, new = take_rows(columns, train), take_rows(columns, test)
+        told = _Rows(old, score_rows(card, old, len(train)), event[train], weight[train])
+        cards = [_changed(card, way, told, prior_strength, estimator) for way in ways]
         told_rows = event[test], card.thresholds, weight[test]
         risks = [one.risk_of_score(score_rows(one, new, len(test))) for one in cards]
         areas.append([_measured(metrics.aunbc, risk, *told_rows) for risk in risks])
         errors.append(
             [_measured(metrics.expected_calibration_error, risk, *told_rows) for risk in risks]
         )
-    return UpdateChoice(ways, np.array(areas), np.array(errors))
+    return UpdateChoice(ways, np.array(areas), np.array(errors), fold_ratio(folds))
 
 
-def _take(columns: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
-    return {
-        name: [column[i] for i in rows.tolist()] if isinstance(column, list) else column[rows]
-        for name, column in columns.items()
-    }
+class _Rows(NamedTuple):
+    """Rows to update a card on, with the scores that the old card gives them."""
+
+    X: Any
+    score: NDArray[np.int64]
+    event: NDArray[np.bool_]
+    weight: FloatArray
+
+
+def _changed(
+    card: Scorecard,
+    way: str,
+    rows: _Rows,
+    prior_strength: float,
+    estimator: RiskScoreClassifier | None,
+) -> Scorecard:
+    """The card after one way to update it, without the tables that compare old and new."""
+    if way == "keep":
+        return card
+    _require_both(rows.event, rows.weight)
+    again = way == "refit"
+    belief, own = (0.0, estimator) if again else (prior_strength, None)
+    return _updated(card, rows.X, way, rows.score, rows.event, rows.weight, belief, own)[0]
 
 
 def _measured(metric: Any, risk: Any, event: Any, grid: Any, weight: Any) -> float:

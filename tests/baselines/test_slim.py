@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from netbenefit import InputError, Scorecard, SLIMClassifier, expected_calibration_error
+from netbenefit.baselines._slim_exact import SlimExact
 from netbenefit.datasets import load_dataset
 
 #: Far away: the searches below end by themselves.
@@ -124,6 +125,20 @@ def test_settings_reach_the_card(data) -> None:
     assert abs(low.intercept_) <= 1
     tall = SLIMClassifier(max_points=1, n_jobs=1).fit(X, y)
     assert np.abs(tall.coef_).max() <= 1
+
+
+def test_the_card_records_the_seed_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = []
+    began = SlimExact.__init__
+
+    def init(self, *args, seed: int, **told) -> None:
+        used.append(seed)
+        began(self, *args, seed=seed, **told)
+
+    monkeypatch.setattr(SlimExact, "__init__", init)
+    model = SLIMClassifier(n_jobs=1, random_state=np.random.RandomState(0))
+    model.fit([[0, 0], [0, 1], [1, 0], [1, 1]] * 5, [0, 0, 1, 1] * 5)
+    assert [model.scorecard_.provenance.random_state] == used
 
 
 def test_names_frames_files_and_copies(data, tmp_path: Path) -> None:

@@ -188,9 +188,10 @@ class SLIMClassifier(RiskScoreClassifier):
         self.thresholds_ = HALF
         training = self._training(X, event, sample_weight)
         task = self._task(training)
-        self.result_ = result = self._solve(task)
+        seed = self._seed()  # drawn once: the card records the one that the search had
+        self.result_ = result = self._solve(task, seed)
         outcome = self._outcome(y)
-        self.scorecard_ = self._card(task, training, outcome)
+        self.scorecard_ = self._card(task, training, outcome, seed)
         if task.problem.too_small:
             warnings.warn(too_small_text(task.problem), stacklevel=3)
         if result.status == "interrupted":
@@ -227,9 +228,9 @@ class SLIMClassifier(RiskScoreClassifier):
             **settings,
         )
 
-    def _solve(self, task: SlimTask) -> SolverResult:
+    def _solve(self, task: SlimTask, seed: int) -> SolverResult:
         kind = SlimProgram if self.solver == "milp" else SlimExact
-        solver = kind(self.time_limit, n_jobs=count_threads(self.n_jobs), seed=self._seed())
+        solver = kind(self.time_limit, n_jobs=count_threads(self.n_jobs), seed=seed)
         if not self.verbose or self.callback is not None:
             return solver.solve(task, callback=self.callback)
         from netbenefit.solvers.progress import LiveLine  # late: rich takes its time to import
@@ -237,10 +238,10 @@ class SLIMClassifier(RiskScoreClassifier):
         with LiveLine() as line:
             return solver.solve(task, callback=line)
 
-    def _card(self, task: SlimTask, training: Training, outcome: str) -> Scorecard:
+    def _card(self, task: SlimTask, training: Training, outcome: str, seed: int) -> Scorecard:
         """The engine's card, with SLIM's own cut-off and risks."""
         problem, result, table = task.problem, self.result_, training.table
-        made = make_provenance(problem, result, outcome, self._seed())
+        made = make_provenance(problem, result, outcome, seed)
         provenance = replace(made, net_benefit=result.net_benefit)
         card = assemble_card(problem, result, provenance, bins=training.bins)
         scores = floor_scores(table.codes, table.decimals, result.points)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from netbenefit._card_text import display_width
 
-__all__ = ["lines_of", "mass", "number", "share"]
+__all__ = ["lines_of", "mass", "number", "p_value", "share"]
 
 
 def lines_of(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
@@ -44,6 +44,8 @@ def number(value: float | None, decimals: int = 4) -> str:
 
     >>> number(-0.25, 2), number(None), number(float("nan")), number(float("inf"))
     ('−0.25', '–', '–', '∞')
+    >>> number(-1e-6)
+    '0.0000'
     """
     if value is None or math.isnan(value):
         return "–"
@@ -61,3 +63,12 @@ def share(value: float | None, decimals: int = 1) -> str:
     """
     text = number(None if value is None else 100 * value, decimals)
     return text if text == "–" else f"{text}%"
+
+
+def p_value(p: float) -> str:
+    """Write a p-value to three decimals, and no smaller than these can tell.
+
+    >>> p_value(0.0312), p_value(0.00002), p_value(float("nan"))
+    ('0.031', '< 0.001', '–')
+    """
+    return "< 0.001" if p < 0.001 else number(p, 3)
