@@ -11,8 +11,9 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import roc_curve
 
-from netbenefit import RiskScoreClassifier, Scorecard
+from netbenefit import Condition, RiskScoreClassifier, Rule, Scorecard, Thresholds
 from netbenefit.observed import level_rows, wilson
+from netbenefit.readings import Reading
 from netbenefit.report.columns import column_rows
 from netbenefit.report.drawings import roc_points
 from netbenefit.report.tripod import _ITEMS
@@ -85,6 +86,17 @@ def test_columns_say_how_they_were_prepared() -> None:
     assert "missing counts as 0.2" in rows["utilisation"].prepared
     given = columns_of(truth)["utilisation"]
     assert rows["utilisation"].missing == sum(value is None for value in given)
+
+
+def test_numbers_that_came_as_text_are_reported() -> None:
+    readings = [Reading(feature="age", text=True, special=("NA",), fill=50)]
+    rules = [Rule(Condition("age", ">=", 52), 1)]
+    card = Scorecard(rules, [1], [0.1, 0.6], Thresholds.of([0.5]), readings=readings)
+    columns = {"age": ["40", "60", "NA", " 70 ", ""]}
+    assert card.score(columns).tolist() == [0, 1, 0, 1, 0]
+    (row,) = column_rows(card, columns)
+    assert (row.name, row.missing, row.share) == ("age", 2, 0.4)
+    assert "age" in validation_page(card, columns, events(5))
 
 
 class Page(HTMLParser):

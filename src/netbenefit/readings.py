@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -171,6 +171,17 @@ class Readings:
         if reading.refuse and column.missing is not None:
             raise missing_error(name, column.missing)
         return self._filled(reading, column, kind)
+
+    def raw(self, name: str, data: Mapping[str, Any], kind: Kind) -> Column:
+        """Read a raw column as it is: special codes are missing, nothing is filled in or refused.
+
+        >>> age = Reading(feature="age", special=(-9,), fill=50, text=True)
+        >>> Readings([age]).raw("age", {"age": ["40", "-9", ""]}, "number").missing
+        array([False,  True,  True])
+        """
+        reading = self.by_name.get(name, Reading(feature=name))
+        bare = replace(reading, fill=None, holes=True, levels=(), whole=False, refuse=False)
+        return Readings([bare]).column(name, data, kind)
 
     def _combined(self, reading: Reading, data: Mapping[str, Any]) -> Column:
         parts = [self.column(source, data, "number").values for source in reading.sources]

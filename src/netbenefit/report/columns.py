@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,7 +10,6 @@ import numpy as np
 from netbenefit._card_rows import card_rows
 from netbenefit.conditions import Condition, PerUnit, value_text
 from netbenefit.export.base import Input, Step, logic_of
-from netbenefit.readings import Reading, Readings
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["ColumnRow", "column_rows"]
@@ -31,6 +29,7 @@ def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
 
     Examples
     --------
+    >>> from netbenefit.readings import Reading
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [1], [0.1, 0.6],
@@ -41,18 +40,15 @@ def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
     rows = []
     for step in logic_of(card).steps:
         for one in step.inputs:
-            missing = _count_missing(one, columns)
+            missing = _count_missing(card, one, columns)
             size = len(columns[one.name])
             share = missing / size if size else 0.0
             rows.append(ColumnRow(one.name, _words(step, one, card), missing, share))
     return list({row.name: row for row in rows}.values())
 
 
-def _count_missing(one: Input, columns: Mapping[str, Any]) -> int:
-    bare = Reading(feature=one.name, special=one.special)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        column = Readings([bare], [one.name]).column(one.name, columns, one.kind)
+def _count_missing(card: Scorecard, one: Input, columns: Mapping[str, Any]) -> int:
+    column = card._plan.readings.raw(one.name, columns, one.kind)
     return 0 if column.missing is None else int(np.count_nonzero(column.missing))
 
 
