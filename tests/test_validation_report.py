@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from fractions import Fraction
 from html.parser import HTMLParser
 from typing import Any
 
@@ -12,13 +14,16 @@ from scipy.stats import binomtest
 from sklearn.metrics import roc_curve
 
 from netbenefit import Condition, RiskScoreClassifier, Rule, Scorecard, Thresholds
+from netbenefit._certificate_types import Claim, Scale
+from netbenefit.certificate import Certificate
 from netbenefit.observed import level_rows, wilson
 from netbenefit.readings import Reading
 from netbenefit.report.columns import column_rows
 from netbenefit.report.drawings import roc_points
 from netbenefit.report.tripod import _ITEMS
 from netbenefit.report.validation import certificate_sentence, validation_page
-from netbenefit.verify import Check, Verdict
+from netbenefit.scorecard import Provenance
+from netbenefit.verify import Check, Verdict, _acceptance, verify
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
 from tests.raw_rows import outcome, raw_table
 
@@ -147,15 +152,91 @@ def test_the_checklist_is_whole(fitted: Any) -> None:
     assert f"{y.sum():,} with the event" in text
 
 
-def test_the_certificate_in_one_sentence(fitted: Any) -> None:
-    model, _, _ = fitted
-    card: Scorecard = model.scorecard_
-    assert certificate_sentence(card, None).startswith(("Nothing is proven", "By its own record"))
-    good = certificate_sentence(card, model.certificate_, Verdict(True, (), ""))
-    assert good.startswith("The certificate was checked against these rows and holds")
+def small_card(objective: float | None, bound: float | None) -> Scorecard:
+    origin = Provenance(version="1", objective=objective, bound=bound)
+    return Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
+
+
+def claimed(
+    certificate: Certificate, objective: float, bound: float, rounding: float = 0.0
+) -> Certificate:
+    """A certificate with another objective and bound."""
+    scale = Scale(Fraction(1), Fraction(0), 0, True)
+    claim = Claim("milp", Fraction(bound), True, Fraction(rounding), {}, scale, None)
+    answer = certificate.answer._replace(objective=Fraction(objective))
+    problem = replace(certificate.problem, prior_strength=Fraction(0))
+    return replace(certificate, problem=problem, answer=answer, proof=claim)
+
+
+@pytest.mark.parametrize(
+    ("objective", "bound", "said"),
+    [
+        (None, None, "Nothing is proven about better cards."),
+        (0.25, 0.25, "no card within the same limits has a higher objective ("),
+        (0.4, 0.5, "has an objective more than 25.0% above this one's ("),
+        (0.4, 0.40001, "has an objective more than 0.1% above this one's ("),
+        (0.0, 0.012345, "has an objective above 0.01235, where this one's is 0 ("),
+    ],
+)
+def test_what_a_card_says_is_proven(
+    objective: float | None, bound: float | None, said: str, fitted: Any
+) -> None:
+    alone = certificate_sentence(small_card(objective, bound), None)
+    assert said in alone
+    assert "inf" not in alone
+    if objective is None or bound is None:
+        return
+    assert alone.startswith("By its own record: no card")
+    # With a certificate, its numbers count.
+    certificate = claimed(fitted[0].certificate_, objective, bound)
+    assert certificate_sentence(small_card(None, None), certificate) == alone
+    whole = Verdict(True, (Check("bound", True, "no box is worth more"),), "")
+    assert certificate_sentence(small_card(None, None), certificate, whole) == alone.replace(
+        "By its own record", "The certificate was checked against these rows and holds"
+    )
+
+
+def test_what_was_not_rechecked_is_told(fitted: Any) -> None:
+    card, certificate = small_card(0.4, 0.5), claimed(fitted[0].certificate_, 0.4, 0.5)
+    trusted = Verdict(True, (Check("bound", None, "not rechecked: it was obtained by milp"),), "")
+    assert certificate_sentence(card, certificate, trusted).startswith(
+        "The certificate holds for these rows, but its bound was not rechecked. By its own record, "
+        "no card within the same limits has an objective more than 25.0% above"
+    )
+    drawn = Verdict(True, (Check("values", True, "9 of 99 boxes, drawn with seed 1, are"),), "")
+    assert certificate_sentence(card, certificate, drawn).startswith(
+        "The certificate was checked against these rows and holds, as far as a sample of its boxes "
+        "shows: no card within"
+    )
+    near = claimed(fitted[0].certificate_, 0.4, 0.4 + 1e-9, 1e-8)
+    whole = Verdict(True, (), "")
+    assert "a higher objective, up to the rounding of weights (" in certificate_sentence(
+        card, near, whole
+    )
+
+
+def test_the_judge_knows_an_objective_of_zero(fitted: Any) -> None:
+    certificate = claimed(fitted[0].certificate_, 0.0, 0.25)
+    assert (
+        _acceptance(certificate, [])
+        == "accepted: no allowed card is worth more than 1/4 = 0.250000"
+    )
+
+
+def test_a_certificate_that_fails_or_claims_nothing(fitted: Any) -> None:
+    model, table, y = fitted
+    card, certificate = model.scorecard_, model.certificate_
+    assert certificate.proof is None  # local search proves nothing
+    assert certificate_sentence(card, None) == "Nothing is proven about better cards."
+    verdict = verify(card, certificate, table, y)
+    assert verdict.accepted
+    assert certificate_sentence(card, certificate, verdict) == (
+        "The certificate was checked against these rows and holds, but it claims no bound: nothing "
+        "is proven about better cards."
+    )
     bad = Verdict(False, (Check("data", False, "9 rows, not 8"),), "")
     assert "does not hold for these rows: data: 9 rows, not 8." in certificate_sentence(
-        card, model.certificate_, bad
+        card, certificate, bad
     )
 
 
