@@ -84,8 +84,17 @@ def test_roc_is_scikit_learns(fitted: Any) -> None:
 def test_columns_say_how_they_were_prepared() -> None:
     truth = truths()["units"]
     rows = {row.name: row for row in column_rows(truth.card, columns_of(truth))}
-    assert "added up with late60, late90 as “late”" in rows["late30"].prepared or (
-        "the largest taken" in rows["late30"].prepared
+    assert len(rows) == len(column_rows(truth.card, columns_of(truth)))
+    assert rows["late30"].prepared == (
+        "added up with late60, late90 as “late”; cut at 1; the largest taken with late90 as "
+        "“worst”; whole number, from −3 to 30; 96, 98 read as missing; missing counts as 0"
+    )
+    assert rows["late60"].prepared == (
+        "added up with late30, late90 as “late”; cut at 1; 96, 98 read as missing; where missing, "
+        "late then counts as 0"
+    )
+    assert rows["late90"].prepared.endswith(
+        "where missing, late then counts as 0; where missing, worst then counts as 1"
     )
     assert "rounded to 0.1, from 0 to 1.5" in rows["utilisation"].prepared
     assert "missing counts as 0.2" in rows["utilisation"].prepared
