@@ -13,13 +13,13 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import roc_curve
 
-from netbenefit import Condition, RiskScoreClassifier, Rule, Scorecard, Thresholds
+from netbenefit import Condition, PerUnit, RiskScoreClassifier, Rule, Scorecard, Thresholds
 from netbenefit._certificate_types import Claim, Scale
 from netbenefit.certificate import Certificate
 from netbenefit.observed import level_rows, wilson
 from netbenefit.readings import Reading
 from netbenefit.report.columns import column_rows
-from netbenefit.report.drawings import roc_points
+from netbenefit.report.drawings import _x, _y, roc_points, roc_svg
 from netbenefit.report.tripod import _ITEMS
 from netbenefit.report.validation import certificate_sentence, validation_page
 from netbenefit.scorecard import Provenance
@@ -79,6 +79,21 @@ def test_roc_is_scikit_learns(fitted: Any) -> None:
     score = model.scorecard_.score(table)
     fpr, tpr, _ = roc_curve(y, score, drop_intermediate=False)
     np.testing.assert_allclose(roc_points(y, score), (fpr, tpr))
+
+
+def test_roc_circles_are_where_the_card_acts() -> None:
+    rules = [Rule(PerUnit("x"), 1)]
+    card = Scorecard(
+        rules, [2, 6], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]), score_range=(2, 5)
+    )
+    score, event = np.array([0, 2, 3, 7, 9]), np.array([False, True, False, True, True])
+    circles = re.findall(r'class="point" cx="([\d.]+)" cy="([\d.]+)"', roc_svg(card, event, score))
+    risk = np.asarray(card.risk_of_score(score))
+    levels = [float(r) for r in card.risks[1:] if r is not None]
+    acts = [risk >= level for level in levels]
+    expected = [(_x(act[~event].mean()), _y(act[event].mean())) for act in acts]
+    assert [(float(a), float(b)) for a, b in circles] == expected
+    assert expected[1] == (_x(0), _y(0))  # no score reaches 6: the card clips 7 and 9 to 5
 
 
 def test_columns_say_how_they_were_prepared() -> None:

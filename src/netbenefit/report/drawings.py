@@ -72,8 +72,10 @@ def roc_svg(
         f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>',
         f'<polyline class="s0" points="{line}"/>',
     ]
-    for p, cutoff in zip(card.thresholds.values[1:], card.cutoffs, strict=True):
-        place = int(np.count_nonzero(values >= cutoff))
+    levels = np.asarray(card.level_of_score(values))  # scores beyond the card's range are clipped
+    thresholds = zip(card.thresholds.values[1:], card.cutoffs, strict=True)
+    for i, (p, cutoff) in enumerate(thresholds, start=1):
+        place = int(np.count_nonzero(levels >= i))
         told = f"act from {100 * p:g}%: score of {cutoff} or more"
         parts.append(
             f'<circle class="point" cx="{_x(fpr[place])}" cy="{_y(tpr[place])}" r="4">'
