@@ -132,6 +132,12 @@ def test_names_are_escaped_everywhere(sample: tuple[np.ndarray, np.ndarray]) -> 
         assert "&lt;script&gt;" in page
 
 
+def test_titles_hold_no_control_characters() -> None:
+    text = card_page(card("death\n= 1\x1b\u202e"))
+    assert "<title>Risk of death = 1\ufffd</title>" in text
+    assert not set("\x1b\u202e") & set(text)
+
+
 def test_card_page_without_provenance() -> None:
     bare = Scorecard([], [1], [0.2, 0.7], Thresholds.of([0.5]))
     page = card_page(bare)

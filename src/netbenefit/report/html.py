@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from netbenefit._card_text import contents
 from netbenefit._table import Table
 from netbenefit.measures import ModelRow
 from netbenefit.report.curve import lines_of
@@ -97,9 +98,12 @@ def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style:
 
 
 def page_title(card: Scorecard) -> str:
-    """Say what a card is about."""
-    outcome = card.provenance.outcome if card.provenance else None
-    return f"Risk of {outcome}" if outcome else "Risk score"
+    """Say what a card is about, as its own heading does.
+
+    >>> page_title(Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5])))
+    'Risk score'
+    """
+    return contents(card).title
 
 
 def thresholds_text(thresholds: Thresholds) -> str:
