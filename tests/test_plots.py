@@ -40,6 +40,7 @@ from netbenefit import (
 )
 from netbenefit._card_rows import card_rows
 from netbenefit._card_text import contents, wrap
+from netbenefit.observed import level_rows
 from netbenefit.plots import (
     CalibrationDisplay,
     DecisionCurveDisplay,
@@ -226,8 +227,23 @@ def test_weights_count_as_rows(fitted: Fitted, groups: Any) -> None:
     repeated = CalibrationDisplay.from_predictions(
         np.repeat(fitted.y, times), np.repeat(risks, times), groups=groups
     ).groups["model"]
-    for column in weighted:
+    for column in ("risk", "observed", "n", "events"):
         np.testing.assert_allclose(weighted[column], repeated[column])
+
+
+def test_intervals_are_those_of_the_report(fitted: Fitted) -> None:
+    card = fitted.card.scorecard_
+    score = card.score(fitted.X)
+    for weight in (None, fitted.weight, np.random.default_rng(3).uniform(1e3, 9e3, fitted.y.size)):
+        table = CalibrationDisplay.from_predictions(
+            fitted.y, card.risk_of_score(score), sample_weight=weight
+        ).groups["model"]
+        rows = [row for row in level_rows(card, score, fitted.y, weight) if row.n]
+        for column, field in (("low", "low"), ("high", "high"), ("observed", "rate")):
+            expected = [getattr(row, field) for row in rows]
+            np.testing.assert_allclose(table[column], expected, rtol=1e-12)
+        assert (table["low"] <= table["observed"]).all()
+        assert (table["observed"] <= table["high"]).all()
 
 
 def test_calibration_without_intervals(fitted: Fitted) -> None:

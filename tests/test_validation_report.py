@@ -74,6 +74,20 @@ def test_wilson_is_scipys(k: int, n: int) -> None:
     assert wilson(k / n, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
+def test_wilson_holds_its_own_rate() -> None:
+    rates = np.array([k / n for n in range(1, 40) for k in range(n + 1)])
+    rows = np.array([float(n) for n in range(1, 40) for _ in range(n + 1)])
+    low, high = wilson(rates, rows)
+    assert (low <= rates).all()
+    assert (rates <= high).all()
+    assert (low[rates == 0] == 0).all()
+    assert (high[rates == 1] == 1).all()
+    assert wilson(float(rates[7]), float(rows[7])) == (low[7], high[7])
+    low99, high99 = wilson(rates, rows, 0.99)
+    assert (low99 <= low).all()
+    assert (high <= high99).all()
+
+
 def test_roc_is_scikit_learns(fitted: Any) -> None:
     model, table, y = fitted
     score = model.scorecard_.score(table)
