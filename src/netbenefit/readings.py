@@ -64,7 +64,7 @@ class Reading:
     text : bool, default=False
         Whether the column's numbers came as text.
     refuse : bool, default=False
-        Whether a missing value is an error.
+        Whether a missing value is an error; then there is no ``fill``.
     sources : sequence of str
         Raw columns that a derived column is made of.
     combine : {"sum", "max", "min"}, optional
@@ -113,6 +113,8 @@ class Reading:
         put(self, "sources", check_names(self.sources))
         for name in (self.feature, *self.sources):
             check_value(name, what)  # refuses half a character, which no file could hold
+        if self.refuse:
+            put(self, "fill", None)  # what is refused is never filled in
         known = (None,) if not self.sources else tuple(COMBINE)
         if self.combine not in known:
             raise InputError(

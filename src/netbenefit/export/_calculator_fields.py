@@ -57,7 +57,7 @@ def groups_of(card: Scorecard) -> tuple[Group, ...]:
     [('age', 'number', 'points change at 52'), ('sex', 'select', '')]
     """
     logic = logic_of(card)
-    readings = {reading.feature: reading for reading in card.readings}
+    readings = card._plan.readings.by_name
     printed = dict.fromkeys(row.feature for row in card_rows(card))
     order = {name: place for place, name in enumerate(printed)}
     steps = sorted(logic.steps, key=lambda step: order.get(step.name, len(order)))
@@ -82,14 +82,11 @@ def _note(step: Step) -> str:
 def _field(name: str, logic: Logic, readings: dict[str, Reading]) -> Field:
     """Ask for one raw column, for all the steps that come to it."""
     uses = [step for step in logic.steps if any(one.name == name for one in step.inputs)]
-    one = next(
-        (i for step in uses for i in step.inputs if i.name == name and i.kind != "any"),
-        next(i for step in uses for i in step.inputs if i.name == name),
-    )
+    one = next(one for one in logic.inputs if one.name == name)
     reading = readings.get(name, Reading(feature=name))
     own = next((step for step in uses if step.combine is None), None)
     terms = [term for term, _ in own.terms] if own is not None else []
-    unknown = _unknown(one, uses, readings)
+    unknown = _unknown(one, uses)
     control = _control(one, uses, terms, unknown)
     if control == "number":
         return Field(
@@ -128,7 +125,7 @@ def _control(
     return "number"
 
 
-def _unknown(one: Input, uses: Iterable[Step], readings: dict[str, Reading]) -> str | None:
+def _unknown(one: Input, uses: Iterable[Step]) -> str | None:
     """Say what "not known" means for a column; None where the card needs its value."""
     if one.refuse:
         return None
@@ -136,8 +133,7 @@ def _unknown(one: Input, uses: Iterable[Step], readings: dict[str, Reading]) -> 
         return f"not known (counts as {value_text(one.fill)})"
     words = []
     for step in uses:
-        refused = step.combine is not None and step.name in readings and readings[step.name].refuse
-        if refused or not (step.may_miss or step.fill is not None):
+        if not (step.may_miss or step.fill is not None):
             return None
         if step.fill is not None:
             words.append(f"{step.name} counts as {value_text(step.fill)}")

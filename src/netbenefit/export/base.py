@@ -82,14 +82,18 @@ class Logic:
     @property
     def inputs(self) -> tuple[Input, ...]:
         """All raw columns, in the order in which rules come to them."""
-        found = {one.name: one for step in self.steps for one in step.inputs}
+        found: dict[str, Input] = {}
+        for step in self.steps:
+            for one in step.inputs:  # who only asks whether it is there takes any kind
+                if found.setdefault(one.name, one).kind == "any":
+                    found[one.name] = one
         return tuple(found.values())
 
 
 def logic_of(card: Scorecard) -> Logic:
     """Take a card apart."""
     plan = card._plan
-    readings = {reading.feature: reading for reading in card.readings}
+    readings = plan.readings.by_name
     steps = []
     for column in plan.columns:
         reading = readings.get(column.name, Reading(feature=column.name))
@@ -106,8 +110,8 @@ def logic_of(card: Scorecard) -> Logic:
                 inputs=inputs,
                 combine=reading.combine,
                 special=reading.special if combined else (),
-                # What is refused is neither filled in nor allowed, whatever rules say.
-                fill=reading.fill if combined and not reading.refuse else None,
+                fill=reading.fill if combined else None,
+                # What is refused is not allowed (and has no fill), whatever rules say.
                 may_miss=column.missing_allowed and not reading.refuse,
                 terms=column.terms,
                 whole=reading.whole,

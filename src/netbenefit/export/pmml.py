@@ -252,7 +252,7 @@ def _mining_field(one: Input) -> Element:
     found = Element(
         "MiningField", name=one.name, usageType="active", invalidValueTreatment="returnInvalid"
     )
-    if one.fill is not None and not _is_text(one) and not one.refuse:
+    if one.fill is not None and not _is_text(one):
         # Where it is only asked whether a value is there, any number says so.
         number = 0 if isinstance(one.fill, str) else one.fill
         found.set("missingValueReplacement", number_text(number))
@@ -271,7 +271,7 @@ def _read(one: Input, fields: _Fields) -> str:
         value = apply("if", apply("notEqual", text, constant(code)), value)
     value = apply("if", apply("isNotMissing", raw(one.name)), value)
     name = fields.add(f"{one.name} (read)", "string", value)
-    fill = None if one.fill is None or one.refuse else str(one.fill)
+    fill = None if one.fill is None else str(one.fill)
     return _filled(name, fill, "string", fields)
 
 

@@ -117,7 +117,7 @@ class _Writer:
 
     def __init__(self, card: Scorecard, words: Words, row: str, scaling: Scaling | None) -> None:
         self.logic: Logic = logic_of(card)
-        self.readings = {reading.feature: reading for reading in card.readings}
+        self.readings = card._plan.readings.by_name
         self.words, self.say, self.row = words, words.say, row
         names = [one.name.casefold() for one in self.logic.inputs]
         self.prefix = "nb"
@@ -215,8 +215,7 @@ class _Writer:
         texts = [code for code in one.special if isinstance(code, str)]
         numbers = [code for code in one.special if not isinstance(code, str)]
         column = self.row + self.words.name(one.name)
-        fill = None if one.refuse else one.fill  # a hole that is refused is never filled
-        wanted = Wanted(one.refuse)
+        fill, wanted = one.fill, Wanted(one.refuse)
         tests: list[str] = []
         if one.kind == "number":
             wanted.within(-_LARGEST, _LARGEST)
@@ -309,13 +308,12 @@ class _Writer:
                 tests = " AND ".join(f"{part} {sign} {other}" for other in parts[i:])
                 ways.append(f"WHEN {tests} THEN {part}")
             whole = " ".join([*ways, f"ELSE {parts[-1]} END"])
-        refuse = self.readings[step.name].refuse
         codes = [code for code in step.special if not isinstance(code, str)]
         raw = self._put(3, f"of{k}", whole)
         coded = [f"{raw} IN {self.words.listed(codes)}"] if codes else []
-        read = self._filled(raw, raw, coded, None if refuse else step.fill)
+        read = self._filled(raw, raw, coded, step.fill)
         value = self._put(4, f"all{k}", read)
-        self.wanted[value] = Wanted(refuse)
+        self.wanted[value] = Wanted()
         if bounded:
             self.wanted[value].within(-_LARGEST, _LARGEST)
         return value
