@@ -97,9 +97,7 @@ def test_roc_is_scikit_learns(fitted: Any) -> None:
 
 def test_roc_circles_are_where_the_card_acts() -> None:
     rules = [Rule(PerUnit("x"), 1)]
-    card = Scorecard(
-        rules, [2, 6], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]), score_range=(2, 5)
-    )
+    card = Scorecard(rules, [2, 6], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]), score_range=(2, 5))
     score, event = np.array([0, 2, 3, 7, 9]), np.array([False, True, False, True, True])
     circles = re.findall(r'class="point" cx="([\d.]+)" cy="([\d.]+)"', roc_svg(card, event, score))
     risk = np.asarray(card.risk_of_score(score))

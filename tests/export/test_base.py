@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
+from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.export import xlsx
 from netbenefit.export.base import logic_of
+from netbenefit.export.calculator import to_calculator
+from netbenefit.export.javascript import to_javascript
+from netbenefit.export.pmml import to_pmml
+from netbenefit.export.python import to_python
+from netbenefit.export.sql import to_sql
 
 HALF = Thresholds.of([0.5])
 
@@ -34,3 +42,11 @@ def test_what_is_refused_is_never_filled() -> None:
     (one,) = logic.inputs
     assert (one.fill, one.refuse) == (None, True)
     assert xlsx._hint(logic, one) == "number; 7 means missing; needed"
+
+
+@pytest.mark.parametrize("export", [to_calculator, to_javascript, to_pmml, to_python, to_sql])
+def test_what_is_no_card_is_refused(export: Callable[..., Any]) -> None:
+    with pytest.raises(InputError, match="card must be a Scorecard, not dict"):
+        export({"age": 60})
+    with pytest.raises(InputError, match="card must be a Scorecard, not dict"):
+        xlsx.to_xlsx({"age": 60}, "nowhere.xlsx")  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from netbenefit._card_rows import card_rows
+from netbenefit._card_rows import LEVELS, card_rows
 from netbenefit.conditions import Condition, PerUnit, Term, Value, listed, value_text
 from netbenefit.export.base import Input, Logic, Step, logic_of, unit_ends
 from netbenefit.readings import Reading
@@ -16,7 +16,6 @@ __all__ = ["Control", "Field", "Group", "groups_of"]
 
 Control = Literal["check", "choice", "select", "number"]
 
-_LEVELS = ("==", "!=", "in", "not in")
 _MOST_CUTS = 6
 _WAYS = {"sum": "sum", "max": "largest", "min": "smallest"}
 
@@ -120,7 +119,7 @@ def _control(
         return "choice"
     if any(isinstance(term, PerUnit) and term.binary for term in asked):
         return "check" if unknown is None else "choice"
-    if asked and all(isinstance(term, Condition) and term.op in _LEVELS for term in asked):
+    if asked and all(isinstance(term, Condition) and term.op in LEVELS for term in asked):
         return "select"
     return "number"
 
@@ -159,9 +158,7 @@ def _options(one: Input, reading: Reading, terms: Sequence[Term]) -> tuple[tuple
 
 
 def _values(term: Term) -> tuple[Value, ...]:
-    if not isinstance(term, Condition) or term.value is None:
-        return ()
-    return term.value if isinstance(term.value, tuple) else (term.value,)
+    return term.values if isinstance(term, Condition) else ()
 
 
 def _is_blank(value: Value) -> bool:

@@ -114,8 +114,7 @@ def _all_of(predicates: Sequence[Element], operator: str = "and") -> Element:
 def _values(pairs: _Pairs) -> list[Value]:
     found: dict[Value, None] = {}
     for term, _ in pairs:
-        value = cast(Condition, term).value
-        found |= dict.fromkeys(value if isinstance(value, tuple) else (cast(Value, value),))
+        found |= dict.fromkeys(cast(Condition, term).values)
     return list(found)
 
 

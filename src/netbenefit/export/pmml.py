@@ -74,8 +74,6 @@ def to_pmml(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     >>> '<Attribute partialScore="2">' in text and '<Characteristic name="age">' in text
     True
     """
-    if not isinstance(card, Scorecard):
-        raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
     logic = logic_of(card)
     root = Element("PMML", version="4.4", xmlns="http://www.dmg.org/PMML-4_4")
     header = SubElement(root, "Header", description=_checked(contents(card).title))
@@ -125,7 +123,7 @@ def _check_levels(logic: Logic) -> None:
         _checked(step.name)
         for term, _ in step.terms:
             if isinstance(term, Condition):
-                for value in term.value if isinstance(term.value, tuple) else (term.value,):
+                for value in term.values:
                     _checked(str(value))
 
 

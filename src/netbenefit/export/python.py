@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import keyword
 import textwrap
-from bisect import bisect_right
 from typing import Any
 
 from netbenefit._card_text import contents
@@ -13,7 +12,7 @@ from netbenefit._card_types import INT64
 from netbenefit._steps import LARGEST_EXACT
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit
-from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of
+from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of, reached
 from netbenefit.export.scaling import Scaling
 from netbenefit.readings import Reading
 from netbenefit.scorecard import Scorecard
@@ -228,8 +227,7 @@ def _unit(term: PerUnit, factor: int) -> list[str]:
 def _log(term: PerUnit, factor: int) -> list[str]:
     """List the ends of steps within the clip; those below it are always reached."""
     ends: list[float] = log_ends(term.decimals).tolist()
-    last = len(ends) if term.upper is None else bisect_right(ends, term.upper)
-    first = 0 if term.lower is None else bisect_right(ends, term.lower, 0, last)
+    first, last = reached(term, ends)
     listed = textwrap.wrap(" ".join(f"{end!r}," for end in ends[first:last]), _WIDTH - 12)
     count = "bisect.bisect_right(ends, x)" + (f" + {first}" if first else "")
     return ["ends = (", *(f"    {line}" for line in listed), ")", f"units += {factor} * ({count})"]

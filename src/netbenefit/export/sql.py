@@ -16,9 +16,9 @@ from netbenefit._card_types import INT64
 from netbenefit._steps import to_step
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit, Value
-from netbenefit.export._sql_limits import Wanted, largest_exact, most_of, reached
+from netbenefit.export._sql_limits import Wanted, largest_exact, most_of
 from netbenefit.export._sql_words import DIALECTS, Words
-from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of
+from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of, reached
 from netbenefit.export.scaling import Scaling
 from netbenefit.readings import Reading, plain_number
 from netbenefit.scorecard import Scorecard
@@ -84,10 +84,10 @@ def to_sql(
     quoted = [words.name(name) for name in names]
     if len({name.casefold() for name in names}) < len(names):
         raise InputError(f"the new columns {', '.join(quoted)} need different names.")
+    writer = _Writer(card, words, "" if table is None else "netbenefit_row.", scaling)
     clash = {name.casefold() for name in names} & {name.casefold() for name in card.features}
     if clash:
         raise InputError(f"{min(clash)!r} is a column that the card reads. Use another name.")
-    writer = _Writer(card, words, "" if table is None else "netbenefit_row.", scaling)
     if table is None:
         parts = [
             f"(\n  SELECT {column}\n  FROM (\n{_indented(query, 4)}\n  ) AS nb\n) AS {name}"

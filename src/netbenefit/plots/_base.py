@@ -24,6 +24,7 @@ __all__ = [
     "PLAIN",
     "Display",
     "Style",
+    "check_option",
     "check_picture",
     "draw_key",
     "name_lines",
@@ -70,6 +71,19 @@ def style_of(place: int) -> Style:
     """
     colour, line = _COLOURS[place % len(_COLOURS)], _LINES[place % len(_LINES)]
     return Style(colour, line, _MARKERS[place % len(_MARKERS)])
+
+
+def check_option(name: str, value: Any, known: Sequence[str]) -> Any:
+    """Return an option that is one of some words.
+
+    >>> check_option("kind", "curve", ("curve", "table"))
+    'curve'
+    """
+    if value not in known:
+        raise InputError(
+            f"{name}={value!r} is not known. Use one of {', '.join(map(repr, known))}."
+        )
+    return value
 
 
 class Display(ABC):

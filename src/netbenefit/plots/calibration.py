@@ -13,7 +13,7 @@ from netbenefit._card_types import is_finite
 from netbenefit._table import Table
 from netbenefit._validation import FloatArray, InputError
 from netbenefit.observed import effective_rows, wilson
-from netbenefit.plots._base import GREY, INK, PLAIN, Display, draw_key, style_of, tidy
+from netbenefit.plots._base import GREY, INK, PLAIN, Display, check_option, draw_key, style_of, tidy
 from netbenefit.plots._models import check_rows, named, predict
 
 __all__ = ["CalibrationDisplay"]
@@ -117,11 +117,7 @@ class CalibrationDisplay(Display):
         CalibrationDisplay
             Drawn.
         """
-        if groups not in get_args(Groups):
-            raise InputError(
-                f"groups={groups!r} is not known. Use one of "
-                f"{', '.join(map(repr, get_args(Groups)))}."
-            )
+        check_option("groups", groups, get_args(Groups))
         if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 1:
             raise InputError(f"n_groups={n_groups!r} must be a whole number of at least 1.")
         if confidence is not None and not (is_finite(confidence) and 0 < confidence < 1):

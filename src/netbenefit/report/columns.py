@@ -98,8 +98,7 @@ def _cuts(step: Step, printed: Sequence[Row]) -> str:
             if term.binary:
                 words[-1] = "yes or no"
         elif isinstance(term, Condition) and term.op in (">=", "<", "between", ">", "<="):
-            values = term.value if isinstance(term.value, tuple) else (term.value,)
-            cuts |= dict.fromkeys(v for v in values if isinstance(v, int | float))
+            cuts |= dict.fromkeys(v for v in term.values if isinstance(v, int | float))
         elif isinstance(term, Condition) and term.op != "missing":
             words.append("by its levels")
     if cuts:
