@@ -16,11 +16,12 @@ from sklearn.metrics import roc_curve
 from netbenefit import Condition, PerUnit, RiskScoreClassifier, Rule, Scorecard, Thresholds
 from netbenefit._certificate_types import Claim, Scale
 from netbenefit.certificate import Certificate
+from netbenefit.measures import measure
 from netbenefit.observed import level_rows, wilson
 from netbenefit.readings import Reading
 from netbenefit.report.columns import column_rows
 from netbenefit.report.drawings import _x, _y, roc_points, roc_svg
-from netbenefit.report.tripod import _ITEMS
+from netbenefit.report.tripod import _ITEMS, Known, checklist
 from netbenefit.report.validation import certificate_sentence, validation_page
 from netbenefit.scorecard import Provenance
 from netbenefit.verify import Check, Verdict, _acceptance, verify
@@ -186,6 +187,18 @@ def test_the_checklist_is_whole(fitted: Any) -> None:
     assert text.count("to be filled in by the author") > 20
     assert "The event is" in text
     assert f"{y.sum():,} with the event" in text
+
+
+def test_the_checklist_tells_of_updates() -> None:
+    updated = Provenance(version="1", updated="risks on 512 rows (96 with the event)")
+    answers = []
+    for origin in (Provenance(version="1"), updated):
+        card = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
+        known = Known(card, measure([0, 1], [0.2, 0.2], card.thresholds), [], "rows", "")
+        answers.append({item.number: item.known for item in checklist(known)})
+    assert (answers[0]["12f"], answers[0]["24"]) == ("", "")
+    assert answers[1]["12f"] == "Updated: risks on 512 rows (96 with the event)."
+    assert "updated card" in answers[1]["24"]
 
 
 def small_card(objective: float | None, bound: float | None) -> Scorecard:

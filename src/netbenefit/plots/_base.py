@@ -64,10 +64,10 @@ _MARKERS = "os^Dv*P"
 
 
 def style_of(place: int) -> Style:
-    """Return the style of the first, second, … model; the first thirty differ in print, too.
+    """Return the style of the first, second, … model; line and marker of the first 35 differ.
 
-    >>> len({style_of(i)[:2] for i in range(30)})
-    30
+    >>> len({style_of(i)[1:] for i in range(35)})  # without colour
+    35
     """
     colour, line = _COLOURS[place % len(_COLOURS)], _LINES[place % len(_LINES)]
     return Style(colour, line, _MARKERS[place % len(_MARKERS)])

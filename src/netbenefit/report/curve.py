@@ -57,6 +57,13 @@ def curve_svg(curve: Table) -> str:
     -------
     str
         An SVG element whose colours the page's style sets.
+
+    Examples
+    --------
+    >>> from netbenefit.decision import decision_curve
+    >>> curve = decision_curve([0, 1, 1], {"card": [0.1, 0.4, 0.9]}, [0.2, 0.5])
+    >>> curve_svg(curve).count("<polyline")  # the card, all and none
+    3
     """
     lines = lines_of(curve)
     thresholds = curve["threshold"]

@@ -77,7 +77,23 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 
 
 def card_page(card: Scorecard) -> str:
-    """Return a page with the card and where it comes from."""
+    """Return a page with the card and where it comes from.
+
+    Parameters
+    ----------
+    card : Scorecard
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+
+    Examples
+    --------
+    >>> text = card_page(Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5])))
+    >>> text.startswith("<!DOCTYPE html>"), "Where it comes from" in text
+    (True, True)
+    """
     return page(
         page_title(card), [("", card._repr_html_()), ("Where it comes from", made_table(card))]
     )

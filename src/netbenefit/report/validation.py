@@ -101,6 +101,15 @@ def validation_page(
     -------
     str
         HTML that needs no other file.
+
+    Examples
+    --------
+    >>> from netbenefit import Condition, Rule, Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> text = validation_page(card, {"age": [40, 60, 70]}, np.array([False, False, True]))
+    >>> "Held against these rows: 3 rows, 1 with the event." in text
+    True
     """
     score = np.asarray(card.score(columns), dtype=np.int64)
     if score.ndim == 0:  # a card without rules scores one row, whatever the rows are
