@@ -94,7 +94,7 @@ def wilson(rate: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[Any
     >>> [round(end, 3) for end in wilson(0.5, 10)]
     [0.237, 0.763]
     >>> wilson(np.array([0.0, 1.0]), np.array([3.0, 3.0]))[0].round(3)
-    array([0.   , 0.438])
+    array([0.   , 0.439])
     """
     share, rows = np.asarray(rate, dtype=np.float64), np.asarray(n, dtype=np.float64)
     z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
