@@ -828,7 +828,7 @@ def test_card_files_with_missing_keys(card_data, path, tmp_path) -> None:
     file.write_text(json.dumps(data))
     culprit, remedy = {
         ("schema",): ('"schema"', "Pass a file that Scorecard.save wrote"),
-    }.get(path, (f"{_name(path)} is missing", "save the card again"))
+    }.get(path, (f"{_name(path)} is missing", "write it again"))
     check(Wrong("", lambda: Scorecard.load(file), (re.escape(str(file)), culprit), remedy))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import re
 import warnings
 from datetime import date
 from decimal import Decimal
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 
 from netbenefit import Binner, Condition, InputError, PerUnit, Rule, Scorecard, Thresholds
 from netbenefit._bin_fitted import Fitted
+from netbenefit._cli_binner import read_binner
 from tests.raw_rows import CONTAINERS, STAGES, outcome, raw_table
 
 SPECIAL = {"visits (−9: unknown)": [-9]}
@@ -690,3 +694,23 @@ def test_whole_weights_count_rows(method: str, seed: int) -> None:
     plain = Binner(method=method).fit(repeated, np.repeat(y, times)).fitted_
     assert weighted.terms == plain.terms
     assert weighted.readings_of(weighted.columns) == plain.readings_of(plain.columns)
+
+
+def test_errors_in_json_speak_of_binners(tmp_path: Path) -> None:
+    whole = fitted("impute", 0)[0].to_json()
+    short = json.dumps({key: part for key, part in json.loads(whole).items() if key != "rows"})
+    for text, said in (
+        ("{", "Pass what Binner.to_json wrote."),
+        ("1" * 10_000, "not a binner: its JSON is too large to read."),
+        (short, "rows is missing. The file is incomplete: write it again."),
+    ):
+        with pytest.raises(InputError, match=re.escape(said)) as caught:
+            Binner.from_json(text)
+        assert "card" not in str(caught.value)
+    path = tmp_path / "binner.json"
+    for data, said in ((b"{", "not JSON"), (b"\xff", "can't decode")):
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=said) as caught:
+            read_binner(str(path))
+        assert "card" not in str(caught.value).lower()
+        assert str(caught.value).endswith('Write one JSON object, as {"cuts": {"age": [52]}}.')

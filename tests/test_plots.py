@@ -8,7 +8,7 @@ import subprocess
 import sys
 import warnings
 import xml.etree.ElementTree as ET
-from itertools import combinations, combinations_with_replacement, pairwise, product
+from itertools import combinations, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -40,6 +40,7 @@ from netbenefit import (
 )
 from netbenefit._card_rows import card_rows
 from netbenefit._card_text import contents, wrap
+from netbenefit.observed import level_rows
 from netbenefit.plots import (
     CalibrationDisplay,
     DecisionCurveDisplay,
@@ -53,7 +54,6 @@ from netbenefit.plots import (
 )
 from netbenefit.plots._base import style_of
 from netbenefit.solvers.base import TraceRow
-from netbenefit.theory import lower_aunbc, upper_aunbc
 from tests.export.truth import HOSTILE_LEVEL, truths
 
 matplotlib.use("Agg")
@@ -226,8 +226,23 @@ def test_weights_count_as_rows(fitted: Fitted, groups: Any) -> None:
     repeated = CalibrationDisplay.from_predictions(
         np.repeat(fitted.y, times), np.repeat(risks, times), groups=groups
     ).groups["model"]
-    for column in weighted:
+    for column in ("risk", "observed", "n", "events"):
         np.testing.assert_allclose(weighted[column], repeated[column])
+
+
+def test_intervals_are_those_of_the_report(fitted: Fitted) -> None:
+    card = fitted.card.scorecard_
+    score = card.score(fitted.X)
+    for weight in (None, fitted.weight, np.random.default_rng(3).uniform(1e3, 9e3, fitted.y.size)):
+        table = CalibrationDisplay.from_predictions(
+            fitted.y, card.risk_of_score(score), sample_weight=weight
+        ).groups["model"]
+        rows = [row for row in level_rows(card, score, fitted.y, weight) if row.n]
+        for column, field in (("low", "low"), ("high", "high"), ("observed", "rate")):
+            expected = [getattr(row, field) for row in rows]
+            np.testing.assert_allclose(table[column], expected, rtol=1e-12)
+        assert (table["low"] <= table["observed"]).all()
+        assert (table["observed"] <= table["high"]).all()
 
 
 def test_calibration_without_intervals(fitted: Fitted) -> None:
@@ -441,89 +456,6 @@ def test_trace_of_real_searches(fitted: Fitted) -> None:
 
 
 # -- region ----------------------------------------------------------------------------------------
-
-GRIDS = [
-    Thresholds.tenths(),
-    Thresholds.of([0.0, 0.5]),
-    Thresholds.of([0.2, 0.3, 0.75]),
-    Thresholds.parse(GRID),
-    Thresholds.of([0.0, 0.0857, 0.1102, 0.4491, 0.6975]),
-]
-
-
-@pytest.mark.parametrize("grid", GRIDS, ids=lambda grid: f"{len(grid)} levels")
-def test_random_models_never_leave_the_region(grid: Thresholds) -> None:
-    rng = np.random.default_rng(0)
-    at = np.append(grid.array, 1.0)
-    for _ in range(400):
-        n = rng.integers(2, 40)
-        y = np.append([0, 1], rng.random(n) < rng.random())
-        # From careless to clairvoyant, few levels to many; some the wrong way round.
-        level = rng.integers(0, len(grid), 2)
-        own = rng.integers(level.min(), level.max() + 1, y.size)
-        told = np.where(y == 1, level[0], level[1])
-        risk = at[np.where(rng.random(y.size) < rng.random(), own, told)]
-        weight = rng.integers(1, 9, y.size) ** rng.integers(0, 3)
-        auroc = grouped_auroc(y, risk, grid, sample_weight=weight)
-        area = aunbc(y, risk, grid, sample_weight=weight)
-        share = float(weight[y == 1].sum() / weight.sum())
-        assert area <= upper_aunbc(grid, share, auroc) + 1e-9
-        assert area >= lower_aunbc(grid, share, auroc) - 1e-9
-
-
-@pytest.mark.parametrize("grid", GRIDS[1:3], ids=lambda grid: f"{len(grid)} levels")
-def test_all_small_models_lie_in_the_region(grid: Thresholds) -> None:
-    """Every way to put three events and four non-events on the levels."""
-    y, levels = np.array([1] * 3 + [0] * 4), range(len(grid))
-    for events in combinations_with_replacement(levels, 3):
-        for others in combinations_with_replacement(levels, 4):
-            risk = grid.array[[*events, *others]]
-            auroc, area = grouped_auroc(y, risk, grid), aunbc(y, risk, grid)
-            assert lower_aunbc(grid, 3 / 7, auroc) - 1e-12 <= area
-            assert area <= upper_aunbc(grid, 3 / 7, auroc) + 1e-12
-
-
-def brute_force(grid: Thresholds, share: float, auroc: float) -> tuple[float, float]:
-    """Least and most AUNBC: by linear programming, events and non-events need two levels each."""
-    V, P = np.cumsum(grid.length_weights), np.cumsum(grid.length_weights * grid.odds)
-    z = np.unique(np.append(np.linspace(0, 1, 801), [auroc, 1 - auroc]))
-    found = []
-    levels = range(len(grid))
-    for (s1, s2), (t1, t2) in product(combinations_with_replacement(levels, 2), repeat=2):
-        # Share of non-events that an event on s1 (s2) beats, given the share z of them on t2.
-        first, second = ((s >= t1) * (1 - z) + (s >= t2) * z for s in (s1, s2))
-        with np.errstate(all="ignore"):
-            x = (auroc - first) / (second - first)
-        for on_second in (x, np.where(np.isclose(first, auroc), 0.0, np.nan)):
-            usable = (on_second >= -1e-12) & (on_second <= 1 + 1e-12)
-            on, w = on_second[usable], z[usable]
-            events = (1 - on) * V[s1] + on * V[s2]
-            found += list(share * events - (1 - share) * ((1 - w) * P[t1] + w * P[t2]))
-    return min(found), max(found)
-
-
-@pytest.mark.parametrize("grid", GRIDS[1:3] + GRIDS[4:], ids=lambda grid: f"{len(grid)} levels")
-def test_the_edge_of_the_region_is_reached(grid: Thresholds) -> None:
-    for share, auroc in product([0.03, 0.4, 0.9], [0.0, 0.3, 0.72, 0.97, 1.0]):
-        least, most = brute_force(grid, share, auroc)
-        upper, lower = upper_aunbc(grid, share, auroc), lower_aunbc(grid, share, auroc)
-        assert most - 1e-9 <= upper <= most + 2e-3
-        assert least - 2e-3 <= lower <= least + 1e-9
-
-
-def test_the_bounds_of_the_theorem() -> None:
-    """The upper bound is the corrected one; the printed lower one is reached at 0 alone."""
-    grid, p = Thresholds.tenths(), [i / 10 for i in range(11)]
-    P = np.cumsum([(p[i + 1] - p[i]) * p[i] / (1 - p[i]) for i in range(10)])
-    for a0, G in product([0.05, 0.4, 0.8], [0.0, 0.2, 0.6, 0.9, 0.99]):
-        b0 = 1 - a0
-        b = np.linspace((1 - G) * b0, b0, 20001)
-        A = [(a0 - (1 - p[k]) * a0 * b0 * (1 - G) / b - b * P[k]).max() for k in range(1, 10)]
-        assert upper_aunbc(grid, a0, G) == pytest.approx(max(A), abs=1e-6)
-        printed = a0 * p[1] - b0 * P[9]
-        assert lower_aunbc(grid, a0, 0.0) == pytest.approx(printed, abs=1e-12)
-        assert G == 0 or lower_aunbc(grid, a0, G) > printed
-    assert upper_aunbc(grid, 0.4, 1.0) == pytest.approx(0.4)
 
 
 def test_region_draws_models_where_they_are(fitted: Fitted) -> None:

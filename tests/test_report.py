@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from netbenefit import metrics
+from netbenefit import InputError, metrics
 from netbenefit.conditions import Condition
 from netbenefit.decision import decision_curve
 from netbenefit.report import card_page, compare, measure, validation_page
-from netbenefit.report.curve import curve_svg
+from netbenefit.report.curve import MOST_MODELS, curve_key, curve_svg
+from netbenefit.report.html import _STYLE
 from netbenefit.report.text import comparison_table, curve_table, measure_table, to_json
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.thresholds import Thresholds
@@ -132,6 +133,12 @@ def test_names_are_escaped_everywhere(sample: tuple[np.ndarray, np.ndarray]) -> 
         assert "&lt;script&gt;" in page
 
 
+def test_titles_hold_no_control_characters() -> None:
+    text = card_page(card("death\n= 1\x1b\u202e"))
+    assert "<title>Risk of death = 1\ufffd</title>" in text
+    assert not set("\x1b\u202e") & set(text)
+
+
 def test_card_page_without_provenance() -> None:
     bare = Scorecard([], [1], [0.2, 0.7], Thresholds.of([0.5]))
     page = card_page(bare)
@@ -153,6 +160,19 @@ def test_curve_draws_every_point(sample: tuple[np.ndarray, np.ndarray]) -> None:
     benefit = metrics.net_benefit(y, risk, GRID)
     # One straight line leads from net benefits to heights.
     assert np.corrcoef(heights, benefit)[0, 1] == pytest.approx(-1, abs=1e-4)
+
+
+def test_every_line_has_a_style_of_its_own(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    y, risk = sample
+    models = {f"model {i}": risk ** (1 + i) for i in range(MOST_MODELS)}
+    curve = decision_curve(y, models, GRID)
+    classes = re.findall(r'<polyline class="(\w+)"', curve_key(curve))
+    assert len(set(classes)) == len(classes) == MOST_MODELS + 2
+    styles = {name: re.search(rf"svg \.{name} {{([^}}]*)}}", _STYLE) for name in classes}
+    assert all(styles.values())
+    assert len({found[1] for found in styles.values() if found}) == len(classes)
+    with pytest.raises(InputError, match="at most 6"):
+        curve_svg(decision_curve(y, models | {"one more": risk}, GRID))
 
 
 @pytest.mark.parametrize("thresholds", [[0.2], [0, 0.5], [0.001, 0.002], "0:0.9:0.1"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pytest
@@ -130,6 +130,53 @@ def test_bounds_are_those_of_the_formulas() -> None:
         printed = a0 * grid.length_weights[0] - (1 - a0) * P[-1]
         assert lower_aunbc(grid, a0, G, "paper") == pytest.approx(printed)
         assert lower_aunbc(grid, a0, 0.0) == pytest.approx(printed)
+
+
+EDGE_GRIDS = [
+    Thresholds.of([0.0, 0.5]),
+    Thresholds.of([0.2, 0.3, 0.75]),
+    Thresholds.of([0.0, 0.0857, 0.1102, 0.4491, 0.6975]),
+]
+
+
+@pytest.mark.parametrize("grid", EDGE_GRIDS[:2], ids=lambda grid: f"{len(grid)} levels")
+def test_all_small_models_keep_to_both_bounds(grid: Thresholds) -> None:
+    """Every way to put three events and four non-events on the levels."""
+    y, levels = np.array([1] * 3 + [0] * 4), range(len(grid))
+    for events in combinations_with_replacement(levels, 3):
+        for others in combinations_with_replacement(levels, 4):
+            risk = grid.array[[*events, *others]]
+            G, area = grouped_auroc(y, risk, grid), aunbc(y, risk, grid)
+            assert lower_aunbc(grid, 3 / 7, G) - 1e-12 <= area
+            assert area <= upper_aunbc(grid, 3 / 7, G) + 1e-12
+
+
+def brute_force(grid: Thresholds, share: float, G: float) -> tuple[float, float]:
+    """Least and most AUNBC: by linear programming, events and non-events need two levels each."""
+    V, P = np.cumsum(grid.length_weights), np.cumsum(grid.length_weights * grid.odds)
+    z = np.unique(np.append(np.linspace(0, 1, 801), [G, 1 - G]))
+    found = []
+    levels = range(len(grid))
+    for (s1, s2), (t1, t2) in product(combinations_with_replacement(levels, 2), repeat=2):
+        # Share of non-events that an event on s1 (s2) beats, given the share z of them on t2.
+        first, second = ((s >= t1) * (1 - z) + (s >= t2) * z for s in (s1, s2))
+        with np.errstate(all="ignore"):
+            x = (G - first) / (second - first)
+        for on_second in (x, np.where(np.isclose(first, G), 0.0, np.nan)):
+            usable = (on_second >= -1e-12) & (on_second <= 1 + 1e-12)
+            on, w = on_second[usable], z[usable]
+            events = (1 - on) * V[s1] + on * V[s2]
+            found += list(share * events - (1 - share) * ((1 - w) * P[t1] + w * P[t2]))
+    return min(found), max(found)
+
+
+@pytest.mark.parametrize("grid", EDGE_GRIDS, ids=lambda grid: f"{len(grid)} levels")
+def test_bounds_are_those_of_brute_force(grid: Thresholds) -> None:
+    for share, G in product([0.03, 0.4, 0.9], [0.0, 0.3, 0.72, 0.97, 1.0]):
+        least, most = brute_force(grid, share, G)
+        upper, lower = upper_aunbc(grid, share, G), lower_aunbc(grid, share, G)
+        assert most - 1e-9 <= upper <= most + 2e-3
+        assert least - 2e-3 <= lower <= least + 1e-9
 
 
 # -- where the published bound is not tight --------------------------------------------------------

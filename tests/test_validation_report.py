@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from fractions import Fraction
 from html.parser import HTMLParser
 from typing import Any
 
@@ -11,13 +13,18 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import roc_curve
 
-from netbenefit import RiskScoreClassifier, Scorecard
+from netbenefit import Condition, PerUnit, RiskScoreClassifier, Rule, Scorecard, Thresholds
+from netbenefit._certificate_types import Claim, Scale
+from netbenefit.certificate import Certificate
+from netbenefit.measures import measure
 from netbenefit.observed import level_rows, wilson
+from netbenefit.readings import Reading
 from netbenefit.report.columns import column_rows
-from netbenefit.report.drawings import roc_points
-from netbenefit.report.tripod import _ITEMS
+from netbenefit.report.drawings import _x, _y, roc_points, roc_svg
+from netbenefit.report.tripod import _ITEMS, Known, checklist
 from netbenefit.report.validation import certificate_sentence, validation_page
-from netbenefit.verify import Check, Verdict
+from netbenefit.scorecard import Provenance
+from netbenefit.verify import Check, Verdict, _acceptance, verify
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
 from tests.raw_rows import outcome, raw_table
 
@@ -68,6 +75,20 @@ def test_wilson_is_scipys(k: int, n: int) -> None:
     assert wilson(k / n, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
+def test_wilson_holds_its_own_rate() -> None:
+    rates = np.array([k / n for n in range(1, 40) for k in range(n + 1)])
+    rows = np.array([float(n) for n in range(1, 40) for _ in range(n + 1)])
+    low, high = wilson(rates, rows)
+    assert (low <= rates).all()
+    assert (rates <= high).all()
+    assert (low[rates == 0] == 0).all()
+    assert (high[rates == 1] == 1).all()
+    assert wilson(float(rates[7]), float(rows[7])) == (low[7], high[7])
+    low99, high99 = wilson(rates, rows, 0.99)
+    assert (low99 <= low).all()
+    assert (high <= high99).all()
+
+
 def test_roc_is_scikit_learns(fitted: Any) -> None:
     model, table, y = fitted
     score = model.scorecard_.score(table)
@@ -75,16 +96,49 @@ def test_roc_is_scikit_learns(fitted: Any) -> None:
     np.testing.assert_allclose(roc_points(y, score), (fpr, tpr))
 
 
+def test_roc_circles_are_where_the_card_acts() -> None:
+    rules = [Rule(PerUnit("x"), 1)]
+    card = Scorecard(rules, [2, 6], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]), score_range=(2, 5))
+    score, event = np.array([0, 2, 3, 7, 9]), np.array([False, True, False, True, True])
+    circles = re.findall(r'class="point" cx="([\d.]+)" cy="([\d.]+)"', roc_svg(card, event, score))
+    risk = np.asarray(card.risk_of_score(score))
+    levels = [float(r) for r in card.risks[1:] if r is not None]
+    acts = [risk >= level for level in levels]
+    expected = [(_x(act[~event].mean()), _y(act[event].mean())) for act in acts]
+    assert [(float(a), float(b)) for a, b in circles] == expected
+    assert expected[1] == (_x(0), _y(0))  # no score reaches 6: the card clips 7 and 9 to 5
+
+
 def test_columns_say_how_they_were_prepared() -> None:
     truth = truths()["units"]
     rows = {row.name: row for row in column_rows(truth.card, columns_of(truth))}
-    assert "added up with late60, late90 as “late”" in rows["late30"].prepared or (
-        "the largest taken" in rows["late30"].prepared
+    assert len(rows) == len(column_rows(truth.card, columns_of(truth)))
+    assert rows["late30"].prepared == (
+        "added up with late60, late90 as “late”; cut at 1; the largest taken with late90 as "
+        "“worst”; whole number, from −3 to 30; 96, 98 read as missing; missing counts as 0"
+    )
+    assert rows["late60"].prepared == (
+        "added up with late30, late90 as “late”; cut at 1; 96, 98 read as missing; where missing, "
+        "late then counts as 0"
+    )
+    assert rows["late90"].prepared.endswith(
+        "where missing, late then counts as 0; where missing, worst then counts as 1"
     )
     assert "rounded to 0.1, from 0 to 1.5" in rows["utilisation"].prepared
     assert "missing counts as 0.2" in rows["utilisation"].prepared
     given = columns_of(truth)["utilisation"]
     assert rows["utilisation"].missing == sum(value is None for value in given)
+
+
+def test_numbers_that_came_as_text_are_reported() -> None:
+    readings = [Reading(feature="age", text=True, special=("NA",), fill=50)]
+    rules = [Rule(Condition("age", ">=", 52), 1)]
+    card = Scorecard(rules, [1], [0.1, 0.6], Thresholds.of([0.5]), readings=readings)
+    columns = {"age": ["40", "60", "NA", " 70 ", ""]}
+    assert card.score(columns).tolist() == [0, 1, 0, 1, 0]
+    (row,) = column_rows(card, columns)
+    assert (row.name, row.missing, row.share) == ("age", 2, 0.4)
+    assert "age" in validation_page(card, columns, events(5))
 
 
 class Page(HTMLParser):
@@ -135,15 +189,103 @@ def test_the_checklist_is_whole(fitted: Any) -> None:
     assert f"{y.sum():,} with the event" in text
 
 
-def test_the_certificate_in_one_sentence(fitted: Any) -> None:
-    model, _, _ = fitted
-    card: Scorecard = model.scorecard_
-    assert certificate_sentence(card, None).startswith(("Nothing is proven", "By its own record"))
-    good = certificate_sentence(card, model.certificate_, Verdict(True, (), ""))
-    assert good.startswith("The certificate was checked against these rows and holds")
+def test_the_checklist_tells_of_updates() -> None:
+    updated = Provenance(version="1", updated="risks on 512 rows (96 with the event)")
+    answers = []
+    for origin in (Provenance(version="1"), updated):
+        card = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
+        known = Known(card, measure([0, 1], [0.2, 0.2], card.thresholds), [], "rows", "")
+        answers.append({item.number: item.known for item in checklist(known)})
+    assert (answers[0]["12f"], answers[0]["24"]) == ("", "")
+    assert answers[1]["12f"] == "Updated: risks on 512 rows (96 with the event)."
+    assert "updated card" in answers[1]["24"]
+
+
+def small_card(objective: float | None, bound: float | None) -> Scorecard:
+    origin = Provenance(version="1", objective=objective, bound=bound)
+    return Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
+
+
+def claimed(
+    certificate: Certificate, objective: float, bound: float, rounding: float = 0.0
+) -> Certificate:
+    """A certificate with another objective and bound."""
+    scale = Scale(Fraction(1), Fraction(0), 0, True)
+    claim = Claim("milp", Fraction(bound), True, Fraction(rounding), {}, scale, None)
+    answer = certificate.answer._replace(objective=Fraction(objective))
+    problem = replace(certificate.problem, prior_strength=Fraction(0))
+    return replace(certificate, problem=problem, answer=answer, proof=claim)
+
+
+@pytest.mark.parametrize(
+    ("objective", "bound", "said"),
+    [
+        (None, None, "Nothing is proven about better cards."),
+        (0.25, 0.25, "no card within the same limits has a higher objective ("),
+        (0.4, 0.5, "has an objective more than 25.0% above this one's ("),
+        (0.4, 0.40001, "has an objective more than 0.1% above this one's ("),
+        (0.0, 0.012345, "has an objective above 0.01235, where this one's is 0 ("),
+    ],
+)
+def test_what_a_card_says_is_proven(
+    objective: float | None, bound: float | None, said: str, fitted: Any
+) -> None:
+    alone = certificate_sentence(small_card(objective, bound), None)
+    assert said in alone
+    assert "inf" not in alone
+    if objective is None or bound is None:
+        return
+    assert alone.startswith("By its own record: no card")
+    # With a certificate, its numbers count.
+    certificate = claimed(fitted[0].certificate_, objective, bound)
+    assert certificate_sentence(small_card(None, None), certificate) == alone
+    whole = Verdict(True, (Check("bound", True, "no box is worth more"),), "")
+    assert certificate_sentence(small_card(None, None), certificate, whole) == alone.replace(
+        "By its own record", "The certificate was checked against these rows and holds"
+    )
+
+
+def test_what_was_not_rechecked_is_told(fitted: Any) -> None:
+    card, certificate = small_card(0.4, 0.5), claimed(fitted[0].certificate_, 0.4, 0.5)
+    trusted = Verdict(True, (Check("bound", None, "not rechecked: it was obtained by milp"),), "")
+    assert certificate_sentence(card, certificate, trusted).startswith(
+        "The certificate holds for these rows, but its bound was not rechecked. By its own record, "
+        "no card within the same limits has an objective more than 25.0% above"
+    )
+    drawn = Verdict(True, (Check("values", True, "9 of 99 boxes, drawn with seed 1, are"),), "")
+    assert certificate_sentence(card, certificate, drawn).startswith(
+        "The certificate was checked against these rows and holds, as far as a sample of its boxes "
+        "shows: no card within"
+    )
+    near = claimed(fitted[0].certificate_, 0.4, 0.4 + 1e-9, 1e-8)
+    whole = Verdict(True, (), "")
+    assert "a higher objective, up to the rounding of weights (" in certificate_sentence(
+        card, near, whole
+    )
+
+
+def test_the_judge_knows_an_objective_of_zero(fitted: Any) -> None:
+    certificate = claimed(fitted[0].certificate_, 0.0, 0.25)
+    assert (
+        _acceptance(certificate, [])
+        == "accepted: no allowed card is worth more than 1/4 = 0.250000"
+    )
+
+
+def test_a_certificate_that_fails_or_claims_nothing(fitted: Any) -> None:
+    model, table, y = fitted
+    card, certificate = model.scorecard_, model.certificate_
+    assert certificate.proof is None  # local search proves nothing
+    assert certificate_sentence(card, None) == "Nothing is proven about better cards."
+    verdict = verify(card, certificate, table, y)
+    assert verdict.accepted
+    assert certificate_sentence(card, certificate, verdict) == (
+        "The certificate was checked against these rows and holds, but it claims no bound: nothing "
+        "is proven about better cards."
+    )
     bad = Verdict(False, (Check("data", False, "9 rows, not 8"),), "")
     assert "does not hold for these rows: data: 9 rows, not 8." in certificate_sentence(
-        card, model.certificate_, bad
+        card, certificate, bad
     )
 
 

@@ -81,7 +81,7 @@ def _plain(value: Any) -> Any:
 
 def loads(text: str) -> tuple[dict[str, Any], Fitted]:
     """Read a binner's parameters and what it had learnt, all of it checked."""
-    data = parse(text)
+    data = parse(text, "a binner", "Pass what Binner.to_json wrote.")
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise InputError(
             f'not a binner: expected a JSON object with "schema": "{SCHEMA}". Pass what '

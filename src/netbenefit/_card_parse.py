@@ -30,21 +30,34 @@ __all__ = [
 T = TypeVar("T")
 
 
-def parse(text: str) -> Any:
-    """Read JSON strictly: no constants, no key twice."""
+def parse(
+    text: str, what: str = "a card", remedy: str = "Pass a file that Scorecard.save wrote."
+) -> Any:
+    """Read JSON strictly: no constants, no key twice.
+
+    Parameters
+    ----------
+    text : str
+    what, remedy : str
+        What it should be, and what to do where it is no JSON, for errors.
+
+    Examples
+    --------
+    >>> parse('{"age": [52]}')
+    {'age': [52]}
+    """
     if not isinstance(text, str):
-        raise InputError(f"a card is read from text, not from {type(text).__name__}.")
+        raise InputError(f"{what} is read from text, not from {type(text).__name__}.")
     try:
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique_keys)
     except InputError:
         raise
     except json.JSONDecodeError as error:
         raise InputError(
-            f"not JSON: {error.msg} (line {error.lineno}, column {error.colno}). Pass a file that "
-            "Scorecard.save wrote."
+            f"not JSON: {error.msg} (line {error.lineno}, column {error.colno}). {remedy}"
         ) from None
     except (ValueError, RecursionError):  # a number of thousands of digits, or endless brackets
-        raise InputError("not a card: its JSON is too large to read.") from None
+        raise InputError(f"not {what}: its JSON is too large to read. {remedy}") from None
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -83,7 +96,7 @@ def wrong(path: str, wanted: str, value: Any) -> NoReturn:
 def absent(key: str, path: str) -> NoReturn:
     """Refuse an object without a key."""
     where = f"{path}.{key}" if path else key
-    raise InputError(f"{where} is missing. The file is incomplete: save the card again.")
+    raise InputError(f"{where} is missing. The file is incomplete: write it again.")
 
 
 def check_object(data: Any, path: str, keys: tuple[str, ...]) -> None:

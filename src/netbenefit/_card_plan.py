@@ -194,8 +194,7 @@ def _column_limits(kind: Kind, terms: Sequence[tuple[Term, int]], holes: bool) -
     values: list[Any] = [None] if holes else []
     for term, _ in terms:
         if isinstance(term, Condition):
-            mentioned = term.value if isinstance(term.value, tuple) else (term.value,)
-            values += [value for value in mentioned if value is not None]
+            values += term.values
         elif term.binary:
             values += [0.0, 1.0]
         elif term.lower is None or term.upper is None:

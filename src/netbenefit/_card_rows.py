@@ -24,10 +24,11 @@ from netbenefit._steps import LARGEST_EXACT
 from netbenefit.conditions import Condition, PerUnit, Term, Value, value_text
 from netbenefit.readings import Reading
 
-__all__ = ["Row", "card_notes", "card_rows"]
+__all__ = ["LEVELS", "Row", "card_notes", "card_rows"]
 
 _STEPS = (">=", "<", "between")
-_LEVELS = ("==", "!=", "in", "not in")
+#: Conditions that name levels.
+LEVELS = ("==", "!=", "in", "not in")
 
 _Pair = tuple[Term, int]
 
@@ -111,7 +112,7 @@ def _column_rows(rules: Sequence[Rule], readings: Mapping[str, Reading]) -> list
     beyond = [pair for pair in asked if pair[0].op in (">", "<=")]
     pairs += _step_rows([pair for pair in asked if pair[0].op in _STEPS])
     pairs += [*sorted(beyond, key=_place)]
-    pairs += _level_rows([pair for pair in asked if pair[0].op in _LEVELS], reading.levels)
+    pairs += _level_rows([pair for pair in asked if pair[0].op in LEVELS], reading.levels)
     for rule in rules:
         # A filled column is never missing to its rules; its note says what it counts as.
         if rule.term.kind == "any" and reading.fill is None and (pairs or rule.points):
@@ -123,10 +124,6 @@ def _column_rows(rules: Sequence[Rule], readings: Mapping[str, Reading]) -> list
 def _place(pair: tuple[Condition, int]) -> tuple[float, bool]:
     term = pair[0]
     return cast(float, term.value), term.op == ">"
-
-
-def _values(term: Condition) -> tuple[Value, ...]:
-    return term.value if isinstance(term.value, tuple) else (cast(Value, term.value),)
 
 
 def _total(pairs: Sequence[tuple[Condition, int]], value: Value) -> int:
@@ -143,7 +140,7 @@ def _step_rows(pairs: Sequence[tuple[Condition, int]]) -> list[_Pair]:
     if not pairs:
         return []
     feature = pairs[0][0].feature
-    edges = sorted({cast(float, value) for term, _ in pairs for value in _values(term)})
+    edges = sorted({cast(float, value) for term, _ in pairs for value in term.values})
     pieces: list[tuple[float, int]] = []  # where an interval starts, and its total
     for start in (-math.inf, *edges):
         total = _total(pairs, start)
@@ -197,7 +194,7 @@ def _level_rows(pairs: Sequence[tuple[Condition, int]], known: Sequence[Value]) 
 
 def _in_order(pairs: Sequence[tuple[Condition, int]], known: Sequence[Value]) -> list[Value]:
     """Levels that conditions name: as training lists them, then numbers by size, or as named."""
-    named = list(dict.fromkeys(value for term, _ in pairs for value in _values(term)))
+    named = list(dict.fromkeys(value for term, _ in pairs for value in term.values))
     if not isinstance(named[0], str):
         named.sort()
     place = {level: i for i, level in enumerate(known)}
@@ -230,7 +227,7 @@ def _text(term: Term, whole: bool) -> str:
     """
     if not (whole and isinstance(term, Condition) and term.op in _STEPS):
         return term.text()
-    name, numbers = term.feature, [cast(float, value) for value in _values(term)]
+    name, numbers = term.feature, [cast(float, value) for value in term.values]
     if any(abs(number) > LARGEST_EXACT for number in numbers):
         return term.text()
     ends = [math.ceil(number) for number in numbers]

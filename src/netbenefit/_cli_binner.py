@@ -277,13 +277,13 @@ def read_binner(text: str) -> dict[str, Any] | None:
 def _read_file(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError(f"--binner {path}: no such file. Check the name and the folder.")
+    remedy = 'Write one JSON object, as {"cuts": {"age": [52]}}.'
     try:
-        data = parse(path.read_text(encoding="utf-8"))
-    except (InputError, UnicodeDecodeError) as error:
-        text = str(error).replace(" Pass a file that Scorecard.save wrote.", "")
-        raise InputError(
-            f'--binner {path}: {text} Write one JSON object, as {{"cuts": {{"age": [52]}}}}.'
-        ) from None
+        data = parse(path.read_text(encoding="utf-8"), "a binner", remedy)
+    except InputError as error:
+        raise InputError(f"--binner {path}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"--binner {path}: {error}. {remedy}") from None
     known = list(Binner._get_param_names())
     if not isinstance(data, dict):
         raise InputError(f"--binner {path}: holds no object. Write {{…}} with {', '.join(known)}.")

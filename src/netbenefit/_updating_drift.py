@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,6 @@ from netbenefit._updating_words import Prevalence, drift_lines
 from netbenefit._validation import FloatArray, InputError, IntArray, check_binary, check_weights
 from netbenefit.conditions import PerUnit, value_text
 from netbenefit.observed import effective_rows, level_rows, wilson
-from netbenefit.readings import Reading, Readings
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["Drift", "Prevalence", "card_drift", "score_rows"]
@@ -206,13 +205,8 @@ def _read(
 
 def _raw_columns(card: Scorecard, data: Mapping[str, Any]) -> dict[str, Column]:
     """Raw columns with their special codes read as missing, and nothing filled in."""
-    readings = {reading.feature: reading for reading in card.readings}
-    columns = {}
-    for name, kind in _kinds(card).items():
-        reading = readings.get(name, Reading(feature=name))
-        bare = replace(reading, fill=None, holes=True, levels=(), whole=False, refuse=False)
-        columns[name] = Readings([bare], [name]).column(name, data, kind)
-    return columns
+    readings = card._plan.readings
+    return {name: readings.raw(name, data, kind) for name, kind in _kinds(card).items()}
 
 
 def _kinds(card: Scorecard) -> dict[str, Kind]:

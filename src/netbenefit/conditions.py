@@ -119,8 +119,18 @@ class Condition:
         """What the column must hold: ``"number"``, ``"text"``, or ``"any"`` of the two."""
         if self.op == "missing":
             return "any"
-        first = self.value[0] if isinstance(self.value, tuple) else self.value
-        return "text" if isinstance(first, str) else "number"
+        return "text" if isinstance(self.values[0], str) else "number"
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All values that it names, one or several; none for ``"missing"``.
+
+        >>> Condition("age", "between", (40, 60)).values, Condition("sex", "==", "m").values
+        ((40, 60), ('m',))
+        """
+        if isinstance(self.value, tuple):
+            return self.value
+        return () if self.value is None else (self.value,)
 
     def holds(self, column: Any) -> NDArray[np.bool_]:
         """Return for each value of a raw column whether the condition holds.

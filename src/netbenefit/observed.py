@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from statistics import NormalDist
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +13,6 @@ from netbenefit._validation import FloatArray, check_binary, check_weights
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["LevelRow", "effective_rows", "level_rows", "wilson"]
-
-#: Of a 95% interval.
-_NORMAL = 1.959963984540054
 
 
 class LevelRow(NamedTuple):
@@ -79,13 +76,35 @@ def effective_rows(weight: FloatArray) -> float:
     return float(weight.sum()) ** 2 / float(np.square(weight).sum())
 
 
-def wilson(rate: float, n: float) -> tuple[float, float]:
-    """Return Wilson's 95% interval of a share.
+@overload
+def wilson(rate: float, n: float, confidence: float = ...) -> tuple[float, float]: ...
+@overload
+def wilson(
+    rate: FloatArray, n: FloatArray, confidence: float = ...
+) -> tuple[FloatArray, FloatArray]: ...
+def wilson(rate: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[Any, Any]:
+    """Return Wilson's interval of a share, or of several.
 
+    Parameters
+    ----------
+    rate : float or array
+        The share, from 0 to 1.
+    n : float or array
+        Rows that it is a share of; of weighted rows as many as they are worth, see
+        :func:`effective_rows`.
+    confidence : float, default=0.95
+
+    Examples
+    --------
     >>> [round(end, 3) for end in wilson(0.5, 10)]
     [0.237, 0.763]
+    >>> wilson(np.array([0.0, 1.0]), np.array([3.0, 3.0]))[0].round(3)
+    array([0.   , 0.439])
     """
-    z = _NORMAL
-    middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    share, rows = np.asarray(rate, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
+    middle = (share + z2 / (2 * rows)) / (1 + z2 / rows)
+    half = np.sqrt(z2 * (share * (1 - share) / rows + z2 / (4 * rows * rows))) / (1 + z2 / rows)
+    # At 0 and at 1 an end is exact; rounding must not lead past the share itself.
+    low, high = np.clip(middle - half, 0.0, share), np.clip(middle + half, share, 1.0)
+    return (low, high) if low.ndim else (float(low), float(high))

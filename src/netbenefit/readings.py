@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -64,7 +64,7 @@ class Reading:
     text : bool, default=False
         Whether the column's numbers came as text.
     refuse : bool, default=False
-        Whether a missing value is an error.
+        Whether a missing value is an error; then there is no ``fill``.
     sources : sequence of str
         Raw columns that a derived column is made of.
     combine : {"sum", "max", "min"}, optional
@@ -113,6 +113,8 @@ class Reading:
         put(self, "sources", check_names(self.sources))
         for name in (self.feature, *self.sources):
             check_value(name, what)  # refuses half a character, which no file could hold
+        if self.refuse:
+            put(self, "fill", None)  # what is refused is never filled in
         known = (None,) if not self.sources else tuple(COMBINE)
         if self.combine not in known:
             raise InputError(
@@ -171,6 +173,17 @@ class Readings:
         if reading.refuse and column.missing is not None:
             raise missing_error(name, column.missing)
         return self._filled(reading, column, kind)
+
+    def raw(self, name: str, data: Mapping[str, Any], kind: Kind) -> Column:
+        """Read a raw column as it is: special codes are missing, nothing is filled in or refused.
+
+        >>> age = Reading(feature="age", special=(-9,), fill=50, text=True)
+        >>> Readings([age]).raw("age", {"age": ["40", "-9", ""]}, "number").missing
+        array([False,  True,  True])
+        """
+        reading = self.by_name.get(name, Reading(feature=name))
+        bare = replace(reading, fill=None, holes=True, levels=(), whole=False, refuse=False)
+        return Readings([bare]).column(name, data, kind)
 
     def _combined(self, reading: Reading, data: Mapping[str, Any]) -> Column:
         parts = [self.column(source, data, "number").values for source in reading.sources]

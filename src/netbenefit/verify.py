@@ -23,7 +23,7 @@ with the remark that it was not rechecked, and refused in a full check.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -71,6 +71,16 @@ class Verdict:
     def failures(self) -> list[str]:
         """Why it was not accepted, one text each."""
         return [f"{check.name}: {check.text}" for check in self.checks if check.ok is False]
+
+    @property
+    def rechecked(self) -> bool:
+        """Whether everything was looked at: nothing was taken on trust."""
+        return _rechecked(self.checks)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether only some of the boxes were looked at."""
+        return _sampled(self.checks)
 
 
 def verify(
@@ -311,17 +321,26 @@ def _summary(certificate: Certificate, checks: list[Check], accepted: bool) -> s
     return f"{_acceptance(certificate, checks)}; objective: {certificate.problem.objective_in_full}"
 
 
-def _acceptance(certificate: Certificate, checks: list[Check]) -> str:
+def _rechecked(checks: Sequence[Check]) -> bool:
+    return all(check.ok is not None for check in checks)
+
+
+def _sampled(checks: Sequence[Check]) -> bool:
+    return any(check.name == "values" and "drawn with seed" in check.text for check in checks)
+
+
+def _acceptance(certificate: Certificate, checks: Sequence[Check]) -> str:
     proof, objective = certificate.proof, certificate.answer.objective
     if proof is None:
         return "accepted: the card is as stated; nothing is claimed about better ones"
-    if any(check.ok is None for check in checks):
+    if not _rechecked(checks):
         return f"accepted, bound not rechecked: obtained by {proof.method}"
-    sampled = any(check.name == "values" and "drawn with seed" in check.text for check in checks)
-    how = "accepted on a sample of the boxes" if sampled else "accepted"
+    how = "accepted on a sample of the boxes" if _sampled(checks) else "accepted"
     if proof.bound == objective:
         return f"{how}: no allowed card is better"
     if proof.bound <= objective + proof.rounding:
         return f"{how}: no allowed card is better, up to the rounding of real weights"
+    if not objective:  # no share of it says anything
+        return f"{how}: no allowed card is worth more than {shown(proof.bound)}"
     gap = relative_gap(float(objective), float(proof.bound))
     return f"{how}: no allowed card is better by more than {gap:.2%}"

@@ -24,7 +24,7 @@ from tests.export.truth import (
 )
 
 NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")
-TENTH = Thresholds.of([0.5])
+HALF = Thresholds.of([0.5])
 SPACE = "{http://www.dmg.org/PMML-4_4}"
 
 
@@ -38,7 +38,7 @@ def engine() -> Iterator[Any]:
 
 
 def card_of(rules: list[Rule], readings: Sequence[Reading] = (), **more: Any) -> Scorecard:
-    return Scorecard(rules, [3], [0.1, 0.6], TENTH, readings=readings, **more)
+    return Scorecard(rules, [3], [0.1, 0.6], HALF, readings=readings, **more)
 
 
 def predictions(

@@ -19,6 +19,16 @@ SIMPLE = Scorecard(
     Thresholds.of([0.1, 0.5]),
     score_range=(0, 9),
 )
+#: Its levels: scores 0–1, 2–3 and 4–9 by their middle, with the log odds of their risks.
+LEVELS = [(x, math.log(r / (1 - r))) for x, r in ((0.5, 0.05), (2.5, 0.2), (6.5, 0.6))]
+
+
+def line() -> tuple[float, float]:
+    """Slope and height of the log odds, by least squares with pencil and paper."""
+    mean, level = (sum(part) / 3 for part in zip(*LEVELS, strict=True))
+    around = sum((x - mean) ** 2 for x, _ in LEVELS)
+    slope = sum((x - mean) * (odds - level) for x, odds in LEVELS) / around
+    return slope, level - slope * mean
 
 
 @settings(max_examples=200, deadline=None)
@@ -37,7 +47,8 @@ def test_the_line_keeps_its_word(pdo: float, base: float, odds: float, better: b
     assert steps == {made.multiplier}
     assert (made.multiplier < 0) == better
     # What doubles the odds is stated, and within half a step of what was asked for.
-    slope = abs(made.multiplier) * math.log(2) / made.points_to_double
+    slope, _ = line()
+    assert made.points_to_double == pytest.approx(abs(made.multiplier) * math.log(2) / slope)
     assert abs(made.points_to_double - pdo) <= 0.5 * math.log(2) / slope + 1e-9 or (
         abs(made.multiplier) == 1
     )
@@ -45,12 +56,11 @@ def test_the_line_keeps_its_word(pdo: float, base: float, odds: float, better: b
 
 def test_base_odds_lie_at_the_base_score() -> None:
     made = scale(SIMPLE, points_to_double=20, base_score=600, base_odds=50)
-    slope = 20 / made.points_to_double * abs(made.multiplier) * math.log(2) / 20
+    slope, height = line()
     near = (made.base_score - made.offset) / made.multiplier  # the card's score at base odds
-    middle = [(0.5, 0.05), (2.5, 0.2), (6.5, 0.6)]
-    mean = sum(s for s, _ in middle) / 3
-    level = sum(math.log(r / (1 - r)) for _, r in middle) / 3
-    assert level + slope * (near - mean) == pytest.approx(-math.log(50), abs=0.05)
+    # The offset is a whole number: half a point of the scaled score at most.
+    rounding = 0.5 / abs(made.multiplier) * slope
+    assert height + slope * near == pytest.approx(-math.log(50), abs=rounding + 1e-9)
 
 
 @pytest.mark.parametrize(

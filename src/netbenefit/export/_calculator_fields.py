@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from netbenefit._card_rows import card_rows
+from netbenefit._card_rows import LEVELS, card_rows
 from netbenefit.conditions import Condition, PerUnit, Term, Value, listed, value_text
 from netbenefit.export.base import Input, Logic, Step, logic_of, unit_ends
 from netbenefit.readings import Reading
@@ -16,7 +16,6 @@ __all__ = ["Control", "Field", "Group", "groups_of"]
 
 Control = Literal["check", "choice", "select", "number"]
 
-_LEVELS = ("==", "!=", "in", "not in")
 _MOST_CUTS = 6
 _WAYS = {"sum": "sum", "max": "largest", "min": "smallest"}
 
@@ -57,7 +56,7 @@ def groups_of(card: Scorecard) -> tuple[Group, ...]:
     [('age', 'number', 'points change at 52'), ('sex', 'select', '')]
     """
     logic = logic_of(card)
-    readings = {reading.feature: reading for reading in card.readings}
+    readings = card._plan.readings.by_name
     printed = dict.fromkeys(row.feature for row in card_rows(card))
     order = {name: place for place, name in enumerate(printed)}
     steps = sorted(logic.steps, key=lambda step: order.get(step.name, len(order)))
@@ -82,14 +81,11 @@ def _note(step: Step) -> str:
 def _field(name: str, logic: Logic, readings: dict[str, Reading]) -> Field:
     """Ask for one raw column, for all the steps that come to it."""
     uses = [step for step in logic.steps if any(one.name == name for one in step.inputs)]
-    one = next(
-        (i for step in uses for i in step.inputs if i.name == name and i.kind != "any"),
-        next(i for step in uses for i in step.inputs if i.name == name),
-    )
+    one = next(one for one in logic.inputs if one.name == name)
     reading = readings.get(name, Reading(feature=name))
     own = next((step for step in uses if step.combine is None), None)
     terms = [term for term, _ in own.terms] if own is not None else []
-    unknown = _unknown(one, uses, readings)
+    unknown = _unknown(one, uses)
     control = _control(one, uses, terms, unknown)
     if control == "number":
         return Field(
@@ -123,12 +119,12 @@ def _control(
         return "choice"
     if any(isinstance(term, PerUnit) and term.binary for term in asked):
         return "check" if unknown is None else "choice"
-    if asked and all(isinstance(term, Condition) and term.op in _LEVELS for term in asked):
+    if asked and all(isinstance(term, Condition) and term.op in LEVELS for term in asked):
         return "select"
     return "number"
 
 
-def _unknown(one: Input, uses: Iterable[Step], readings: dict[str, Reading]) -> str | None:
+def _unknown(one: Input, uses: Iterable[Step]) -> str | None:
     """Say what "not known" means for a column; None where the card needs its value."""
     if one.refuse:
         return None
@@ -136,8 +132,7 @@ def _unknown(one: Input, uses: Iterable[Step], readings: dict[str, Reading]) -> 
         return f"not known (counts as {value_text(one.fill)})"
     words = []
     for step in uses:
-        refused = step.combine is not None and step.name in readings and readings[step.name].refuse
-        if refused or not (step.may_miss or step.fill is not None):
+        if not (step.may_miss or step.fill is not None):
             return None
         if step.fill is not None:
             words.append(f"{step.name} counts as {value_text(step.fill)}")
@@ -163,9 +158,7 @@ def _options(one: Input, reading: Reading, terms: Sequence[Term]) -> tuple[tuple
 
 
 def _values(term: Term) -> tuple[Value, ...]:
-    if not isinstance(term, Condition) or term.value is None:
-        return ()
-    return term.value if isinstance(term.value, tuple) else (term.value,)
+    return term.values if isinstance(term, Condition) else ()
 
 
 def _is_blank(value: Value) -> bool:

@@ -77,8 +77,7 @@ def attributes(step: Step, field: str, logs: dict[PerUnit, str], largest: float)
         Codes beyond are refused, so that sums stay exact.
     """
     found = []
-    refused = step.combine is None and step.inputs[0].refuse  # sources have a guard of their own
-    if step.may_miss and not refused:
+    if step.may_miss:  # sources that are refused have a guard of their own
         missing = sum(factor for term, factor in step.terms if term.kind == "any")
         found.append(_attribute(missing, _simple(field, "isMissing")))
     terms = [(term, factor) for term, factor in step.terms if term.kind != "any"]
@@ -115,8 +114,7 @@ def _all_of(predicates: Sequence[Element], operator: str = "and") -> Element:
 def _values(pairs: _Pairs) -> list[Value]:
     found: dict[Value, None] = {}
     for term, _ in pairs:
-        value = cast(Condition, term).value
-        found |= dict.fromkeys(value if isinstance(value, tuple) else (cast(Value, value),))
+        found |= dict.fromkeys(cast(Condition, term).values)
     return list(found)
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netbenefit._steps import LARGEST_EXACT, to_step
-from netbenefit.conditions import Condition, PerUnit, Term, log_ends
+from netbenefit.conditions import Condition, Term, log_ends
 from netbenefit.export._sql_words import Words
 
-__all__ = ["Wanted", "largest_exact", "most_of", "reached"]
+__all__ = ["Wanted", "largest_exact", "most_of"]
 
 
 @dataclass
@@ -36,12 +34,6 @@ class Wanted:
             return f"{value} IS NOT NULL" if self.present else None
         within = " AND ".join(tests)
         return within if self.present else f"({value} IS NULL OR {within})"
-
-
-def reached(term: PerUnit, ends: Sequence[float]) -> tuple[int, int]:
-    """Return the fewest and most ends that a clipped value reaches."""
-    last = len(ends) if term.upper is None else bisect_right(ends, term.upper)
-    return (0 if term.lower is None else bisect_right(ends, term.lower, 0, last)), last
 
 
 def largest_exact(decimals: int) -> float:

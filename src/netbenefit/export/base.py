@@ -20,15 +20,18 @@ error, exports answer with nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netbenefit._card_types import RiskRow
 from netbenefit._columns import Kind
+from netbenefit._validation import InputError
 from netbenefit.conditions import PerUnit, Term, Value, log_ends
 from netbenefit.readings import Reading
 from netbenefit.scorecard import Scorecard
 
-__all__ = ["Input", "Logic", "Step", "log_ends", "logic_of", "unit_ends"]
+__all__ = ["Input", "Logic", "Step", "log_ends", "logic_of", "reached", "unit_ends"]
 
 
 @dataclass(frozen=True)
@@ -82,14 +85,25 @@ class Logic:
     @property
     def inputs(self) -> tuple[Input, ...]:
         """All raw columns, in the order in which rules come to them."""
-        found = {one.name: one for step in self.steps for one in step.inputs}
+        found: dict[str, Input] = {}
+        for step in self.steps:
+            for one in step.inputs:  # who only asks whether it is there takes any kind
+                if found.setdefault(one.name, one).kind == "any":
+                    found[one.name] = one
         return tuple(found.values())
 
 
 def logic_of(card: Scorecard) -> Logic:
-    """Take a card apart."""
+    """Take a card apart.
+
+    >>> logic_of({"age": 60})
+    Traceback (most recent call last):
+    netbenefit._validation.InputError: card must be a Scorecard, not dict.
+    """
+    if not isinstance(card, Scorecard):
+        raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
     plan = card._plan
-    readings = {reading.feature: reading for reading in card.readings}
+    readings = plan.readings.by_name
     steps = []
     for column in plan.columns:
         reading = readings.get(column.name, Reading(feature=column.name))
@@ -106,8 +120,8 @@ def logic_of(card: Scorecard) -> Logic:
                 inputs=inputs,
                 combine=reading.combine,
                 special=reading.special if combined else (),
-                # What is refused is neither filled in nor allowed, whatever rules say.
-                fill=reading.fill if combined and not reading.refuse else None,
+                fill=reading.fill if combined else None,
+                # What is refused is not allowed (and has no fill), whatever rules say.
                 may_miss=column.missing_allowed and not reading.refuse,
                 terms=column.terms,
                 whole=reading.whole,
@@ -131,3 +145,13 @@ def unit_ends(term: PerUnit) -> tuple[float | None, float | None]:
     if not term.log:
         return term.lower, term.upper
     return max(0.0, term.lower or 0.0), term.upper
+
+
+def reached(term: PerUnit, ends: Sequence[float]) -> tuple[int, int]:
+    """Return the fewest and most of some ascending numbers that a clipped value reaches.
+
+    >>> reached(PerUnit("x", lower=2, upper=5), [1, 2, 3, 4, 5, 6])
+    (2, 5)
+    """
+    last = len(ends) if term.upper is None else bisect_right(ends, term.upper)
+    return (0 if term.lower is None else bisect_right(ends, term.lower, 0, last)), last

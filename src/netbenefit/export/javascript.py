@@ -81,12 +81,12 @@ def card_data(card: Scorecard) -> dict[str, Any]:
     Whole numbers that may be beyond 2**53 are text.
     """
     logic = logic_of(card)
-    readings = {reading.feature: reading for reading in card.readings}
+    readings = card._plan.readings.by_name
     inputs = list(dict.fromkeys(one for step in logic.steps for one in step.inputs))
     place = {one: index for index, one in enumerate(inputs)}
     return {
         "inputs": [_input_data(one, readings.get(one.name)) for one in inputs],
-        "steps": [_step_data(step, place, readings.get(step.name)) for step in logic.steps],
+        "steps": [_step_data(step, place) for step in logic.steps],
         "ends": _ends(logic),
         "unit": str(logic.unit),
         "risks": [[None if row.low is None else str(row.low), row.risk] for row in logic.risks],
@@ -107,14 +107,13 @@ def _input_data(one: Input, reading: Reading | None) -> dict[str, Any]:
     }
 
 
-def _step_data(step: Step, place: dict[Input, int], reading: Reading | None) -> dict[str, Any]:
+def _step_data(step: Step, place: dict[Input, int]) -> dict[str, Any]:
     return {
         "name": step.name,
         "inputs": [place[one] for one in step.inputs],
         "combine": step.combine,
         "special": step.special,
         "fill": step.fill,
-        "refuse": step.combine is not None and reading is not None and reading.refuse,
         "mayMiss": step.may_miss,
         "terms": [[term_data(term), str(factor)] for term, factor in step.terms],
     }

@@ -74,8 +74,6 @@ def to_pmml(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     >>> '<Attribute partialScore="2">' in text and '<Characteristic name="age">' in text
     True
     """
-    if not isinstance(card, Scorecard):
-        raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
     logic = logic_of(card)
     root = Element("PMML", version="4.4", xmlns="http://www.dmg.org/PMML-4_4")
     header = SubElement(root, "Header", description=_checked(contents(card).title))
@@ -125,7 +123,7 @@ def _check_levels(logic: Logic) -> None:
         _checked(step.name)
         for term, _ in step.terms:
             if isinstance(term, Condition):
-                for value in term.value if isinstance(term.value, tuple) else (term.value,):
+                for value in term.values:
                     _checked(str(value))
 
 
@@ -252,7 +250,7 @@ def _mining_field(one: Input) -> Element:
     found = Element(
         "MiningField", name=one.name, usageType="active", invalidValueTreatment="returnInvalid"
     )
-    if one.fill is not None and not _is_text(one) and not one.refuse:
+    if one.fill is not None and not _is_text(one):
         # Where it is only asked whether a value is there, any number says so.
         number = 0 if isinstance(one.fill, str) else one.fill
         found.set("missingValueReplacement", number_text(number))
@@ -271,7 +269,7 @@ def _read(one: Input, fields: _Fields) -> str:
         value = apply("if", apply("notEqual", text, constant(code)), value)
     value = apply("if", apply("isNotMissing", raw(one.name)), value)
     name = fields.add(f"{one.name} (read)", "string", value)
-    fill = None if one.fill is None or one.refuse else str(one.fill)
+    fill = None if one.fill is None else str(one.fill)
     return _filled(name, fill, "string", fields)
 
 

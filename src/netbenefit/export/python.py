@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import keyword
 import textwrap
-from bisect import bisect_right
 from typing import Any
 
 from netbenefit._card_text import contents
@@ -13,7 +12,7 @@ from netbenefit._card_types import INT64
 from netbenefit._steps import LARGEST_EXACT
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit
-from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of
+from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of, reached
 from netbenefit.export.scaling import Scaling
 from netbenefit.readings import Reading
 from netbenefit.scorecard import Scorecard
@@ -115,7 +114,7 @@ def to_python(
     """
     _check_function(function)
     logic = logic_of(card)
-    readings = {reading.feature: reading for reading in card.readings}
+    readings = card._plan.readings.by_name
     inputs = list(dict.fromkeys(one for step in logic.steps for one in step.inputs))
     nothing = "None, None" if scaling is None else "None, None, None"
     parts = [f"def {function}(row):", _docstring(card, scaling), f"    nothing = ({nothing})"]
@@ -123,9 +122,7 @@ def to_python(
         columns = [f"        {_column(one, readings)},\n" for one in inputs]
         parts.append("".join([_START, *columns, _READ]))
     parts.append("    units = 0")
-    for step in logic.steps:
-        own = readings.get(step.name)
-        parts.append(_step(step, refuse=own is not None and own.refuse))
+    parts += [_step(step) for step in logic.steps]
     parts.append(_result(logic, scaling))
     return "\n".join(parts) + "\n"
 
@@ -161,11 +158,11 @@ def _column(one: Input, readings: dict[str, Reading]) -> str:
 # -- steps -----------------------------------------------------------------------------------------
 
 
-def _step(step: Step, refuse: bool) -> str:
+def _step(step: Step) -> str:
     """Write what one column brings."""
     lines = [f"x = {_read(step.inputs[0])}"]
     if step.combine is not None:
-        lines = _combined(step, refuse)
+        lines = _combined(step)
     refused = ["if x is None:", "    return nothing"]
     asked = [pair for pair in step.terms if pair[0].kind != "any"]
     holes = sum(factor for term, factor in step.terms if term.kind == "any")
@@ -189,7 +186,7 @@ def _read(one: Input) -> str:
     return f"read[{one.name!r}, {one.kind!r}]"
 
 
-def _combined(step: Step, refuse: bool) -> list[str]:
+def _combined(step: Step) -> list[str]:
     parts = [_read(one) for one in step.inputs]
     lines = ["parts = (", *(f"    {part}," for part in parts), ")", "x = None"]
     whole = f"{step.combine}(parts)"
@@ -198,9 +195,7 @@ def _combined(step: Step, refuse: bool) -> list[str]:
     lines += ["if None not in parts:", f"    x = {whole}"]
     if step.special:
         lines += [f"if x in {step.special!r}:", "    x = None"]
-    if refuse:
-        lines += ["if x is None:", "    return nothing"]
-    elif step.fill is not None:
+    if step.fill is not None:
         lines += ["if x is None:", f"    x = {step.fill!r}"]
     return lines
 
@@ -232,8 +227,7 @@ def _unit(term: PerUnit, factor: int) -> list[str]:
 def _log(term: PerUnit, factor: int) -> list[str]:
     """List the ends of steps within the clip; those below it are always reached."""
     ends: list[float] = log_ends(term.decimals).tolist()
-    last = len(ends) if term.upper is None else bisect_right(ends, term.upper)
-    first = 0 if term.lower is None else bisect_right(ends, term.lower, 0, last)
+    first, last = reached(term, ends)
     listed = textwrap.wrap(" ".join(f"{end!r}," for end in ends[first:last]), _WIDTH - 12)
     count = "bisect.bisect_right(ends, x)" + (f" + {first}" if first else "")
     return ["ends = (", *(f"    {line}" for line in listed), ")", f"units += {factor} * ({count})"]

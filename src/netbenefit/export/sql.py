@@ -16,9 +16,9 @@ from netbenefit._card_types import INT64
 from netbenefit._steps import to_step
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit, Value
-from netbenefit.export._sql_limits import Wanted, largest_exact, most_of, reached
+from netbenefit.export._sql_limits import Wanted, largest_exact, most_of
 from netbenefit.export._sql_words import DIALECTS, Words
-from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of
+from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of, reached
 from netbenefit.export.scaling import Scaling
 from netbenefit.readings import Reading, plain_number
 from netbenefit.scorecard import Scorecard
@@ -84,10 +84,10 @@ def to_sql(
     quoted = [words.name(name) for name in names]
     if len({name.casefold() for name in names}) < len(names):
         raise InputError(f"the new columns {', '.join(quoted)} need different names.")
+    writer = _Writer(card, words, "" if table is None else "netbenefit_row.", scaling)
     clash = {name.casefold() for name in names} & {name.casefold() for name in card.features}
     if clash:
         raise InputError(f"{min(clash)!r} is a column that the card reads. Use another name.")
-    writer = _Writer(card, words, "" if table is None else "netbenefit_row.", scaling)
     if table is None:
         parts = [
             f"(\n  SELECT {column}\n  FROM (\n{_indented(query, 4)}\n  ) AS nb\n) AS {name}"
@@ -117,7 +117,7 @@ class _Writer:
 
     def __init__(self, card: Scorecard, words: Words, row: str, scaling: Scaling | None) -> None:
         self.logic: Logic = logic_of(card)
-        self.readings = {reading.feature: reading for reading in card.readings}
+        self.readings = card._plan.readings.by_name
         self.words, self.say, self.row = words, words.say, row
         names = [one.name.casefold() for one in self.logic.inputs]
         self.prefix = "nb"
@@ -215,8 +215,7 @@ class _Writer:
         texts = [code for code in one.special if isinstance(code, str)]
         numbers = [code for code in one.special if not isinstance(code, str)]
         column = self.row + self.words.name(one.name)
-        fill = None if one.refuse else one.fill  # a hole that is refused is never filled
-        wanted = Wanted(one.refuse)
+        fill, wanted = one.fill, Wanted(one.refuse)
         tests: list[str] = []
         if one.kind == "number":
             wanted.within(-_LARGEST, _LARGEST)
@@ -309,13 +308,12 @@ class _Writer:
                 tests = " AND ".join(f"{part} {sign} {other}" for other in parts[i:])
                 ways.append(f"WHEN {tests} THEN {part}")
             whole = " ".join([*ways, f"ELSE {parts[-1]} END"])
-        refuse = self.readings[step.name].refuse
         codes = [code for code in step.special if not isinstance(code, str)]
         raw = self._put(3, f"of{k}", whole)
         coded = [f"{raw} IN {self.words.listed(codes)}"] if codes else []
-        read = self._filled(raw, raw, coded, None if refuse else step.fill)
+        read = self._filled(raw, raw, coded, step.fill)
         value = self._put(4, f"all{k}", read)
-        self.wanted[value] = Wanted(refuse)
+        self.wanted[value] = Wanted()
         if bounded:
             self.wanted[value].within(-_LARGEST, _LARGEST)
         return value

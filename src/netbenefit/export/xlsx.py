@@ -87,8 +87,6 @@ def to_xlsx(
     ...     os.listdir(folder)
     ['card.xlsx']
     """
-    if not isinstance(card, Scorecard):
-        raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= _MOST_ROWS:
         raise InputError(f"rows={rows!r} must be an integer from 1 to {_MOST_ROWS}.")
     write_bytes(path, workbook_bytes(card, rows, scaling=scaling))
@@ -331,8 +329,7 @@ def _own_step(logic: Logic, one: Input) -> tuple[bool, tuple[Value, ...], bool]:
                     value
                     for term, _ in step.terms
                     if term.kind == "text" and not isinstance(term, PerUnit)
-                    for value in (term.value if isinstance(term.value, tuple) else (term.value,))
-                    if value is not None
+                    for value in term.values
                 )
             )
             return step.whole, named, binary

@@ -24,6 +24,7 @@ __all__ = [
     "PLAIN",
     "Display",
     "Style",
+    "check_option",
     "check_picture",
     "draw_key",
     "name_lines",
@@ -63,13 +64,26 @@ _MARKERS = "os^Dv*P"
 
 
 def style_of(place: int) -> Style:
-    """Return the style of the first, second, … model; the first thirty differ in print, too.
+    """Return the style of the first, second, … model; line and marker of the first 35 differ.
 
-    >>> len({style_of(i)[:2] for i in range(30)})
-    30
+    >>> len({style_of(i)[1:] for i in range(35)})  # without colour
+    35
     """
     colour, line = _COLOURS[place % len(_COLOURS)], _LINES[place % len(_LINES)]
     return Style(colour, line, _MARKERS[place % len(_MARKERS)])
+
+
+def check_option(name: str, value: Any, known: Sequence[str]) -> Any:
+    """Return an option that is one of some words.
+
+    >>> check_option("kind", "curve", ("curve", "table"))
+    'curve'
+    """
+    if value not in known:
+        raise InputError(
+            f"{name}={value!r} is not known. Use one of {', '.join(map(repr, known))}."
+        )
+    return value
 
 
 class Display(ABC):

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit._card_types import is_finite
 from netbenefit._table import Table
 from netbenefit._validation import FloatArray, InputError
-from netbenefit.plots._base import GREY, INK, PLAIN, Display, draw_key, style_of, tidy
+from netbenefit.observed import effective_rows, wilson
+from netbenefit.plots._base import GREY, INK, PLAIN, Display, check_option, draw_key, style_of, tidy
 from netbenefit.plots._models import check_rows, named, predict
 
 __all__ = ["CalibrationDisplay"]
@@ -106,8 +107,8 @@ class CalibrationDisplay(Display):
         confidence : float or None, default=0.95
             Of Wilson's intervals; None for none.
         sample_weight : (n_rows,) array, optional
-            A weight of 2 counts a row twice, in the intervals, too.  Where weights are no counts,
-            intervals say nothing: use ``confidence=None``.
+            A weight of 2 counts a row twice.  Weights may have any scale, so intervals go by the
+            number of equal rows that would tell as much: (Σv)² / Σv² in all.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
 
@@ -116,11 +117,7 @@ class CalibrationDisplay(Display):
         CalibrationDisplay
             Drawn.
         """
-        if groups not in get_args(Groups):
-            raise InputError(
-                f"groups={groups!r} is not known. Use one of "
-                f"{', '.join(map(repr, get_args(Groups)))}."
-            )
+        check_option("groups", groups, get_args(Groups))
         if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 1:
             raise InputError(f"n_groups={n_groups!r} must be a whole number of at least 1.")
         if confidence is not None and not (is_finite(confidence) and 0 < confidence < 1):
@@ -292,7 +289,10 @@ def _count(
     n = n[filled]
     found: FloatArray = np.bincount(group, weights=weight * outcome).astype(np.float64)
     events = found[filled]
-    low, high = _wilson(events, n, confidence)
+    low = high = np.full(n.shape, math.nan)
+    if confidence is not None:
+        worth = effective_rows(weight) / float(weight.sum())
+        low, high = wilson(events / n, n * worth, confidence)
     return Table(
         {
             "risk": np.clip(
@@ -313,24 +313,3 @@ def _ends(risk: FloatArray, group: NDArray[np.intp]) -> tuple[FloatArray, FloatA
     first = np.flatnonzero(np.diff(group[order], prepend=-1))
     last = np.append(first[1:], group.size) - 1
     return risk[order][first], risk[order][last]
-
-
-def _wilson(
-    events: FloatArray, n: FloatArray, confidence: float | None
-) -> tuple[FloatArray, FloatArray]:
-    """Wilson's score interval of a share.
-
-    >>> low, high = _wilson(np.array([3.0]), np.array([10.0]), 0.95)
-    >>> low.round(4).item(), high.round(4).item()
-    (0.1078, 0.6032)
-    """
-    if confidence is None:
-        return np.full(n.shape, math.nan), np.full(n.shape, math.nan)
-    from scipy.special import ndtri  # late: importing scipy takes its time
-
-    z2 = float(ndtri((1 + confidence) / 2)) ** 2
-    centre = (events + z2 / 2) / (n + z2)
-    half = np.sqrt(z2 * (events * (n - events) / n + z2 / 4)) / (n + z2)
-    # At 0 and at n events the end is exact; rounding must not lead past the share itself.
-    low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
-    return np.minimum(low, events / n), np.maximum(high, events / n)

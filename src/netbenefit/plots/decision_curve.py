@@ -13,7 +13,7 @@ from netbenefit._decision_input import Measure
 from netbenefit._table import Table
 from netbenefit._validation import FloatArray, InputError
 from netbenefit.decision import TREAT_ALL, TREAT_NONE, decision_curve
-from netbenefit.plots._base import GREY, INK, Display, draw_key, style_of, tidy
+from netbenefit.plots._base import GREY, INK, Display, check_option, draw_key, style_of, tidy
 from netbenefit.plots._decision_grid import curve_grid, part_of_interest
 from netbenefit.plots._models import named, own_thresholds, predict, predict_over_time
 from netbenefit.survival import TimeToEvent
@@ -109,7 +109,7 @@ class DecisionCurveDisplay(Display):
             )
         self.curve = Table(curve)
         self.thresholds = None if thresholds is None else as_thresholds(thresholds)
-        self.kind: Kind = _checked_kind(kind)
+        self.kind: Kind = check_option("kind", kind, get_args(Kind))
         self.band: Band = _checked_band(band)
         self.bands = None if bands is None else Table(bands)
         if bands is not None and "simultaneous_lower" not in bands:
@@ -159,7 +159,7 @@ class DecisionCurveDisplay(Display):
             Drawn.
         """
         marked = None if thresholds is None else as_thresholds(thresholds)
-        _checked_kind(kind)  # before the work
+        check_option("kind", kind, get_args(Kind))  # before the work
         where = curve_grid(grid, marked, risks)
         options: dict[str, Any] = {
             "sample_weight": sample_weight,
@@ -238,7 +238,7 @@ class DecisionCurveDisplay(Display):
         DecisionCurveDisplay
             Itself, with ``ax_``, ``figure_``, ``lines_``, ``bands_`` and ``range_``.
         """
-        view = self.kind if kind is None else _checked_kind(kind)
+        view = self.kind if kind is None else check_option("kind", kind, get_args(Kind))
         ax = self._axes(ax)
         self.lines_: dict[str, Any] = {}
         names = [n for n in dict.fromkeys(self.curve["model"].tolist()) if n not in _REFERENCES]
@@ -368,12 +368,3 @@ def _checked_band(band: Any) -> Band:
         raise InputError(f"band={band!r} is not known. Use one of 'pointwise', 'simultaneous'.")
     found: Band = band
     return found
-
-
-def _checked_kind(kind: Any) -> Kind:
-    if kind not in get_args(Kind):
-        raise InputError(
-            f"kind={kind!r} is not known. Use one of {', '.join(map(repr, get_args(Kind)))}."
-        )
-    view: Kind = kind
-    return view

@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit._validation import FloatArray, InputError
+from netbenefit._validation import FloatArray
 from netbenefit.plots._base import (
     BLUE,
     GREY,
     PALE_BLUE,
     PLAIN,
     Display,
+    check_option,
     draw_key,
     name_lines,
     style_of,
@@ -104,7 +105,7 @@ class SensitivityDisplay(Display):
         self.difference_se: FloatArray = np.asarray(difference_se, dtype=np.float64)
         self.thresholds: FloatArray = np.asarray(thresholds, dtype=np.float64)
         self.changed: FloatArray = np.asarray(changed, dtype=np.float64)
-        self.kind: Kind = _checked_kind(kind)
+        self.kind: Kind = check_option("kind", kind, get_args(Kind))
 
     @classmethod
     def from_sensitivity(cls, found: _Sensitivity, ax: Any = None, *, kind: str = "aunbc") -> Self:
@@ -147,7 +148,7 @@ class SensitivityDisplay(Display):
         SensitivityDisplay
             Itself, with ``ax_``, ``figure_``, ``errorbar_`` and ``lines_``.
         """
-        view = self.kind if kind is None else _checked_kind(kind)
+        view = self.kind if kind is None else check_option("kind", kind, get_args(Kind))
         ax = self._axes(ax)
         self.errorbar_: Any = None
         self.lines_: dict[str, Any] = {}
@@ -204,12 +205,3 @@ class SensitivityDisplay(Display):
         tidy(ax)
         if self.lines_:
             draw_key(ax, [(line, name) for name, line in self.lines_.items()])
-
-
-def _checked_kind(kind: Any) -> Kind:
-    if kind not in get_args(Kind):
-        raise InputError(
-            f"kind={kind!r} is not known. Use one of {', '.join(map(repr, get_args(Kind)))}."
-        )
-    view: Kind = kind
-    return view

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit._card_rows import card_rows
+from netbenefit._card_rows import Row, card_rows
 from netbenefit.conditions import Condition, PerUnit, value_text
 from netbenefit.export.base import Input, Step, logic_of
-from netbenefit.readings import Reading, Readings
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["ColumnRow", "column_rows"]
@@ -31,6 +29,7 @@ def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
 
     Examples
     --------
+    >>> from netbenefit.readings import Reading
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [1], [0.1, 0.6],
@@ -38,31 +37,26 @@ def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
     >>> column_rows(card, {"age": [40, None, 60, 70]})
     [ColumnRow(name='age', prepared='cut at 52; missing counts as 50', missing=1, share=0.25)]
     """
+    printed = card_rows(card)
+    logic = logic_of(card)
     rows = []
-    for step in logic_of(card).steps:
-        for one in step.inputs:
-            missing = _count_missing(one, columns)
-            size = len(columns[one.name])
-            share = missing / size if size else 0.0
-            rows.append(ColumnRow(one.name, _words(step, one, card), missing, share))
-    return list({row.name: row for row in rows}.values())
+    for one in logic.inputs:
+        steps = [step for step in logic.steps if one.name in (i.name for i in step.inputs)]
+        missing, size = _count_missing(card, one, columns), len(columns[one.name])
+        share = missing / size if size else 0.0
+        rows.append(ColumnRow(one.name, _words(one, steps, printed), missing, share))
+    return rows
 
 
-def _count_missing(one: Input, columns: Mapping[str, Any]) -> int:
-    bare = Reading(feature=one.name, special=one.special)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        column = Readings([bare], [one.name]).column(one.name, columns, one.kind)
+def _count_missing(card: Scorecard, one: Input, columns: Mapping[str, Any]) -> int:
+    column = card._plan.readings.raw(one.name, columns, one.kind)
     return 0 if column.missing is None else int(np.count_nonzero(column.missing))
 
 
-def _words(step: Step, one: Input, card: Scorecard) -> str:
-    parts = []
-    if step.combine is not None:
-        how = {"sum": "added up", "max": "the largest taken", "min": "the smallest taken"}
-        others = ", ".join(other.name for other in step.inputs if other.name != one.name)
-        parts.append(f"{how[step.combine]} with {others} as “{step.name}”")
-    parts.append(_cuts(step, card))
+def _words(one: Input, steps: Sequence[Step], printed: Sequence[Row]) -> str:
+    """Say what all uses of a column do with it, nothing twice."""
+    uses = [[_combined(one, step), _cuts(step, printed)] for step in steps]
+    parts = ["; ".join(filter(None, use)) for use in uses]
     if one.special:
         codes = ", ".join(value_text(code) for code in one.special if not isinstance(code, str))
         parts.append(f"{codes or 'special codes'} read as missing")
@@ -70,19 +64,32 @@ def _words(step: Step, one: Input, card: Scorecard) -> str:
         parts.append("missing is refused")
     elif one.fill is not None:
         parts.append(f"missing counts as {value_text(one.fill)}")
-    elif step.may_miss:
-        parts.append("missing has its own row")
-    elif step.fill is not None:
-        parts.append(f"missing counts as {value_text(step.fill)}")
-    else:
+    elif any(step.fill is None and not step.may_miss for step in steps):
         parts.append("missing is refused")
-    return "; ".join(part for part in parts if part)
+    else:
+        parts += [_when_missing(step) for step in steps]
+    return "; ".join(dict.fromkeys(part for part in parts if part))
 
 
-def _cuts(step: Step, card: Scorecard) -> str:
+def _combined(one: Input, step: Step) -> str:
+    if step.combine is None:
+        return ""
+    how = {"sum": "added up", "max": "the largest taken", "min": "the smallest taken"}
+    others = ", ".join(other.name for other in step.inputs if other.name != one.name)
+    return f"{how[step.combine]} with {others} as “{step.name}”"
+
+
+def _when_missing(step: Step) -> str:
+    """Say what a use does with a missing value that nothing was filled in for."""
+    if step.fill is not None:  # of the combined column: its sources' own are filled in before
+        return f"where missing, {step.name} then counts as {value_text(step.fill)}"
+    return f"missing has its own row{f' of {step.name}' if step.combine else ''}"
+
+
+def _cuts(step: Step, printed: Sequence[Row]) -> str:
     cuts: dict[float, None] = {}
     words = []
-    for row in card_rows(card):
+    for row in printed:
         if row.feature != step.name:
             continue
         term = row.term
@@ -91,8 +98,7 @@ def _cuts(step: Step, card: Scorecard) -> str:
             if term.binary:
                 words[-1] = "yes or no"
         elif isinstance(term, Condition) and term.op in (">=", "<", "between", ">", "<="):
-            values = term.value if isinstance(term.value, tuple) else (term.value,)
-            cuts |= dict.fromkeys(v for v in values if isinstance(v, int | float))
+            cuts |= dict.fromkeys(v for v in term.values if isinstance(v, int | float))
         elif isinstance(term, Condition) and term.op != "missing":
             words.append("by its levels")
     if cuts:

@@ -9,12 +9,15 @@ from html import escape
 import numpy as np
 
 from netbenefit._table import Table
+from netbenefit._validation import InputError
 from netbenefit.decision import TREAT_ALL, TREAT_NONE
 
 __all__ = ["curve_key", "curve_svg", "lines_of"]
 
 _WIDTH, _HEIGHT = 640, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 24, 12, 48
+#: Lines of models that the page's style has: s0, s1, …
+MOST_MODELS = 6
 
 
 def lines_of(curve: Table) -> dict[str, tuple[list[float], list[float]]]:
@@ -27,12 +30,19 @@ def lines_of(curve: Table) -> dict[str, tuple[list[float], list[float]]]:
 
 
 def _styles(names: Sequence[str]) -> dict[str, str]:
+    """Return the class of each line, no two alike.
+
+    >>> _styles(["card", "logit", "Treat All", "Treat None"])
+    {'card': 's0', 'logit': 's1', 'Treat All': 'all', 'Treat None': 'none'}
+    """
     models = [name for name in names if name not in (TREAT_ALL, TREAT_NONE)]
-    return {
-        **{name: f"s{min(i, 1)}" for i, name in enumerate(models)},
-        TREAT_ALL: "s2",
-        TREAT_NONE: "s3",
-    }
+    if len(models) > MOST_MODELS:
+        raise InputError(
+            f"{len(models)} models are more than one drawing can tell apart. Pass at most "
+            f"{MOST_MODELS}."
+        )
+    styles = {name: f"s{i}" for i, name in enumerate(models)}
+    return styles | {TREAT_ALL: "all", TREAT_NONE: "none"}
 
 
 def curve_svg(curve: Table) -> str:
@@ -41,12 +51,19 @@ def curve_svg(curve: Table) -> str:
     Parameters
     ----------
     curve : Table
-        As :func:`netbenefit.decision_curve` makes it.
+        As :func:`netbenefit.decision_curve` makes it, of at most six models.
 
     Returns
     -------
     str
         An SVG element whose colours the page's style sets.
+
+    Examples
+    --------
+    >>> from netbenefit.decision import decision_curve
+    >>> curve = decision_curve([0, 1, 1], {"card": [0.1, 0.4, 0.9]}, [0.2, 0.5])
+    >>> curve_svg(curve).count("<polyline")  # the card, all and none
+    3
     """
     lines = lines_of(curve)
     thresholds = curve["threshold"]

@@ -20,7 +20,24 @@ _BARS = 44  #: height of the bars below a calibration plot
 
 
 def calibration_svg(levels: Sequence[LevelRow]) -> str:
-    """Draw predicted against observed risks, with 95% intervals, and how many rows there are."""
+    """Draw predicted against observed risks, with 95% intervals, and how many rows there are.
+
+    Parameters
+    ----------
+    levels : sequence of LevelRow
+        As :func:`netbenefit.observed.level_rows` counts them.
+
+    Returns
+    -------
+    str
+        An SVG element whose colours the page's style sets.
+
+    Examples
+    --------
+    >>> rows = [LevelRow("≥ 2", 0.6, "60%", 10.0, 5.0, 0.5, 0.24, 0.76)]
+    >>> "risk 60%: 5 events among 10 rows, 50.0%" in calibration_svg(rows)
+    True
+    """
     height = _SIZE + _BARS
     parts = [_axes("Predicted risk", "Observed share of events", height, below=_BARS)]
     parts.append(f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>')
@@ -63,7 +80,28 @@ def roc_points(
 def roc_svg(
     card: Scorecard, event: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> str:
-    """Draw the ROC curve of the score, with the card's cut-offs marked."""
+    """Draw the ROC curve of the score, with the card's cut-offs marked.
+
+    Parameters
+    ----------
+    card : Scorecard
+    event : (n_rows,) array of bool
+    score : (n_rows,) array of int
+        The card's scores of the rows.
+    sample_weight : (n_rows,) array, optional
+
+    Returns
+    -------
+    str
+        An SVG element whose colours the page's style sets.
+
+    Examples
+    --------
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]))
+    >>> "act from 50%: score of 1 or more" in roc_svg(card, [0, 1, 1], [0, 0, 2])
+    True
+    """
     fpr, tpr = roc_points(event, score, sample_weight)
     values = np.unique(np.asarray(score))[::-1]
     line = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(fpr, tpr, strict=True))
@@ -72,8 +110,10 @@ def roc_svg(
         f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>',
         f'<polyline class="s0" points="{line}"/>',
     ]
-    for p, cutoff in zip(card.thresholds.values[1:], card.cutoffs, strict=True):
-        place = int(np.count_nonzero(values >= cutoff))
+    levels = np.asarray(card.level_of_score(values))  # scores beyond the card's range are clipped
+    thresholds = zip(card.thresholds.values[1:], card.cutoffs, strict=True)
+    for i, (p, cutoff) in enumerate(thresholds, start=1):
+        place = int(np.count_nonzero(levels >= i))
         told = f"act from {100 * p:g}%: score of {cutoff} or more"
         parts.append(
             f'<circle class="point" cx="{_x(fpr[place])}" cy="{_y(tpr[place])}" r="4">'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from netbenefit._card_text import contents
 from netbenefit._table import Table
 from netbenefit.measures import ModelRow
 from netbenefit.report.curve import lines_of
@@ -24,9 +25,11 @@ __all__ = [
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b2430; --soft: #5a6675; --page: #f6f7f9; --sheet: #fff;
-  --line: #d9dee5; --one: #1257b5; --two: #b4540a; --all: #5a6675; }
+  --line: #d9dee5; --one: #1257b5; --two: #b4540a; --three: #1b7a4b; --four: #7a3fb0;
+  --all: #5a6675; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #a3adba; --page: #12161c;
-  --sheet: #1a2029; --line: #36404d; --one: #7db4ff; --two: #ffb169; --all: #a3adba; } }
+  --sheet: #1a2029; --line: #36404d; --one: #7db4ff; --two: #ffb169; --three: #6fd09b;
+  --four: #cfa8ff; --all: #a3adba; } }
 * { box-sizing: border-box; }
 body { margin: 0; padding: 2rem 1rem 3rem; background: var(--page); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
@@ -48,29 +51,49 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 figure { margin: 0; } .nowrap { white-space: nowrap; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--soft); font-size: 13px; }
-svg .grid { stroke: var(--line); } svg .zero { stroke: var(--all); stroke-width: 1.5; }
+svg .grid { stroke: var(--line); }
 svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
 .key { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .9rem; margin: 0 0 .6rem;
   padding: 0; list-style: none; }
 .key svg { display: inline-block; width: 30px; vertical-align: middle; margin-right: .45rem; }
 svg .s0 { stroke: var(--one); stroke-width: 3; } svg circle.s0 { fill: var(--one); stroke: none; }
 svg .s1 { stroke: var(--two); stroke-dasharray: 8 3; }
-svg .s2 { stroke: var(--all); stroke-dasharray: 2 4; stroke-width: 2.5; }
-svg .s3 { stroke: var(--all); stroke-width: 1.5; }
+svg .s2 { stroke: var(--three); stroke-dasharray: 10 3 2 3; }
+svg .s3 { stroke: var(--four); stroke-dasharray: 4 2; }
+svg .s4 { stroke: var(--one); stroke-dasharray: 12 3 2 3 2 3; }
+svg .s5 { stroke: var(--two); stroke-dasharray: 5 2 1 2; }
+svg .all { stroke: var(--all); stroke-dasharray: 2 4; stroke-width: 2.5; }
+svg .none { stroke: var(--all); stroke-width: 1.5; }
 details { margin-top: .9rem; } summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.2rem; margin: 0; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 @media (max-width: 30rem) { body { padding: 1rem .6rem 2rem; } section { padding: 1rem .8rem; }
   .data th, .data td { padding: .35rem .3rem; } figure > svg text { font-size: 21px; } }
 @media print { :root { --ink: #000; --soft: #333; --page: #fff; --sheet: #fff; --line: #aaa;
-    --one: #1257b5; --two: #b4540a; --all: #555; }
+    --one: #1257b5; --two: #b4540a; --three: #1b7a4b; --four: #7a3fb0; --all: #555; }
   body { padding: 0; font-size: 11pt; } section { border: 0; padding: 0; break-inside: avoid; }
   details { display: none; } }
 """
 
 
 def card_page(card: Scorecard) -> str:
-    """Return a page with the card and where it comes from."""
+    """Return a page with the card and where it comes from.
+
+    Parameters
+    ----------
+    card : Scorecard
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+
+    Examples
+    --------
+    >>> text = card_page(Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5])))
+    >>> text.startswith("<!DOCTYPE html>"), "Where it comes from" in text
+    (True, True)
+    """
     return page(
         page_title(card), [("", card._repr_html_()), ("Where it comes from", made_table(card))]
     )
@@ -97,9 +120,12 @@ def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style:
 
 
 def page_title(card: Scorecard) -> str:
-    """Say what a card is about."""
-    outcome = card.provenance.outcome if card.provenance else None
-    return f"Risk of {outcome}" if outcome else "Risk score"
+    """Say what a card is about, as its own heading does.
+
+    >>> page_title(Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5])))
+    'Risk score'
+    """
+    return contents(card).title
 
 
 def thresholds_text(thresholds: Thresholds) -> str:

@@ -100,8 +100,13 @@ def checklist(known: Known) -> list[Item]:
 
     Examples
     --------
-    >>> [item[1] for item in _ITEMS if item[0]]
-    ['1', '2', '3a', '5a', '18a', '19', '20a', '25']
+    >>> from netbenefit.measures import measure
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]))
+    >>> measures = measure([0, 1], [0.2, 0.2], card.thresholds)
+    >>> items = checklist(Known(card, measures, [], "two rows", "Nothing is proven."))
+    >>> [(item.number, item.known) for item in items if item.number in ("5a", "5b", "21")]
+    [('5a', 'Evaluated on two rows.'), ('5b', ''), ('21', 'Evaluation: 2 rows, 1 with the event.')]
     """
     answers = _answers(known)
     return [Item(*item, answers.get(item[1], AUTHOR)) for item in _ITEMS]
@@ -144,6 +149,9 @@ def _of_origin(card: Scorecard, proof: str) -> dict[str, str]:
     origin = card.provenance
     assert origin is not None
     told = {}
+    if origin.updated:
+        told["12f"] = f"Updated: {origin.updated}."
+        told["24"] = "The measures in this report are those of the updated card (item 12f)."
     if origin.outcome:
         told["8a"] = f"The event is “{origin.outcome}”. When and how it was assessed: author."
     if origin.n_rows is not None and origin.n_events is not None:

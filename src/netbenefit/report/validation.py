@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, Decimal
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._gap import relative_gap
 from netbenefit.certificate import Certificate
 from netbenefit.decision import decision_curve
 from netbenefit.measures import Measures, compare, measure
@@ -98,6 +101,15 @@ def validation_page(
     -------
     str
         HTML that needs no other file.
+
+    Examples
+    --------
+    >>> from netbenefit import Condition, Rule, Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [1], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> text = validation_page(card, {"age": [40, 60, 70]}, np.array([False, False, True]))
+    >>> "Held against these rows: 3 rows, 1 with the event." in text
+    True
     """
     score = np.asarray(card.score(columns), dtype=np.int64)
     if score.ndim == 0:  # a card without rules scores one row, whatever the rows are
@@ -151,21 +163,58 @@ def certificate_sentence(
     start = "By its own record"
     if verdict is not None:
         start = "The certificate was checked against these rows and holds"
-    origin = card.provenance
-    gap = origin.gap if origin is not None else None
     if certificate is not None and certificate.proof is None:
         return f"{start}, but it claims no bound: nothing is proven about better cards."
-    if origin is None or gap is None:
+    proven = _proven(card, certificate)
+    if proven is None:
         return "Nothing is proven about better cards."
-    prior = origin.prior_strength
+    if verdict is not None and not verdict.rechecked:
+        return (
+            "The certificate holds for these rows, but its bound was not rechecked. By its own "
+            f"record, {proven}."
+        )
+    if verdict is not None and verdict.sampled:
+        start += ", as far as a sample of its boxes shows"
+    return f"{start}: {proven}."
+
+
+def _proven(card: Scorecard, certificate: Certificate | None) -> str | None:
+    """Say what bound there is: the certificate's, or else the card's own; None without one."""
+    origin = card.provenance
+    prior = origin.prior_strength if origin is not None else None
+    objective = origin.objective if origin is not None else None
+    bound, rounding = (origin.bound, 0.0) if origin is not None else (None, 0.0)
+    if certificate is not None and certificate.proof is not None:
+        prior = float(certificate.problem.prior_strength)
+        objective = float(certificate.answer.objective)
+        bound, rounding = float(certificate.proof.bound), float(certificate.proof.rounding)
+    if objective is None or bound is None:
+        return None
     belief = f", plus a logistic prior worth {prior:,.10g} rows" if prior else ""
     measured = f"the objective is net benefit in training less a price for each rule{belief}"
-    if gap == 0:
-        return f"{start}: no card within the same limits has a higher objective ({measured})."
-    return (
-        f"{start}: no card within the same limits has an objective more than {gap:.1%} above this "
-        f"one's ({measured})."
-    )
+    return f"no card within the same limits has {_excess(objective, bound, rounding)} ({measured})"
+
+
+def _excess(objective: float, bound: float, rounding: float = 0.0) -> str:
+    """Say what no card has: numbers are rounded up, so that it stays true.
+
+    >>> _excess(0.4, 0.40001)
+    "an objective more than 0.1% above this one's"
+    >>> _excess(0.0, 0.012345)
+    "an objective above 0.01235, where this one's is 0"
+    """
+    if bound <= objective:  # below it is one that rounding has moved
+        return "a higher objective"
+    if bound <= objective + rounding:
+        return "a higher objective, up to the rounding of weights"
+    gap = relative_gap(objective, bound)
+    if gap is None or math.isinf(gap):
+        return f"an objective above {_rounded_up(bound, 5)}, where this one's is 0"
+    return f"an objective more than {_rounded_up(gap, 3):.1%} above this one's"
+
+
+def _rounded_up(value: float, digits: int) -> Decimal:
+    return Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
 
 
 def _training_note(card: Scorecard, measures: Measures, verdict: Verdict | None) -> str:
