@@ -21,7 +21,7 @@ Rule = Literal["min", "one_se"]
 
 #: Strengths of a path: so many, over so many powers of ten.
 _STEPS, _POWERS = 25, 3.0
-_MOST_ALPHAS = 25
+_MOST_ALPHAS = 40
 
 
 class TunedClassifier(
@@ -131,9 +131,12 @@ class TunedClassifier(
         alphas = np.unique(np.maximum(path.ccp_alphas, 0.0))
         between = np.sqrt(alphas[:-1] * alphas[1:]) if alphas.size > 1 else np.empty(0)
         values = np.unique(np.concatenate([[0.0], between, alphas[-1:] * 1.0001]))
+        values = values[::-1]
         if values.size > _MOST_ALPHAS:
-            values = values[np.unique(np.linspace(0, values.size - 1, _MOST_ALPHAS).astype(int))]
-        return values[::-1]
+            # Dense among small trees, where one more split changes most.
+            steps = np.geomspace(1, values.size, _MOST_ALPHAS).round().astype(int) - 1
+            values = values[np.unique(steps)]
+        return values
 
     def _losses(
         self,
