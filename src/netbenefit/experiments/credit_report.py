@@ -189,8 +189,8 @@ def _performance_text(lines: Sequence[Mapping[str, Any]]) -> str:
         'Ours beside the published figures; "difference" is ours less the published one. One split '
         "was published, without a spread and without its seed, so a difference cannot be tested; "
         "the next section says how far figures move from split to split. AUROCs of cards are those "
-        "of their scores (SLIM's that of its classes), as the published ones seem to be: a card has "
-        "fewer risks than scores, and by risks the published card has far less (see the last "
+        "of their scores (SLIM's that of its classes), as the published ones seem to be: a card "
+        "has fewer risks than scores, and by risks the published card has far less (see the last "
         "table).\n"
     )
 
