@@ -65,6 +65,7 @@ def test_one_fit_gives_both_kinds_of_risks(method: str) -> None:
     assert {r.term: r.points for r in card.rules} == {r.term: r.points for r in other.rules}
     assert row["objective"] == plain["objective"]
     assert row["train_ece"] == pytest.approx(0, abs=1e-9)
+    assert set(plain["test_risks"]) <= {i / 10 for i in range(10)}  # the ends of the intervals
     assert plain["train_ece"] > 0.01
     assert row["train_aunbc"] - row["penalty"] * row["size"] == pytest.approx(row["objective"])
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 import warnings
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from netbenefit import metrics
 from netbenefit._evaluation_measures import size_of
-from netbenefit._validation import FloatArray, IntArray
+from netbenefit._validation import FloatArray
 from netbenefit._version import __version__
 from netbenefit.datasets import load_dataset
 from netbenefit.experiments.methods import SEED, make_model, recipe_of
 from netbenefit.experiments.plan import ALL_ROWS, CREDIT, Job
-from netbenefit.problem import Problem
-from netbenefit.solvers.base import Callback, SolverResult
+from netbenefit.scorecard import Scorecard
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["FOLDS", "Row", "Split", "fold_rows", "run_job", "split_of"]
+__all__ = ["FOLDS", "Row", "Split", "fold_rows", "run_job", "split_of", "without_calibration"]
 
 #: The paper's number of folds.
 FOLDS = 10
@@ -97,23 +97,30 @@ def run_job(job: Job) -> list[Row]:
         seconds = time.perf_counter() - begin
         rows = [_row(job, job.setting, split, model, seconds)]
         if "no-calibration" in job.settings:
-            plain = clone(model).set_params(calibrate=False, solver=_Found(model.result_))
-            plain.fit(split.X_train, split.y_train)
+            plain = copy.copy(model)  # the same points, and all that was proven of them
+            plain.scorecard_ = without_calibration(model.scorecard_)
             rows.append(_row(job, "no-calibration", split, plain, seconds))
     return rows
 
 
-class _Found:
-    """A solver that has found its answer already."""
+def without_calibration(card: Scorecard) -> Scorecard:
+    """Return the card as it is before Algorithm 2: each level has the lower end of its interval.
 
-    def __init__(self, result: SolverResult) -> None:
-        self.result = result
+    Our estimator's ``calibrate=False`` takes the middle of the interval, which is closer to the
+    truth; the published calibration errors come out with the lower end.
 
-    def solve(
-        self, problem: Problem, *, start: IntArray | None = None, callback: Callback | None = None
-    ) -> SolverResult:
-        """Return what was found."""
-        return self.result
+    Examples
+    --------
+    >>> from netbenefit.conditions import PerUnit
+    >>> from netbenefit.scorecard import Rule
+    >>> rules = [Rule(PerUnit("late"), 1)]
+    >>> card = Scorecard(rules, [1, 2], [0.05, 0.22, 0.7], Thresholds.of([0.0, 0.1, 0.5]))
+    >>> without_calibration(card).risks
+    (0.0, 0.1, 0.5)
+    """
+    ends = zip(card.thresholds.values, card.risks, strict=True)
+    # A level that no score reaches has no risk, before as after.
+    return replace(card, risks=tuple(None if risk is None else low for low, risk in ends))
 
 
 # -- measuring -------------------------------------------------------------------------------------
