@@ -88,7 +88,7 @@ class Budget(NamedTuple):
 BUDGETS: dict[str, Budget] = {
     "quick": Budget(2, ("bankruptcy", "haberman", "mammo"), 1, 0.5, 1, 1, 0.5, 2),
     "standard": Budget(10, (*DATASETS, CREDIT), 12, 6, 45, 12, 10, 60),
-    "paper": Budget(10, (*DATASETS, CREDIT), 600, 600, 600, 600, 600, 600),
+    "paper": Budget(10, (*DATASETS, CREDIT), 600, 600, 600, 600, 10, 600),
 }
 
 
