@@ -69,6 +69,7 @@ def reproduce(
     """
     from netbenefit._validation import InputError
     from netbenefit.experiments.needs import check_needs
+    from netbenefit.experiments.outputs import check_overwriting
     from netbenefit.experiments.plan import make_plan
 
     folder = out or Path("docs", "reproduction" + ("" if budget == "standard" else f"-{budget}"))
@@ -77,6 +78,7 @@ def reproduce(
     named = _words(methods)
     plan = make_plan(budget, only=only or (), datasets=_words(datasets), methods=named)
     plan, left_out = check_needs(plan, asked=named)
+    check_overwriting(folder, plan)
     for note in left_out:
         tell("yellow", "note", note)
     found = _run(plan, folder, jobs, quiet)

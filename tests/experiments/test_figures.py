@@ -313,10 +313,11 @@ def test_calibration_never_lowers_the_aunbc_and_pairs_are_measured_right():
     pairs = correlated_pairs(y, correlations=[0.3, 0.7], random_state=5)
     assert (pairs["calibrated_aunbc"] >= pairs["aunbc"]).all()
     risk = correlated_risks(y, 0.3, random_state=np.random.default_rng(5))
-    better = calibrate_levels(y, risk).apply(risk)
+    better = calibrate_levels(y, risk, order_keeping=True).apply(risk)
     assert pairs["grouped_auroc"][0] == grouped_auroc(y, risk)
     assert pairs["auroc"][0] == auroc(y, risk)
     assert pairs["calibrated_aunbc"][0] == aunbc(y, better)
+    assert pairs["calibrated_auroc"] == pytest.approx(pairs["auroc"], abs=1e-9)  # order is kept
 
 
 def test_the_published_upper_bound_is_never_lower():

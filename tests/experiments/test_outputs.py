@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from netbenefit import Scorecard, Thresholds
+from netbenefit._validation import InputError
 from netbenefit.conditions import PerUnit
 from netbenefit.experiments.cards import cards_page
-from netbenefit.experiments.outputs import index_page, write_outputs
-from netbenefit.experiments.store import read_rows
+from netbenefit.experiments.outputs import check_overwriting, index_page, write_outputs
+from netbenefit.experiments.plan import Job
+from netbenefit.experiments.store import Store, read_rows
 from netbenefit.scorecard import Rule
 
 CARD = Scorecard(
@@ -103,4 +105,18 @@ def test_the_index_says_what_was_run() -> None:
 @pytest.mark.parametrize("only", [["performance"], ["region"]])
 def test_no_rows_is_no_error(tmp_path: Path, only: list[str]) -> None:
     files = write_outputs([], tmp_path, only)
-    assert "Nothing was run yet" in files[0].read_text()
+    assert "No fit was made" in files[0].read_text()
+
+
+def test_results_without_their_rows_are_not_replaced_by_fewer(tmp_path: Path) -> None:
+    """As in a fresh clone, where the rows are not kept."""
+    check_overwriting(tmp_path, [])  # nothing is there
+    rows = [row("haberman", fold) for fold in range(3)]
+    write_outputs(rows, tmp_path, ["performance"])
+    jobs = [Job("haberman", "rss-dnb-exact", "original", fold, "quick") for fold in range(3)]
+    check_overwriting(tmp_path, jobs)  # all of them are made again
+    with pytest.raises(InputError, match=r"results of 1 fits \(of 'rss-dnb-exact'\).*--out"):
+        check_overwriting(tmp_path, jobs[:2])
+    with Store(tmp_path / "rows") as store:
+        store.add(rows)
+    check_overwriting(tmp_path, [])  # the rows are there

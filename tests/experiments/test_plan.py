@@ -73,6 +73,13 @@ def test_restrictions() -> None:
     assert make_plan("quick", only=["region"]) == []  # small data only: no case study
 
 
+def test_nothing_to_fit_is_an_error_that_says_what_to_add() -> None:
+    with pytest.raises(InputError, match=r"nothing to fit for credit .* --datasets credit"):
+        make_plan("quick", only=["credit"])
+    with pytest.raises(InputError, match="nothing to fit"):
+        make_plan("standard", only=["ablation"], datasets=["credit"])
+
+
 def test_quick_is_small() -> None:
     plan = make_plan("quick")
     assert {job.fold for job in plan} == {0, 1}

@@ -65,10 +65,11 @@ CAPTIONS: Mapping[str, Caption] = MappingProxyType(
         ),
         "region-calibration": Caption(
             "AUROC and AUNBC: before and after calibration",
-            "The type I predictions of the figure above, before and after Algorithm 2; an arrow "
-            "joins the two. AUNBC never falls. By the grouped AUROC (left), levels that are merged "
-            "gain, since ties are wins; by the ordinary AUROC (right) they lose, and a pair may "
-            "even lie above the curve, which bounds the grouped AUROC only.",
+            "The type I predictions of the figure above, before and after Algorithm 2 with the "
+            "order of the predictions kept; an arrow joins the two. AUNBC never falls. The "
+            "ordinary AUROC (right) stays as it is; a pair may even lie above the curve there, "
+            "which bounds the grouped AUROC only. By the grouped AUROC (left), joined levels "
+            "gain, since ties are wins.",
         ),
     }
 )

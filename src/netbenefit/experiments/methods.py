@@ -18,10 +18,12 @@ from netbenefit.published import RSSDNBClassifier
 from netbenefit.sensitivity import paper_grids
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["SEED", "make_model", "recipe_of"]
+__all__ = ["REVISION", "SEED", "make_model", "recipe_of"]
 
 #: Of folds, searches and inner folds.
 SEED = 0
+#: Raised whenever a change to the code changes what fits give, so that none is mixed with old ones.
+REVISION = 2
 
 #: Names of the paper's settings, and those of our function for its grids.
 _GRIDS = {
@@ -51,9 +53,9 @@ def recipe_of(job: Job) -> str:
     Examples
     --------
     >>> recipe_of(Job("heart", "logistic", "original", 0, "quick"))
-    'FullRankLogistic(), seed 0'
+    'FullRankLogistic(), seed 0, revision 2'
     """
-    return f"{_described(make_model(job))}, seed {SEED}"
+    return f"{_described(make_model(job))}, seed {SEED}, revision {REVISION}"
 
 
 def _described(value: Any) -> str:

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from netbenefit._atomic import write_text
+from netbenefit._validation import InputError, shorten
 from netbenefit.experiments.cards import write_cards
 from netbenefit.experiments.credit_report import write_credit
 from netbenefit.experiments.figures import write_figures
-from netbenefit.experiments.plan import BUDGETS, CREDIT, DATASETS, METHODS, OUTPUTS
-from netbenefit.experiments.store import write_rows
+from netbenefit.experiments.plan import BUDGETS, CREDIT, DATASETS, METHODS, OUTPUTS, Job
+from netbenefit.experiments.store import read_rows, write_rows
 from netbenefit.experiments.tables import TABLES, write_tables
 from netbenefit.experiments.work import Row
 
-__all__ = ["write_outputs"]
+__all__ = ["check_overwriting", "index_page", "write_outputs"]
 
 #: Of no use without the data, and by far the largest part of a row.
 _LONG = ("test_rows", "test_risks")
@@ -62,6 +63,39 @@ def write_outputs(rows: Sequence[Row], folder: Path, only: Iterable[str] = ()) -
     return [index, *files]
 
 
+def check_overwriting(folder: Path, plan: Iterable[Job]) -> None:
+    """Refuse a folder whose results would be replaced by fewer.
+
+    Outputs are made of the rows that are kept beside them.  Where these are absent, as in a fresh
+    clone, a run of a few fits would write tables of these few over those of many.
+
+    Parameters
+    ----------
+    folder : path
+        Of the outputs; its rows are in ``rows``.
+    plan : iterable of Job
+        What is going to be fitted.
+    """
+    results = folder / "results.parquet"
+    if not results.is_file():
+        return
+    kept = [row for file in (folder / "rows").glob("*--*.parquet") for row in read_rows(file)]
+    known = {_key(row) for row in kept}
+    known |= {(job.dataset, job.method, s, job.fold) for job in plan for s in job.settings}
+    lost = [row for row in read_rows(results) if _key(row) not in known]
+    if lost:
+        methods = shorten(list(dict.fromkeys(row["method"] for row in lost)), 4)
+        raise InputError(
+            f"{folder} holds the results of {len(lost):,} fits (of {methods}) that this run would "
+            f"not make again, and that {folder / 'rows'} does not have: its tables would lose "
+            "them. Name another folder with --out."
+        )
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("dataset", "method", "setting", "fold"))
+
+
 def _short(row: Mapping[str, Any]) -> Row:
     return {name: value for name, value in row.items() if name not in _LONG}
 
@@ -74,7 +108,7 @@ def index_page(rows: Sequence[Mapping[str, Any]], files: Iterable[Path]) -> str:
     >>> print(index_page([], [Path("performance.md")]))
     # The paper's experiments, run again
     <BLANKLINE>
-    Nothing was run yet.
+    No fit was made for what is here.
     <BLANKLINE>
     * [performance.md](performance.md)
     <BLANKLINE>
@@ -85,7 +119,7 @@ def index_page(rows: Sequence[Mapping[str, Any]], files: Iterable[Path]) -> str:
 
 def _told(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     if not rows:
-        return ["Nothing was run yet."]
+        return ["No fit was made for what is here."]
     budgets = _found(rows, "budget", BUDGETS)
     hours = sum(row["seconds"] for row in rows if row["setting"] != "no-calibration") / 3600
     return [

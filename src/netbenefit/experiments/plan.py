@@ -176,6 +176,12 @@ def make_plan(
     ]
     if CREDIT in chosen and {"credit", "region"} & set(outputs):
         jobs = _credit_jobs(use, budget, "credit" in outputs) + jobs
+    if not jobs and set(outputs) != {"region"}:  # figures of the theory need no fit
+        raise InputError(
+            f"there is nothing to fit for {', '.join(outputs)} with the budget {budget!r}, the "
+            f"data sets {', '.join(chosen)} and the methods {shorten(list(use), 4)}. Add what is "
+            "missing, such as --datasets credit or --methods rss-dnb."
+        )
     return jobs
 
 

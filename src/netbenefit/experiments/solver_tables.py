@@ -123,7 +123,10 @@ def computational_markdown(summary: Summary) -> str:
         "Gap: what remains between a solution and the bound that is proven, as the solver "
         "reports it; 0 where a fold is solved. Solvers measure it relative to their own "
         "objective: gaps of different methods do not compare.",
-        "Folds solved: to proven optimality, of all folds that were run.",
+        "Folds solved: to proven optimality, of all folds that were run. Finished: the method "
+        "ended by itself before its time was up, without a proof.",
+        "RSS-DNB is the published integer program on HiGHS, which starts from a short search of "
+        "ours; RSS-DNB, our engine, is the same objective by our own search and proof.",
         f"{MISSING} not run, or not reported.",
     ]
     return document(
