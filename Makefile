@@ -3,7 +3,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+# One more than cores: browsers, databases and child processes leave a worker waiting.
+WORKERS ?= 3
 
 # The first interpreter that runs and is new enough (a name on the PATH may be an empty shell).
 NEW_ENOUGH := import sys; raise SystemExit(sys.version_info < (3, 11))
