@@ -1,20 +1,23 @@
 """Why our figures differ from the published ones: ``python -m benchmarks.reproduction``.
 
 Each check changes one thing that the paper does not tell, or tells otherwise, and shows whether the
-published figures come out.  ``--only penalty`` runs one of them: penalty, annealing, platt, folds,
-slim.
+published figures come out.  ``--only penalty`` runs one of them: agreement (of the results that are
+in ``docs/reproduction``), penalty, annealing, platt, folds, slim.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE
 from rich.table import Table
+from scipy.stats import spearmanr
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
@@ -43,6 +46,57 @@ def table(title: str, *columns: str) -> Table:
     for place, column in enumerate(columns):
         made.add_column(column, justify="left" if place < 2 else "right")
     return made
+
+
+def agreement(folds: int) -> Table:
+    """Show how far our results are from the published ones, and whose verdicts change."""
+    made = table("Ours and published", "measure", "", "median difference", "mean", "largest")
+    lines = [line for line in _results("performance") if line["published_mean"]]
+    for metric in ("auroc", "ece", "aunbc"):
+        apart = [
+            abs(float(line["mean"]) - float(line["published_mean"]))
+            for line in lines
+            if (line["split"], line["metric"]) == ("test", metric)
+        ]
+        made.add_row(
+            f"test {metric}", "", *(f"{f(apart):.3f}" for f in (np.median, np.mean, np.max))
+        )
+    for name, files in _TABLES.items():
+        # The original setting is the same in all tables: it counts once, as performance.
+        cells = [line for file in files for line in _results(file) if line["published_mean"]]
+        if name != "performance":
+            cells = [line for line in cells if line["setting"] != "original"]
+        same = sum(line["outside"] == "false" for line in cells)
+        made.add_row(f"{name}: without †", f"{same} of {len(cells)}")
+    for metric in ("auroc", "aunbc", "ece", "size"):
+        ranks = [
+            (float(line["rank"]), float(line["published_rank"]))
+            for line in _results("ranks")
+            if line["scope"] == "paper" and line["metric"] == metric and line["published_rank"]
+        ]
+        made.add_row(
+            f"ranks by {metric}", f"Spearman {spearmanr(*zip(*ranks, strict=True))[0]:.2f}"
+        )
+    pairs = [
+        (float(line["p"]) < 0.05, float(line["published_p"].lstrip("<")) < 0.05)
+        for line in _results("nemenyi")
+        if line["scope"] == "paper" and line["published_p"]
+    ]
+    either, both = sum(a or b for a, b in pairs), sum(a and b for a, b in pairs)
+    made.add_row("Nemenyi, p < 0.05", f"{both} of {either} pairs in both")
+    return made
+
+
+def _results(name: str) -> list[dict[str, str]]:
+    text = (Path("docs", "reproduction") / f"{name}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+_TABLES = {
+    "performance": ("performance",),
+    "ablation": ("ablation",),
+    "sensitivity": ("sensitivity_rss-dnb", "sensitivity_rss-dnb-sa"),
+}
 
 
 def penalty(folds: int) -> Table:
@@ -196,6 +250,7 @@ def slim(folds: int) -> Table:
 
 
 CHECKS: dict[str, Callable[[int], Table]] = {
+    "agreement": agreement,
     "penalty": penalty,
     "annealing": annealing,
     "platt": platt,

@@ -75,6 +75,18 @@ def test_a_card_that_does_worse_is_not_shown() -> None:
     assert cards_page([], lambda dataset: None) is None
 
 
+def test_slim_without_an_error_and_cheaper_than_any_published_card_is_shown() -> None:
+    """Published: 8 to 10 features on mushroom, each with a point at least, so 8.8 C0 or more."""
+    slim = row("mushroom", method="slim", train_auroc=1.0, size=1.0)
+    page = cards_page([slim], lambda dataset: None)
+    assert page is not None
+    assert "## Mushroom, SLIM" in page
+    assert "1 feature, price 1.2 C0" in page  # a feature, and two points
+    assert "a price of at least 8.8 C0" in page
+    assert cards_page([slim | {"train_auroc": 0.999}], lambda dataset: None) is None
+    assert cards_page([slim | {"dataset": "spambase"}], lambda dataset: None) is None
+
+
 def test_a_gap_is_told_and_names_may_be_lacking() -> None:
     page = cards_page([row("haberman", gap=0.125, status="time_limit")], lambda dataset: None)
     assert page is not None
