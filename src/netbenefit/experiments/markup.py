@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from netbenefit import _text_table
 from netbenefit.experiments.published import PublishedCell
 from netbenefit.experiments.summary import Cell, Summary
 
@@ -48,11 +49,7 @@ def number(value: float | None, decimals: int = 3) -> str:
     >>> number(0.12345), number(-0.0001), number(-0.5, 1), number(None)
     ('0.123', '0.000', '−0.5', '–')
     """
-    if value is None or value != value:
-        return MISSING
-    text = f"{value:.{decimals}f}"
-    zero = text.startswith("-") and not text.strip("-0.")
-    return text.removeprefix("-") if zero else text.replace("-", "−")
+    return _text_table.number(value, decimals)
 
 
 def spread(cell: Cell | PublishedCell, key: str, decimals: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from netbenefit._text_table import p_value
 from netbenefit.experiments.markup import (
     MISSING,
     bullets,
@@ -305,4 +306,4 @@ def _p_text(p: float | None) -> str:
     >>> _p_text(0.0004), _p_text(0.02)
     ('< 0.001', '0.020')
     """
-    return "< 0.001" if p is not None and p < 0.001 else number(p)
+    return MISSING if p is None else p_value(p)

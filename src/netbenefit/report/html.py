@@ -7,6 +7,7 @@ from html import escape
 
 from netbenefit._card_text import contents
 from netbenefit._table import Table
+from netbenefit._text_table import number
 from netbenefit.measures import ModelRow
 from netbenefit.report.curve import lines_of
 from netbenefit.scorecard import Provenance, Scorecard
@@ -189,7 +190,7 @@ def data_table(head: Sequence[str], rows: Sequence[Sequence[str]], first: bool =
 def models_table(rows: Sequence[ModelRow]) -> str:
     """Put models and their measures into a table."""
     cells = [
-        [row.model, *map(_number, (row.auroc, row.aunbc, row.expected_calibration_error))]
+        [row.model, *(number(x, 3) for x in (row.auroc, row.aunbc, row.expected_calibration_error))]
         for row in rows
     ]
     return data_table(["", "AUROC", "AUNBC", "ECE"], cells)
@@ -200,11 +201,7 @@ def curve_table(curve: Table) -> str:
     lines = lines_of(curve)
     thresholds = next(iter(lines.values()))[0]
     rows = [
-        [f"{100 * p:g}%", *(_number(benefit[i], 4) for _, benefit in lines.values())]
+        [f"{100 * p:g}%", *(number(benefit[i], 4) for _, benefit in lines.values())]
         for i, p in enumerate(thresholds)
     ]
     return data_table(["Threshold", *lines], rows, first=False)
-
-
-def _number(value: float | None, decimals: int = 3) -> str:
-    return "–" if value is None else f"{value:.{decimals}f}".replace("-", "−")

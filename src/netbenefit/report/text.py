@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from netbenefit._table import Table
+from netbenefit._text_table import number
 from netbenefit.measures import Measures, ModelRow
 from netbenefit.report.curve import lines_of
 from netbenefit.thresholds import Thresholds
@@ -24,7 +25,7 @@ def comparison_table(rows: Sequence[ModelRow]) -> RichTable:
     table = _table("", "AUROC", "AUNBC", "ECE")
     for i, row in enumerate(rows):
         numbers = (row.auroc, row.aunbc, row.expected_calibration_error)
-        cells = ["–" if x is None else number_text(x, 3) for x in numbers]
+        cells = [number(x, 3) for x in numbers]
         table.add_row(row.model, *cells, style="bold" if i == 0 else None)
     return table
 
@@ -38,16 +39,16 @@ def measure_table(measures: Measures) -> RichTable:
     table.add_column(style="dim")
     of_score = []
     if m.auroc_of_score is not None:
-        of_score = [("", number_text(m.auroc_of_score, 4), "of scores, of which there are more")]
+        of_score = [("", number(m.auroc_of_score, 4), "of scores, of which there are more")]
     for name, value, note in (
         ("rows", f"{m.n:,.10g}", ""),
         ("prevalence", f"{m.prevalence:.1%}", f"{m.events:,.10g} with the event"),
-        ("AUROC", number_text(m.auroc, 4), "of risks; ties count one half"),
+        ("AUROC", number(m.auroc, 4), "of risks; ties count one half"),
         *of_score,
-        ("AUNBC", number_text(m.aunbc, 4), "area under the net benefit curve / its length"),
-        ("net benefit", number_text(m.weighted_net_benefit, 4), "mean by the thresholds' weights"),
-        ("ECE", number_text(m.expected_calibration_error, 4), "expected calibration error"),
-        ("HL", number_text(m.hosmer_lemeshow, 2), "Hosmer-Lemeshow statistic"),
+        ("AUNBC", number(m.aunbc, 4), "area under the net benefit curve / its length"),
+        ("net benefit", number(m.weighted_net_benefit, 4), "mean by the thresholds' weights"),
+        ("ECE", number(m.expected_calibration_error, 4), "expected calibration error"),
+        ("HL", number(m.hosmer_lemeshow, 2), "Hosmer-Lemeshow statistic"),
     ):
         table.add_row(name, value, note)
     return table
@@ -61,8 +62,8 @@ def curve_table(curve: Table) -> RichTable:
     table = _table("Threshold", *lines, "Avoided per 100")
     for i, threshold in enumerate(lines[first][0]):
         benefits = [benefit[i] for _, benefit in lines.values()]
-        cells = [Text(number_text(b, 4), "bold" * (b == max(benefits))) for b in benefits]
-        per_100 = "–" if math.isnan(avoided[i]) else number_text(100 * avoided[i], 1)
+        cells = [Text(number(b, 4), "bold" * (b == max(benefits))) for b in benefits]
+        per_100 = number(100 * avoided[i], 1)
         table.add_row(f"{100 * threshold:g}%", *cells, per_100)
     table.caption = "Net benefit; avoided: interventions per 100 rows, beside treating all."
     table.caption_justify = "left"
@@ -97,15 +98,6 @@ def to_json(
         "decision_curve": rows,
     }
     return json.dumps(_plain(told), indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def number_text(value: float, decimals: int) -> str:
-    """Write a number with a true minus sign, infinity as ∞.
-
-    >>> number_text(-0.25, 3), number_text(float("inf"), 3)
-    ('−0.250', '∞')
-    """
-    return "∞" if math.isinf(value) else f"{value:.{decimals}f}".replace("-", "−")
 
 
 def _table(*heads: str) -> RichTable:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._gap import relative_gap
+from netbenefit._text_table import number
 from netbenefit.certificate import Certificate
 from netbenefit.decision import decision_curve
 from netbenefit.measures import Measures, compare, measure
@@ -268,7 +269,7 @@ def _measures(m: Measures) -> str:
         ["ECE", f"{m.expected_calibration_error:.4f}", "expected calibration error"],
         [
             "Hosmer-Lemeshow",
-            f"{m.hosmer_lemeshow:.2f}",
+            number(m.hosmer_lemeshow, 2),
             "misfit of the levels, squared",
         ],
     ]
