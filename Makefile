@@ -3,8 +3,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-# One more than cores: browsers, databases and child processes leave a worker waiting.
-WORKERS ?= 3
+WORKERS ?= 2
+DATA ?= $(or $(NETBENEFIT_DATA),../shared/data)
 
 # The first interpreter that runs and is new enough (a name on the PATH may be an empty shell).
 NEW_ENOUGH := import sys; raise SystemExit(sys.version_info < (3, 11))
@@ -26,8 +26,10 @@ help: ## List the targets
 demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
 	$(BIN)/netbenefit demo
 
-test: lint types ## Lint, types, tests, and the examples of docstrings, README and docs
+test: lint types ## Lint, types, tests, examples of docstrings, README and docs; quick experiments
 	$(BIN)/python -m pytest -n $(WORKERS) tests src README.md docs
+	@if [ -d "$(DATA)" ]; then $(BIN)/netbenefit reproduce --budget quick --out "$$(mktemp -d)/quick"; \
+		else echo "no data in $(DATA): the experiments were not tried"; fi
 
 test-full: $(DEV) ## 5,000 small problems against all vectors, 12,000 cases of theory, not 100 and 1,000
 	NETBENEFIT_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) tests/test_beyond_doubt.py \
