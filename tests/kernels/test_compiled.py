@@ -18,7 +18,7 @@ from netbenefit.problem import Problem
 from netbenefit.thresholds import Thresholds
 from tests.strategies import points_of, problems, tables
 
-EXAMPLES = 700
+EXAMPLES = 500
 
 
 def value_of(problem: Problem, gain: float, points: np.ndarray) -> Fraction | float:

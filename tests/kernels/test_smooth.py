@@ -24,7 +24,7 @@ from netbenefit.solvers._walker import Walker, make_walker
 from netbenefit.thresholds import Thresholds
 from tests.strategies import points_of, problems
 
-EXAMPLES = 100
+EXAMPLES = 70
 PRIORS = [Fraction(1, 2), Fraction(40), Fraction(3000)]
 
 
@@ -255,7 +255,7 @@ def test_where_little_moves_the_estimate_is_close():
             )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data(), st.booleans())
 def test_walks_keep_their_books(data, constrained):
     problem = data.draw(problems(real=data.draw(st.booleans()), constrained=constrained))
