@@ -10,13 +10,20 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from netbenefit._evaluation_rows import Fold, given_folds
-from netbenefit._validation import InputError
+from netbenefit._validation import FloatArray, InputError
 from netbenefit.constraints import MaxFeatures
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.problem import Problem
 from netbenefit.solvers.sizes import check_sizes, limit_size
 
-__all__ = ["MOST_RULES", "check_estimator", "choose_folds", "choose_sizes"]
+__all__ = [
+    "MOST_RULES",
+    "check_estimator",
+    "choose_folds",
+    "choose_sizes",
+    "fold_error",
+    "fold_mean",
+]
 
 #: The largest size of a path about which nothing is said.
 MOST_RULES = 15
@@ -92,3 +99,23 @@ def choose_folds(cv: Any, event: NDArray[np.bool_], random_state: int | None) ->
             )
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
     return given_folds(cv, event)
+
+
+def fold_mean(values: FloatArray) -> FloatArray:
+    """Mean over the folds, which are the first axis.
+
+    >>> fold_mean(np.array([[1.0, 2.0], [3.0, 2.0]]))
+    array([2., 2.])
+    """
+    result: FloatArray = values.mean(axis=0)
+    return result
+
+
+def fold_error(values: FloatArray) -> FloatArray:
+    """Standard deviation over the folds / √folds: too small, as folds share training rows.
+
+    >>> fold_error(np.array([[1.0, 2.0], [3.0, 2.0]]))
+    array([1., 0.])
+    """
+    result: FloatArray = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return result

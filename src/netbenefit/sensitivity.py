@@ -21,7 +21,7 @@ from netbenefit._bin_raw import RawTable
 from netbenefit._evaluation_rows import take_rows
 from netbenefit._labels import encode_labels
 from netbenefit._sensitivity_grid import suggest_thresholds
-from netbenefit._size_checks import choose_folds
+from netbenefit._size_checks import choose_folds, fold_error, fold_mean
 from netbenefit._table import Table
 from netbenefit._text_table import lines_of, number, share
 from netbenefit._validation import FloatArray, InputError, check_weights
@@ -94,27 +94,30 @@ class Sensitivity:
     @cached_property
     def aunbc(self) -> FloatArray:
         """Mean AUNBC on held-out rows."""
-        return _mean(self.fold_aunbc)
+        return fold_mean(self.fold_aunbc)
 
     @cached_property
     def aunbc_se(self) -> FloatArray:
-        """Its standard error over the folds."""
-        return _error(self.fold_aunbc)
+        """Its standard error: standard deviation over the folds / √folds.
+
+        Folds share most of their training rows, so that the true error is somewhat larger.
+        """
+        return fold_error(self.fold_aunbc)
 
     @cached_property
     def difference(self) -> FloatArray:
         """Mean AUNBC less that of the first setting."""
-        return _mean(self.fold_aunbc - self.fold_aunbc[:, :1])
+        return fold_mean(self.fold_aunbc - self.fold_aunbc[:, :1])
 
     @cached_property
     def difference_se(self) -> FloatArray:
         """Its standard error, from the differences within folds."""
-        return _error(self.fold_aunbc - self.fold_aunbc[:, :1])
+        return fold_error(self.fold_aunbc - self.fold_aunbc[:, :1])
 
     @cached_property
     def changed(self) -> FloatArray:
         """(K, T) mean share of held-out rows whose decision differs from the first setting's."""
-        return _mean(self.fold_changed)
+        return fold_mean(self.fold_changed)
 
     def to_table(self) -> Table:
         """One row a setting: grid, AUNBC and ECE on held-out rows, rules, changed decisions.
@@ -135,8 +138,8 @@ class Sensitivity:
                 "aunbc_se": self.aunbc_se,
                 "difference": self.difference,
                 "difference_se": self.difference_se,
-                "ece": _mean(self.fold_ece),
-                "rules": _mean(self.fold_size),
+                "ece": fold_mean(self.fold_ece),
+                "rules": fold_mean(self.fold_size),
                 "changed": self.changed.mean(axis=1),
                 "most_changed": self.changed.max(axis=1),
                 "at": self.evaluated.asked[worst],
@@ -315,13 +318,3 @@ def _fold(
         sizes,
         [((one != called[0]) @ weight / weight.sum()).tolist() for one in called],
     )
-
-
-def _mean(values: FloatArray) -> FloatArray:
-    result: FloatArray = values.mean(axis=0)
-    return result
-
-
-def _error(values: FloatArray) -> FloatArray:
-    result: FloatArray = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    return result

@@ -14,7 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit._estimator_input import read_numeric
 from netbenefit._labels import encode_labels
 from netbenefit._size_cards import Plan, Rows, all_cards, all_folds, earned, make_problem
-from netbenefit._size_checks import check_estimator, choose_folds, choose_sizes
+from netbenefit._size_checks import (
+    check_estimator,
+    choose_folds,
+    choose_sizes,
+    fold_error,
+    fold_mean,
+)
 from netbenefit._table import Table
 from netbenefit._text_table import number
 from netbenefit._validation import FloatArray, check_weights
@@ -65,7 +71,7 @@ class SizePath:
     @cached_property
     def held_out(self) -> FloatArray:
         """Mean over the folds of the weighted net benefit on held-out rows."""
-        return _mean(self.fold_net_benefit)
+        return fold_mean(self.fold_net_benefit)
 
     @cached_property
     def held_out_se(self) -> FloatArray:
@@ -73,22 +79,22 @@ class SizePath:
 
         Folds share most of their training rows, so that the true error is somewhat larger.
         """
-        return _error(self.fold_net_benefit)
+        return fold_error(self.fold_net_benefit)
 
     @cached_property
     def aunbc(self) -> FloatArray:
         """Mean over the folds of the area under the net benefit curve on held-out rows."""
-        return _mean(self.fold_aunbc)
+        return fold_mean(self.fold_aunbc)
 
     @cached_property
     def aunbc_se(self) -> FloatArray:
         """Its standard error, as :attr:`held_out_se`."""
-        return _error(self.fold_aunbc)
+        return fold_error(self.fold_aunbc)
 
     @cached_property
     def difference(self) -> FloatArray:
         """Mean net benefit on held-out rows less that of the best size: 0 or below."""
-        return _mean(self._to_best)
+        return fold_mean(self._to_best)
 
     @cached_property
     def difference_se(self) -> FloatArray:
@@ -97,7 +103,7 @@ class SizePath:
         These vary much less from fold to fold than net benefit does, because easy held-out rows are
         easy for every size.
         """
-        return _error(self._to_best)
+        return fold_error(self._to_best)
 
     @property
     def best(self) -> int:
@@ -320,16 +326,6 @@ def _progress(estimator: RiskScoreClassifier) -> Iterator[Callback | None]:
 
 
 # -- numbers ---------------------------------------------------------------------------------------
-
-
-def _mean(values: FloatArray) -> FloatArray:
-    result: FloatArray = values.mean(axis=0)
-    return result
-
-
-def _error(values: FloatArray) -> FloatArray:
-    result: FloatArray = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    return result
 
 
 def _with_error(value: float, error: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from netbenefit.experiments.credit_card import (
     ScoreRow,
     best_net_benefit,
     card_on_rows,
-    illustrative_card,
     published_card,
     risk_misfit,
     score_table,
@@ -39,6 +39,8 @@ from netbenefit.experiments.credit_report import (
     published_figures,
     write_credit,
 )
+from netbenefit.experiments.methods import make_model
+from netbenefit.experiments.plan import Job
 from netbenefit.kernels import reference
 from netbenefit.metrics import aunbc, auroc
 from netbenefit.patterns import PatternTable
@@ -217,9 +219,16 @@ def test_card_on_rows_measures_the_card() -> None:
     assert found.best >= found.measures.weighted_net_benefit
 
 
+def illustrative(data: Dataset, seconds: float) -> SimpleNamespace:
+    """The illustrative card as a run makes it."""
+    model = make_model(Job("credit", "rss-dnb-exact", "c0=0", -1, "quick"))
+    model.set_params(time_limit=seconds).fit(data.X, data.y)
+    return SimpleNamespace(card=with_names(model.scorecard_, data.names), result=model.result_)
+
+
 def test_our_card_is_at_least_as_good_by_the_objective() -> None:
     data = small_data(300)
-    learned = illustrative_card(data, time_limit=1, n_jobs=1)
+    learned = illustrative(data, 1)
     found = card_on_rows(learned.card, data)
     assert found.best >= best_net_benefit(published_card(), data) - 1e-12
     assert found.best == pytest.approx(learned.result.objective, abs=1e-12)
@@ -228,7 +237,7 @@ def test_our_card_is_at_least_as_good_by_the_objective() -> None:
 def test_our_card_is_the_same_again() -> None:
     data = small_data(300)
     two = Dataset(data.X[:, 1:3], data.y, data.names[1:3])
-    first, again = (illustrative_card(two, time_limit=60, n_jobs=1) for _ in range(2))
+    first, again = (illustrative(two, 60) for _ in range(2))
     assert first.result.status == "optimal"
     assert (first.card.rules, first.card.risks) == (again.card.rules, again.card.risks)
     assert Scorecard.from_json(first.card.to_json()) == first.card
@@ -277,7 +286,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 def test_files_put_ours_beside_what_was_published(tmp_path: Path) -> None:
     data = small_data()
-    ours = illustrative_card(data, time_limit=5, n_jobs=1).card
+    ours = illustrative(data, 5).card
     split = CreditSplit(data.X, data.y, data.X, data.y, data.names, np.arange(len(data.y)))
     files = write_credit(run_rows(ours), tmp_path / "out", data=data, splits=[split, split])
     text, performance, cards = (file.read_text(encoding="utf-8") for file in files)

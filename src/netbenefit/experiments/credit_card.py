@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit._validation import FloatArray, InputError, check_binary, shorten
-from netbenefit.assemble import Learned, choose_solver, learn
 from netbenefit.conditions import PerUnit
 from netbenefit.datasets import Dataset
 from netbenefit.measures import Measures, measure
-from netbenefit.patterns import PatternTable
 from netbenefit.scorecard import Rule, Scorecard
 from netbenefit.thresholds import Thresholds
 
@@ -22,7 +20,6 @@ __all__ = [
     "ScoreRow",
     "best_net_benefit",
     "card_on_rows",
-    "illustrative_card",
     "published_card",
     "risk_misfit",
     "score_table",
@@ -190,44 +187,6 @@ def best_net_benefit(card: Scorecard, data: Dataset) -> float:
     odds = np.asarray(card.thresholds.odds)[:, None]
     best = (found - odds * alarms).max(axis=1) / event.size
     return float(best @ np.asarray(card.thresholds.weights))
-
-
-def illustrative_card(
-    data: Dataset, *, time_limit: float | None = 60.0, seed: int = 0, n_jobs: int = -1
-) -> Learned:
-    """Learn the best card without a penalty by the exact engine: ours beside the published one.
-
-    Parameters
-    ----------
-    data : Dataset
-        Prepared rows; all of them (``credit_all``) for the illustration.
-    time_limit : float, default=60.0
-        Seconds, or None.
-    seed, n_jobs
-        Of the search.
-
-    Returns
-    -------
-    Learned
-        ``card, result, problem``.
-
-    Examples
-    --------
-    >>> data = Dataset(np.array([[1.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
-    >>> illustrative_card(data, n_jobs=1).result.status
-    'optimal'
-    """
-    table = PatternTable.from_arrays(data.X, data.y, names=data.names)
-    solver = choose_solver("exact", time_limit=time_limit, seed=seed, n_jobs=n_jobs)
-    return learn(
-        table,
-        Thresholds.tenths(),
-        solver,
-        outcome="serious delinquency within two years",
-        seed=seed,
-        penalty=0.0,
-        prior_strength=0.0,
-    )
 
 
 def risk_misfit(table: Sequence[ScoreRow], share: float = 0.75) -> FloatArray:

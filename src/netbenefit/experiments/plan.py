@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from netbenefit._validation import InputError, shorten
 from netbenefit.experiments import names
@@ -16,12 +16,9 @@ __all__ = [
     "PAPER_METHODS",
     "SETTINGS",
     "Budget",
-    "BudgetName",
     "Job",
     "make_plan",
 ]
-
-BudgetName = Literal["quick", "standard", "paper"]
 
 #: The data sets of the paper's tables, as it orders them.
 DATASETS = tuple(names.DATASETS)
