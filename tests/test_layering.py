@@ -54,6 +54,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_cut*",
         "patterns",
         "_steps",
+        "_engine",
+        "_engine_*",
+        "tables",
     ),
     ("kernels", "kernels.*"),
     (
