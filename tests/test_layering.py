@@ -53,6 +53,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_labels",
         "_cut*",
         "patterns",
+        "_merging",
         "_steps",
         "_engine",
         "_engine_*",
