@@ -157,8 +157,8 @@ def _check_exact(raw: RawColumn) -> None:
     largest = max(numbers, key=abs, default=0)
     if abs(largest) > LARGEST_EXACT:
         raise InputError(
-            f"column {raw.name!r} holds levels as large as {largest:.0f}, which numbers cannot "
-            "tell apart. Pass the column as text, in training and later."
+            f"column {raw.name!r} holds levels as large as {_plain_level(largest)}, which numbers "
+            "cannot tell apart. Pass the column as text, in training and later."
         )
 
 
