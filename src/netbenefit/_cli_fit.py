@@ -10,7 +10,6 @@ import typer
 from netbenefit._cli_options import (
     LIMITS,
     Constraints,
-    Data,
     Debug,
     Jobs,
     MaxPoints,
@@ -20,6 +19,8 @@ from netbenefit._cli_options import (
     Seconds,
     Signs,
     Solver,
+    Sources,
+    Stream,
     Target,
     Thresholds,
     WeightNames,
@@ -53,7 +54,7 @@ _RAW = {"rich_help_panel": "How columns are read"}
 
 @friendly
 def fit(
-    data: Data,
+    data: Sources,
     target: Target,
     thresholds: Thresholds = None,
     weights: Weights = WeightNames.equal,
@@ -141,6 +142,7 @@ def fit(
     time_limit: Seconds = 10.0,
     seed: Annotated[int, option("N", "Seed of the search, and of the rows held out.", min=0)] = 0,
     jobs: Jobs = -1,
+    stream: Stream = None,
     out: Annotated[Path | None, option("FILE", "Where to save the card, as JSON.")] = None,
     certificate: Annotated[
         Path | None,
@@ -156,15 +158,19 @@ def fit(
     and keeps the best card so far.
     """
     from netbenefit._cli_binner import read_asked, read_monotone
-    from netbenefit._cli_rows import check_share, read_rows, split_rows
+    from netbenefit._cli_rows import check_share, rows_of, split_rows
+    from netbenefit._cli_source import open_data
     from netbenefit._fit_notes import read_constraints
+    from netbenefit._io import RawFile
+    from netbenefit._sources import find_source
     from netbenefit.assemble import choose_solver, learn
     from netbenefit.certificate import make_certificate
     from netbenefit.constraints import MaxPerColumn
     from netbenefit.thresholds import as_thresholds
 
-    check_writable(out, data)
-    check_writable(certificate, data, *([out] if out else []))
+    source = find_source(data)
+    check_writable(out, *source.files)
+    check_writable(certificate, *source.files, *([out] if out else []))
     check_share(holdout, certificate)
     asked = read_asked(
         binner,
@@ -186,10 +192,15 @@ def fit(
         "sign": signs,
         "constraints": [*read_constraints(constraints), *extra],
     }
-    rows = read_rows(data, target, positive, sample_weight, asked)
+    given = open_data(
+        source, stream=stream, as_text=asked.levels, drop=asked.drop, jobs=jobs, quiet=quiet
+    )
+    if not isinstance(given, RawFile):
+        raise NotImplementedError
+    rows = rows_of(given, source.shown, target, positive, sample_weight, asked)
     train, test = split_rows(rows, holdout, seed)
     if not quiet:
-        tell("bold", data.name, rows.counts(test))
+        tell("bold", source.label, rows.counts(test))
     training = _training(train, asked, grid, settings, steady, quiet)
     engine = choose_solver(solver.value, time_limit=time_limit, seed=seed, n_jobs=jobs)
     with progress(quiet) as callback:

@@ -68,8 +68,8 @@ class Engine:
     def __init__(self, memory: str | None = None, threads: int = -1) -> None:
         if not has_duckdb():
             raise InputError(
-                "several files, folders, databases and large tables are read by DuckDB, which is "
-                "not installed. Run `pip install 'netbenefit[duckdb]'`."
+                "several files, folders, databases and large tables are read by DuckDB, which also "
+                "scores into a file, and is not installed. Run `pip install 'netbenefit[duckdb]'`."
             )
         import duckdb
 

@@ -60,6 +60,11 @@ class Source:
         return self.kind in ("csv", "parquet") and len(self.files) == 1 and self.folder is None
 
     @property
+    def label(self) -> str:
+        """How to call it in front of a line: a file without its folder."""
+        return self.files[0].name if self.is_plain_file else self.shown
+
+    @property
     def n_bytes(self) -> int:
         """What the files take on disk."""
         return sum(file.stat().st_size for file in self.files)

@@ -29,6 +29,7 @@ from netbenefit._cli_options import (
 )
 from netbenefit._cli_report import report
 from netbenefit._cli_reproduce import reproduce
+from netbenefit._cli_score import score
 from netbenefit._cli_sizes import sizes
 from netbenefit._cli_update import update
 from netbenefit._cli_validate import validate
@@ -199,6 +200,13 @@ def evaluate(
         csv=csv,
         reference=reference,
     )
+
+
+# -- score -----------------------------------------------------------------------------------------
+
+app.command(
+    epilog="Example: netbenefit score card.json 'data/*.parquet' --out scored.parquet --keep id"
+)(score)
 
 
 # -- update ----------------------------------------------------------------------------------------
