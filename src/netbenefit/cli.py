@@ -23,8 +23,11 @@ from netbenefit._cli_options import (
     Data,
     Debug,
     Positive,
+    Quiet,
     RowWeights,
     Seconds,
+    Sources,
+    Stream,
     option,
 )
 from netbenefit._cli_report import report
@@ -167,7 +170,7 @@ app.command(
 @friendly
 def evaluate(
     card: Card,
-    data: Data,
+    data: Sources,
     target: CardTarget = None,
     sample_weight: RowWeights = None,
     positive: Positive = None,
@@ -180,6 +183,8 @@ def evaluate(
         Path | None,
         option("DATA", "A table to compare with, such as the training rows: what has drifted?"),
     ] = None,
+    stream: Stream = None,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Measure a card on a table: net benefit, discrimination, calibration, drift.
@@ -199,6 +204,8 @@ def evaluate(
         as_json=as_json,
         csv=csv,
         reference=reference,
+        stream=stream,
+        quiet=quiet,
     )
 
 

@@ -1,0 +1,138 @@
+"""The command line on data that is not one small file: patterns, databases, streams, scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from netbenefit import Scorecard
+from netbenefit._io import read_table
+from tests.export.databases import postgresql_socket  # noqa: F401
+from tests.test_cli import error, run
+from tests.test_cli_raw import FIT, patients, save
+
+duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+
+#: Columns that a card learns from alike in memory and in a database.
+OPTIONS = [*FIT, "--special", "visits=96", "--drop", "patient_id", "--drop", "admitted", "-q"]
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One CSV file, the same in four Parquet files, and the same in a DuckDB database."""
+    folder = tmp_path_factory.mktemp("clinic")
+    file = save(patients(), folder / "patients.csv")
+    with duckdb.connect(folder / "clinic.db") as base:
+        base.execute(
+            f"CREATE TABLE visits AS FROM read_csv('{file}', nullstr = '', "
+            "types = {'died': 'VARCHAR'})"
+        )
+        base.execute("CREATE TABLE rooms AS SELECT 1 AS bed")
+        (folder / "parts").mkdir()
+        for k in range(4):
+            part = folder / "parts" / f"{k}.parquet"
+            base.execute(f"COPY (FROM visits WHERE rowid % 4 = {k}) TO '{part}' (FORMAT parquet)")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def card(clinic: Path) -> Path:
+    out = clinic / "card.json"
+    run("fit", clinic / "patients.csv", *OPTIONS, "--out", out)
+    return out
+
+
+def same(first: Path, second: Path) -> bool:
+    one, other = Scorecard.load(first), Scorecard.load(second)
+    return (one.rules, one.cutoffs, one.risks) == (other.rules, other.cutoffs, other.risks)
+
+
+def measured(card: Path, *data: object) -> dict[str, float]:
+    """What `evaluate` tells as numbers."""
+    told = json.loads(run("evaluate", card, *data, "--json", "-q"))
+    return {name: value for name, value in told.items() if isinstance(value, int | float)}
+
+
+def sources(clinic: Path) -> Iterator[list[object]]:
+    yield [clinic / "parts" / "*.parquet"]
+    yield sorted((clinic / "parts").iterdir())
+    yield [clinic / "parts"]
+    yield [f"duckdb:///{clinic}/clinic.db?table=visits"]
+
+
+# -- small tables, read into memory ----------------------------------------------------------------
+
+
+def test_fit_and_evaluate_take_all_kinds_of_sources(
+    clinic: Path, card: Path, tmp_path: Path
+) -> None:
+    expected = measured(card, clinic / "patients.csv")
+    for number, data in enumerate(sources(clinic)):
+        assert measured(card, *data) == pytest.approx(expected)
+        if number in (0, 3):
+            out = tmp_path / f"{number}.json"
+            run("fit", *data, *OPTIONS, "--out", out)
+            assert same(out, card)
+
+
+def test_errors_name_what_is_wrong(clinic: Path, tmp_path: Path) -> None:
+    data = clinic / "parts" / "*.parquet"
+    assert "--target names column 'dead'" in error("fit", data, "--target", "dead")
+    assert "no file matches" in error("fit", clinic / "*.pq", *FIT)
+    base = f"duckdb:///{clinic}/clinic.db"
+    assert "has no table 'x'; it has 'rooms', 'visits'" in error("fit", f"{base}?table=x", *FIT)
+    assert "would be overwritten" in error(
+        "fit", data, *FIT, "--out", clinic / "parts" / "0.parquet"
+    )
+
+
+# -- score -----------------------------------------------------------------------------------------
+
+
+def test_scores_are_those_of_the_card(clinic: Path, card: Path, tmp_path: Path) -> None:
+    scorecard, columns = Scorecard.load(card), read_table(clinic / "patients.csv")
+    expected = dict(
+        zip(columns["patient_id"].tolist(), np.asarray(scorecard.score(columns)), strict=True)
+    )
+    for k, data in enumerate([*sources(clinic), [clinic / "patients.csv"]]):
+        out = tmp_path / f"{k}.parquet"
+        printed = run("score", card, *data, "--out", out, "--keep", "patient_id")
+        assert "scored: 600 rows" in printed
+        found = pq.read_table(out).to_pydict()
+        assert list(found) == ["patient_id", "card_score", "card_risk"]
+        assert dict(zip(found["patient_id"], found["card_score"], strict=True)) == expected
+        assert found["card_risk"] == scorecard.risk_of_score(found["card_score"]).tolist()
+    assert list(tmp_path.glob(".*")) == []
+    out = tmp_path / "scored.csv"
+    assert run("score", card, clinic / "parts", "--out", out, "-q") == ""
+    names = list(read_table(out))
+    assert names == [*columns, "card_score", "card_risk"]
+
+
+def test_rows_that_the_card_refuses_have_no_score(clinic: Path, card: Path, tmp_path: Path) -> None:
+    columns = patients()
+    columns["age"][:5] = ["inf"] * 5
+    data, out = save(columns, tmp_path / "holes.csv"), tmp_path / "scored.csv"
+    assert "age" in Scorecard.load(card).features
+    assert "5 of 600 rows have no score" in run("score", card, data, "--out", out)
+    assert np.isnan(read_table(out)["card_score"]).sum() == 5
+
+
+def test_score_refuses(clinic: Path, card: Path, tmp_path: Path) -> None:
+    data = clinic / "parts" / "*.parquet"
+    assert "cannot tell the format" in error("score", card, data, "--out", tmp_path / "a.xlsx")
+    assert "--keep names column 'x'" in error(
+        "score", card, data, "--out", tmp_path / "a.csv", "--keep", "x"
+    )
+    rooms = f"duckdb:///{clinic}/clinic.db?table=rooms"
+    out = tmp_path / "a.parquet"
+    assert "the card needs" in error("score", card, rooms, "--out", out)
+    run("score", card, data, "--out", out)
+    again = tmp_path / "b.parquet"
+    assert "has a column 'card_score' already" in error("score", card, out, "--out", again)
+    assert not again.exists()
