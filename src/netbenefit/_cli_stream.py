@@ -14,7 +14,10 @@ from netbenefit._validation import InputError
 
 if TYPE_CHECKING:
     from netbenefit._cli_binner import Asked
+    from netbenefit._cli_training import HeldOut, Wanted
+    from netbenefit._estimator_input import Training
     from netbenefit._source_open import OpenTable
+    from netbenefit.scorecard import Scorecard
 
 __all__ = ["Stream", "read_labels", "stream_of"]
 
@@ -44,6 +47,20 @@ class Stream(NamedTuple):
     labels: Labels
     train: Any
     test: Any = None
+    seed: int = 0
+
+    @property
+    def outcome_text(self) -> str:
+        """What the risk is the risk of."""
+        return self.labels.text
+
+    def training(self, wanted: Wanted) -> Training:
+        """Let DuckDB count and merge the rows, and say how columns were read."""
+        raise NotImplementedError
+
+    def measure(self, card: Scorecard, quiet: bool) -> HeldOut | None:
+        """Measure a card on the rows held out, which DuckDB counts by score."""
+        raise NotImplementedError
 
     def counts(self) -> str:
         """Say how many rows and columns there are."""
@@ -112,7 +129,7 @@ def stream_of(
         chosen = ", ".join([*others, event])
         train = train.project(chosen)
         test = None if test is None else test.project(chosen)
-    return Stream(table, names, target, sample_weight, labels, train, test)
+    return Stream(table, names, target, sample_weight, labels, train, test, seed)
 
 
 def read_labels(table: OpenTable, target: str, positive: str | None) -> Labels:
