@@ -91,6 +91,41 @@ def test_errors_name_what_is_wrong(clinic: Path, tmp_path: Path) -> None:
     )
 
 
+def test_postgresql_from_table_to_card(
+    clinic: Path,
+    card: Path,
+    tmp_path: Path,
+    postgresql_socket: str,  # noqa: F811
+) -> None:
+    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
+    limit = "-c statement_timeout=20000"
+    columns = read_table(clinic / "patients.csv")
+    kinds = {"O": "text", "i": "int8", "f": "float8"}
+    defined = ", ".join(f'"{name}" {kinds[values.dtype.kind]}' for name, values in columns.items())
+    with psycopg.connect(
+        host=postgresql_socket, user="tester", dbname="postgres", options=limit
+    ) as base:
+        base.execute("DROP TABLE IF EXISTS patients")
+        base.execute(f"CREATE TABLE patients ({defined})")
+        rows = [
+            [None if cell != cell else cell for cell in row]
+            for row in zip(*(values.tolist() for values in columns.values()), strict=True)
+        ]
+        marks = ", ".join(["%s"] * len(columns))
+        base.cursor().executemany(f"INSERT INTO patients VALUES ({marks})", rows)
+    options = limit.replace(" ", "%20").replace("=", "%3D")
+    data = f"postgresql://tester:secret@/postgres?host={postgresql_socket}&options={options}"
+    out = tmp_path / "card.json"
+    printed = run("fit", f"{data}&table=patients", *OPTIONS[:-1], "--out", out)
+    assert "postgresql://tester@/postgres?table=patients: 600 rows" in printed
+    assert same(out, card)
+    told = run("evaluate", out, f"{data}&table=patients")
+    wrong = error("fit", f"{data}&table=patient", *FIT)
+    assert "has no table 'patient'" in wrong
+    for words in (printed, told, wrong, out.read_text()):
+        assert "secret" not in words
+
+
 # -- score -----------------------------------------------------------------------------------------
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import io
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from netbenefit._io import read_table
 from netbenefit._source_open import open_source
+from netbenefit._source_progress import QueryBar
+from netbenefit._source_size import Size, size_of_file, size_of_table
 from netbenefit._sources import find_source, scrub
 from netbenefit._validation import InputError
 from tests.export.databases import postgresql_socket  # noqa: F401
@@ -316,3 +321,49 @@ def test_secrets_are_taken_out_of_messages() -> None:
     source = find_source([f"postgresql://ann:{SECRET.replace('/', '%2F')}@h/db?table=t"])
     for words in (source.address, "p%40ss%2Fw:rd", "p@ss/w:rd", "p%40ss%2Fw%3Ard"):
         assert "ss" not in scrub(f"<{words}>", source).replace("postgresql", "")
+
+
+# -- size and progress -----------------------------------------------------------------------------
+
+
+def test_size_is_told_without_reading(tmp_path: Path) -> None:
+    rows = "SELECT i, 'some words' AS s FROM range(20000) t(i)"
+    parquet = write_parquet(tmp_path / "a.parquet", rows)
+    size = size_of_file(find_source([str(parquet)]))
+    assert (size.rows, size.exact, size.is_large) == (20_000, True, False)
+    for name, packed in (("a.csv", open), ("a.csv.gz", gzip.open)):
+        with packed(tmp_path / name, "wt") as file:
+            file.write("i,s\n" + "".join(f"{k},some words {k}\n" for k in range(20_000)))
+        guess = size_of_file(find_source([str(tmp_path / name)]))
+        assert not guess.exact
+        assert guess.rows == pytest.approx(20_000, rel=0.3)
+    write_parquet(tmp_path / "b.parquet", "SELECT 1 AS i, 'x' AS s")
+    with open_source(find_source([str(tmp_path / "*.parquet")])) as table:
+        assert str(size_of_table(table)).startswith("20,001 rows in 2 files (")
+    assert Size(1_000_001, True).is_large
+    assert Size(10, True, 500_000_001).is_large
+    assert size_of_file(find_source([str(write_bad(tmp_path))])).rows == 0
+
+
+def write_bad(folder: Path) -> Path:
+    (folder / "bad.parquet").write_text("no parquet at all")
+    return folder / "bad.parquet"
+
+
+def test_a_bar_shows_how_far_duckdb_is() -> None:
+    shown, query = io.StringIO(), "SELECT sum(hash(i)) FROM range(60_000_000) t(i)"
+    console = Console(file=shown, force_terminal=True, width=80)
+    with duckdb.connect() as base:
+        with QueryBar(base, "counting values", console=console) as bar:
+            base.sql(query).fetchall()
+            bar.say("merging rows")
+            base.sql(query).fetchall()
+        assert not any("_watch" in thread.name for thread in threading.enumerate())
+    assert "counting values" in shown.getvalue()
+    assert "merging rows" in shown.getvalue()
+    quiet = io.StringIO()
+    with duckdb.connect() as base:
+        for console in (Console(file=quiet), Console(file=quiet, force_terminal=True)):
+            with QueryBar(base, "x", shown=not console.is_terminal, console=console):
+                base.sql("SELECT 1").fetchall()
+    assert quiet.getvalue() == ""

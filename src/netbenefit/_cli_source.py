@@ -93,8 +93,9 @@ def open_table(
 
     engine = Engine(threads=jobs)
     words = {"csv": "looking at all cells", "postgresql": "reading from PostgreSQL"}
-    with QueryBar(engine.connection, words.get(source.kind, "opening"), shown=not quiet):
-        return open_source(source, as_text=as_text, engine=engine)
+    doing = words.get(source.kind, "opening")
+    with QueryBar(engine.connection, doing, shown=not quiet) as bar:
+        return open_source(source, as_text=as_text, engine=engine, tell=bar.say)
 
 
 def _how(table: OpenTable) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -123,6 +123,7 @@ def open_source(
     memory: str | None = None,
     threads: int = -1,
     engine: Engine | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> OpenTable:
     r"""Open a source with DuckDB.
 
@@ -137,6 +138,8 @@ def open_source(
         As in :class:`Engine`.
     engine : Engine, optional
         An engine to use (and to close with the table), by default a new one.
+    tell : callable, optional
+        Called with a few words while rows of a server are copied.
 
     Returns
     -------
@@ -166,7 +169,7 @@ def open_source(
                 return _open_duckdb(source, engine, without)
             from netbenefit._source_postgresql import open_postgresql
 
-            found = open_postgresql(source, engine, without)
+            found = open_postgresql(source, engine, without, tell)
             return _table(source, engine, found.place, found.columns, found.copied, found.copied)
     except BaseException:
         engine.close()

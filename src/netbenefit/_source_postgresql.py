@@ -8,7 +8,7 @@ table, in pieces, into a database in the folder for what does not fit into memor
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ __all__ = ["Found", "open_postgresql"]
 
 _PACKAGE = "duckdb_extension_postgres_scanner"
 _SECONDS = 15  #: to wait for a server that does not answer
-_PIECE = 64 * 2**20  #: bytes of a copy that go to disk before DuckDB reads them
+_PIECE = 16 * 2**20  #: bytes of a copy that go to disk before DuckDB reads them
 #: What PostgreSQL's types become; the rest is text.
 _TYPES = {
     "bool": "BOOLEAN",
@@ -54,7 +54,12 @@ class Found(NamedTuple):
     copied: bool
 
 
-def open_postgresql(source: Source, engine: Engine, without: Collection[str] = ()) -> Found:
+def open_postgresql(
+    source: Source,
+    engine: Engine,
+    without: Collection[str] = (),
+    tell: Callable[[str], None] | None = None,
+) -> Found:
     """Make a table of PostgreSQL known to DuckDB.
 
     Parameters
@@ -64,6 +69,8 @@ def open_postgresql(source: Source, engine: Engine, without: Collection[str] = (
     engine : Engine
     without : collection of str
         Columns to leave out.
+    tell : callable, optional
+        Called with a few words while rows are copied.
 
     Returns
     -------
@@ -72,7 +79,7 @@ def open_postgresql(source: Source, engine: Engine, without: Collection[str] = (
     if _load(engine):
         return _attach(source, engine, without)
     if importlib.util.find_spec("psycopg") is not None:
-        return _copy(source, engine, without)
+        return _copy(source, engine, without, tell)
     import duckdb
 
     try:  # over the network, which is why it comes last
@@ -135,7 +142,12 @@ def _patient(address: str) -> str:
 # -- a copy ----------------------------------------------------------------------------------------
 
 
-def _copy(source: Source, engine: Engine, without: Collection[str]) -> Found:
+def _copy(
+    source: Source,
+    engine: Engine,
+    without: Collection[str],
+    tell: Callable[[str], None] | None,
+) -> Found:
     """Copy a table to a database on disk, reading the server once."""
     import psycopg
     from psycopg import sql
@@ -160,8 +172,11 @@ def _copy(source: Source, engine: Engine, without: Collection[str]) -> Found:
         columns = sql.SQL(", ").join(map(sql.Identifier, types))
         query = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv)").format(columns, place)
         with server.cursor() as cursor, cursor.copy(query) as rows:
+            copied = 0
             for piece in _pieces(rows, engine.folder):
-                _insert(engine, piece, types)
+                copied += _insert(engine, piece, types)
+                if tell is not None:
+                    tell(f"copying from PostgreSQL: {copied:,} rows")
     return Found("copy.main.rows", tuple(types), True)
 
 
@@ -189,13 +204,15 @@ def _pieces(rows: Any, folder: Path) -> Iterator[Path]:
         piece.unlink()
 
 
-def _insert(engine: Engine, piece: Path, types: dict[str, str]) -> None:
+def _insert(engine: Engine, piece: Path, types: dict[str, str]) -> int:
+    """Let DuckDB read a piece; return how many rows it held."""
     columns = ", ".join(f"{text(one)}: {text(kind)}" for one, kind in types.items())
-    engine.connection.execute(
+    found = engine.connection.execute(
         f"INSERT INTO copy.main.rows SELECT * FROM read_csv({text(piece)}, auto_detect = false, "
         f"columns = {{{columns}}}, header = false, delim = ',', quote = '\"', escape = '\"', "
         "nullstr = '', allow_quoted_nulls = false)"
     )
+    return int(found.fetchall()[0][0])
 
 
 @contextmanager
