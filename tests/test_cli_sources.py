@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +57,10 @@ def measured(card: Path, *data: object) -> dict[str, float]:
     """What `evaluate` tells as numbers."""
     told = json.loads(run("evaluate", card, *data, "--json", "-q"))
     return {name: value for name, value in told.items() if isinstance(value, int | float)}
+
+
+def cut_seconds(printed: str) -> str:
+    return re.sub(r"\d+\.\d s", "", printed)
 
 
 def sources(clinic: Path) -> Iterator[list[object]]:
@@ -124,6 +129,66 @@ def test_postgresql_from_table_to_card(
     assert "has no table 'patient'" in wrong
     for words in (printed, told, wrong, out.read_text()):
         assert "secret" not in words
+
+
+# -- rows that stay where they are -----------------------------------------------------------------
+
+
+def test_streamed_and_read_tables_give_the_same_card(
+    clinic: Path, card: Path, tmp_path: Path
+) -> None:
+    expected = measured(card, clinic / "patients.csv")
+    base = f"duckdb:///{clinic}/clinic.db?table=visits"
+    for k, data in enumerate([[clinic / "parts"], [base], [clinic / "patients.csv"]]):
+        out = tmp_path / f"{k}.json"
+        printed = run("fit", *data, *OPTIONS[:-1], "--stream", "--out", out)
+        assert "streamed by DuckDB, never all in memory" in printed
+        assert "600 rows, 241 with died = yes; 6 columns to learn from" in printed
+        assert same(out, card)
+        assert measured(card, *data, "--stream") == pytest.approx(expected)
+
+
+def test_large_tables_are_streamed_unless_told_otherwise(
+    clinic: Path, card: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netbenefit._source_size.STREAM_ROWS", 599)
+    data = [clinic / "parts" / "*.parquet", *OPTIONS[:-1]]
+    printed = run("fit", *data)
+    assert "*.parquet: 600 rows in 4 files (" in printed
+    assert "streamed by DuckDB" in printed
+    assert "streamed by DuckDB" not in run("fit", *data, "--no-stream")
+    assert "streamed by DuckDB" not in run("evaluate", card, clinic / "parts" / "0.parquet")
+
+
+def test_rows_held_out_of_a_stream(clinic: Path) -> None:
+    data = [f"duckdb:///{clinic}/clinic.db?table=visits", *OPTIONS, "--stream"]
+    printed = run("fit", *data, "--holdout", 0.3, "--seed", 3)
+    found = re.search(r"On (\d+) rows of 600 that were held out \(each drawn by itself", printed)
+    assert found
+    assert int(found[1]) == pytest.approx(180, abs=45)
+    assert "AUNBC" in printed
+    again = run("fit", *data, "--holdout", 0.3, "--seed", 3)
+    assert cut_seconds(again) == cut_seconds(printed)
+
+
+def test_what_a_stream_refuses(clinic: Path, card: Path, tmp_path: Path) -> None:
+    parts = clinic / "parts"
+    stream = [parts, "--stream"]
+    assert "--target names column 'x'" in error("fit", *stream, "--target", "x")
+    assert "--drop names column 'x'" in error("fit", *stream, *FIT, "--drop", "x")
+    assert "holds 9 labels" in error("fit", *stream, "--target", "visits", "--drop", "x=y")
+    assert "never is 'maybe'" in error("fit", *stream, *FIT, "--positive", "maybe")
+    assert "holds dates" in error("fit", *stream, *FIT, "--sample-weight", "admitted")
+    assert "has 56 missing values" in error("fit", *stream, *FIT, "--sample-weight", "lactate")
+    assert "add --no-stream" in error("evaluate", card, *stream, "--reference", parts)
+    columns = patients()
+    columns["died"][:3] = [""] * 3
+    columns["age"][:5] = ["inf"] * 5
+    data = save(columns, tmp_path / "holes.csv")
+    assert "has 3 missing outcomes" in error("fit", data, *FIT, "--stream")
+    columns["died"][:3] = ["no"] * 3
+    data = save(columns, tmp_path / "holes.csv")
+    assert "refuses 5 of 600 rows" in error("evaluate", card, data, "--stream")
 
 
 # -- score -----------------------------------------------------------------------------------------

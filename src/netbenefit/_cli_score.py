@@ -58,7 +58,7 @@ def score(
             replacing(out) as draft,
             QueryBar(table.connection, "scoring", shown=not quiet) as bar,
         ):
-            _write(scored(scorecard, table, kept), draft, out)
+            _write(scored(scorecard, table, table.relation(), kept), draft, out)
             bar.say("counting")
             refused = _refused(table, draft, out)
         if not quiet:
@@ -69,12 +69,12 @@ def score(
             tell("bold", "saved", out)
 
 
-def scored(card: Scorecard, table: OpenTable, keep: Sequence[str]) -> Any:
-    """Return a table's columns and the card's two as a lazy relation."""
+def scored(card: Scorecard, table: OpenTable, relation: Any, keep: Sequence[str]) -> Any:
+    """Return some columns of a relation and the card's two, lazily."""
     from netbenefit._source_engine import name
     from netbenefit.export.sql import to_sql
 
-    table.relation().create_view("netbenefit_rows", replace=True)
+    relation.create_view("netbenefit_rows", replace=True)
     query = to_sql(card, dialect="duckdb", table="netbenefit_rows", score_as=SCORE, risk_as=RISK)
     names = ", ".join(map(name, [*keep, SCORE, RISK]))
     return table.connection.sql(f"SELECT {names} FROM ({query})")

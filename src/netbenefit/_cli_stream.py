@@ -8,22 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._cli_source import check_column
-from netbenefit._outcome import read_outcome
+from netbenefit._outcome import label_in, read_outcome
 from netbenefit._source_engine import duckdb_errors, name, text
-from netbenefit._validation import InputError
+from netbenefit._source_open import kind_of
+from netbenefit._validation import InputError, shorten
 
 if TYPE_CHECKING:
     from netbenefit._cli_binner import Asked
     from netbenefit._cli_training import HeldOut, Wanted
     from netbenefit._estimator_input import Training
     from netbenefit._source_open import OpenTable
+    from netbenefit._updating_evaluate import CardEvaluation
     from netbenefit.scorecard import Scorecard
+    from netbenefit.thresholds import Thresholds
 
-__all__ = ["Stream", "read_labels", "stream_of"]
+__all__ = ["Labels", "Stream", "evaluate_stream", "evaluate_table", "read_labels", "stream_of"]
 
 #: Labels of an outcome to look at; more are an error in any case.
 _MOST_LABELS = 1000
 _SAMPLE = 2000
+_MASS = "netbenefit mass"
 
 
 class Labels(NamedTuple):
@@ -56,11 +60,56 @@ class Stream(NamedTuple):
 
     def training(self, wanted: Wanted) -> Training:
         """Let DuckDB count and merge the rows, and say how columns were read."""
-        raise NotImplementedError
+        from netbenefit._cli_binner import check_monotone
+        from netbenefit._cli_training import tell_guesses, wanted_binner
+        from netbenefit._cli_words import option_words
+        from netbenefit._estimator_input import Training, make_binner, training_of_raw
+        from netbenefit._io import raw_file
+        from netbenefit._source_progress import QueryBar
+        from netbenefit.patterns import PatternTable
+
+        settings = wanted.settings
+        weight = "count(*)" if self.weight is None else f"sum({name(self.weight)})"
+        keys = ", ".join(map(name, [*self.names, self.target]))
+        with (
+            duckdb_errors(self.table.source),
+            QueryBar(self.table.connection, "merging rows", shown=not wanted.quiet),
+        ):
+            merged = self.train.aggregate(f"{keys}, ({weight})::DOUBLE AS {name(_MASS)}", keys)
+            merged = merged.order(keys)  # threads finish in any order
+            fetch = getattr(merged, "to_arrow_table", None) or merged.fetch_arrow_table
+            file = raw_file(fetch(), self.table.source.shown)
+        mass = file.columns[_MASS]
+        event = file.columns[self.target].astype(bool)
+        columns = {one: file.columns[one] for one in self.names}
+        binner, names = wanted_binner(wanted, self.names, columns)
+        if binner is None:
+            return Training(PatternTable.from_columns(columns, event, sample_weight=mass), settings)
+        with option_words(wanted.quiet):
+            made = make_binner(
+                binner, names, wanted.grid, settings["sign"], settings["constraints"]
+            )
+            training = training_of_raw(made, file.rows(self.names), event, mass, settings)
+            check_monotone(wanted.steady, made)
+            if not wanted.quiet:
+                tell_guesses(made.summary())
+        return training
 
     def measure(self, card: Scorecard, quiet: bool) -> HeldOut | None:
         """Measure a card on the rows held out, which DuckDB counts by score."""
-        raise NotImplementedError
+        from netbenefit._cli_training import HeldOut
+
+        if self.test is None:
+            return None
+        found = evaluate_stream(
+            card, self.table, self.test, self.target, self.weight, card.thresholds, quiet
+        )
+        rows = self.test.count("*").fetchall()[0][0]
+        return HeldOut(
+            found.measures,
+            f"On {rows:,} rows of {self.table.n_rows:,} that were held out (each drawn by itself "
+            f"with seed {self.seed}; the card is learnt from the rest):",
+        )
 
     def counts(self) -> str:
         """Say how many rows and columns there are."""
@@ -154,13 +203,113 @@ def read_labels(table: OpenTable, target: str, positive: str | None) -> Labels:
     )
 
 
+def evaluate_table(
+    card: Scorecard,
+    table: OpenTable,
+    target: str | None,
+    positive: str | None,
+    sample_weight: str | None,
+    thresholds: Thresholds,
+    quiet: bool,
+) -> tuple[CardEvaluation, str]:
+    """Measure a card on an open table; return also what the outcome is called."""
+    from netbenefit._columns import check_present
+
+    says = card.provenance.outcome if card.provenance else None
+    if target is None:
+        found = [one for one in table.columns if label_in(says, one) is not None]
+        found = [one for one in found if one not in card.features]
+        if len(found) != 1:
+            told = "does not say what its outcome is" if says is None else f"predicts {says!r}"
+            raise InputError(
+                f"the card {told}, and no column is sure to be that. Name the column of the "
+                f"outcome: --target COLUMN. There are {shorten(list(table.columns), 10)}."
+            )
+        target = found[0]
+    check_column(table, target, "--target")
+    check_column(table, sample_weight, "--sample-weight")
+    check_present(card.features, table.columns)
+    weights = [sample_weight] if sample_weight else []
+    table.check_columns({*card.features, target, *weights})
+    with duckdb_errors(table.source):
+        label = positive if positive is not None else label_in(says, target)
+        labels = read_labels(table, target, label)
+        if sample_weight is not None:
+            _check_weight(table, sample_weight)
+        others = [one for one in (*card.features, *weights) if one != target]
+        chosen = [*map(name, dict.fromkeys(others)), f"{labels.event} AS {name(target)}"]
+        relation = table.relation().project(", ".join(chosen))
+    measured = evaluate_stream(card, table, relation, target, sample_weight, thresholds, quiet)
+    return measured, labels.text
+
+
+def evaluate_stream(
+    card: Scorecard,
+    table: OpenTable,
+    relation: Any,
+    target: str,
+    weight: str | None,
+    thresholds: Thresholds,
+    quiet: bool,
+) -> CardEvaluation:
+    """Measure a card on rows that DuckDB scores and counts by score and outcome.
+
+    Parameters
+    ----------
+    card : Scorecard
+    table : OpenTable
+        Where the rows are.
+    relation : duckdb.DuckDBPyRelation
+        The rows, with an outcome of true and false.
+    target, weight : str
+        Columns of outcomes and of weights.
+    thresholds : Thresholds
+    quiet : bool
+        Whether to show no progress.
+    """
+    from netbenefit._cli_score import SCORE, scored
+    from netbenefit._source_progress import QueryBar
+    from netbenefit._updating_calibration import recalibration
+    from netbenefit._updating_evaluate import CardEvaluation
+    from netbenefit.decision import decision_curve
+    from netbenefit.measures import measure
+    from netbenefit.observed import level_rows
+
+    mass = "count(*)::DOUBLE" if weight is None else f"sum({name(weight)})::DOUBLE"
+    keys = f"{SCORE}, {name(target)}"
+    with (
+        duckdb_errors(table.source),
+        QueryBar(table.connection, "scoring and counting", shown=not quiet),
+    ):
+        rows = scored(card, table, relation, [target, *([weight] if weight else [])])
+        found = rows.aggregate(f"{keys}, {mass}, count(*)", keys).order("1, 2").fetchall()
+    refused = sum(row[3] for row in found if row[0] is None)
+    if refused:
+        raise InputError(
+            f"{table.source.shown}: the card refuses {refused:,} of {table.n_rows:,} rows: a value "
+            "is infinite, of another kind, or missing without a rule for that. `netbenefit score` "
+            "writes which; leave those rows out."
+        )
+    score = np.array([row[0] for row in found], dtype=np.int64)
+    event = np.array([row[1] for row in found], dtype=np.bool_)
+    total = np.array([row[2] for row in found], dtype=np.float64)
+    risk = np.asarray(card.risk_of_score(score), dtype=np.float64)
+    return CardEvaluation(
+        measures=measure(event, risk, thresholds, score=score, sample_weight=total),
+        calibration=recalibration(event, risk, sample_weight=total),
+        levels=tuple(level_rows(card, score, event, total)),
+        curve=decision_curve(event, {"Card": risk}, thresholds, sample_weight=total),
+        drift=None,
+    )
+
+
 def _check_weight(table: OpenTable, column: str) -> None:
     """Refuse row weights that are no numbers, or not there."""
     relation = table.relation([column])
-    kind = str(relation.types[0])
+    kind = kind_of(str(relation.types[0]))
     remedy = "Weights are numbers, one a row: choose another column, or correct it."
-    if kind in ("VARCHAR", "BOOLEAN") or kind.startswith(("ENUM", "DATE", "TIME")):
-        raise InputError(f"--sample-weight: column {column!r} holds {kind.lower()}. {remedy}")
+    if kind != "numbers":
+        raise InputError(f"--sample-weight: column {column!r} holds {kind}. {remedy}")
     cell = f"{name(column)}::DOUBLE"
     wrong = relation.aggregate(f"count(*) FILTER ({cell} IS NULL OR isnan({cell}))").fetchall()[0]
     if wrong[0]:

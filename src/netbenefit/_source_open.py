@@ -14,7 +14,7 @@ from netbenefit._source_names import Listed, pick_table
 from netbenefit._sources import Source
 from netbenefit._validation import InputError
 
-__all__ = ["OpenTable", "open_source"]
+__all__ = ["OpenTable", "kind_of", "open_source"]
 
 _KEY = "netbenefit row"
 _NUMBERS = ("INT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -221,7 +221,7 @@ def _odd_columns(source: Source, engine: Engine) -> dict[str, str]:
         query = f"SELECT * FROM read_parquet({text(escaped(file))}, hive_partitioning = false)"
         with duckdb_errors(Source("parquet", str(file))):
             relation = engine.connection.sql(query)
-        kinds = {c: _kind(str(t)) for c, t in zip(relation.columns, relation.types, strict=True)}
+        kinds = {c: kind_of(str(t)) for c, t in zip(relation.columns, relation.types, strict=True)}
         first = set(kinds) if first is None else first
         for column, kind in kinds.items():
             before, where = seen.setdefault(column, (kind, str(file)))
@@ -235,10 +235,10 @@ def _odd_columns(source: Source, engine: Engine) -> dict[str, str]:
     return odd
 
 
-def _kind(duckdb_type: str) -> str:
+def kind_of(duckdb_type: str) -> str:
     """What a DuckDB type means to a person.
 
-    >>> [_kind(word) for word in ("UBIGINT", "DECIMAL(9,2)", "VARCHAR", "TIMESTAMP_NS")]
+    >>> [kind_of(word) for word in ("UBIGINT", "DECIMAL(9,2)", "VARCHAR", "TIMESTAMP_NS")]
     ['numbers', 'numbers', 'text', 'dates']
     """
     if any(word in duckdb_type for word in _NUMBERS) and duckdb_type[-1] != "]":
