@@ -202,7 +202,14 @@ def fit(
         else:
             stack.enter_context(given)
             rows = stream_of(
-                given, target, positive, sample_weight, asked, holdout=holdout, seed=seed
+                given,
+                target,
+                positive,
+                sample_weight,
+                asked,
+                holdout=holdout,
+                seed=seed,
+                quiet=quiet,
             )
         if not quiet:
             tell("bold", source.label, rows.counts())

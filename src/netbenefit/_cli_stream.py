@@ -112,12 +112,11 @@ class Stream(NamedTuple):
         )
 
     def counts(self) -> str:
-        """Say how many rows and columns there are."""
-        rows, events = self.table.n_rows, self.labels.n_events
+        """Say how many events and columns there are; the rows have been told."""
         plural = "s" * (len(self.names) != 1)
         return (
-            f"{rows:,} rows, {events:,} with {self.labels.text}; {len(self.names)} column{plural} "
-            "to learn from"
+            f"{self.labels.n_events:,} rows with {self.labels.text}; {len(self.names)} "
+            f"column{plural} to learn from"
         )
 
     def sample(self) -> dict[str, NDArray[Any]]:
@@ -138,6 +137,7 @@ def stream_of(
     *,
     holdout: float | None = None,
     seed: int = 0,
+    quiet: bool = False,
 ) -> Stream:
     """Find outcome and weights in an open table, and set rows aside.
 
@@ -152,7 +152,11 @@ def stream_of(
         Share of rows to set aside.
     seed : int
         Of the draw.
+    quiet : bool
+        Whether to show no progress.
     """
+    from netbenefit._source_progress import QueryBar
+
     check_column(table, target, "--target")
     check_column(table, sample_weight, "--sample-weight")
     dropped = asked.dropped(dict.fromkeys(table.columns, np.empty(0)))
@@ -164,7 +168,10 @@ def stream_of(
             "drop fewer."
         )
     table.check_columns({*names, target, *([sample_weight] if sample_weight else [])})
-    with duckdb_errors(table.source):
+    with (
+        duckdb_errors(table.source),
+        QueryBar(table.connection, "looking at the outcome", shown=not quiet),
+    ):
         labels = read_labels(table, target, positive)
         if sample_weight is not None:
             _check_weight(table, sample_weight)
