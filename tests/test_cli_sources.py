@@ -148,6 +148,14 @@ def test_streamed_and_read_tables_give_the_same_card(
         assert measured(card, *data, "--stream") == pytest.approx(expected)
 
 
+def test_a_proof_from_a_stream_is_verified(clinic: Path, tmp_path: Path) -> None:
+    out, proof = tmp_path / "card.json", tmp_path / "proof.json"
+    data = [clinic / "parts" / "*.parquet", *OPTIONS, "--stream", "--prior-strength", 0]
+    run("fit", *data, "--max-features", 2, "--out", out, "--certificate", proof)
+    assert "✗" not in run("verify", out, proof, clinic / "patients.csv")
+    assert "✗" not in run("verify", out, proof, *sorted((clinic / "parts").iterdir()))
+
+
 def test_large_tables_are_streamed_unless_told_otherwise(
     clinic: Path, card: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netbenefit._source_open import OpenTable
     from netbenefit._sources import Source
 
-__all__ = ["check_column", "open_data", "open_table"]
+__all__ = ["check_column", "open_data", "open_table", "read_data"]
 
 
 def open_data(
@@ -71,6 +71,13 @@ def open_data(
         raise
     table.close()
     return raw
+
+
+def read_data(source: Source, as_text: Collection[str] = ()) -> RawFile:
+    """Read a source into memory, whatever its size."""
+    given = open_data(source, stream=False, as_text=as_text)
+    assert isinstance(given, RawFile)
+    return given
 
 
 def check_column(table: OpenTable, name: str | None, option: str) -> None:

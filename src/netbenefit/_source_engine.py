@@ -131,15 +131,27 @@ def duckdb_errors(source: Source) -> Iterator[None]:
 
     try:
         yield
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except duckdb.OutOfMemoryException:
-        raise InputError(
-            f"{source.shown}: DuckDB ran out of memory. Let it take more ({MEMORY}=8GB), or give "
-            f"it a disk with more room ({SPILL}=/folder)."
-        ) from None
-    except duckdb.Error as error:
-        raise InputError(f"{source.shown}: {_told(str(error), source)}") from None
+    except (duckdb.Error, RuntimeError, InputError) as error:
+        # Engines that ask DuckDB wrap its errors in their own.
+        cause = error.__cause__ if isinstance(error, InputError) else error
+        if _is_interrupt(cause):
+            raise KeyboardInterrupt from None
+        if isinstance(cause, duckdb.OutOfMemoryException):
+            raise InputError(
+                f"{source.shown}: DuckDB ran out of memory. Let it take more ({MEMORY}=8GB), or "
+                f"give it a disk with more room ({SPILL}=/folder)."
+            ) from None
+        if not isinstance(cause, duckdb.Error):
+            raise
+        raise InputError(f"{source.shown}: {_told(str(cause), source)}") from None
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C came while DuckDB was at work, which it tells in several ways."""
+    import duckdb
+
+    told = isinstance(error, RuntimeError) and "interrupt" in str(error).lower()
+    return told or isinstance(error, duckdb.InterruptException | KeyboardInterrupt)
 
 
 def _told(message: str, source: Source) -> str:
