@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from netbenefit import _cut_context, _cut_optbinning
-from netbenefit._cut_cells import row_unit
 from netbenefit._cut_context import fit_additive
 from netbenefit._cut_rounding import roundest
 from netbenefit._cut_search import (
@@ -26,6 +25,7 @@ from netbenefit._cut_search import (
     gain_edges,
     score_cells,
 )
+from netbenefit._cut_weights import row_unit
 from netbenefit._cuts import (
     METHODS,
     CellCounts,
@@ -691,18 +691,36 @@ def test_separable_rare_and_flat_outcomes_end() -> None:
     assert list(outside_logits([], [], column > 0, np.ones(100))) == []
 
 
-def test_a_sample_of_a_large_table_tells_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    n_codes = [3, 5]
+def test_a_sample_of_many_patterns_tells_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_codes = [3, 5, 30, 30, 30]
     columns, eta = coded(0, 60_000, n_codes)
-    event = np.random.default_rng(1).random(60_000) < 1 / (1 + np.exp(4 - eta))
-    sampled = list(outside_logits(columns, n_codes, event, np.ones(60_000)))
-    again = list(outside_logits(columns, n_codes, event, np.ones(60_000)))
-    monkeypatch.setattr(_cut_context, "_MOST_ROWS", 10**6)
-    exact = list(outside_logits(columns, n_codes, event, np.ones(60_000)))
-    for a, b, c in zip(sampled, again, exact, strict=True):
-        assert np.array_equal(a, b)
+    event = np.random.default_rng(1).random(60_000) < 1 / (1 + np.exp(3 - eta))
+    ones, again = np.ones(60_000), np.random.default_rng(2).permutation(60_000)
+    sampled = list(outside_logits(columns, n_codes, event, ones))
+    moved = list(outside_logits([c[again] for c in columns], n_codes, event[again], ones))
+    monkeypatch.setattr(_cut_context, "_MOST_PATTERNS", 10**6)
+    exact = list(outside_logits(columns, n_codes, event, ones))
+    for a, b, c in zip(sampled, moved, exact, strict=True):
+        assert np.array_equal(a[again], b)
         assert not np.array_equal(a, c)
-        assert np.abs(a - c).max() < 0.15
+        assert np.abs(a - c).mean() < 0.15
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_sample_keeps_the_weight_of_each_outcome(whole: bool) -> None:
+    random = np.random.default_rng(0)
+    columns = [random.integers(0, 100, 50_000) for _ in range(3)]
+    event = random.random(50_000) < 0.2
+    weight = random.integers(0, 5, 50_000) * (1.0 if whole else 0.1)
+    full = _cut_context._merge(columns, event, weight)
+    thin = _cut_context._thin(full)
+    assert thin.weight.size <= _cut_context._MOST_PATTERNS < full.weight.size
+    assert full.weight.sum() == pytest.approx(weight.sum())
+    for outcome in (True, False):
+        kept = full.weight[full.event == outcome].sum()
+        assert thin.weight[thin.event == outcome].sum() == pytest.approx(kept)
+    # 8,000 events and 32,000 others: all of the first, a part of the others
+    assert thin.event.sum() == full.event.sum()
 
 
 def test_of_very_many_columns_the_strongest_take_part() -> None:

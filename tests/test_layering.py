@@ -53,7 +53,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_labels",
         "_cut*",
         "patterns",
+        "_merging",
         "_steps",
+        "_engine",
+        "_engine_*",
+        "tables",
     ),
     ("kernels", "kernels.*"),
     (

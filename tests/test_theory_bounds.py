@@ -20,7 +20,7 @@ from netbenefit.theory import (
     upper_grouped_auroc,
     upper_is_tight,
 )
-from tests.theory_cases import CASES, GRIDS, random_grid, random_model
+from tests.theory_cases import CASES, GRIDS, random_grid, random_model, some
 
 VERSIONS = ("corrected", "paper")
 
@@ -109,7 +109,7 @@ def test_no_model_violates_a_bound() -> None:
 def test_corrected_bounds_lie_within_the_published_ones() -> None:
     rng = np.random.default_rng(2)
     G = np.linspace(0, 1, 41)
-    for _ in range(CASES // 10):
+    for _ in range(some(10)):
         grid, a0 = random_grid(rng), rng.uniform(0.001, 0.999)
         scale = 1 + grid.odds[-1]
         assert (upper_aunbc(grid, a0, G) <= upper_aunbc(grid, a0, G, "paper") + 1e-12).all()
@@ -121,7 +121,7 @@ def test_corrected_bounds_lie_within_the_published_ones() -> None:
 
 def test_bounds_are_those_of_the_formulas() -> None:
     rng = np.random.default_rng(3)
-    for _ in range(CASES // 4):
+    for _ in range(some(4)):
         grid, a0, G = random_grid(rng), rng.uniform(0.01, 0.99), rng.choice([0, 1, rng.random()])
         assert upper_aunbc(grid, a0, G, "paper") == pytest.approx(printed_upper(grid, a0, G)[0])
         tried = corrected_upper(grid, a0, G)
@@ -231,12 +231,12 @@ def test_no_small_model_reaches_the_published_bound_where_it_is_not_tight() -> N
 def test_ordinary_auroc_violates_the_bounds_now_and_then() -> None:
     rng = np.random.default_rng(5)
     broken = 0
-    for _ in range(CASES // 2):
+    for _ in range(some(2)):
         m = random_model(rng)
         G = auroc(m.y, m.risk, sample_weight=m.weight)
         area = aunbc(m.y, m.risk, m.grid, sample_weight=m.weight)
         broken += area > upper_aunbc(m.grid, m.share, G) + 1e-6
-    assert 0.02 < broken / (CASES // 2) < 0.6
+    assert 0.02 < broken / some(2) < 0.6
 
 
 # -- and back --------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def test_ordinary_auroc_violates_the_bounds_now_and_then() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_inverses_undo_the_bounds(version: str) -> None:
     rng = np.random.default_rng(6)
-    for _ in range(CASES // 4):
+    for _ in range(some(4)):
         grid, a0 = random_grid(rng), rng.uniform(0.01, 0.99)
         floor = float(lower_aunbc(grid, a0, 0.0))
         area = rng.uniform(max(floor, -a0) if rng.random() < 0.5 else floor, a0)
@@ -264,7 +264,7 @@ def test_inverses_undo_the_bounds(version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_inverses_agree_with_bisection(version: str) -> None:
     rng = np.random.default_rng(7)
-    for _ in range(CASES // 20):
+    for _ in range(some(20)):
         grid, a0 = random_grid(rng), rng.uniform(0.05, 0.95)
         for bound, inverse in (
             (upper_aunbc, lower_grouped_auroc),
@@ -280,7 +280,7 @@ def test_inverses_agree_with_bisection(version: str) -> None:
 
 def test_published_inverse_is_the_printed_one() -> None:
     rng = np.random.default_rng(8)
-    for _ in range(CASES // 4):
+    for _ in range(some(4)):
         grid, a0 = GRIDS[rng.integers(5)], rng.uniform(0.01, 0.99)  # all over [0, 1]
         area = rng.uniform(lower_aunbc(grid, a0, 0.0), a0)
         ours = lower_grouped_auroc(grid, a0, area, "paper")
@@ -322,7 +322,7 @@ def test_boundary_models_reach_the_corrected_bounds() -> None:
 def test_boundary_risks_of_whole_rows(side: str) -> None:
     rng = np.random.default_rng(10)
     bound = upper_aunbc if side == "upper" else lower_aunbc
-    for _ in range(CASES // 4):
+    for _ in range(some(4)):
         grid, G = random_grid(rng), rng.random()
         y = rng.permutation(np.repeat([1, 0], rng.integers(1, 400, 2)))
         risk = boundary_risks(y, G, grid, side)
@@ -354,7 +354,7 @@ def test_boundary_risks_come_nearer_with_more_rows() -> None:
 
 def test_correlated_risks_have_their_correlation_and_stay_in_the_region() -> None:
     rng = np.random.default_rng(11)
-    for case in range(CASES // 4):
+    for case in range(some(4)):
         y = rng.permutation(np.append([0, 1], rng.random(rng.integers(2, 200)) < rng.random()))
         r = float(rng.choice([-1, 0, 1, rng.uniform(-1, 1)]))
         risk = correlated_risks(y, r, random_state=case)

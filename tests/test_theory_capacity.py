@@ -17,7 +17,7 @@ from netbenefit.theory import (
     rounding_loss,
     rows_needed,
 )
-from tests.theory_cases import CASES, random_grid
+from tests.theory_cases import CASES, random_grid, some
 
 # -- learning capacity -----------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ def exact_net_benefit(sides, y: np.ndarray, grid: Thresholds) -> Fraction:
 def test_dropped_rows_cost_no_more_than_is_said() -> None:
     rng = np.random.default_rng(2)
     smaller = 0
-    for _ in range(CASES // 2):
+    for _ in range(some(2)):
         grid = random_grid(rng)
         X, rho, t = random_linear(rng, len(grid) - 1)
         y, drop = rng.integers(0, 2, len(X)), int(rng.integers(0, len(X)))
@@ -149,7 +149,7 @@ def test_fewer_points_may_change_sides() -> None:
     """The rows that are named are those that change, and there are some."""
     rng = np.random.default_rng(3)
     n_changed = 0
-    for _ in range(CASES // 4):
+    for _ in range(some(4)):
         X, rho, t = random_linear(rng, 3)
         model = round_linear(X, rho, t, int(rng.integers(1, 6)))
         before, after = exact_sides(X, rho, t), exact_sides(X, model.points, model.cutoffs)

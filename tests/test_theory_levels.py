@@ -23,7 +23,7 @@ from netbenefit.theory import (
     rates_inside,
     rates_predicted,
 )
-from tests.theory_cases import CASES, Model, random_model
+from tests.theory_cases import CASES, Model, random_model, some
 
 
 def exact_counts(model: Model) -> list[tuple[Fraction, Fraction]]:
@@ -60,7 +60,7 @@ def moved(model: Model, source: int, target: int) -> np.ndarray:
 def test_rules_find_exactly_the_moves_that_pay() -> None:
     rng = np.random.default_rng(1)
     n_found = 0
-    for _ in range(CASES // 10):
+    for _ in range(some(10)):
         model = random_model(rng)
         before = exact_net_benefit(model, model.risk)
         found = {
@@ -109,7 +109,7 @@ def test_nothing_is_left_to_improve_after_algorithm_1() -> None:
 
 def test_rates_inside_agrees_with_plain_counting() -> None:
     rng = np.random.default_rng(3)
-    for _ in range(CASES // 2):
+    for _ in range(some(2)):
         m = random_model(rng)
         p = (*m.grid.fractions, Fraction(1))
         for half_open in (False, True):
@@ -165,7 +165,7 @@ def test_calibrated_levels_have_all_properties() -> None:
 
 def test_rates_predicted_tells_the_difference() -> None:
     rng = np.random.default_rng(5)
-    for _ in range(CASES // 4):
+    for _ in range(some(4)):
         m = random_model(rng)
         check = rates_predicted(m.y, m.risk, m.grid, sample_weight=m.weight, tolerance=0.0512345)
         level, wrong, error = m.grid.level_of(m.risk), {}, 0.0

@@ -13,6 +13,12 @@ FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 #: Random cases of each simulation.
 CASES = 12_000 if FULL else 1_000
 
+
+def some(share: int) -> int:
+    """Cases of a slow simulation: one in ``share`` as a rule, all of them in the full run."""
+    return CASES if FULL else CASES // share
+
+
 GRIDS = [
     Thresholds.tenths(),
     Thresholds.of([i / 5 for i in range(5)]),

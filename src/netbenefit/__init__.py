@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from netbenefit.sizing import SizePath, size_path
     from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
     from netbenefit.survival import TimeToEvent, aalen_johansen, kaplan_meier
+    from netbenefit.tables import score_table
     from netbenefit.thresholds import Thresholds
     from netbenefit.updating import (
         CardEvaluation,
@@ -197,6 +198,7 @@ _HOMES = {
     "risk_breakpoints": "decision",
     "paper_grids": "sensitivity",
     "recalibration": "updating",
+    "score_table": "tables",
     "size_path": "sizing",
     "suggest_thresholds": "sensitivity",
     "threshold_sensitivity": "sensitivity",
@@ -296,6 +298,7 @@ __all__ = [
     "rank_models",
     "recalibration",
     "risk_breakpoints",
+    "score_table",
     "size_path",
     "suggest_thresholds",
     "threshold_sensitivity",

@@ -20,6 +20,7 @@ from netbenefit._bin_raw import (
     with_commas,
 )
 from netbenefit._columns import Column, Kind
+from netbenefit._cut_weights import are_whole
 from netbenefit._steps import LARGEST_EXACT
 from netbenefit._validation import FloatArray, InputError, shorten
 from netbenefit.conditions import PerUnit, Value
@@ -30,8 +31,14 @@ __all__ = ["Draft", "LeftOut", "Role", "Wishes", "understand"]
 #: What a column is to the card.
 Role = Literal["numeric", "binary", "per unit", "levels", "ordered"]
 
-#: Rows from which a column that differs in every one is taken for an identifier.
+#: Rows from which a column that differs in every one is taken for an identifier …
 _MANY_ROWS = 20
+#: … and from which such whole numbers that lie close together are one wherever they begin: drawn
+#: independently, a hundred numbers out of 150 never all differ.
+_NO_CHANCE = 100
+#: Fewer of them begin at 0 or 1, or as many times their spread from 0: 1000, 1001, …, 1059 number
+#: rows, but 20, 21, …, 79 may be one person of each age.
+_FAR_FROM_ZERO = 10.0
 #: Share of rows with a value of their own that makes an identifier.
 _OWN_VALUES = 0.95
 _ID_NAME = re.compile(r"(.*[\s_.-])?(?i:id|ids|uuid|guid|key|nr|no|mrn)|.*[a-z]I[Dd]s?|.*[a-z]Key")
@@ -87,7 +94,7 @@ class LeftOut(NamedTuple):
     remedy: str
 
 
-def understand(table: RawTable, name: str, wishes: Wishes) -> Draft | LeftOut:
+def understand(table: RawTable, name: str, wishes: Wishes, weight: FloatArray) -> Draft | LeftOut:
     """Find out what a raw column is.
 
     Raises
@@ -117,7 +124,7 @@ def understand(table: RawTable, name: str, wishes: Wishes) -> Draft | LeftOut:
         kind: Kind = "number" if storage == "number" else "text"
         if kind == "number":
             _check_exact(raw)
-        return _levels(table, name, kind, reading, order, wishes)
+        return _levels(table, name, kind, reading, order, wishes, weight)
     if storage == "boolean":
         if name in wishes.cuts:
             raise InputError(
@@ -128,7 +135,7 @@ def understand(table: RawTable, name: str, wishes: Wishes) -> Draft | LeftOut:
     text = storage == "text numbers"
     reading = Reading(feature=name, special=special, text=text)
     draft = Draft(name, "numeric", "number", reading)
-    return _numeric(draft, draft.read(table), wishes)
+    return _numeric(draft, draft.read(table), wishes, weight)
 
 
 def _in_both_spellings(codes: Sequence[Value]) -> tuple[Value, ...]:
@@ -180,7 +187,7 @@ def _unusable(
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _numeric(draft: Draft, column: Column, wishes: Wishes) -> Draft | LeftOut:
+def _numeric(draft: Draft, column: Column, wishes: Wishes, weight: FloatArray) -> Draft | LeftOut:
     name, present = draft.name, _present(column)
     distinct = np.unique(present)
     whole = bool((present == np.floor(present)).all())
@@ -190,7 +197,7 @@ def _numeric(draft: Draft, column: Column, wishes: Wishes) -> Draft | LeftOut:
     if not wishes.names(name):
         if distinct.size and set(distinct.tolist()) <= {0.0, 1.0}:
             return draft._replace(role="binary", guess="yes or no")
-        if whole and _is_identifier(name, present, distinct):
+        if whole and _is_identifier(name, distinct, _n_present(column, weight)):
             remedy = f"drop it; or, if it does mean something, say numeric=[{name!r}]"
             return LeftOut(name, "its values number the rows: an identifier", remedy)
     text = " as text" if draft.reading.text else ""
@@ -198,19 +205,29 @@ def _numeric(draft: Draft, column: Column, wishes: Wishes) -> Draft | LeftOut:
     return draft._replace(reading=reading, guess=guess)
 
 
-def _is_identifier(name: str, present: FloatArray, distinct: FloatArray) -> bool:
-    rows = present.size
+def _is_identifier(name: str, distinct: FloatArray, rows: float) -> bool:
+    """Whether whole numbers name the rows, judged without a look at the order of the rows.
+
+    They do if they all differ and the column is called so, or if they lie so close together that
+    independent values would have met.
+    """
     if rows < _MANY_ROWS or distinct.size < rows:
         return False
     if _ID_NAME.fullmatch(name) is not None:
         return True
-    steps = np.diff(present)
-    counts = distinct[0] in (0, 1) or (steps > 0).all() or (steps < 0).all()
-    return bool(counts) and float(distinct[-1] - distinct[0]) < 1.5 * rows
+    low, spread = float(distinct[0]), float(distinct[-1] - distinct[0])
+    begins = low in (0, 1) or low >= _FAR_FROM_ZERO * spread
+    return (begins or rows >= _NO_CHANCE) and spread < 1.5 * rows
 
 
 def _present(column: Column) -> NDArray[Any]:
     return column.values if column.missing is None else column.values[~column.missing]
+
+
+def _n_present(column: Column, weight: FloatArray) -> float:
+    """How many rows have a value, whole weights counting rows."""
+    here = weight if column.missing is None else weight[~column.missing]
+    return float(here.sum() if are_whole(weight) else np.count_nonzero(here))
 
 
 # -- levels ----------------------------------------------------------------------------------------
@@ -223,10 +240,11 @@ def _levels(
     reading: Reading,
     order: tuple[Value, ...] | None,
     wishes: Wishes,
+    weight: FloatArray,
 ) -> Draft | LeftOut:
     draft = Draft(name, "levels", kind, reading)
-    present = _present(draft.read(table)).tolist()
-    levels = set(present)
+    column = draft.read(table)
+    levels = set(_present(column).tolist())
     if order is not None:
         strange = sorted((_plain_level(v) for v in levels - set(order)), key=str)
         if strange:
@@ -236,7 +254,8 @@ def _levels(
                 "(text or number), or name it as a special code."
             )
         return draft._replace(role="ordered", order=order, guess=f"{len(levels)} ordered levels")
-    own = len(levels) >= _OWN_VALUES * len(present) and len(present) >= _MANY_ROWS
+    rows = _n_present(column, weight)
+    own = len(levels) >= _OWN_VALUES * rows and rows >= _MANY_ROWS
     if own and not wishes.names(name):
         what = "it holds free text or an identifier: almost every row has a value of its own"
         return LeftOut(name, what, "drop it, or make a column with a few levels of it")

@@ -25,6 +25,7 @@ from netbenefit._bin_terms import (
     usual_value,
 )
 from netbenefit._columns import Column, Kind
+from netbenefit._cut_weights import count_rows, steady
 from netbenefit._cuts import outside_logits
 from netbenefit._validation import FloatArray, InputError, shorten
 from netbenefit.conditions import Term
@@ -55,8 +56,15 @@ def learn_bins(
 
     Recipe: (1) understand each column, (2) keep the strongest where there are too many, (3) find
     out what the other columns tell about each row, (4) cut each column, (5) leave out conditions
-    that say nothing or nothing new.
+    that say nothing or nothing new.  Neither the order of the rows matters, nor whether equal rows
+    are merged into one with a whole weight.
+
+    A row without weight is read as if it were the last before it that has some: it counts nowhere,
+    not even where columns are understood, and the numbers of the rows in errors stay right.
     """
+    if not weight.all():
+        own = np.where(weight > 0, np.arange(len(table)), np.argmax(weight > 0))
+        table = table.take(np.maximum.accumulate(own))
     known = np.zeros(len(table), np.bool_) if event is None else event
     rows = Rows(known, weight)
     # 1.
@@ -116,7 +124,7 @@ def _understand_all(
     for name in table.names:
         if name in wishes.drop or name in used:
             continue
-        found = understand(table, name, wishes)
+        found = understand(table, name, wishes, rows.weight)
         if isinstance(found, LeftOut):
             left_out.append(found)
         else:
@@ -137,7 +145,8 @@ def _understand_all(
 
 
 def _source_reading(table: RawTable, name: str, wishes: Wishes, rows: Rows) -> Reading:
-    found = understand(table, name, wishes._replace(numeric=wishes.numeric | {name}))
+    numeric = wishes._replace(numeric=wishes.numeric | {name})
+    found = understand(table, name, numeric, rows.weight)
     if isinstance(found, LeftOut) or found.kind != "number":
         reason = found.reason if isinstance(found, LeftOut) else "it holds levels, not numbers"
         raise InputError(f"column {name!r} cannot be combined: {reason}.")
@@ -187,14 +196,14 @@ def _check_leaks(
 ) -> None:
     """Refuse a column that equals the outcome."""
     kept = weight > 0
-    if kept.sum() < _MANY_ROWS or not event[kept].any() or event[kept].all():
+    if not event[kept].any() or event[kept].all():
         return
     for name, (code, number, holes) in codes.items():
         there = kept & (code < number - 1) if holes and number == 3 else kept
         if number - (holes and number == 3) != 2 or wishes.names(name):
             continue
         same, happened = code[there] == 1, event[there]
-        if there.sum() < _MANY_ROWS or happened.all() or not happened.any():
+        if count_rows(weight[there]) < _MANY_ROWS or happened.all() or not happened.any():
             continue
         if np.array_equal(same, happened) or np.array_equal(~same, happened):
             raise InputError(
@@ -218,7 +227,9 @@ def _strongest(
             "max_columns, or pass y so that the strongest can be kept."
         )
     told = {draft.name: _information(*codes[draft.name][:2], event, weight) for draft in drafts}
-    kept = set(sorted(told, key=lambda name: -told[name])[:most])
+    names = np.array(list(told), dtype=object)
+    strength = steady(np.array(list(told.values())))
+    kept = set(names[np.argsort(-strength, kind="stable")[:most]].tolist())
     weak = [
         LeftOut(
             draft.name,

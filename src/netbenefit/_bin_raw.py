@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping, Sequence
+from copy import copy
 from decimal import Decimal
 from numbers import Real
 from typing import Any, Literal, NamedTuple
@@ -71,6 +72,7 @@ class RawTable:
     def __init__(self, X: Any, names: Sequence[str] | None = None) -> None:
         self._frame: Frame | None = None
         self._columns: dict[str, Any] = {}
+        self._rows: NDArray[np.intp] | None = None
         if isinstance(X, np.ndarray) and X.dtype.names is None:
             self._columns = _array_columns(X, names)
         elif isinstance(X, np.ndarray):
@@ -111,8 +113,22 @@ class RawTable:
     def __contains__(self, name: object) -> bool:
         return name in self.names
 
+    def take(self, rows: NDArray[np.intp]) -> RawTable:
+        """Return the table of these rows; columns are still read when they are asked for.
+
+        >>> RawTable({"age": [51, 52]}).take(np.array([1, 1])).column("age").values
+        array([52, 52], dtype=object)
+        """
+        table = copy(self)
+        table._rows, table._n_rows = rows, rows.size
+        return table
+
     def column(self, name: str) -> RawColumn:
         """Read a column."""
+        whole = self._whole_column(name)
+        return whole if self._rows is None else whole._replace(values=whole.values[self._rows])
+
+    def _whole_column(self, name: str) -> RawColumn:
         if self._frame is not None:
             return _of_frame(self._frame, name, name)
         data = self._columns[name]

@@ -12,14 +12,8 @@ from numpy.typing import NDArray
 
 from netbenefit._bin_draft import Draft
 from netbenefit._columns import Column
-from netbenefit._cuts import (
-    choose_cuts,
-    count_cells,
-    count_events,
-    find_cuts,
-    optbinning_edges,
-    row_unit,
-)
+from netbenefit._cut_weights import SLACK, fills, first_reaching, mass_by, row_unit, total_weight
+from netbenefit._cuts import choose_cuts, count_cells, count_events, find_cuts, optbinning_edges
 from netbenefit._steps import LARGEST_EXACT
 from netbenefit._validation import FloatArray, InputError
 from netbenefit.conditions import Condition, PerUnit, Term, Value
@@ -99,14 +93,14 @@ def settle_missing(
 ) -> Settled:
     """Decide what happens to missing values, and fill them in where that is what happens."""
     missing = column.missing
-    mass = 0.0 if missing is None else float(rows.weight[missing].sum())
+    mass = 0.0 if missing is None else total_weight(rows.weight[missing])
     if mass > 0 and policy == "refuse":
         row = int(np.flatnonzero(np.asarray(missing))[0])
         raise InputError(
             f"column {draft.name!r} is missing in row {row}, and missing values are to be refused. "
             'Fill them in, or choose missing="condition" or "impute" for this column.'
         )
-    own = mass > 0 and (policy == "condition" or (policy == "auto" and mass >= min_mass))
+    own = mass > 0 and (policy == "condition" or (policy == "auto" and fills(mass, min_mass)))
     reading = replace(draft.reading, holes=mass > 0, refuse=policy == "refuse")
     if own or policy == "refuse":
         return Settled(column, reading, mass, own)
@@ -195,16 +189,14 @@ def usual_value(draft: Draft, column: Column, weight: FloatArray) -> Value:
     values, mass = column.values[here], weight[here]
     if draft.role in ("numeric", "per unit"):
         order = np.argsort(values, kind="stable")
-        at = int(np.searchsorted(np.cumsum(mass[order]), mass.sum() / 2))
-        return _plain(values[order][min(at, values.size - 1)])
-    sums: dict[Any, float] = {}
-    for value, m in zip(values.tolist(), mass.tolist(), strict=True):
-        sums[value] = sums.get(value, 0.0) + m
+        return _plain(values[order][first_reaching(np.cumsum(mass[order]), 0.5)])
+    codes, levels = _factorise(values)
+    sums = mass_by(codes, mass, len(levels))
+    by_level = dict(zip(levels, sums.tolist(), strict=True))
     if draft.order is not None:
-        levels = [level for level in draft.order if level in sums]
-        total = np.cumsum([sums[level] for level in levels])
-        return levels[int(np.searchsorted(total, total[-1] / 2))]
-    return _plain(max(sums, key=lambda v: (sums[v], str(v))))
+        ranked = [level for level in draft.order if level in by_level]
+        return ranked[first_reaching(np.cumsum([by_level[level] for level in ranked]), 0.5)]
+    return max(levels, key=lambda level: (by_level[level], str(level)))
 
 
 def _plain(value: Any) -> Value:
@@ -294,15 +286,14 @@ def _most_cells(rows: Rows, settings: CutSettings) -> int:
         return _FINE
     events = float(rows.weight @ rows.event)
     rarer = min(events, float(rows.weight.sum()) - events) / row_unit(rows.weight)
-    return int(min(max(rarer / _ROWS_A_CELL, settings.max_bins), _FINE))
+    return int(min(max((1.0 + SLACK) * rarer / _ROWS_A_CELL, settings.max_bins), _FINE))
 
 
 def _find_unit(name: str, values: FloatArray, weight: FloatArray, whole: bool) -> PerUnit:
     """Points per unit, in steps that a person can read off, clipped to the usual range."""
     order = np.argsort(values, kind="stable")
     mass = np.cumsum(weight[order])
-    at = np.searchsorted(mass, np.array([_TAIL, 1 - _TAIL]) * mass[-1])
-    low, high = (float(values[order][min(int(k), values.size - 1)]) for k in at)
+    low, high = (float(values[order][first_reaching(mass, end)]) for end in (_TAIL, 1 - _TAIL))
     if not low < high:
         low, high = float(values.min()), float(values.max())
     if not low < high:
@@ -328,10 +319,10 @@ def _level_terms(
 ) -> tuple[tuple[Term, ...], Reading, str]:
     """One condition a frequent level, one for all others; of two that exclude each other, one."""
     codes, levels = _factorise(values)
-    mass = np.bincount(codes, rows.weight, len(levels))
-    events = np.bincount(codes, rows.weight * rows.event, len(levels))
+    mass = mass_by(codes, rows.weight, len(levels))
+    events = mass_by(codes, rows.weight * rows.event, len(levels))
     by_mass = sorted(range(len(levels)), key=lambda k: (-mass[k], str(levels[k])))
-    frequent = [k for k in by_mass[: settings.max_levels] if mass[k] >= settings.min_mass]
+    frequent = [k for k in by_mass[: settings.max_levels] if fills(mass[k], settings.min_mass)]
     rare = [k for k in by_mass if k not in set(frequent)]
     known = tuple(levels)
     if not frequent:
@@ -341,7 +332,7 @@ def _level_terms(
     risk = [events[k] / mass[k] for k in frequent]
     note = ""
     rest = float(mass[rare].sum())
-    if rest >= settings.min_mass and rare:
+    if fills(rest, settings.min_mass) and rare:
         terms.append(Condition(draft.name, "not in", tuple(levels[k] for k in frequent)))
         risk.append(float(events[rare].sum()) / rest)
         note = f"{len(rare):,} rare level{'s' * (len(rare) != 1)} merged"
@@ -350,16 +341,15 @@ def _level_terms(
         return (), replace(reading, levels=known), note or "one level only"
     if alone and len(terms) == 2:
         # Each says what the other says: keep the one with the higher risk, whose points add.
-        terms = [terms[int(np.argmax(risk))]]
+        terms = [terms[int(risk[1] > risk[0] * (1.0 + SLACK))]]
     return tuple(terms), replace(reading, levels=known), note
 
 
 def _factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Value]]:
-    """Codes of levels in order of appearance."""
-    place: dict[Any, int] = {}
-    codes = np.fromiter(
-        (place.setdefault(v, len(place)) for v in values.tolist()), np.intp, len(values)
-    )
+    """Codes of levels, and the levels in ascending order."""
+    items = values.tolist()
+    place = {level: k for k, level in enumerate(sorted(set(items)))}
+    codes = np.fromiter(map(place.__getitem__, items), np.intp, len(items))
     return codes, [_plain(v) for v in place]
 
 
@@ -373,7 +363,7 @@ def coarse_codes(column: Column, weight: FloatArray) -> tuple[NDArray[np.int32],
         inner, count = cells.cell_of_row, len(cells.starts)
     else:
         factors, levels = _factorise(values)
-        mass = np.bincount(factors, weight[here], len(levels))
+        mass = mass_by(factors, weight[here], len(levels))
         rank = np.empty(len(levels), dtype=np.int32)
         rank[np.argsort(-mass, kind="stable")] = np.arange(len(levels))
         inner = np.minimum(rank[factors], 2 * _COARSE - 1)

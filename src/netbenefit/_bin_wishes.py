@@ -10,7 +10,7 @@ import numpy as np
 
 from netbenefit._bin_draft import Wishes
 from netbenefit._bin_terms import CutSettings
-from netbenefit._cut_cells import row_unit
+from netbenefit._cut_weights import row_unit
 from netbenefit._cuts import METHODS
 from netbenefit._validation import FloatArray, InputError, check_names, shorten
 from netbenefit.conditions import PerUnit, Value, check_value

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._cut_weights import SLACK, are_whole
 from netbenefit._validation import FloatArray, InputError, IntArray
 
-__all__ = ["Cells", "code_cells", "count_cells", "row_unit", "sum_by"]
+__all__ = ["Cells", "code_cells", "count_cells"]
 
 
 class Cells(NamedTuple):
@@ -88,10 +89,12 @@ def _quantile_firsts(
     """Return where the quantile cells start in the ordered values."""
     if cumulated is None:
         at = np.arange(most) * ordered.size // most
-    else:
-        steps = np.arange(most) * (cumulated[-1] / most)
+    elif are_whole(cumulated):  # exactly as if the rows were not merged
+        steps = np.arange(most, dtype=np.int64) * int(cumulated[-1]) // most
+        at = np.searchsorted(cumulated, steps, side="right")
+    else:  # a weight that is only by its last bits more than a share does not exceed it
+        steps = (np.arange(most) / most + SLACK) * cumulated[-1]
         at = np.minimum(np.searchsorted(cumulated, steps, side="right"), ordered.size - 1)
-        at[0] = 0
     # Each quantile moves down to the first row with its value.  Where several quantiles hold one
     # value, one of them is free to mark the next value, so that the cell holds this value alone.
     which = np.searchsorted(firsts, at, side="right") - 1
@@ -110,34 +113,3 @@ def code_cells(values: NDArray[Any], most: int = 20) -> NDArray[np.int32]:
     array([1, 0, 1, 1], dtype=int32)
     """
     return count_cells(values, most=most).cell_of_row
-
-
-def sum_by(codes: NDArray[Any], rows: FloatArray, count: int) -> FloatArray:
-    """Return the sum of a number over the rows of each code 0 … count-1.
-
-    Examples
-    --------
-    >>> sum_by(np.array([0, 1, 1]), np.array([0.5, 1.0, 2.0]), 3)
-    array([0.5, 3. , 0. ])
-    """
-    # Without rows, bincount answers with integers.
-    sums: FloatArray = np.bincount(codes, rows, count).astype(np.float64, copy=False)
-    return sums
-
-
-def row_unit(weight: FloatArray) -> float:
-    """Return the weight that counts as one row when noise is judged.
-
-    Whole weights are taken to count rows, so that a row of weight 2 is two rows.  Other weights
-    may have any scale; their unit is Σv²/Σv, by which their sum is Kish's effective sample size.
-
-    Examples
-    --------
-    >>> row_unit(np.array([1.0, 2.0])), row_unit(np.array([0.25, 0.25]))
-    (1.0, 0.25)
-    """
-    total = float(weight.sum())
-    if total <= 0 or bool(np.all(weight == np.floor(weight))):
-        return 1.0
-    largest = float(weight.max())  # first, or tiny weights would vanish when squared
-    return largest * float(np.square(weight / largest).sum() / (weight / largest).sum())

@@ -3,6 +3,9 @@
 A column alone often moves no row across any threshold, so cuts are judged next to all others.  A
 ridge-penalised logistic model with one effect for each coarse code of each column is enough for
 that; it is fitted by Newton's method on tables of code pairs.
+
+The model sees patterns: the distinct rows of codes and outcome in lexicographic order, with their
+weight.  So it depends neither on the order of the rows nor on whether equal rows are merged.
 """
 
 from __future__ import annotations
@@ -15,15 +18,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._cut_cells import row_unit, sum_by
+from netbenefit._cut_weights import SLACK, row_unit, steady, sum_by
+from netbenefit._merging import merge_rows
 from netbenefit._validation import FloatArray
 
 __all__ = ["AdditiveModel", "fit_additive", "outside_logits"]
 
 Codes = NDArray[np.integer]
 
-#: The model is fitted on at most this many rows.
-_MOST_ROWS = 20_000
+#: The model is fitted on at most this many patterns.
+_MOST_PATTERNS = 20_000
 #: … and has at most this many columns: those that say most on their own.
 _MOST_COLUMNS = 50
 _MOST_STEPS = 30
@@ -48,14 +52,14 @@ def outside_logits(
     n_codes: Sequence[int],
     event: NDArray[np.bool_],
     weight: FloatArray,
-    seed: int = 0,
 ) -> Iterator[FloatArray]:
     """Yield, for each column, the logit of each row's risk by all other columns.
 
     It is the logit of the whole model with the column's effect replaced by its mean.  The penalty
     grows with the number of columns, so that many weak columns cannot explain a small table by
-    heart.  Large tables are fitted on a sample that keeps rare outcomes; of very many columns only
-    the strongest take part, and the others get the logit of the model without them.
+    heart.  Tables of many patterns are fitted on a sample of them that keeps rare outcomes; of very
+    many columns only the strongest take part, and the others get the logit of the model without
+    them.
 
     Parameters
     ----------
@@ -65,8 +69,6 @@ def outside_logits(
         K of each column.
     event, weight : ndarray of shape (n_rows,)
         Outcomes and weights.
-    seed : int, default=0
-        Decides which rows of a large table are looked at.
 
     Examples
     --------
@@ -85,14 +87,14 @@ def outside_logits(
         for _ in columns:
             yield flat
         return
-    rows, row_weight = _sample(event, weight / row_unit(weight), seed)
-    outcome = event[rows]
-    kept = _strongest(columns, n_codes, rows, outcome, row_weight)
+    row_weight = weight / row_unit(weight)
+    kept = _strongest(columns, n_codes, event, row_weight)
+    patterns = _thin(_merge([columns[j] for j in kept], event, row_weight))
     model = fit_additive(
-        [columns[j][rows] for j in kept],
+        patterns.columns,
         [n_codes[j] for j in kept],
-        outcome,
-        row_weight,
+        patterns.event,
+        patterns.weight,
         ridge=float(len(kept)),  # logits are expected to spread by one, all columns together
     )
     eta = model.logits([columns[j] for j in kept])
@@ -175,32 +177,56 @@ def _gram(
     return matrix
 
 
-def _sample(
-    event: NDArray[np.bool_], weight: FloatArray, seed: int
-) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return rows and weights for the fit: all, or a sample with as many rare as common outcomes.
+class _Patterns(NamedTuple):
+    """Distinct rows of codes and outcome, in lexicographic order, with their weight."""
 
-    Each outcome keeps its total weight, so a model of the sample is one of the table.
+    columns: list[Codes]
+    event: NDArray[np.bool_]
+    weight: FloatArray
+
+
+def _merge(columns: Sequence[Codes], event: NDArray[np.bool_], weight: FloatArray) -> _Patterns:
+    """Return the patterns of the rows that have weight; those without the event come first."""
+    kept = weight > 0
+    if not kept.all():
+        columns, event, weight = [codes[kept] for codes in columns], event[kept], weight[kept]
+    first, pattern_of_row = merge_rows([event, *columns], event.size)
+    mass = sum_by(pattern_of_row, weight, first.size)
+    return _Patterns([codes[first] for codes in columns], event[first], mass)
+
+
+def _thin(patterns: _Patterns) -> _Patterns:
+    """Return all patterns, or a sample with as many of the rare as of the common outcome.
+
+    An outcome with too many patterns is sampled at equal steps along their cumulated weight: no
+    generator is needed, similar patterns share their hits, and heavy ones are never missed.  A
+    pattern weighs as much as its hits, so that each outcome keeps its total weight, and a model of
+    the sample is one of the table.
     """
-    rows = np.flatnonzero(weight > 0)
-    if rows.size <= _MOST_ROWS:
-        return rows, weight[rows]
-    sides = [rows[event[rows]], rows[~event[rows]]]
-    fewest = min(sides[0].size, sides[1].size, _MOST_ROWS // 2)
-    generator = np.random.default_rng(seed)
-    chosen, weights = [], []
+    columns, event, weight = patterns
+    if weight.size <= _MOST_PATTERNS:
+        return patterns
+    sides = [np.flatnonzero(event), np.flatnonzero(~event)]
+    fewest = min(sides[0].size, sides[1].size, _MOST_PATTERNS // 2)
+    thinned = np.zeros(weight.size)
     for side in sides:
-        size = min(side.size, _MOST_ROWS - fewest if side.size > fewest else fewest)
-        taken = np.sort(generator.choice(side, size, replace=False, shuffle=False))
-        chosen.append(taken)
-        weights.append(weight[taken] * (weight[side].sum() / weight[taken].sum()))
-    return np.concatenate(chosen), np.concatenate(weights)
+        size = _MOST_PATTERNS - fewest if side.size > fewest else fewest
+        if side.size <= size:
+            thinned[side] = weight[side]
+            continue
+        cumulated = np.cumsum(weight[side])
+        total = float(cumulated[-1])
+        # The slack keeps the last bits of fractional weights from deciding.
+        steps = (np.arange(size) + 0.5) * (total / size) + SLACK * total
+        hit = np.searchsorted(cumulated, steps, side="right")
+        thinned[side] = np.bincount(hit, minlength=side.size) * (total / size)
+    chosen = np.flatnonzero(thinned)
+    return _Patterns([codes[chosen] for codes in columns], event[chosen], thinned[chosen])
 
 
 def _strongest(
     columns: Sequence[Codes],
     n_codes: Sequence[int],
-    rows: NDArray[np.intp],
     event: NDArray[np.bool_],
     weight: FloatArray,
 ) -> list[int]:
@@ -208,11 +234,11 @@ def _strongest(
     if len(columns) <= _MOST_COLUMNS:
         return list(range(len(columns)))
     rate = float(weight @ event) / float(weight.sum())
-    excess = weight * (event - rate)
+    of_events = weight * event
     strength = np.empty(len(columns))
-    for j, (column, k) in enumerate(zip(columns, n_codes, strict=True)):
-        codes = column[rows]
-        g = sum_by(codes, excess, k)
-        h = sum_by(codes, weight, k) * (rate * (1.0 - rate))
+    for j, (codes, k) in enumerate(zip(columns, n_codes, strict=True)):
+        mass = sum_by(codes, weight, k)
+        g = sum_by(codes, of_events, k) - rate * mass
+        h = mass * (rate * (1.0 - rate))
         strength[j] = np.sum(g * g / (h + 1.0)) - 2.0 * (np.count_nonzero(h) - 1)
-    return sorted(np.argsort(-strength, kind="stable")[:_MOST_COLUMNS].tolist())
+    return sorted(np.argsort(-steady(strength), kind="stable")[:_MOST_COLUMNS].tolist())

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from netbenefit._cut_cells import Cells
 from netbenefit._cut_search import CellScores
+from netbenefit._cut_weights import SLACK
 from netbenefit._validation import FloatArray
 
 __all__ = ["round_cuts", "roundest"]
@@ -86,11 +87,12 @@ class _Rounding:
         self.sums = [_sums(part) for part in scores[:3]]
         self.ridge = scores.noise
         self.total = float(self.sums[0][-1])
-        self.least = max(min_mass * (1.0 - 1e-9), self.total * 1e-12)
+        self.least = max(min_mass * (1.0 - SLACK), self.total * 1e-12)
         both_ends = np.concatenate((cells.starts, cells.ends))
         self.whole = bool(np.all(both_ends == np.floor(both_ends)))
         walls = [0, *self.edges, cells.size]
         earned = sum(self._earned(a, b) for a, b in pairwise(walls))
+        self.scale = earned + self.ridge  # what losses are made of, and their last bits
         self.budget = max(_LOST * earned, _UNSEEN * self.ridge * len(self.edges))
         self.spent = 0.0
         self.done = 0
@@ -124,13 +126,13 @@ class _Rounding:
             return False
         mass = self.sums[0]
         crossed = abs(float(mass[edge] - mass[self.edges[self.done]]))
-        if crossed > _CROSSED * self.total * (1.0 + 1e-9):
+        if crossed > _CROSSED * self.total * (1.0 + SLACK):
             return False
         if min(mass[edge] - mass[left], mass[right] - mass[edge]) < self.least:
             return False
         # Half of what is left of the budget: most cuts need little of it.  The last may have all.
         share = (self.budget - self.spent) / (1 if right == self.cells.size else 2)
-        return not self.supervised or self._lost(edge) <= share
+        return not self.supervised or self._lost(edge) <= share + SLACK * self.scale
 
     def _lost(self, edge: int) -> float:
         """Return what the partition earns less with the current edge at another place."""

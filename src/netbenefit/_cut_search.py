@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._cut_cells import Cells, row_unit, sum_by
+from netbenefit._cut_cells import Cells
+from netbenefit._cut_weights import SLACK, row_unit, sum_by
 from netbenefit._validation import FloatArray
 from netbenefit.thresholds import Thresholds
 
@@ -184,28 +185,30 @@ def _best_edges(
 ) -> NDArray[np.intp]:
     """Return the inner edges of the best partition; ``value[a, b]`` is the bin of cells a … b-1.
 
-    The fewest bins among the best partitions, where several are best.
+    Of partitions that are equally good but for their last bits, which depend on the order of the
+    rows, the one with the fewest bins is taken; then the one whose last edge comes first, and so
+    on.
     """
     none = np.empty(0, np.intp)
     last, total = mass.size, float(mass.sum())
     most = min(max_bins, last)
     if most < 2 or total <= 0:
         return none
-    least = max(min_mass * (1.0 - 1e-9), total * 1e-12)  # an empty bin is none
+    least = max(min_mass * (1.0 - SLACK), total * 1e-12)  # an empty bin is none
     allowed = np.where(_between(mass) >= least, value, -np.inf)
     allowed[np.tril_indices(last + 1)] = -np.inf
+    slack = SLACK * float(np.abs(allowed[np.isfinite(allowed)]).max(initial=0.0))
     best = allowed[0]
     ways, totals = [np.zeros(last + 1, np.intp)], [float(best[last])]
     for _ in range(1, most):
         reached = best[:, None] + allowed
-        way = reached.argmax(axis=0)
+        way = (reached >= reached.max(axis=0) - slack).argmax(axis=0)
         best = np.take_along_axis(reached, way[None, :], axis=0)[0]
         ways.append(way)
         totals.append(float(best[last]))
     top = max(totals)
     if not np.isfinite(top):
         return none
-    slack = 1e-12 * max(abs(top), 1.0)
     bins = next(k for k, reached_total in enumerate(totals) if reached_total >= top - slack)
     edges, at = [], last
     for way in reversed(ways[1 : bins + 1]):

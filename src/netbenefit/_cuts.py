@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._cut_cells import Cells, code_cells, count_cells, row_unit, sum_by
+from netbenefit._cut_cells import Cells, code_cells, count_cells
 from netbenefit._cut_context import outside_logits
 from netbenefit._cut_optbinning import CellCounts, optbinning_edges
 from netbenefit._cut_rounding import round_cuts
 from netbenefit._cut_search import CellScores, equal_mass_edges, gain_edges, score_cells
+from netbenefit._cut_weights import SLACK, mass_by, row_unit
 from netbenefit._validation import FloatArray, InputError
 from netbenefit.thresholds import Thresholds
 
@@ -29,7 +30,6 @@ __all__ = [
     "optbinning_edges",
     "outside_logits",
     "round_cuts",
-    "row_unit",
 ]
 
 #: Ways to find cuts.
@@ -181,8 +181,8 @@ def count_events(cells: Cells, event: NDArray[np.bool_], weight: FloatArray) -> 
     """
     code, count = cells.cell_of_row, cells.size
     return CellCounts(
-        sum_by(code[event], weight[event], count),
-        sum_by(code[~event], weight[~event], count),
+        mass_by(code[event], weight[event], count),
+        mass_by(code[~event], weight[~event], count),
     )
 
 
@@ -200,7 +200,7 @@ def _tree_edges(counts: CellCounts, max_bins: int, min_share: float) -> NDArray[
     tree = DecisionTreeClassifier(
         criterion="log_loss",
         max_leaf_nodes=max_bins,
-        min_weight_fraction_leaf=min_share * (1.0 - 1e-9),
+        min_weight_fraction_leaf=min_share * (1.0 - SLACK),
         random_state=0,
     )
     tree.fit(cell[there, None], event[there], sample_weight=mass[there])

@@ -174,7 +174,10 @@ class Binner(
             ``method="quantile"`` does without.
         sample_weight : (n_rows,) array, optional
             Whole weights count rows: a weight of 1,000 says that there are a thousand such rows,
-            and cuts follow them closely.  Other weights may have any scale.
+            and cuts follow them closely.  Whether equal rows come as one with their count or each
+            on its own makes no difference, nor does their order.  Other weights may have any scale;
+            a row is one observation then, whatever it weighs, and merging changes how many there
+            are.  Rows of weight 0 are not read.
 
         Returns
         -------
@@ -189,7 +192,7 @@ class Binner(
     ) -> Codes:
         """Learn the conditions, and return what they make of the training rows.
 
-        The same as ``fit(X, y).codes(X)``, in one go.
+        The same as ``fit(X, y).codes(X)``, in one go; rows of weight 0 stand for nothing.
         """
         table = RawTable(X)
         if not table.names:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._columns import Frame, numeric_column
+from netbenefit._merging import merge_rows
 from netbenefit._steps import LARGEST_EXACT, MAX_DECIMALS, find_decimals, to_steps
 from netbenefit._validation import (
     FloatArray,
@@ -253,8 +254,8 @@ class PatternTable:
     ) -> PatternTable:
         """Merge the codes of the rows that have weight."""
         kept = weights > 0
-        patterns, inverse = _merge(codes)
-        n = patterns.shape[0]
+        first, inverse = merge_rows(codes.T, codes.shape[0])
+        n = first.size
         pattern_of_row = np.full(event.size, -1, dtype=np.intp)
         pattern_of_row[kept] = inverse
         w, e = weights[kept], event[kept]
@@ -263,7 +264,7 @@ class PatternTable:
         if (w == np.floor(w)).all() and w.sum() < LARGEST_EXACT:
             positives, negatives = positives.astype(np.int64), negatives.astype(np.int64)
         return cls(
-            codes=patterns,
+            codes=codes[first].astype(np.int64),
             decimals=tuple(decimals),
             names=tuple(names),
             positives=positives,
@@ -342,27 +343,3 @@ def _codes(column: NDArray[Any], decimals: int, name: str) -> IntArray:
             f"10^-{decimals}. Rescale it, take its logarithm, or bin it."
         )
     return to_steps(column, decimals)
-
-
-def _merge(codes: NDArray[Any]) -> tuple[IntArray, NDArray[np.intp]]:
-    """Distinct rows in lexicographic order, and which of them each row is.
-
-    The columns are read as the digits of one number, which sorts much faster than rows; where the
-    number would overflow, what has been read so far is replaced by its rank.
-    """
-    key = np.zeros(codes.shape[0], dtype=np.int64)
-    size = 1
-    for k in range(codes.shape[1]):
-        column = codes[:, k].astype(np.int64)  # one at a time: the matrix may hold small integers
-        column -= column.min()
-        span = int(column.max()) + 1
-        if size * span >= 2**62:
-            ranks, key = np.unique(key, return_inverse=True)
-            size = ranks.size
-        if size * span >= 2**62:
-            ranks, column = np.unique(column, return_inverse=True)
-            span = ranks.size
-        key = key * span + column
-        size *= span
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return codes[first].astype(np.int64), inverse.astype(np.intp)

@@ -24,41 +24,13 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netbenefit._card_steps import Input, Step, make_steps
 from netbenefit._card_types import RiskRow
-from netbenefit._columns import Kind
 from netbenefit._validation import InputError
-from netbenefit.conditions import PerUnit, Term, Value, log_ends
-from netbenefit.readings import Reading
+from netbenefit.conditions import PerUnit, log_ends
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["Input", "Logic", "Step", "log_ends", "logic_of", "reached", "unit_ends"]
-
-
-@dataclass(frozen=True)
-class Input:
-    """A raw column, as it comes."""
-
-    name: str
-    kind: Kind  #: "number", "text", or "any" where it is only asked whether it is missing
-    special: tuple[Value, ...] = ()
-    fill: Value | None = None
-    refuse: bool = False
-
-
-@dataclass(frozen=True)
-class Step:
-    """A column that rules speak of: a raw one, or one combined from several."""
-
-    name: str
-    kind: Kind
-    inputs: tuple[Input, ...]
-    combine: str | None  #: "sum", "max" or "min"; None for a raw column
-    special: tuple[Value, ...]  #: of a combined column
-    fill: Value | None  #: of a combined column
-    may_miss: bool
-    terms: tuple[tuple[Term, int], ...]  #: with the units of one step of its code
-    whole: bool = False  #: whether training had whole numbers only
-    levels: tuple[Value, ...] = ()  #: that training had, where that is known
 
 
 @dataclass(frozen=True)
@@ -68,6 +40,7 @@ class Logic:
     Examples
     --------
     >>> from netbenefit.conditions import Condition
+    >>> from netbenefit.readings import Reading
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
@@ -103,37 +76,9 @@ def logic_of(card: Scorecard) -> Logic:
     if not isinstance(card, Scorecard):
         raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
     plan = card._plan
-    readings = plan.readings.by_name
-    steps = []
-    for column in plan.columns:
-        reading = readings.get(column.name, Reading(feature=column.name))
-        if reading.sources:
-            own = [readings.get(name, Reading(feature=name)) for name in reading.sources]
-            inputs = tuple(_input(source, "number") for source in own)
-        else:
-            inputs = (_input(reading, column.kind),)
-        combined = bool(reading.sources)
-        steps.append(
-            Step(
-                name=column.name,
-                kind=column.kind,
-                inputs=inputs,
-                combine=reading.combine,
-                special=reading.special if combined else (),
-                fill=reading.fill if combined else None,
-                # What is refused is not allowed (and has no fill), whatever rules say.
-                may_miss=column.missing_allowed and not reading.refuse,
-                terms=column.terms,
-                whole=reading.whole,
-                levels=reading.levels,
-            )
-        )
+    steps = make_steps(plan.columns, plan.readings.by_name)
     outcome = (card.provenance.outcome if card.provenance else None) or ""
-    return Logic(tuple(steps), plan.unit, card.risk_table(), outcome)
-
-
-def _input(reading: Reading, kind: Kind) -> Input:
-    return Input(reading.feature, kind, reading.special, reading.fill, reading.refuse)
+    return Logic(steps, plan.unit, card.risk_table(), outcome)
 
 
 def unit_ends(term: PerUnit) -> tuple[float | None, float | None]:

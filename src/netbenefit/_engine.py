@@ -1,0 +1,263 @@
+"""A table where it lives: in memory, or in an engine that computes when it is asked to.
+
+Whatever narwhals knows can be asked: lazy frames of Polars, relations of DuckDB, data frames of
+Dask and Spark, tables of Ibis, and any data frame in memory.  Questions are put as expressions, and
+only their answers come into memory: groups and how many rows each of them has.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._columns import ColumnInfo, Frame
+from netbenefit._validation import InputError, IntArray, check_names, shorten
+
+__all__ = ["ColumnType", "EngineTable", "Groups", "Tell", "is_lazy"]
+
+logger = logging.getLogger(__name__)
+
+#: What a column holds, as far as its type says.
+ColumnType = Literal["number", "boolean", "text", "date", "other"]
+#: Told what the engine is about to do, such as "merging rows".
+Tell = Callable[[str], None]
+
+#: Names in queries, so that no name of a table meets them.
+_COUNT, _WEIGHT, _SQUARE = "nb_count", "nb_weight", "nb_square"
+
+
+def is_lazy(table: Any) -> bool:
+    """Whether a table computes when it is asked to, so that its rows are not at hand.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"age": [51]})
+    >>> is_lazy(frame), is_lazy(frame.lazy()), is_lazy([51])
+    (False, True, False)
+    """
+    return isinstance(nw.from_native(table, pass_through=True), nw.LazyFrame)
+
+
+class Groups(NamedTuple):
+    """The answer to a question: one entry a group, in no particular order."""
+
+    keys: dict[str, NDArray[Any]]  #: numbers, or objects where a key is text
+    rows: IntArray  #: how many
+    weight: NDArray[Any]  #: sum of their weights: int64 where these are integers, else float64
+    square: NDArray[np.float64]  #: sum of the squares of their weights
+
+    def __len__(self) -> int:
+        return int(self.rows.size)
+
+
+class EngineTable:
+    """A table that is asked by expressions.
+
+    Parameters
+    ----------
+    table : data frame, lazy frame or relation
+    tell : callable, optional
+        Called with a few words before every query.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = EngineTable(pl.LazyFrame({"age": [51, 60, 51], "sex": ["f", "m", None]}))
+    >>> table.types
+    {'age': 'number', 'sex': 'text'}
+    >>> groups = table.group({"old": table.number("age") >= 60}, "counting")
+    >>> sorted(zip(groups.keys["old"].tolist(), groups.rows.tolist()))
+    [(False, 2), (True, 1)]
+    """
+
+    def __init__(self, table: Any, tell: Tell | None = None) -> None:
+        try:
+            frame = nw.from_native(table)
+        except TypeError:
+            raise InputError(
+                f"cannot read a table from {type(table).__name__}. Pass a data frame, a lazy frame "
+                "of Polars, a relation of DuckDB, a data frame of Dask or Spark, or a table of "
+                "Ibis."
+            ) from None
+        if isinstance(frame, nw.Series):
+            raise InputError("this is a single column. Pass a table.")
+        self._frame: nw.LazyFrame[Any] = frame.lazy()
+        self._tell = tell
+        #: Column names as text.
+        self.names = check_names(self._frame.collect_schema().names())
+        if "spark" in self.engine.lower():
+            self._frame = _with_plain_names(self._frame)
+        self.schema = self._frame.collect_schema()
+        #: What each column holds.
+        self.types: dict[str, ColumnType] = {
+            name: _type_of(dtype)
+            for name, dtype in zip(self.names, self.schema.values(), strict=True)
+        }
+        self._native = dict(zip(self.names, self.schema, strict=True))
+        #: Seconds that queries have taken.
+        self.seconds = 0.0
+
+    @property
+    def engine(self) -> str:
+        """What computes, such as "DuckDB"."""
+        name = self._frame.implementation.name.lower()
+        known = {"duckdb": "DuckDB", "pyspark": "Spark", "pyspark_connect": "Spark"}
+        return known.get(name, str(name).capitalize())
+
+    @property
+    def native(self) -> Any:
+        """The table itself, lazy."""
+        return self._frame.to_native()
+
+    @property
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The table as narwhals sees it."""
+        return self._frame
+
+    def require(self, names: Sequence[str]) -> None:
+        """Refuse to go on without some columns."""
+        absent = [name for name in names if name not in self.types]
+        if absent:
+            raise InputError(
+                f"the table has no column {shorten(absent)}; its columns are "
+                f"{shorten(self.names, 10)}. Correct the name, or add the column."
+            )
+
+    # -- columns -----------------------------------------------------------------------------------
+
+    def column(self, name: str) -> nw.Expr:
+        """Return a column as it is."""
+        return nw.col(self._native[name])
+
+    def number(self, name: str) -> nw.Expr:
+        """Return a column of numbers or booleans as float64, null where it is null or NaN."""
+        column, dtype = self.column(name), self.schema[self._native[name]]
+        if self.types[name] == "boolean":
+            return nw.when(column).then(nw.lit(1.0)).otherwise(nw.when(~column).then(nw.lit(0.0)))
+        if dtype != nw.Float64:
+            column = column.cast(nw.Float64)
+        if dtype.is_float():
+            column = nw.when(~column.is_nan()).then(column)
+        return column
+
+    def text(self, name: str) -> nw.Expr:
+        """Return a column of text or categories as text."""
+        column = self.column(name)
+        return column if self.schema[self._native[name]] == nw.String else column.cast(nw.String)
+
+    def is_whole(self, name: str) -> bool:
+        """Whether a column's type holds nothing but whole numbers (or booleans)."""
+        dtype = self.schema[self._native[name]]
+        return bool(dtype.is_integer() or dtype == nw.Boolean)
+
+    def is_single(self, name: str) -> bool:
+        """Whether a column holds numbers in single precision."""
+        return bool(self.schema[self._native[name]] == nw.Float32)
+
+    def info(self, name: str) -> ColumnInfo:
+        """Return what the type of a column says: category, order, date."""
+        dtype = self.schema[self._native[name]]
+        if dtype == nw.Enum:
+            return ColumnInfo(True, True, tuple(getattr(dtype, "categories", ())))
+        return ColumnInfo(dtype == nw.Categorical, is_date=dtype.is_temporal())
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    def group(
+        self,
+        keys: Mapping[str, nw.Expr],
+        what: str,
+        *,
+        weight: nw.Expr | None = None,
+        where: nw.Expr | None = None,
+        most: int | None = None,
+    ) -> Groups:
+        """Count the rows of each combination of some keys.
+
+        Parameters
+        ----------
+        keys : mapping of str to expression
+        what : str
+            What this is for, in words.
+        weight : expression, optional
+            Added up as well.
+        where : expression, optional
+            Which rows to look at.
+        most : int, optional
+            Most groups to bring into memory: one more tells that there are more.
+        """
+        frame = self._frame if where is None else self._frame.filter(where)
+        chosen = [expression.alias(name) for name, expression in keys.items()]
+        sums = [nw.len().alias(_COUNT)]
+        if weight is not None:
+            chosen += [weight.alias(_WEIGHT), (weight * weight).cast(nw.Float64).alias(_SQUARE)]
+            sums += [nw.col(_WEIGHT).sum(), nw.col(_SQUARE).sum()]
+        if keys:
+            frame = frame.select(*chosen).group_by(*keys).agg(*sums)
+        elif weight is not None:
+            frame = frame.select(*chosen).select(*sums)
+        else:
+            frame = frame.select(*sums)
+        if most is not None:
+            frame = frame.head(most + 1)
+        found = self.collect(frame, what)
+        count = found.column(_COUNT).astype(np.int64)
+        if weight is None:
+            return Groups(_columns(found, keys), count, count, count.astype(np.float64))
+        total, square = (_sums(found.column(name)) for name in (_WEIGHT, _SQUARE))
+        return Groups(_columns(found, keys), count, total, square.astype(np.float64))
+
+    def collect(self, frame: nw.LazyFrame[Any], what: str) -> Frame:
+        """Let the engine compute, and bring the answer into memory."""
+        if self._tell is not None:
+            self._tell(what)
+        began = time.perf_counter()
+        try:
+            found = frame.collect()
+        except Exception as error:  # each engine has its own
+            first = str(error).strip().split("\n")[0]
+            raise InputError(
+                f"{self.engine} failed while {what}: {first or type(error).__name__}. Correct the "
+                "table or the query behind it; the engine's own error is above."
+            ) from error
+        seconds = time.perf_counter() - began
+        self.seconds += seconds
+        logger.info("%s: %s took %.1f s", self.engine, what, seconds)
+        return Frame(found.to_native())
+
+
+def _with_plain_names(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Rename the columns of a Spark table, in whose names points and backticks mean something."""
+    names = frame.collect_schema().names()
+    if all(name.isidentifier() for name in names):
+        return frame
+    return nw.from_native(frame.to_native().toDF(*[f"nb_{k}" for k in range(len(names))]))
+
+
+def _type_of(dtype: Any) -> ColumnType:
+    if dtype.is_numeric():
+        return "number"
+    if dtype == nw.Boolean:
+        return "boolean"
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return "text"
+    return "date" if dtype.is_temporal() else "other"
+
+
+def _columns(found: Frame, keys: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    return {name: found.column(name) for name in keys}
+
+
+def _sums(values: NDArray[Any]) -> NDArray[Any]:
+    """Sums as int64 or float64: engines widen them to decimals and the like."""
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    if values.dtype.kind == "f":
+        return values.astype(np.float64)
+    whole = all(float(value).is_integer() for value in values.tolist())
+    return np.array([float(v) for v in values.tolist()]).astype(np.int64 if whole else np.float64)

@@ -1,0 +1,188 @@
+"""What the terms of a column make of its values, as one expression.
+
+All terms of a column together tell few kinds of values apart: "age ≥ 40" and "age ≥ 60" three, and
+missing makes a fourth.  These are the states of the column.  An engine finds out which state a row
+is in by a few comparisons, and what each term says of a state is known beforehand.  So the same
+comparisons give the codes of all terms, or their points together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import narwhals as nw
+
+from netbenefit._steps import LARGEST_EXACT
+from netbenefit.conditions import Condition, PerUnit, Term, Value, log_ends
+
+__all__ = [
+    "LARGEST_LOG",
+    "Edge",
+    "States",
+    "choose",
+    "states_of_numbers",
+    "states_of_text",
+    "whole",
+]
+
+
+#: Numbers above this have no logarithm here, unless the term has an upper end: the ends of all
+#: steps up to the largest float would be tens of thousands of comparisons.
+LARGEST_LOG = float(LARGEST_EXACT)
+
+
+class Edge(NamedTuple):
+    """Where a state begins: at a number, or just above it."""
+
+    value: float
+    above: bool = False
+
+    def reached(self, x: nw.Expr) -> nw.Expr:
+        """Whether a value is in this state or a later one."""
+        return x > self.value if self.above else x >= self.value
+
+
+class States(NamedTuple):
+    """The states of a column: what each term says of them, and how to tell them apart.
+
+    Attributes
+    ----------
+    codes : list of tuple of int
+        Codes of all terms, one tuple a state; the last state is "missing".
+    pick : callable
+        Given one whole number a state, returns the expression of the number of a row's state.
+    """
+
+    codes: list[tuple[int, ...]]
+    pick: Callable[[Sequence[int]], nw.Expr]
+
+
+def choose(x: nw.Expr, edges: Sequence[Edge], values: Sequence[nw.Expr]) -> nw.Expr:
+    """Return values[k] where x has reached exactly k of some ascending edges.
+
+    By halving: a few comparisons decide among hundreds of edges.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = nw.from_native(pl.DataFrame({"x": [1.0, 2.0, 3.0]}))
+    >>> words = [nw.lit(text) for text in ("low", "two", "high")]
+    >>> picked = choose(nw.col("x"), [Edge(2.0), Edge(2.0, above=True)], words)
+    >>> frame.select(picked.alias("x"))["x"].to_list()
+    ['low', 'two', 'high']
+    """
+    if not edges:
+        return values[0]
+    middle = len(edges) // 2
+    return (
+        nw.when(edges[middle].reached(x))
+        .then(choose(x, edges[middle + 1 :], values[middle + 1 :]))
+        .otherwise(choose(x, edges[:middle], values[: middle + 1]))
+    )
+
+
+def whole(number: int) -> nw.Expr:
+    """Return a whole number as 64 bits, whatever it is added to."""
+    return nw.lit(number, nw.Int64)
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def states_of_numbers(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None) -> States:
+    """Return the states that conditions (and logarithms) tell apart among numbers.
+
+    ``fill`` is what a missing value counts as.
+
+    Examples
+    --------
+    >>> x = nw.col("age")
+    >>> terms = [Condition("age", ">=", 40), Condition("age", "==", 60)]
+    >>> states_of_numbers(x, terms).codes
+    [(0, 0), (1, 0), (1, 1), (1, 0), (0, 0)]
+    """
+    edges = sorted({edge for term in terms for edge in _edges(term)})
+    kept: list[Edge] = []
+    codes = [_codes(terms, _before(edges))]
+    for edge in edges:
+        code = _codes(terms, math.nextafter(edge.value, math.inf) if edge.above else edge.value)
+        if code != codes[-1]:
+            kept.append(edge)
+            codes.append(code)
+
+    def pick(values: Sequence[int]) -> nw.Expr:
+        *here, missing = map(whole, values)
+        return nw.when(x.is_null()).then(missing).otherwise(choose(x, kept, here))
+
+    return States([*codes, _codes(terms, fill)], pick)
+
+
+def _edges(term: Term) -> list[Edge]:
+    if isinstance(term, PerUnit):
+        top = LARGEST_LOG if term.upper is None else float(term.upper)
+        return [Edge(end) for end in log_ends(term.decimals).tolist() if end <= top]
+    numbers = [float(value) for value in term.values if not isinstance(value, str)]
+    if term.op in (">=", "<", "between"):
+        return [Edge(number) for number in numbers]
+    if term.op in (">", "<="):
+        return [Edge(number, above=True) for number in numbers]
+    return [Edge(number, above) for number in numbers for above in (False, True)]
+
+
+def _before(edges: Sequence[Edge]) -> float:
+    return math.nextafter(edges[0].value, -math.inf) if edges else 0.0
+
+
+def _codes(terms: Sequence[Term], value: float | str | None) -> tuple[int, ...]:
+    return tuple(int(term.value_code(value)) for term in terms)
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def states_of_text(
+    x: nw.Expr,
+    hole: nw.Expr,
+    terms: Sequence[Term],
+    fill: Value | None = None,
+    spell: Callable[[str], Value | None] = str,
+) -> States:
+    """Return the states that conditions tell apart among texts: levels of equal codes, all others.
+
+    Parameters
+    ----------
+    x : expression
+        The column.
+    hole : expression
+        Whether it is missing; asked last, because looking for blanks takes time.
+    terms : sequence of Condition
+    fill : str, optional
+        What a missing value counts as.
+    spell : callable
+        How the column itself writes a level; None where it cannot.
+
+    Examples
+    --------
+    >>> terms = [Condition("stage", "in", ("III", "IV")), Condition("stage", "==", "IV")]
+    >>> states_of_text(nw.col("stage"), nw.col("stage").is_null(), terms).codes
+    [(1, 0), (1, 1), (0, 0), (0, 0)]
+    """
+    named = [v for term in terms if isinstance(term, Condition) for v in term.values]
+    together: dict[tuple[int, ...], list[Value]] = {}
+    others = _codes(terms, "".join(map(str, named)) + "…")  # equals none of them
+    for level in dict.fromkeys(str(value) for value in named):
+        spelt, code = spell(level), _codes(terms, level)
+        if spelt is not None and code != others:
+            together.setdefault(code, []).append(spelt)
+
+    def pick(values: Sequence[int]) -> nw.Expr:
+        *here, other, missing = map(whole, values)
+        found = nw.when(hole).then(missing).otherwise(other)
+        for levels, value in zip(together.values(), here, strict=True):
+            same = x == levels[0] if len(levels) == 1 else x.is_in(levels)
+            found = nw.when(same).then(value).otherwise(found)
+        return found
+
+    return States([*together, others, _codes(terms, fill)], pick)
