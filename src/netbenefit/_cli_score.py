@@ -12,7 +12,6 @@ from netbenefit._terminal import check_writable, friendly, load_card, tell
 
 if TYPE_CHECKING:
     from netbenefit._source_open import OpenTable
-    from netbenefit.scorecard import Scorecard
 
 __all__ = ["score"]
 
@@ -43,6 +42,7 @@ def score(
     from netbenefit._source_engine import duckdb_errors
     from netbenefit._source_progress import QueryBar
     from netbenefit._sources import find_source
+    from netbenefit.tables import score_table
 
     source = find_source(data)
     check_writable(out, card, *source.files)
@@ -58,7 +58,10 @@ def score(
             replacing(out) as draft,
             QueryBar(table.connection, "scoring", shown=not quiet) as bar,
         ):
-            _write(scored(scorecard, table, table.relation(), kept), draft, out)
+            scored = score_table(
+                scorecard, table.relation(), keep=kept, score_as=SCORE, risk_as=RISK
+            )
+            _write(scored, draft, out)
             bar.say("counting")
             refused = _refused(table, draft, out)
         if not quiet:
@@ -67,17 +70,6 @@ def score(
             if refused:
                 tell("yellow", "note", _refusal(refused, table.n_rows))
             tell("bold", "saved", out)
-
-
-def scored(card: Scorecard, table: OpenTable, relation: Any, keep: Sequence[str]) -> Any:
-    """Return some columns of a relation and the card's two, lazily."""
-    from netbenefit._source_engine import name
-    from netbenefit.export.sql import to_sql
-
-    relation.create_view("netbenefit_rows", replace=True)
-    query = to_sql(card, dialect="duckdb", table="netbenefit_rows", score_as=SCORE, risk_as=RISK)
-    names = ", ".join(map(name, [*keep, SCORE, RISK]))
-    return table.connection.sql(f"SELECT {names} FROM ({query})")
 
 
 def _check_format(out: Path) -> None:

@@ -274,13 +274,14 @@ def evaluate_stream(
     quiet : bool
         Whether to show no progress.
     """
-    from netbenefit._cli_score import SCORE, scored
+    from netbenefit._cli_score import RISK, SCORE
     from netbenefit._source_progress import QueryBar
     from netbenefit._updating_calibration import recalibration
     from netbenefit._updating_evaluate import CardEvaluation
     from netbenefit.decision import decision_curve
     from netbenefit.measures import measure
     from netbenefit.observed import level_rows
+    from netbenefit.tables import score_table
 
     mass = "count(*)::DOUBLE" if weight is None else f"sum({name(weight)})::DOUBLE"
     keys = f"{SCORE}, {name(target)}"
@@ -288,7 +289,8 @@ def evaluate_stream(
         duckdb_errors(table.source),
         QueryBar(table.connection, "scoring and counting", shown=not quiet),
     ):
-        rows = scored(card, table, relation, [target, *([weight] if weight else [])])
+        kept = [target, *([weight] if weight else [])]
+        rows = score_table(card, relation, keep=kept, score_as=SCORE, risk_as=RISK)
         found = rows.aggregate(f"{keys}, {mass}, count(*)", keys).order("1, 2").fetchall()
     refused = sum(row[3] for row in found if row[0] is None)
     if refused:
