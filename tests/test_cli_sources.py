@@ -56,7 +56,10 @@ def same(first: Path, second: Path) -> bool:
 def measured(card: Path, *data: object) -> dict[str, float]:
     """What `evaluate` tells as numbers."""
     told = json.loads(run("evaluate", card, *data, "--json", "-q"))
-    return {name: value for name, value in told.items() if isinstance(value, int | float)}
+    numbers = {**told, **told["calibration"]}
+    for row in told["levels"]:
+        numbers |= {f"{name} of {row['scores']}": value for name, value in row.items()}
+    return {name: value for name, value in numbers.items() if isinstance(value, int | float)}
 
 
 def cut_seconds(printed: str) -> str:
@@ -146,6 +149,10 @@ def test_streamed_and_read_tables_give_the_same_card(
         assert "241 rows with died = yes; 6 columns to learn from" in printed
         assert same(out, card)
         assert measured(card, *data, "--stream") == pytest.approx(expected)
+    weights = ["--sample-weight", "x=y"]
+    weighted = measured(card, clinic / "patients.csv", *weights)
+    assert weighted["n"] != expected["n"]
+    assert measured(card, base, *weights, "--stream") == pytest.approx(weighted)
 
 
 def test_a_proof_from_a_stream_is_verified(clinic: Path, tmp_path: Path) -> None:

@@ -276,39 +276,34 @@ def evaluate_stream(
     """
     from netbenefit._cli_score import RISK, SCORE
     from netbenefit._source_progress import QueryBar
-    from netbenefit._updating_calibration import recalibration
-    from netbenefit._updating_evaluate import CardEvaluation
-    from netbenefit.decision import decision_curve
-    from netbenefit.measures import measure
-    from netbenefit.observed import level_rows
+    from netbenefit._updating_evaluate import evaluate_scores
     from netbenefit.tables import score_table
 
-    mass = "count(*)::DOUBLE" if weight is None else f"sum({name(weight)})::DOUBLE"
+    one = "1" if weight is None else f"{name(weight)}::DOUBLE"
     keys = f"{SCORE}, {name(target)}"
+    sums = f"sum({one})::DOUBLE, sum({one} * {one})::DOUBLE, count(*)"
     with (
         duckdb_errors(table.source),
         QueryBar(table.connection, "scoring and counting", shown=not quiet),
     ):
         kept = [target, *([weight] if weight else [])]
         rows = score_table(card, relation, keep=kept, score_as=SCORE, risk_as=RISK)
-        found = rows.aggregate(f"{keys}, {mass}, count(*)", keys).order("1, 2").fetchall()
-    refused = sum(row[3] for row in found if row[0] is None)
+        found = rows.aggregate(f"{keys}, {sums}", keys).order("1, 2").fetchall()
+    refused = sum(row[4] for row in found if row[0] is None)
     if refused:
         raise InputError(
             f"{table.source.shown}: the card refuses {refused:,} of {table.n_rows:,} rows: a value "
             "is infinite, of another kind, or missing without a rule for that. `netbenefit score` "
             "writes which; leave those rows out."
         )
-    score = np.array([row[0] for row in found], dtype=np.int64)
-    event = np.array([row[1] for row in found], dtype=np.bool_)
-    total = np.array([row[2] for row in found], dtype=np.float64)
-    risk = np.asarray(card.risk_of_score(score), dtype=np.float64)
-    return CardEvaluation(
-        measures=measure(event, risk, thresholds, score=score, sample_weight=total),
-        calibration=recalibration(event, risk, sample_weight=total),
-        levels=tuple(level_rows(card, score, event, total)),
-        curve=decision_curve(event, {"Card": risk}, thresholds, sample_weight=total),
-        drift=None,
+    score, event, mass, square = (np.array([row[k] for row in found]) for k in range(4))
+    return evaluate_scores(
+        card,
+        score.astype(np.int64),
+        event.astype(np.bool_),
+        mass.astype(np.float64),
+        thresholds,
+        worth=float(mass.sum()) ** 2 / float(square.sum()),
     )
 
 
