@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import narwhals as nw
 import numpy as np
@@ -236,7 +236,8 @@ def _with_plain_names(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     names = frame.collect_schema().names()
     if all(name.isidentifier() for name in names):
         return frame
-    return nw.from_native(frame.to_native().toDF(*[f"nb_{k}" for k in range(len(names))]))
+    renamed = frame.to_native().toDF(*[f"nb_{k}" for k in range(len(names))])
+    return cast("nw.LazyFrame[Any]", nw.from_native(renamed))
 
 
 def _type_of(dtype: Any) -> ColumnType:
