@@ -171,6 +171,7 @@ def test_rows_held_out_are_the_same_in_every_pass(tmp_path: Path) -> None:
         base.execute(f"CREATE TABLE t AS {query}")
         base.execute("CREATE VIEW v AS SELECT * FROM t")
         base.execute(f"COPY ({query}) TO '{tmp_path}/a.csv'")
+    drawn = {}
     for data in ("a.parquet", "a.csv", "a.db"):
         address = f"duckdb:///{tmp_path}/a.db?table=t" if data == "a.db" else str(tmp_path / data)
         with open_source(find_source([address])) as table:
@@ -180,8 +181,16 @@ def test_rows_held_out_are_the_same_in_every_pass(tmp_path: Path) -> None:
             assert test.columns == ["b", "a"]
             assert sorted(train.fetchall() + first) == [(i, i % 3) for i in range(40000)]
             assert len(first) == pytest.approx(10000, abs=400)
+            with open_source(find_source([address])) as again:
+                assert sorted(again.split(0.25, 7, ["b", "a"])[1].fetchall()) == first
             other = sorted(table.split(0.25, 8, ["b", "a"])[1].fetchall())
             assert other != first
+            drawn[data] = len(first)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    moved = (tmp_path / "a.parquet").rename(elsewhere / "a.parquet")
+    with open_source(find_source([str(moved)])) as table:
+        assert len(table.split(0.25, 7, ["b", "a"])[1].fetchall()) == drawn["a.parquet"]
     with (
         open_source(find_source([f"duckdb:///{tmp_path}/a.db?table=v"])) as table,
         pytest.raises(InputError, match="--holdout needs rows that can be told apart"),

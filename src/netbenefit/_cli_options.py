@@ -65,7 +65,7 @@ Data = Annotated[Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz, .ts
 Sources = Annotated[
     list[str],
     typer.Argument(
-        metavar="DATA…",
+        metavar="DATA",
         help="Files (.csv, .csv.gz, .tsv, .parquet), a pattern in quotes ('data/*.parquet'), a "
         "folder, duckdb:///file.db?table=t or postgresql://user@host/base?table=t.",
     ),

@@ -99,7 +99,7 @@ def open_table(
     from netbenefit._source_progress import QueryBar
 
     engine = Engine(threads=jobs)
-    words = {"csv": "looking at all cells", "postgresql": "reading from PostgreSQL"}
+    words = {"csv": "reading CSV", "postgresql": "reading from PostgreSQL"}
     doing = words.get(source.kind, "opening")
     with QueryBar(engine.connection, doing, shown=not quiet) as bar:
         return open_source(source, as_text=as_text, engine=engine, tell=bar.say)

@@ -1,7 +1,8 @@
 """Many CSV files as one table of DuckDB, read by the same rules as one file in memory.
 
 A column is what all its cells are: whole numbers, numbers, true and false, else text.  So all cells
-are looked at once before the work begins; that also counts the rows.
+are looked at before the work begins.  Text is slow to read, so the files are read once, into a
+temporary Parquet file.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from netbenefit._io import MISSING, read_header
 from netbenefit._source_engine import name, text
 from netbenefit._validation import InputError
 
-__all__ = ["CsvTable", "csv_cells", "escaped", "type_columns"]
+__all__ = ["CsvTable", "csv_cells", "escaped", "pack"]
 
 _NULLS = ", ".join(text(word) for word in sorted(MISSING))
 _BLANKS = "' ' || chr(9) || chr(10) || chr(13)"
@@ -23,7 +24,7 @@ _UNNAMED = "\N{ZERO WIDTH SPACE}row"
 
 
 class CsvTable(NamedTuple):
-    """A query for all cells as text, NULL where missing."""
+    """A query for all cells as text."""
 
     query: str
     columns: tuple[str, ...]
@@ -85,7 +86,7 @@ def _part(
     named = ", ".join(f"{text(one or _UNNAMED)}: 'VARCHAR'" for one in header)
     listed = ", ".join(text(escaped(file)) for file in files)
     cells = ", ".join(
-        (f"{_cell(column)}" if column in header else "NULL::VARCHAR") + f" AS {name(column)}"
+        name(column) if column in header else f"NULL::VARCHAR AS {name(column)}"
         for column in columns
     )
     return (
@@ -95,41 +96,49 @@ def _part(
     )
 
 
-def _cell(column: str) -> str:
-    trimmed = f"trim({name(column)}, {_BLANKS})"
-    return f"CASE WHEN {trimmed} IN ({_NULLS}) THEN NULL ELSE {trimmed} END"
-
-
-def type_columns(
-    connection: Any, cells: CsvTable, as_text: Collection[str] = ()
-) -> tuple[str, int]:
-    """Look at all cells; return a query for typed columns, and the number of rows.
+def pack(connection: Any, cells: CsvTable, folder: Path, as_text: Collection[str] = ()) -> Path:
+    """Write the cells of CSV files to a Parquet file, each column as what all its cells are.
 
     Parameters
     ----------
     connection : duckdb.DuckDBPyConnection
     cells : CsvTable
+    folder : Path
+        Where to write.
     as_text : collection of str
         Columns that are text whatever their cells look like.
     """
-    tests = ["count(*)"]
-    for column in cells.columns:
-        cell = name(column)
-        whole = f"TRY_CAST({cell} AS BIGINT) IS NOT NULL AND NOT regexp_matches({cell}, '[^0-9+-]')"
-        # DuckDB reads 1_000 as a number, nobody else does
-        number = f"TRY_CAST({cell} AS DOUBLE) IS NOT NULL AND NOT contains({cell}, '_')"
-        boolean = f"lower({cell}) IN ('true', 'false')"
-        tests += [
-            f"coalesce(bool_and({test}) FILTER ({cell} IS NOT NULL), {without_any})"
-            for test, without_any in ((whole, "false"), (number, "true"), (boolean, "false"))
-        ]
-    (found,) = connection.sql(f"SELECT {', '.join(tests)} FROM ({cells.query})").fetchall()
+    raw, packed = folder / "cells.parquet", folder / "rows.parquet"
+    connection.execute(f"COPY ({cells.query}) TO {text(raw)} (FORMAT parquet)")
+    columns = ", ".join(f"{_cell(column)} AS {name(column)}" for column in cells.columns)
+    query = f"(SELECT {columns} FROM read_parquet({text(escaped(raw))}))"
+    tests = [test for column in cells.columns for test in _tests(name(column))]
+    (found,) = connection.sql(f"SELECT {', '.join(tests)} FROM {query}").fetchall()
     typed = []
     for k, column in enumerate(cells.columns):
-        whole, number, boolean = found[1 + 3 * k : 4 + 3 * k]
+        whole, number, boolean = found[3 * k : 3 * k + 3]
         kind = "BIGINT" if whole else "DOUBLE" if number else "BOOLEAN" if boolean else "VARCHAR"
         kind = "VARCHAR" if column in as_text else kind
-        typed.append(
-            name(column) if kind == "VARCHAR" else f"{name(column)}::{kind} AS {name(column)}"
-        )
-    return f"SELECT {', '.join(typed)} FROM ({cells.query})", found[0]
+        typed.append(f"{name(column)}::{kind} AS {name(column)}")
+    connection.execute(
+        f"COPY (SELECT {', '.join(typed)} FROM {query}) TO {text(packed)} (FORMAT parquet)"
+    )
+    raw.unlink()
+    return packed
+
+
+def _cell(column: str) -> str:
+    trimmed = f"trim({name(column)}, {_BLANKS})"
+    return f"CASE WHEN {trimmed} IN ({_NULLS}) THEN NULL ELSE {trimmed} END"
+
+
+def _tests(cell: str) -> list[str]:
+    """Whether all cells that are there are whole numbers, numbers, or true and false."""
+    whole = f"TRY_CAST({cell} AS BIGINT) IS NOT NULL AND NOT regexp_matches({cell}, '[^0-9+-]')"
+    # DuckDB reads 1_000 as a number, nobody else does
+    number = f"TRY_CAST({cell} AS DOUBLE) IS NOT NULL AND NOT contains({cell}, '_')"
+    boolean = f"lower({cell}) IN ('true', 'false')"
+    return [
+        f"coalesce(bool_and({test}) FILTER ({cell} IS NOT NULL), {without_any})"
+        for test, without_any in ((whole, "false"), (number, "true"), (boolean, "false"))
+    ]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from netbenefit._io import RawFile, raw_file
-from netbenefit._source_csv import csv_cells, escaped, type_columns
+from netbenefit._source_csv import csv_cells, escaped, pack
 from netbenefit._source_engine import Engine, duckdb_errors, name, text
 from netbenefit._source_names import Listed, pick_table
 from netbenefit._sources import Source
@@ -188,9 +190,9 @@ def _open_csv(
 ) -> OpenTable:
     cells = csv_cells(source.files, without)
     _refuse_case(source, cells.columns)
-    query, n_rows = type_columns(engine.connection, cells, as_text)
-    keyed = f"SELECT *, row_number() OVER () AS {name(_KEY)} FROM ({query})"
-    return _checked(OpenTable(source, engine, query, cells.columns, n_rows, cells.odd, keyed))
+    file = pack(engine.connection, cells, engine.folder, as_text)
+    read = f"read_parquet({text(escaped(file))}"
+    return _parquet(source, engine, read, cells.columns, cells.odd, cells.columns, packed=True)
 
 
 def _open_parquet(source: Source, engine: Engine, without: Collection[str]) -> OpenTable:
@@ -200,16 +202,42 @@ def _open_parquet(source: Source, engine: Engine, without: Collection[str]) -> O
     every = engine.connection.sql(f"SELECT * FROM {read})").columns
     _refuse_case(source, every)
     columns = tuple(column for column in every if column not in without)
-    listed = _list(columns)
+    return _parquet(source, engine, read, columns, odd, every)
+
+
+def _parquet(
+    source: Source,
+    engine: Engine,
+    read: str,
+    columns: tuple[str, ...],
+    odd: dict[str, str],
+    every: Sequence[str],
+    packed: bool = False,
+) -> OpenTable:
+    """Open what ``read_parquet(…`` reads, which has ``every`` column; or what CSV was packed to."""
     keyed = None
-    if "file_row_number" not in every:  # DuckDB calls the number of a row so, and nothing else
-        place = f"hash({name(_KEY)}, file_row_number) AS {name(_KEY)}"
-        read_keyed = f"{read}, filename = {text(_KEY)}, file_row_number = true)"
-        keyed = f"SELECT {listed}, {place} FROM {read_keyed}"
-    query = f"SELECT {listed} FROM {read})"
-    return _checked(
-        OpenTable(source, engine, query, columns, _count(engine, f"{read})"), odd, keyed)
-    )
+    if "file_row_number" not in every:  # DuckDB calls the number of a row so
+        # A file by its name below the folder of all: another place, or our own temporary one, must
+        # not change who is drawn.
+        file = f"substr({name(_KEY)}, {_common(source.files) + 1})" if not packed else "''"
+        place = f"hash({file}, file_row_number) AS {name(_KEY)}"
+        options = f"filename = {text(_KEY)}, file_row_number = true"
+        keyed = f"SELECT {_list(columns)}, {place} FROM {read}, {options})"
+    query, count = f"SELECT {_list(columns)} FROM {read})", _count(engine, f"{read})")
+    return _checked(OpenTable(source, engine, query, columns, count, odd, keyed))
+
+
+def _common(files: Sequence[Path]) -> int:
+    """How many signs the names of files begin with that only say in which folder all are.
+
+    >>> _common([Path("data/a/1.pq"), Path("data/b/1.pq")]), _common([Path("1.pq")])
+    (5, 0)
+    """
+    try:
+        folder = os.path.commonpath([file.parent for file in files])
+    except ValueError:  # on several drives, or relative and absolute
+        return 0
+    return 0 if folder in ("", ".") else len(folder.rstrip("/")) + 1
 
 
 def _odd_columns(source: Source, engine: Engine) -> dict[str, str]:
