@@ -32,7 +32,7 @@ def evaluate_command(
 ) -> None:
     """Measure a card, and print or save what was found."""
     from netbenefit._cli_source import open_data
-    from netbenefit._cli_stream import evaluate_table
+    from netbenefit._cli_stream_evaluate import evaluate_table
     from netbenefit._fit_notes import read_for_card
     from netbenefit._io import RawFile, write_csv
     from netbenefit._sources import find_source

@@ -160,6 +160,7 @@ def fit(
     from netbenefit._fit_notes import read_constraints
     from netbenefit._io import RawFile
     from netbenefit._sources import find_source
+    from netbenefit._validation import InputError
     from netbenefit.assemble import choose_solver, learn
     from netbenefit.certificate import make_certificate
     from netbenefit.constraints import MaxPerColumn
@@ -213,7 +214,13 @@ def fit(
             )
         if not quiet:
             tell("bold", source.label, rows.counts())
-        training = rows.training(wanted)
+        training, finish, sampled = rows.training(wanted)
+        if sampled and certificate is not None:
+            raise InputError(
+                "--certificate: there are so many patterns that points are searched on a sample, of"
+                " which a proof would say nothing about all rows. Leave it out, or bin the columns "
+                'more coarsely ("max_bins" in a --binner FILE.json).'
+            )
         with progress(quiet) as callback:
             learned = learn(
                 training.table,
@@ -226,6 +233,7 @@ def fit(
                 bins=training.bins,
                 **training.settings,
             )
+        learned = finish(learned)
         if out is not None:
             learned.card.save(out)
         if certificate is not None:

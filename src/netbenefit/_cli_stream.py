@@ -1,33 +1,36 @@
-"""Rows that stay where they are, as ``fit`` and ``evaluate`` see them: outcome, weights, split."""
+"""Rows that stay where they are, as ``fit`` sees them: outcome, weights, split, patterns."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._cli_source import check_column
-from netbenefit._outcome import label_in, read_outcome
+from netbenefit._outcome import read_outcome
 from netbenefit._source_engine import duckdb_errors, name, text
 from netbenefit._source_open import kind_of
-from netbenefit._validation import InputError, shorten
+from netbenefit._terminal import tell
+from netbenefit._validation import InputError
 
 if TYPE_CHECKING:
     from netbenefit._cli_binner import Asked
-    from netbenefit._cli_training import HeldOut, Wanted
-    from netbenefit._estimator_input import Training
+    from netbenefit._cli_training import HeldOut, Prepared, Wanted
+    from netbenefit._estimator_table import Merging
     from netbenefit._source_open import OpenTable
-    from netbenefit._updating_evaluate import CardEvaluation
+    from netbenefit.assemble import Learned
+    from netbenefit.binning import Binner
     from netbenefit.scorecard import Scorecard
-    from netbenefit.thresholds import Thresholds
 
-__all__ = ["Labels", "Stream", "evaluate_stream", "evaluate_table", "read_labels", "stream_of"]
+__all__ = ["Labels", "Stream", "check_weight", "read_labels", "stream_of"]
 
 #: Labels of an outcome to look at; more are an error in any case.
 _MOST_LABELS = 1000
 _SAMPLE = 2000
-_MASS = "netbenefit mass"
+#: Distinct raw rows to cut columns on, and patterns to search on, before a sample has to do.
+SAMPLE_ROWS, MAX_PATTERNS = 500_000, 1_000_000
 
 
 class Labels(NamedTuple):
@@ -58,42 +61,51 @@ class Stream(NamedTuple):
         """What the risk is the risk of."""
         return self.labels.text
 
-    def training(self, wanted: Wanted) -> Training:
+    def training(self, wanted: Wanted) -> Prepared:
         """Let DuckDB count and merge the rows, and say how columns were read."""
         from netbenefit._cli_binner import check_monotone
-        from netbenefit._cli_training import tell_guesses, wanted_binner
+        from netbenefit._cli_training import Prepared, tell_guesses, wanted_binner
         from netbenefit._cli_words import option_words
-        from netbenefit._estimator_input import Training, make_binner, training_of_raw
-        from netbenefit._io import raw_file
+        from netbenefit._estimator_input import make_binner
+        from netbenefit._estimator_table import Asked, finish_on_all_rows, read_training
         from netbenefit._source_progress import QueryBar
-        from netbenefit.patterns import PatternTable
 
-        settings = wanted.settings
-        weight = "count(*)" if self.weight is None else f"sum({name(self.weight)})"
-        keys = ", ".join(map(name, [*self.names, self.target]))
-        with (
-            duckdb_errors(self.table.source),
-            QueryBar(self.table.connection, "merging rows", shown=not wanted.quiet),
-        ):
-            merged = self.train.aggregate(f"{keys}, ({weight})::DOUBLE AS {name(_MASS)}", keys)
-            merged = merged.order(keys)  # threads finish in any order
-            fetch = getattr(merged, "to_arrow_table", None) or merged.fetch_arrow_table
-            file = raw_file(fetch(), self.table.source.shown)
-        mass = file.columns[_MASS]
-        event = file.columns[self.target].astype(bool)
-        columns = {one: file.columns[one] for one in self.names}
-        binner, names = wanted_binner(wanted, self.names, columns)
-        if binner is None:
-            return Training(PatternTable.from_columns(columns, event, sample_weight=mass), settings)
-        with option_words(wanted.quiet):
-            made = make_binner(
-                binner, names, wanted.grid, settings["sign"], settings["constraints"]
+        settings, source = wanted.settings, self.table.source
+        binner, known = wanted_binner(wanted, self.names, self.sample())
+
+        def make(names: Sequence[str]) -> Binner:
+            return make_binner(
+                binner, known, wanted.grid, settings["sign"], settings["constraints"]
             )
-            training = training_of_raw(made, file.rows(self.names), event, mass, settings)
-            check_monotone(wanted.steady, made)
-            if not wanted.quiet:
-                tell_guesses(made.summary())
-        return training
+
+        with (
+            option_words(wanted.quiet),
+            duckdb_errors(source),
+            QueryBar(self.table.connection, "counting values", shown=not wanted.quiet) as bar,
+        ):
+            asked = Asked(
+                self.target, self.names, self.weight, SAMPLE_ROWS, MAX_PATTERNS, tell=bar.say
+            )
+            found = read_training(
+                self.train, asked, settings, None, None if binner is None else make
+            )
+        if found.binner is not None:
+            check_monotone(wanted.steady, found.binner)
+        if not wanted.quiet:
+            tell("bold", "merged", _merged(found.merging))
+            if found.binner is not None:
+                tell_guesses(found.binner.summary())
+
+        def finish(learned: Learned) -> Learned:
+            if not found.merging.search_sampled:
+                return learned
+            with (
+                duckdb_errors(source),
+                QueryBar(self.table.connection, "counting all rows", shown=not wanted.quiet),
+            ):
+                return finish_on_all_rows(learned, found, calibrate=True)
+
+        return Prepared(found.training, finish, found.merging.search_sampled)
 
     def measure(self, card: Scorecard, quiet: bool) -> HeldOut | None:
         """Measure a card on the rows held out, which DuckDB counts by score."""
@@ -101,6 +113,8 @@ class Stream(NamedTuple):
 
         if self.test is None:
             return None
+        from netbenefit._cli_stream_evaluate import evaluate_stream
+
         found = evaluate_stream(
             card, self.table, self.test, self.target, self.weight, card.thresholds, quiet
         )
@@ -126,6 +140,16 @@ class Stream(NamedTuple):
         relation = self.table.relation(self.names).limit(_SAMPLE)
         fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
         return raw_file(fetch(), self.table.source.shown).columns
+
+
+def _merged(how: Merging) -> str:
+    """Say what became of the rows."""
+    cut = f"; columns cut on {how.binned_on:,} distinct rows" if how.binned_on else ""
+    sample = " of a sample" * how.bins_sampled
+    return (
+        f"{how.n_rows:,} rows into {how.n_patterns:,} patterns by {how.engine} in "
+        f"{how.seconds:.1f} s{cut}{sample}"
+    )
 
 
 def stream_of(
@@ -174,7 +198,7 @@ def stream_of(
     ):
         labels = read_labels(table, target, positive)
         if sample_weight is not None:
-            _check_weight(table, sample_weight)
+            check_weight(table, sample_weight)
         columns = [*names, target, *([sample_weight] if sample_weight else [])]
         if holdout is None:
             train, test = table.relation(columns), None
@@ -210,104 +234,7 @@ def read_labels(table: OpenTable, target: str, positive: str | None) -> Labels:
     )
 
 
-def evaluate_table(
-    card: Scorecard,
-    table: OpenTable,
-    target: str | None,
-    positive: str | None,
-    sample_weight: str | None,
-    thresholds: Thresholds,
-    quiet: bool,
-) -> tuple[CardEvaluation, str]:
-    """Measure a card on an open table; return also what the outcome is called."""
-    from netbenefit._columns import check_present
-
-    says = card.provenance.outcome if card.provenance else None
-    if target is None:
-        found = [one for one in table.columns if label_in(says, one) is not None]
-        found = [one for one in found if one not in card.features]
-        if len(found) != 1:
-            told = "does not say what its outcome is" if says is None else f"predicts {says!r}"
-            raise InputError(
-                f"the card {told}, and no column is sure to be that. Name the column of the "
-                f"outcome: --target COLUMN. There are {shorten(list(table.columns), 10)}."
-            )
-        target = found[0]
-    check_column(table, target, "--target")
-    check_column(table, sample_weight, "--sample-weight")
-    check_present(card.features, table.columns)
-    weights = [sample_weight] if sample_weight else []
-    table.check_columns({*card.features, target, *weights})
-    with duckdb_errors(table.source):
-        label = positive if positive is not None else label_in(says, target)
-        labels = read_labels(table, target, label)
-        if sample_weight is not None:
-            _check_weight(table, sample_weight)
-        others = [one for one in (*card.features, *weights) if one != target]
-        chosen = [*map(name, dict.fromkeys(others)), f"{labels.event} AS {name(target)}"]
-        relation = table.relation().project(", ".join(chosen))
-    measured = evaluate_stream(card, table, relation, target, sample_weight, thresholds, quiet)
-    return measured, labels.text
-
-
-def evaluate_stream(
-    card: Scorecard,
-    table: OpenTable,
-    relation: Any,
-    target: str,
-    weight: str | None,
-    thresholds: Thresholds,
-    quiet: bool,
-) -> CardEvaluation:
-    """Measure a card on rows that DuckDB scores and counts by score and outcome.
-
-    Parameters
-    ----------
-    card : Scorecard
-    table : OpenTable
-        Where the rows are.
-    relation : duckdb.DuckDBPyRelation
-        The rows, with an outcome of true and false.
-    target, weight : str
-        Columns of outcomes and of weights.
-    thresholds : Thresholds
-    quiet : bool
-        Whether to show no progress.
-    """
-    from netbenefit._cli_score import RISK, SCORE
-    from netbenefit._source_progress import QueryBar
-    from netbenefit._updating_evaluate import evaluate_scores
-    from netbenefit.tables import score_table
-
-    one = "1" if weight is None else f"{name(weight)}::DOUBLE"
-    keys = f"{SCORE}, {name(target)}"
-    sums = f"sum({one})::DOUBLE, sum({one} * {one})::DOUBLE, count(*)"
-    with (
-        duckdb_errors(table.source),
-        QueryBar(table.connection, "scoring and counting", shown=not quiet),
-    ):
-        kept = [target, *([weight] if weight else [])]
-        rows = score_table(card, relation, keep=kept, score_as=SCORE, risk_as=RISK)
-        found = rows.aggregate(f"{keys}, {sums}", keys).order("1, 2").fetchall()
-    refused = sum(row[4] for row in found if row[0] is None)
-    if refused:
-        raise InputError(
-            f"{table.source.shown}: the card refuses {refused:,} of {table.n_rows:,} rows: a value "
-            "is infinite, of another kind, or missing without a rule for that. `netbenefit score` "
-            "writes which; leave those rows out."
-        )
-    score, event, mass, square = (np.array([row[k] for row in found]) for k in range(4))
-    return evaluate_scores(
-        card,
-        score.astype(np.int64),
-        event.astype(np.bool_),
-        mass.astype(np.float64),
-        thresholds,
-        worth=float(mass.sum()) ** 2 / float(square.sum()),
-    )
-
-
-def _check_weight(table: OpenTable, column: str) -> None:
+def check_weight(table: OpenTable, column: str) -> None:
     """Refuse row weights that are no numbers, or not there."""
     relation = table.relation([column])
     kind = kind_of(str(relation.types[0]))

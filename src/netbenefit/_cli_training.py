@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from netbenefit._cli_binner import Asked
     from netbenefit._cli_rows import Rows
     from netbenefit._estimator_input import Training
+    from netbenefit.assemble import Learned
     from netbenefit.binning import Binner
     from netbenefit.measures import Measures
     from netbenefit.scorecard import Scorecard
     from netbenefit.thresholds import Thresholds
 
-__all__ = ["HeldOut", "InMemory", "Material", "Wanted", "tell_guesses", "wanted_binner"]
+__all__ = ["HeldOut", "InMemory", "Material", "Prepared", "Wanted", "tell_guesses", "wanted_binner"]
 
 _NUMBERS = "With --binner none columns are numbers, nothing missing; --binner auto takes both. Or"
 
@@ -41,6 +42,18 @@ class HeldOut(NamedTuple):
     words: str  #: which rows these are
 
 
+def _as_it_is(learned: Learned) -> Learned:
+    return learned
+
+
+class Prepared(NamedTuple):
+    """Patterns to learn from."""
+
+    training: Training
+    finish: Callable[[Learned], Learned] = _as_it_is  #: what is left to do after the search
+    sampled: bool = False  #: whether the search sees a sample only, so that nothing is proven
+
+
 class Material(Protocol):
     """Rows to learn from and to measure on, wherever they are."""
 
@@ -51,7 +64,7 @@ class Material(Protocol):
     def counts(self) -> str:
         """Say how many rows and columns there are."""
 
-    def training(self, wanted: Wanted) -> Training:
+    def training(self, wanted: Wanted) -> Prepared:
         """Merge the rows into patterns, and say how columns were read."""
 
     def measure(self, card: Scorecard, quiet: bool) -> HeldOut | None:
@@ -76,7 +89,7 @@ class InMemory:
         """Say how many rows and columns there are."""
         return self.rows.counts(self.test)
 
-    def training(self, wanted: Wanted) -> Training:
+    def training(self, wanted: Wanted) -> Prepared:
         """Bin the rows, and say how; or take their numbers as they are."""
         from netbenefit._cli_binner import check_monotone
         from netbenefit._cli_words import option_words
@@ -91,7 +104,7 @@ class InMemory:
             check_features(columns, _NUMBERS)
             event = rows.outcome.event
             table = PatternTable.from_columns(columns, event, sample_weight=rows.weight)
-            return Training(table, settings)
+            return Prepared(Training(table, settings))
         with option_words(wanted.quiet):
             made = make_binner(
                 binner, names, wanted.grid, settings["sign"], settings["constraints"]
@@ -103,7 +116,7 @@ class InMemory:
             check_monotone(wanted.steady, made)
             if not wanted.quiet:
                 tell_guesses(made.summary())
-        return training
+        return Prepared(training)
 
     def measure(self, card: Scorecard, quiet: bool) -> HeldOut | None:
         """Measure a card on the rows held out."""
