@@ -532,7 +532,7 @@ GOOD = pd.DataFrame({"a": [0, 1, 2], "y": [0, 1, 1], "w": [1, 2, 3]})
         ),
         (np.zeros((2, 2)), {}, "cannot read rows from ndarray. Pass a pandas, polars or pyarrow"),
         ({"a": [1], "y": [1]}, {}, "cannot read rows from dict. Pass a pandas, polars or pyarrow"),
-        (pl.LazyFrame({"a": [1], "y": [1]}), {}, "cannot read rows from LazyFrame. Pass"),
+        (pl.LazyFrame({"a": ["1"], "y": [1]}), {}, "column 'a' holds text, not numbers. Encode it"),
     ],
 )
 def test_bad_frames(frame, options, message):

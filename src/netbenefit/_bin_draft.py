@@ -153,11 +153,12 @@ def _in_both_spellings(codes: Sequence[Value]) -> tuple[Value, ...]:
 
 def _check_exact(raw: RawColumn) -> None:
     """Refuse levels that are numbers too large to tell apart."""
-    largest = max((v for v in raw.values.tolist() if isinstance(v, int)), key=abs, default=0)
+    numbers = (v for v in raw.values.tolist() if isinstance(v, int | float) and v == v)
+    largest = max(numbers, key=abs, default=0)
     if abs(largest) > LARGEST_EXACT:
         raise InputError(
-            f"column {raw.name!r} holds levels as large as {largest}, which numbers cannot tell "
-            "apart. Pass the column as text, in training and later."
+            f"column {raw.name!r} holds levels as large as {largest:.0f}, which numbers cannot "
+            "tell apart. Pass the column as text, in training and later."
         )
 
 

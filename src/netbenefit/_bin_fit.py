@@ -100,7 +100,7 @@ def learn_bins(
         made = make_terms(
             draft,
             draft.read(table, sources.get(draft.name, ())),
-            rows,
+            _own_rows(table, draft.name, rows),
             settings,
             policy=wishes.policy(draft.name),
             cumulative=cumulative(draft.name),
@@ -112,6 +112,12 @@ def learn_bins(
         binned.append(made)
     # 5.
     return _finish(table, binned, sources, left_out, weight)
+
+
+def _own_rows(table: RawTable, name: str, rows: Rows) -> Rows:
+    """The rows with a column's own weights, where it has some."""
+    own = table.column(name).weight if name in table else None
+    return rows if own is None else Rows(rows.event, own)
 
 
 def _understand_all(

@@ -51,6 +51,9 @@ class RawColumn(NamedTuple):
     is_category: bool = False
     is_ordered: bool = False  #: whether the order of the categories means something
     is_date: bool = False
+    #: Weights of the rows by which this column's own values are as frequent as in a larger table,
+    #: of which the rows are a sample.
+    weight: NDArray[np.float64] | None = None
 
 
 class RawTable:
@@ -79,7 +82,8 @@ class RawTable:
             self._columns = {name: X[name] for name in X.dtype.names or ()}
         elif isinstance(X, Mapping) and not hasattr(X, "shape"):
             named = dict(zip(check_names(list(X)), X.values(), strict=True))
-            one = bool(named) and is_one_row(named, list(named))
+            read = any(isinstance(column, RawColumn) for column in named.values())
+            one = bool(named) and not read and is_one_row(named, list(named))
             self._columns = {n: [v] for n, v in named.items()} if one else named
         elif isinstance(X, list | tuple) and all(isinstance(row, Mapping) for row in X):
             keys = dict.fromkeys(str(key) for row in X for key in row)
@@ -99,10 +103,22 @@ class RawTable:
             )
         self._n_rows = self._check_lengths()
 
+    @classmethod
+    def of(cls, columns: Sequence[RawColumn]) -> RawTable:
+        """Return the table of columns that were read before.
+
+        >>> RawTable.of([RawColumn("age", np.array([51.0, 52.0]))]).names
+        ('age',)
+        """
+        return cls({column.name: column for column in columns})
+
     def _check_lengths(self) -> int:
         if self._frame is not None:
             return len(self._frame)
-        lengths = {name: len(column) for name, column in self._columns.items()}
+        lengths = {
+            name: len(column.values if isinstance(column, RawColumn) else column)
+            for name, column in self._columns.items()
+        }
         if len(set(lengths.values())) > 1:
             raise InputError(f"columns differ in length: {lengths}. Pass columns of equal length.")
         return next(iter(lengths.values()), 0)
@@ -126,12 +142,17 @@ class RawTable:
     def column(self, name: str) -> RawColumn:
         """Read a column."""
         whole = self._whole_column(name)
-        return whole if self._rows is None else whole._replace(values=whole.values[self._rows])
+        if self._rows is None:
+            return whole
+        weight = None if whole.weight is None else whole.weight[self._rows]
+        return whole._replace(values=whole.values[self._rows], weight=weight)
 
     def _whole_column(self, name: str) -> RawColumn:
         if self._frame is not None:
             return _of_frame(self._frame, name, name)
         data = self._columns[name]
+        if isinstance(data, RawColumn):
+            return data
         if not isinstance(data, list | tuple | np.ndarray):
             import narwhals as nw  # late: only columns of data frames need it
 

@@ -40,7 +40,10 @@ def is_lazy(table: Any) -> bool:
     >>> is_lazy(frame), is_lazy(frame.lazy()), is_lazy([51])
     (False, True, False)
     """
-    return isinstance(nw.from_native(table, pass_through=True), nw.LazyFrame)
+    try:
+        return isinstance(nw.from_native(table, pass_through=True), nw.LazyFrame)
+    except nw.exceptions.DuplicateError:  # whoever reads the frame has the better error
+        return False
 
 
 class Groups(NamedTuple):

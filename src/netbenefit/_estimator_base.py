@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from netbenefit._bin_raw import RawTable, raw_rows
 from netbenefit._card_types import is_finite
 from netbenefit._estimator_input import Training, make_binner, read_numeric, training_of_raw
+from netbenefit._estimator_table import Asked, TableTraining, read_training
 from netbenefit._labels import warn_of_constants
 from netbenefit._validation import InputError
 from netbenefit.binning import Binner
@@ -89,6 +90,7 @@ class CardClassifier(
     ) -> Training:
         """Patterns of rows to learn from; keeps what later rows are read by."""
         settings = self._settings()
+        self.__dict__.pop("binner_", None)  # of an earlier fit
         if self.binner is None:
             columns = read_numeric(self, X)
             table = PatternTable.from_columns(
@@ -96,11 +98,7 @@ class CardClassifier(
             )
             warn_of_constants(table)
             return Training(table, settings)
-        if self.decimals is not None:
-            raise InputError(
-                "decimals go with binner=None. With a binner, say Binner(per_unit={name: "
-                "PerUnit(name, decimals=1)})."
-            )
+        self._refuse_decimals()
         names = RawTable(X).names
         self.binner_ = make_binner(
             self.binner, names, self._grid(), settings.get("sign"), settings.get("constraints", ())
@@ -110,11 +108,39 @@ class CardClassifier(
         self.feature_names_in_ = np.array(names, dtype=object)
         return training
 
+    def _table_training(self, table: Any, asked: Asked, binner: Any) -> TableTraining:
+        """Patterns of a table that stays where it is; keeps what later rows are read by."""
+        settings = self._settings()
+        self.__dict__.pop("binner_", None)  # of an earlier fit
+
+        def make(names: Sequence[str]) -> Binner:
+            self._refuse_decimals()
+            constraints = settings.get("constraints", ())
+            return make_binner(binner, names, self._grid(), settings.get("sign"), constraints)
+
+        found = read_training(
+            table, asked, settings, self.decimals, None if binner is None else make
+        )
+        if found.binner is not None:
+            self.binner_ = found.binner
+        else:
+            warn_of_constants(found.training.table)
+        self.n_features_in_ = len(found.names)
+        self.feature_names_in_ = np.array(found.names, dtype=object)
+        return found
+
+    def _refuse_decimals(self) -> None:
+        if self.decimals is not None:
+            raise InputError(
+                "decimals go with binner=None. With a binner, say Binner(per_unit={name: "
+                "PerUnit(name, decimals=1)})."
+            )
+
     def _rows(self, X: Any) -> Any:
         """Rows as the card takes them."""
         check_is_fitted(self)
         card = self.scorecard_
-        if self.binner is None:
+        if not hasattr(self, "binner_"):
             return read_numeric(self, X, feature_names=card.feature_names)
         return raw_rows(X, card.features)
 

@@ -20,7 +20,13 @@ from netbenefit.constraints import Constraint, Sign
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["Training", "make_binner", "read_numeric", "training_of_raw"]
+__all__ = [
+    "Training",
+    "make_binner",
+    "read_numeric",
+    "settings_by_condition",
+    "training_of_raw",
+]
 
 
 class Training(NamedTuple):
@@ -80,13 +86,17 @@ def training_of_raw(
     table = PatternTable.from_codes(
         codes.matrix, event, names=codes.names, decimals=codes.decimals, sample_weight=sample_weight
     )
+    return Training(table, settings_by_condition(binner, settings), binner.fitted_)
+
+
+def settings_by_condition(binner: Binner, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Put signs, bounds and constraints of raw columns in terms of a fitted binner's conditions."""
     bins = binner.fitted_
-    known = RawNames(codes.names, bins.terms, bins.columns)
+    known = RawNames(bins.names, bins.terms, bins.columns)
     asked = by_condition(
         known, settings.get("sign"), settings.get("bounds"), settings.get("constraints", ())
     )
-    made = {**settings, "sign": None, "bounds": None, "constraints": asked}
-    return Training(table, made, bins)
+    return {**settings, "sign": None, "bounds": None, "constraints": asked}
 
 
 # -- tables of numbers -----------------------------------------------------------------------------

@@ -194,7 +194,7 @@ class Binner(
 
         The same as ``fit(X, y).codes(X)``, in one go; rows of weight 0 stand for nothing.
         """
-        table = RawTable(X)
+        table = X if isinstance(X, RawTable) else RawTable(X)
         if not table.names:
             raise InputError("the table has 0 feature(s): no columns. Pass at least one.")
         if not len(table):

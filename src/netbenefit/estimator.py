@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,9 +13,8 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from netbenefit._estimator_base import CardClassifier
-from netbenefit._estimator_input import (
-    Training,
-)
+from netbenefit._estimator_input import Training
+from netbenefit._estimator_table import Asked, finish_on_all_rows
 from netbenefit._labels import encode_labels
 from netbenefit._validation import FloatArray, IntArray
 from netbenefit.assemble import Learned, choose_solver, count_threads, learn, too_small_text
@@ -119,6 +118,8 @@ class RiskScoreClassifier(CardClassifier):
         are the best ones for the points; with a prior the card has its own.
     certificate_ : Certificate
         What was solved, found and proven, for ``netbenefit verify``; its ``save`` writes a file.
+    merging_ : Merging
+        After :meth:`fit_table`: how the table became patterns.
     coef_ : (n_features,) int64
         Points of each column; with a binner, of each of its conditions.
     binner_ : Binner
@@ -232,20 +233,90 @@ class RiskScoreClassifier(CardClassifier):
         event, self.classes_ = encode_labels(y)
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
         training = self._training(X, event, sample_weight)
-        outcome = self._outcome(y)
-        learned = self._learn(training, outcome)
+        self._keep(self._learn(training, self._outcome(y)), training)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit_table(
+        self,
+        table: Any,
+        target: str,
+        *,
+        features: Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        binner: str | Binner | None = "own",
+        sample_rows: int = 500_000,
+        max_patterns: int = 1_000_000,
+        tell: Callable[[str], None] | None = None,
+    ) -> Self:
+        """Learn a card from a table that stays where it is.
+
+        The engine that holds the table bins, merges and counts its rows; only distinct rows of
+        conditions come into memory.  The card is the one that :meth:`fit` finds on the same rows in
+        memory, as long as these have at most ``sample_rows`` distinct raw values together.
+
+        Parameters
+        ----------
+        table : data frame, lazy frame or relation
+            Lazy, of Polars, DuckDB, Dask, Spark or Ibis; or any data frame in memory.
+        target : str
+            Column of two labels; the one that sorts last is the event.
+        features : sequence of str, optional
+            Columns to learn from; all others by default.
+        sample_weight : str, optional
+            Column of weights.
+        binner : "auto", Binner or None, optional
+            In place of the estimator's own.
+        sample_rows : int, default=500_000
+            Most raw rows that a binner learns from.  If the table has more distinct ones, columns
+            are cut on a sample of this size, whose columns are weighted to be distributed as in the
+            whole table.
+        max_patterns : int, default=1_000_000
+            Most distinct rows of conditions.  If there are more, points are searched on a sample;
+            cut-offs and risks still come from all rows, and the card says so.
+        tell : callable, optional
+            Called with a few words before every query.
+
+        Returns
+        -------
+        RiskScoreClassifier
+            The fitted estimator; ``merging_`` tells how the rows were merged.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> rows = duckdb.sql("SELECT x % 70 AS age, x % 70 + x % 9 > 50 AS y FROM range(990) t(x)")
+        >>> model = RiskScoreClassifier(binner="auto", time_limit=1).fit_table(rows, "y")
+        >>> model.merging_.engine, model.merging_.n_rows
+        ('DuckDB', 990)
+        >>> model.scorecard_.features
+        ('age',)
+        """
+        self.thresholds_ = as_thresholds(self.thresholds, self.weights)
+        asked = Asked(target, features, sample_weight, sample_rows, max_patterns, tell)
+        found = self._table_training(table, asked, self.binner if binner == "own" else binner)
+        self.classes_, self.merging_ = found.labels, found.merging
+        learned = self._learn(found.training, f"{target} = {self.classes_[1]}")
+        if found.merging.search_sampled:
+            learned = finish_on_all_rows(learned, found, calibrate=self.calibrate)
+        self._keep(learned, found.training, proven=not found.merging.search_sampled)
+        return self
+
+    def _keep(self, learned: Learned, training: Training, *, proven: bool = True) -> None:
+        """Keep what was learnt; what was proven of a sample is no certificate."""
         self.scorecard_, self.result_ = learned.card, learned.result
-        self.certificate_ = make_certificate(
-            learned.problem, learned.result, learned.card, bins=training.bins
-        )
+        self.__dict__.pop("certificate_", None)  # of an earlier fit
+        if proven:
+            self.certificate_ = make_certificate(
+                learned.problem, learned.result, learned.card, bins=training.bins
+            )
         if learned.problem.too_small:
-            warnings.warn(too_small_text(learned.problem), stacklevel=3)
+            warnings.warn(too_small_text(learned.problem), stacklevel=4)
         if self.result_.status == "interrupted":
-            warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
+            warnings.warn("the search was interrupted; the card is the best so far", stacklevel=4)
         self.coef_ = self.result_.points
         self.cutoffs_ = np.array(self.scorecard_.cutoffs, dtype=np.int64)
         self.risks_ = np.array(self.scorecard_.risks, dtype=np.float64)
-        return self
 
     def near_optimal(
         self,

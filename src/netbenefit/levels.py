@@ -30,7 +30,7 @@ from netbenefit.patterns import PatternTable
 from netbenefit.problem import Evaluation, Problem
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["Blend", "Levels", "find_levels", "level_risks"]
+__all__ = ["Blend", "Levels", "degrees_spent", "find_levels", "level_risks"]
 
 #: Events, as a share of all rows, that the sums of real weights may be off by.
 _ROUNDING = 1e-9
@@ -68,7 +68,11 @@ class Blend(NamedTuple):
 
 
 def find_levels(
-    problem: Problem, points: Sequence[int] | IntArray, *, calibrate: bool = True
+    problem: Problem,
+    points: Sequence[int] | IntArray,
+    *,
+    calibrate: bool = True,
+    spent: int | None = None,
 ) -> Levels:
     """Cut-offs and risks of the card with these points.
 
@@ -78,6 +82,8 @@ def find_levels(
     points : (P,) int
     calibrate : bool, default=True
         False gives each level the middle of its interval as its risk.
+    spent : int, optional
+        Degrees of freedom that choosing the points took; by default as the recipe has it.
 
     Examples
     --------
@@ -96,7 +102,9 @@ def find_levels(
     if value.link is None:
         risks = published if calibrate else _middles(grid, published)
         return Levels(value.cutoffs, risks, float(value.net_benefit))
-    blend = _blend(problem, scores, value, published)
+    if spent is None:
+        spent = degrees_spent(value.size, int((problem.upper > problem.lower).sum()))
+    blend = _blend(problem, scores, value, published, spent)
     cutoffs = _first_scores(blend, grid, value.score_range)
     if rated:
         cutoffs = _within_rates(problem, scores, cutoffs)
@@ -105,15 +113,27 @@ def find_levels(
     return Levels(cutoffs, risks if calibrate else _middles(grid, risks), benefit)
 
 
+def degrees_spent(size: int, n_columns: int) -> int:
+    """Return what choosing points took: two degrees of freedom a rule, at most one a column.
+
+    >>> degrees_spent(3, 30), degrees_spent(3, 4)
+    (6, 4)
+    """
+    return min(2 * size, n_columns)
+
+
 def _blend(
-    problem: Problem, scores: IntArray, value: Evaluation, published: Sequence[float | None]
+    problem: Problem,
+    scores: IntArray,
+    value: Evaluation,
+    published: Sequence[float | None],
+    spent: int,
 ) -> Blend:
     assert value.link is not None
     n0, total = float(problem.prior_strength), float(problem.patterns.n_total)
     # Scores between those of the rows are on the level of the next lower row, which has a rate.
     rates = tuple(0.0 if rate is None else rate for rate in published)
     table = problem.patterns
-    spent = min(2 * value.size, int((problem.upper > problem.lower).sum()))
     link = shrink_link(value.link, scores, table.positives, table.negatives, spent)
     return Blend(n0 / (n0 + total), link, value.cutoffs, rates)
 

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._columns import Frame, numeric_column
+from netbenefit._engine import EngineTable, is_lazy
+from netbenefit._engine_numbers import group_numbers
 from netbenefit._merging import merge_rows
 from netbenefit._steps import LARGEST_EXACT, MAX_DECIMALS, find_decimals, to_steps
 from netbenefit._validation import (
@@ -119,21 +121,32 @@ class PatternTable:
         sample_weight: str | ArrayLike | None = None,
         decimals: Mapping[str, int] | None = None,
     ) -> PatternTable:
-        """Merge the rows of a pandas, polars or pyarrow table.
+        """Merge the rows of a table, where it is.
 
         Parameters
         ----------
-        frame : any eager data frame that narwhals knows
+        frame : data frame, lazy frame or relation
+            In memory, of any library that narwhals knows; or lazy, of Polars, DuckDB, Dask, Spark
+            or Ibis: then the engine merges equal rows, and only distinct ones come into memory.
         target : str
             Column of 0/1 outcomes.
         features : sequence of str, optional
             Columns to use; all but the target (and the weights) by default.
         sample_weight : str or array, optional
-            A column's name, or one weight a row.
+            A column's name, or one weight a row (not of a lazy table).
         decimals : mapping of str to int, optional
             As in :meth:`from_arrays`.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> rows = duckdb.sql("SELECT x % 2 AS odd, x >= 3 AS y FROM range(5) AS t(x)")
+        >>> table = PatternTable.from_frame(rows, "y")
+        >>> table.codes.tolist(), table.positives.tolist(), table.n_total
+        ([[0], [1]], [1, 1], 5)
         """
-        table = Frame(frame)
+        lazy = is_lazy(frame)
+        table = EngineTable(frame) if lazy else Frame(frame)
         weight_name = sample_weight if isinstance(sample_weight, str) else None
         others = [name for name in table.names if name not in (target, weight_name)]
         chosen = others if features is None else check_names(features)
@@ -145,6 +158,18 @@ class PatternTable:
                 f"{shorten(table.names, 10)}. Correct the name, or add the column."
             )
         weights = sample_weight
+        if isinstance(table, EngineTable):
+            if weights is not None and weight_name is None:
+                raise InputError("sample_weight of a lazy table must be the name of a column.")
+            groups = group_numbers(table, target, chosen, weight_name)
+            assert groups is not None  # without a limit
+            return cls.from_columns(
+                groups.columns,
+                groups.target,
+                sample_weight=groups.weight,
+                decimals=decimals,
+                target=f"column {target!r}",
+            )
         if weight_name is not None:
             weights = numeric_column(weight_name, table.column(weight_name))
         return cls.from_columns(

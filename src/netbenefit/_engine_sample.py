@@ -1,0 +1,224 @@
+"""A sample of rows that depends on nothing but what is in them.
+
+Every row gets a number from 0 to 1, computed from its values alone by a few multiplications, and
+the rows with small numbers are the sample.  So the same table gives the same sample in every engine
+and in every run, in whatever order and parts it is read.  Equal rows are in the sample together or
+not at all, so the share of distinct rows in it tells how many there are in the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from netbenefit._bin_raw import RawTable
+from netbenefit._cut_cells import count_cells
+from netbenefit._engine import EngineTable, Groups
+from netbenefit._engine_rows import MergedRows, event_key, raw_keys, rows_of
+from netbenefit._engine_states import Edge, choose, whole
+from netbenefit._engine_steps import sum_of
+from netbenefit._engine_survey import Survey
+from netbenefit._validation import FloatArray
+
+__all__ = ["Sample", "count_levels", "draw_sample", "own_weights", "row_number", "sample_test"]
+
+#: Large factors without pattern, which bring the last digits of a value to the front.
+_STRETCH = (98765.4321, 76543.2109)
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+#: Frequent levels of a text column that are told apart; others by their length.
+_LEVELS = 30
+#: Most levels of a text column that are counted.
+_MOST_LEVELS = 100_000
+#: Cells in which a column of numbers is counted.
+_CELLS = 256
+
+
+class Sample(NamedTuple):
+    """Some rows, and how they were chosen."""
+
+    rows: MergedRows
+    shares: tuple[float, float]  #: of rows without and with the event that were to be drawn
+
+    @property
+    def distinct(self) -> float:
+        """How many distinct rows the table is estimated to have."""
+        events = float(np.count_nonzero(self.rows.event))
+        return (len(self.rows) - events) / self.shares[0] + events / self.shares[1]
+
+
+def draw_sample(
+    table: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    levels: Mapping[str, Groups],
+    size: int,
+    idle: Collection[str] = (),
+) -> Sample:
+    """Draw about ``size`` rows, as many with the event as without where there are enough.
+
+    Their weights add up to what they stand for, in units of one drawn row on average.  Of ``idle``
+    columns nothing is read.
+    """
+    shares = _shares(survey.counts, size)
+    test = sample_test(table, survey, [n for n in names if n not in idle], levels, shares)
+    keys = {**raw_keys(table, names, idle), "nb_event": event_key(survey)}
+    where = test if survey.used is None else survey.used & test
+    groups = table.group(keys, "drawing a sample", weight=survey.weight, where=where)
+    rows = rows_of(table, groups, names)
+    stands_for = np.where(rows.event, 1.0 / shares[1], 1.0 / shares[0]) * rows.weight
+    mean = float(stands_for.sum() / rows.weight.sum())
+    return Sample(rows._replace(weight=stands_for / mean), shares)
+
+
+def _shares(totals: tuple[int, int], size: int) -> tuple[float, float]:
+    """What share of each outcome to draw, so that rare ones are not lost."""
+    rarer = min(*totals, size / 2)
+    wanted = [min(total, size - rarer if total > rarer else rarer) for total in totals]
+    return wanted[0] / totals[0], wanted[1] / totals[1]
+
+
+def sample_test(
+    table: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    levels: Mapping[str, Groups],
+    shares: tuple[float, float],
+) -> nw.Expr:
+    """Return whether a row is in the sample."""
+    share = nw.when(survey.event).then(nw.lit(shares[1])).otherwise(nw.lit(shares[0]))
+    return row_number(table, survey, names, levels) < share
+
+
+def row_number(
+    table: EngineTable, survey: Survey, names: Sequence[str], levels: Mapping[str, Groups]
+) -> nw.Expr:
+    """Return a number from 0 to 1 that depends on a row's values alone, and looks random."""
+    parts = []
+    for k, name in enumerate(names):
+        if table.types[name] in ("number", "boolean"):
+            ends = survey.ends[name]
+            if not ends.low < ends.high:
+                continue
+            spread = max(ends.high - ends.low, 1e-300)
+            value = (table.number(name) - ends.low) / spread
+            for stretch in _STRETCH:
+                value = _fraction(value * (stretch * (1.0 + (k + 1) * _GOLDEN % 1.0)))
+            parts.append(value.fill_null(0.5))
+        elif table.types[name] == "text":
+            parts.append(_text_number(table.text(name), levels.get(name)) * (1.0 + k * _GOLDEN))
+    return _fraction(sum_of(parts) * _STRETCH[0]) if parts else nw.lit(0.5)
+
+
+def _fraction(x: nw.Expr) -> nw.Expr:
+    return x - x.floor()
+
+
+def _text_number(x: nw.Expr, counted: Groups | None) -> nw.Expr:
+    value = (x.str.len_chars().cast(nw.Float64) * _GOLDEN).fill_null(0.25)
+    if counted is None:
+        return value
+    order = np.argsort(-counted.rows, kind="stable")
+    named = sorted({str(v) for v in counted.keys["nb_level"][order].tolist() if v is not None})
+    for place, level in enumerate(named[:_LEVELS]):
+        value = nw.when(x == level).then(nw.lit((place + 2) * _GOLDEN % 1.0)).otherwise(value)
+    return value
+
+
+# -- how frequent values are -----------------------------------------------------------------------
+
+
+def count_levels(table: EngineTable, survey: Survey, names: Sequence[str]) -> dict[str, Groups]:
+    """Count the levels of all text columns, by outcome; those with very many are left out."""
+    found = {}
+    for name in names:
+        if table.types[name] != "text":
+            continue
+        keys = {"nb_level": table.text(name), "nb_event": event_key(survey)}
+        what = f"counting the levels of {name}"
+        groups = table.group(keys, what, weight=survey.weight, where=survey.used, most=_MOST_LEVELS)
+        if len(groups) <= _MOST_LEVELS:
+            found[name] = groups
+    return found
+
+
+def own_weights(
+    table: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    levels: Mapping[str, Groups],
+    rows: MergedRows,
+    idle: Collection[str] = (),
+) -> MergedRows:
+    """Give each column weights by which its values are as frequent as in the whole table.
+
+    The engine counts all rows by cell (quantiles of the sample; single levels of text) and outcome.
+    So how a column is distributed, and what it says about the outcome, comes from all rows, and
+    only how columns go together comes from the sample.
+    """
+    total = float(rows.weight.sum())
+    columns = []
+    for name in names:
+        column = rows.table.column(name)
+        kind = "other" if name in idle else table.types[name]
+        weight = None
+        if kind in ("number", "boolean"):
+            weight = _number_weights(table, survey, name, column.values, rows)
+        elif kind == "text" and name in levels:
+            weight = _level_weights(levels[name], column.values.tolist(), rows)
+        if weight is not None and weight.sum() > 0:
+            weight = weight * (total / float(weight.sum()))
+            column = column._replace(weight=weight)
+        columns.append(column)
+    return rows._replace(table=RawTable.of(columns))
+
+
+def _number_weights(
+    table: EngineTable, survey: Survey, name: str, values: FloatArray, rows: MergedRows
+) -> FloatArray | None:
+    numbers = values.astype(np.float64)
+    here = ~np.isnan(numbers)
+    if not here.any():
+        return None
+    cells = count_cells(numbers[here], rows.weight[here], _CELLS)
+    edges = [Edge(start) for start in cells.starts[1:].tolist()]
+    x = table.number(name)
+    places = [whole(k) for k in range(len(edges) + 1)]
+    cell = nw.when(x.is_null()).then(whole(-1)).otherwise(choose(x, edges, places))
+    keys = {"nb_cell": cell, "nb_event": event_key(survey)}
+    groups = table.group(
+        keys, f"counting the values of {name}", weight=survey.weight, where=survey.used
+    )
+    code = np.full(numbers.size, -1, dtype=np.int64)
+    code[here] = cells.cell_of_row
+    mass: dict[tuple[object, int], float] = {
+        (int(c), int(e)): float(w)
+        for c, e, w in zip(*groups.keys.values(), groups.weight, strict=True)
+    }
+    return _matched(
+        list(zip(code.tolist(), rows.event.astype(int).tolist(), strict=True)), mass, rows
+    )
+
+
+def _level_weights(groups: Groups, values: list[object], rows: MergedRows) -> FloatArray:
+    mass: dict[tuple[object, int], float] = {
+        (level, int(e)): float(w)
+        for level, e, w in zip(*groups.keys.values(), groups.weight, strict=True)
+    }
+    return _matched(values, mass, rows)
+
+
+def _matched(
+    values: Sequence[object], mass: Mapping[tuple[object, int], float], rows: MergedRows
+) -> FloatArray:
+    """Scale the weights of rows of equal value and outcome to what the whole table has of them."""
+    kinds = list(zip(values, rows.event.astype(int).tolist(), strict=True))
+    place: dict[tuple[object, int], int] = {}
+    code = np.fromiter((place.setdefault(kind, len(place)) for kind in kinds), np.intp, len(kinds))
+    drawn = np.bincount(code, rows.weight, len(place))
+    wanted = np.array([mass.get(kind, 0.0) for kind in place])
+    result: FloatArray = rows.weight * (wanted / drawn)[code]
+    return result

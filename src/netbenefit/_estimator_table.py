@@ -1,0 +1,378 @@
+"""Learning from a table that stays where it is: binned and merged by the engine that holds it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._bin_raw import RawColumn, RawTable
+from netbenefit._columns import Frame, numeric_column
+from netbenefit._engine import EngineTable, Tell, is_lazy
+from netbenefit._engine_numbers import group_numbers
+from netbenefit._engine_patterns import Counted, count_patterns
+from netbenefit._engine_rows import MergedRows, canonical, distinct_rows, event_key, merged, nothing
+from netbenefit._engine_sample import (
+    Sample,
+    count_levels,
+    draw_sample,
+    own_weights,
+    sample_test,
+)
+from netbenefit._engine_score import score_of
+from netbenefit._engine_survey import Survey, survey_table
+from netbenefit._estimator_input import Training, settings_by_condition
+from netbenefit._labels import encode_labels
+from netbenefit._validation import InputError, check_names, check_weights, shorten
+from netbenefit._version import __version__
+from netbenefit.assemble import Learned
+from netbenefit.binning import Binner
+from netbenefit.constraints import MaxFPR, MinTPR
+from netbenefit.levels import degrees_spent, find_levels
+from netbenefit.patterns import PatternTable
+from netbenefit.problem import Problem
+from netbenefit.scorecard import Provenance
+
+__all__ = ["Asked", "Merging", "TableTraining", "finish_on_all_rows", "read_training"]
+
+#: A number that is different in almost every row of a sample, and as many of them as rows, is none
+#: that can be counted.
+_OWN_VALUES = 0.95
+
+
+class Merging(NamedTuple):
+    """How a table became patterns.
+
+    Attributes
+    ----------
+    engine : str
+        What merged the rows, such as "DuckDB".
+    n_rows : int
+        Rows with weight.
+    n_patterns : int
+        Distinct rows of conditions among those that were searched.
+    binned_on : int
+        Distinct raw rows that the binner has learnt from; 0 without a binner.
+    bins_sampled : bool
+        Whether these are a sample.  How frequent values are then still comes from all rows.
+    search_sampled : bool
+        Whether the points were searched on a sample.  Cut-offs and risks then still come from all
+        rows.
+    seconds : float
+        Time that the engine has taken.
+    """
+
+    engine: str
+    n_rows: int
+    n_patterns: int
+    binned_on: int
+    bins_sampled: bool
+    search_sampled: bool
+    seconds: float
+
+
+class Asked(NamedTuple):
+    """What is to be read, and how."""
+
+    target: str
+    features: Sequence[str] | None
+    sample_weight: str | None
+    sample_rows: int
+    max_patterns: int
+    tell: Tell | None = None
+
+
+class TableTraining(NamedTuple):
+    """Patterns to learn from, and all that is needed to come back to the table."""
+
+    training: Training
+    labels: NDArray[Any]
+    names: tuple[str, ...]
+    binner: Binner | None
+    merging: Merging
+    engine: EngineTable | None = None  #: None for a table in memory
+    survey: Survey | None = None
+
+
+def read_training(
+    table: Any,
+    asked: Asked,
+    settings: Mapping[str, Any],
+    decimals: Mapping[str, int] | None,
+    make_binner: Callable[[Sequence[str]], Binner] | None,
+) -> TableTraining:
+    """Turn a table into patterns."""
+    if not is_lazy(table):
+        return _in_memory(table, asked, settings, decimals, make_binner)
+    engine = EngineTable(table, asked.tell)
+    names = _features(engine.names, asked)
+    if make_binner is None:
+        return _numbers(engine, names, asked, settings, decimals)
+    survey = survey_table(engine, asked.target, names, asked.sample_weight)
+    binner = make_binner(names)
+    rows, idle = _rows(engine, survey, names, asked, list(binner.drop or ()))
+    if idle:
+        binner.set_params(drop=idle)
+    binner.fit_codes(rows.table, rows.event, rows.weight)
+    fitted = binner.fitted_
+    counted = count_patterns(engine, survey, fitted, most=asked.max_patterns)
+    searched = counted
+    if searched is None:
+        used = [name for name in names if name not in (binner.drop or ())]
+        searched = _some_patterns(engine, survey, used, binner, asked)
+    patterns = PatternTable.from_codes(
+        searched.codes,
+        searched.event,
+        names=fitted.names,
+        decimals=[term.decimals for term in fitted.terms],
+        sample_weight=searched.weight,
+    )
+    merging = Merging(
+        engine=engine.engine,
+        n_rows=survey.n_rows,
+        n_patterns=len(patterns),
+        binned_on=len(rows),
+        bins_sampled=idle is not None,
+        search_sampled=counted is None,
+        seconds=engine.seconds,
+    )
+    training = Training(patterns, settings_by_condition(binner, settings), fitted)
+    return TableTraining(training, survey.labels, names, binner, merging, engine, survey)
+
+
+# -- in memory -------------------------------------------------------------------------------------
+
+
+def _in_memory(
+    table: Any,
+    asked: Asked,
+    settings: Mapping[str, Any],
+    decimals: Mapping[str, int] | None,
+    make_binner: Callable[[Sequence[str]], Binner] | None,
+) -> TableTraining:
+    """Merge the rows of a data frame as an engine would, so that the same card comes out."""
+    frame = Frame(table)
+    names = _features(frame.names, asked)
+    event, labels = encode_labels(frame.column(asked.target))
+    weight = check_weights(None, event.size)
+    if asked.sample_weight is not None:
+        given = numeric_column(asked.sample_weight, frame.column(asked.sample_weight))
+        weight = check_weights(given, event.size)
+    if make_binner is None:
+        patterns = PatternTable.from_columns(
+            {name: frame.column(name) for name in names},
+            event,
+            sample_weight=weight,
+            decimals=decimals,
+        )
+        merging = Merging("memory", int((weight > 0).sum()), len(patterns), 0, False, False, 0.0)
+        return TableTraining(Training(patterns, dict(settings)), labels, names, None, merging)
+    raw = RawTable(table)
+    binner = make_binner(names)
+    columns = [
+        RawColumn(name, nothing(event.size))
+        if name in (binner.drop or ())
+        else canonical(raw.column(name))
+        for name in names
+    ]
+    rows = merged(columns, event, weight)
+    codes = binner.fit_codes(rows.table, rows.event, rows.weight)
+    patterns = PatternTable.from_codes(
+        codes.matrix,
+        rows.event,
+        names=codes.names,
+        decimals=codes.decimals,
+        sample_weight=rows.weight,
+    )
+    training = Training(patterns, settings_by_condition(binner, settings), binner.fitted_)
+    merging = Merging(
+        "memory", int((weight > 0).sum()), len(patterns), len(rows), False, False, 0.0
+    )
+    return TableTraining(training, labels, names, binner, merging)
+
+
+def _features(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
+    special = [asked.target] + ([] if asked.sample_weight is None else [asked.sample_weight])
+    others = [name for name in available if name not in special]
+    chosen = others if asked.features is None else check_names(asked.features)
+    absent = [name for name in [*special, *chosen] if name not in available]
+    if absent:
+        raise InputError(
+            f"the table has no column {shorten(absent)}; its columns are "
+            f"{shorten(list(available), 10)}. Correct the name, or add the column."
+        )
+    if asked.target in chosen:
+        raise InputError(f"column {asked.target!r} is the outcome, and no feature. Leave it out.")
+    if not chosen:
+        raise InputError("the table has no feature columns. Pass at least one.")
+    return tuple(chosen)
+
+
+# -- in an engine ----------------------------------------------------------------------------------
+
+
+def _numbers(
+    engine: EngineTable,
+    names: tuple[str, ...],
+    asked: Asked,
+    settings: Mapping[str, Any],
+    decimals: Mapping[str, int] | None,
+) -> TableTraining:
+    """Columns of numbers as they are."""
+    groups = group_numbers(engine, asked.target, names, asked.sample_weight, asked.max_patterns)
+    if groups is None:
+        raise InputError(
+            f"the table has more than {asked.max_patterns:,} distinct rows. Let a binner make "
+            'conditions of its columns (binner="auto"), or raise max_patterns.'
+        )
+    event, labels = encode_labels(groups.target)
+    patterns = PatternTable.from_columns(
+        groups.columns, event, sample_weight=groups.weight, decimals=decimals
+    )
+    n_rows = int(patterns.n_total) if asked.sample_weight is None else int(groups.weight.size)
+    merging = Merging(engine.engine, n_rows, len(patterns), 0, False, False, engine.seconds)
+    return TableTraining(Training(patterns, dict(settings)), labels, names, None, merging)
+
+
+def _rows(
+    engine: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    asked: Asked,
+    idle: list[str],
+) -> tuple[MergedRows, list[str] | None]:
+    """Raw rows for the binner: all distinct ones, or a sample where there are too many.
+
+    With a sample come the columns of which nothing is to be read, identifiers among them.
+    """
+    most = asked.sample_rows
+    if survey.n_rows <= most:
+        found = distinct_rows(engine, survey, names, most, idle)
+        assert found is not None  # as many as rows at most
+        return found, None
+    read = [name for name in names if name not in idle]
+    levels = count_levels(engine, survey, read)
+    sample = draw_sample(engine, survey, names, levels, most, idle)
+    if sample.distinct <= most:
+        found = distinct_rows(engine, survey, names, most, idle)
+        if found is not None:
+            return found, None
+    idle = [*idle, *_identifiers(engine, survey, read, sample)]
+    return own_weights(engine, survey, names, levels, sample.rows, idle), idle
+
+
+def _identifiers(
+    engine: EngineTable, survey: Survey, names: Sequence[str], sample: Sample
+) -> list[str]:
+    """Return whole numbers of which every row has its own: a sample alone would not show it."""
+    strange = []
+    for name in names:
+        if engine.types[name] != "number":
+            continue
+        values = sample.rows.table.column(name).values
+        ends = survey.ends[name]
+        own = np.unique(values).size >= _OWN_VALUES * values.size
+        whole = bool((values == np.floor(values)).all())
+        if own and whole and ends.high - ends.low < 1.5 * survey.n_rows:
+            strange.append(name)
+    if strange:
+        warnings.warn(
+            f"columns {shorten(strange)} left out: their values number the rows. Name the columns "
+            "to use (features) to silence this.",
+            stacklevel=6,
+        )
+    return strange
+
+
+def _some_patterns(
+    engine: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    binner: Binner,
+    asked: Asked,
+) -> Counted:
+    """Patterns of a sample of rows, each outcome with the weight that it has in the table."""
+    share = min(1.0, asked.max_patterns / survey.n_rows)
+    test = sample_test(engine, survey, names, count_levels(engine, survey, names), (share, share))
+    counted = count_patterns(engine, survey, binner.fitted_, where=test)
+    assert counted is not None  # without a limit
+    weight = counted.weight.copy()
+    for side, total in zip((~counted.event, counted.event), survey.totals, strict=True):
+        drawn = float(weight[side].sum())
+        if not drawn:
+            raise InputError(
+                f"the sample of {int(counted.weight.sum()):,} rows holds one outcome only. Raise "
+                "max_patterns, or bin the columns more coarsely."
+            )
+        weight[side] *= total / drawn
+    warnings.warn(
+        f"more than {asked.max_patterns:,} distinct rows of conditions: the points were searched "
+        f"on {int(counted.weight.sum()):,} of {survey.n_rows:,} rows; cut-offs and risks come from "
+        "all of them. Coarser bins would do without a sample: binning_choices() shows what they "
+        "cost.",
+        stacklevel=6,
+    )
+    return counted._replace(weight=weight)
+
+
+# -- after a search on a sample --------------------------------------------------------------------
+
+
+def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: bool) -> Learned:
+    """Give a card that was searched on a sample the cut-offs and risks of all rows.
+
+    One query counts all rows by score and outcome; cut-offs and risks follow from those counts by
+    the usual recipe.  The card says what was searched on how many rows.
+    """
+    engine, survey = found.engine, found.survey
+    assert engine is not None  # tables in memory are searched whole
+    assert survey is not None
+    card, problem = learned.card, learned.problem
+    keys = {"nb_score": score_of(card, engine), "nb_event": event_key(survey)}
+    groups = engine.group(
+        keys, "counting all rows by score", weight=survey.weight, where=survey.used
+    )
+    score = groups.keys["nb_score"].astype(np.int64)
+    counted = PatternTable.from_codes(
+        score[:, None],
+        groups.keys["nb_event"].astype(np.int64) == 1,
+        names=["score"],
+        sample_weight=groups.weight,
+    )
+    rates = [one for one in problem.constraints if isinstance(one, MinTPR | MaxFPR)]
+    by_score = Problem.build(
+        counted,
+        problem.thresholds,
+        penalty=0.0,
+        prior_strength=float(problem.prior_strength),
+        max_points=1,
+        constraints=rates,
+    )
+    spent = degrees_spent(card.size, int((problem.upper > problem.lower).sum()))
+    levels = find_levels(by_score, [1], calibrate=calibrate, spent=spent)
+    drawn = problem.patterns
+    sample = int((drawn.pattern_of_row >= 0).sum())
+    provenance = replace(
+        card.provenance or Provenance(version=__version__),
+        n_rows=counted.n_total,
+        n_events=counted.n_events,
+        prevalence=counted.prevalence,
+        net_benefit=levels.net_benefit,
+        # Neither was computed on all rows.
+        objective=None,
+        bound=None,
+        solver=f"{learned.result.solver}, points from a sample ({sample:,} merged rows); "
+        f"cut-offs and risks from all {survey.n_rows:,} rows",
+    )
+    new = replace(
+        card,
+        cutoffs=levels.cutoffs,
+        risks=levels.risks,
+        score_range=(int(score.min()), int(score.max())),
+        provenance=provenance,
+    )
+    return learned._replace(card=new)
