@@ -116,6 +116,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "experiments",
         "experiments.*",
         "_io",
+        "_sources",
+        "_source_*",
         "_outcome",
         "_cli_*",
         "_terminal",

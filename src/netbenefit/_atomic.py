@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["write_bytes", "write_text"]
+__all__ = ["replacing", "write_bytes", "write_text"]
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -25,12 +27,28 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     """Write bytes as :func:`write_text` does."""
+    with replacing(path) as draft:
+        draft.write_bytes(content)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give the name of a draft to be written; it takes the file's place once it is whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "note.txt")
+    >>> with replacing(file) as draft:
+    ...     _ = draft.write_text("a card")
+    >>> file.read_text(), draft.exists()
+    ('a card', False)
+    """
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with open(draft, "xb") as file:
-            file.write(content)
-            file.flush()
+        yield draft
+        with open(draft, "rb") as file:
             os.fsync(file.fileno())
         os.replace(draft, target)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ __all__ = ["evaluate_command"]
 
 def evaluate_command(
     card: Path,
-    data: Path,
+    data: Sequence[str],
     target: str | None,
     *,
     positive: str | None,
@@ -26,41 +27,61 @@ def evaluate_command(
     as_json: bool,
     csv: Path | None,
     reference: Path | None,
+    stream: bool | None = None,
+    quiet: bool = False,
 ) -> None:
     """Measure a card, and print or save what was found."""
+    from netbenefit._cli_source import open_data
+    from netbenefit._cli_stream_evaluate import evaluate_table
     from netbenefit._fit_notes import read_for_card
-    from netbenefit._io import read_table, write_csv
+    from netbenefit._io import RawFile, write_csv
+    from netbenefit._sources import find_source
     from netbenefit._text_table import lines_of
     from netbenefit._updating_evaluate import calibration_lines, level_lines
+    from netbenefit._validation import InputError
     from netbenefit.report import text
     from netbenefit.thresholds import as_thresholds
     from netbenefit.updating import evaluate_card
 
-    check_writable(csv, card, data, *([reference] if reference else []))
+    source = find_source(data)
+    check_writable(csv, card, *source.files, *([reference] if reference else []))
     scorecard = load_card(card)
-    columns = read_table(data, text=scorecard.text_features)
-    outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
     grid = scorecard.thresholds if thresholds is None else as_thresholds(thresholds)
-    compared = {}
-    if reference is not None:
-        compared = _reference(scorecard, reference, target, positive, sample_weight)
-    with warnings_as_notes():
-        found = evaluate_card(
-            scorecard,
-            columns,
-            outcome.event,
-            thresholds=grid,
-            sample_weight=weight,
-            **compared,
-        )
+    given = open_data(source, stream=stream, as_text=scorecard.text_features, quiet=quiet)
+    if isinstance(given, RawFile):
+        columns = given.columns
+        outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
+        called = outcome.text
+        compared = {}
+        if reference is not None:
+            compared = _reference(scorecard, reference, target, positive, sample_weight)
+        with warnings_as_notes():
+            found = evaluate_card(
+                scorecard,
+                columns,
+                outcome.event,
+                thresholds=grid,
+                sample_weight=weight,
+                **compared,
+            )
+    else:
+        with given:
+            if reference is not None:
+                raise InputError(
+                    f"{source.shown} is streamed, and --reference compares rows in memory. Leave "
+                    "out --reference, or add --no-stream."
+                )
+            found, called = evaluate_table(
+                scorecard, given, target, positive, sample_weight, grid, quiet
+            )
     if csv is not None:
         write_csv(found.curve, csv)
     if as_json:
         extra = _extra(found, drifted=reference is not None)
-        typer.echo(text.to_json(found.measures, found.curve, outcome.text, grid, extra))
+        typer.echo(text.to_json(found.measures, found.curve, called, grid, extra))
         return
     console = make_console()
-    console.print(f"{card} on {data}, {outcome.text}:")
+    console.print(f"{card} on {source.shown}, {called}:")
     console.print(text.measure_table(found.measures))
     console.print("\n".join(lines_of(["", ""], calibration_lines(found.calibration))[1:]))
     console.print("\n" + "\n".join(level_lines(found.levels)))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netbenefit._cli_options import (
     LIMITS,
     Constraints,
-    Data,
     Debug,
     Jobs,
     MaxPoints,
@@ -20,6 +20,8 @@ from netbenefit._cli_options import (
     Seconds,
     Signs,
     Solver,
+    Sources,
+    Stream,
     Target,
     Thresholds,
     WeightNames,
@@ -34,26 +36,20 @@ from netbenefit._terminal import (
     progress,
     read_setting,
     tell,
-    working,
 )
 
 if TYPE_CHECKING:
-    from netbenefit._cli_binner import Asked
-    from netbenefit._cli_rows import Rows
-    from netbenefit._estimator_input import Training
+    from netbenefit._cli_training import HeldOut, Material
     from netbenefit.assemble import Learned
-    from netbenefit.scorecard import Scorecard
-    from netbenefit.thresholds import Thresholds as Grid
 
 __all__ = ["fit"]
 
-_NUMBERS = "With --binner none columns are numbers, nothing missing; --binner auto takes both. Or"
 _RAW = {"rich_help_panel": "How columns are read"}
 
 
 @friendly
 def fit(
-    data: Data,
+    data: Sources,
     target: Target,
     thresholds: Thresholds = None,
     weights: Weights = WeightNames.equal,
@@ -141,6 +137,7 @@ def fit(
     time_limit: Seconds = 10.0,
     seed: Annotated[int, option("N", "Seed of the search, and of the rows held out.", min=0)] = 0,
     jobs: Jobs = -1,
+    stream: Stream = None,
     out: Annotated[Path | None, option("FILE", "Where to save the card, as JSON.")] = None,
     certificate: Annotated[
         Path | None,
@@ -156,15 +153,22 @@ def fit(
     and keeps the best card so far.
     """
     from netbenefit._cli_binner import read_asked, read_monotone
-    from netbenefit._cli_rows import check_share, read_rows, split_rows
+    from netbenefit._cli_rows import check_share, rows_of, split_rows
+    from netbenefit._cli_source import open_data
+    from netbenefit._cli_stream import stream_of
+    from netbenefit._cli_training import InMemory, Wanted
     from netbenefit._fit_notes import read_constraints
+    from netbenefit._io import RawFile
+    from netbenefit._sources import find_source
+    from netbenefit._validation import InputError
     from netbenefit.assemble import choose_solver, learn
     from netbenefit.certificate import make_certificate
     from netbenefit.constraints import MaxPerColumn
     from netbenefit.thresholds import as_thresholds
 
-    check_writable(out, data)
-    check_writable(certificate, data, *([out] if out else []))
+    source = find_source(data)
+    check_writable(out, *source.files)
+    check_writable(certificate, *source.files, *([out] if out else []))
     check_share(holdout, certificate)
     asked = read_asked(
         binner,
@@ -186,83 +190,61 @@ def fit(
         "sign": signs,
         "constraints": [*read_constraints(constraints), *extra],
     }
-    rows = read_rows(data, target, positive, sample_weight, asked)
-    train, test = split_rows(rows, holdout, seed)
-    if not quiet:
-        tell("bold", data.name, rows.counts(test))
-    training = _training(train, asked, grid, settings, steady, quiet)
+    wanted = Wanted(asked, grid, settings, steady, quiet)
     engine = choose_solver(solver.value, time_limit=time_limit, seed=seed, n_jobs=jobs)
-    with progress(quiet) as callback:
-        learned = learn(
-            training.table,
-            grid,
-            engine,
-            outcome=rows.outcome.text,
-            seed=seed,
-            callback=callback,
-            keep_signs=False if any_sign else "auto",
-            bins=training.bins,
-            **training.settings,
+    with ExitStack() as stack:
+        given = open_data(
+            source, stream=stream, as_text=asked.levels, drop=asked.drop, jobs=jobs, quiet=quiet
         )
-    if out is not None:
-        learned.card.save(out)
-    if certificate is not None:
-        proof = make_certificate(learned.problem, learned.result, learned.card, bins=training.bins)
-        proof.save(certificate)
-    _show(learned)
-    if test is not None:
-        _show_held_out(learned.card, test, rows, seed, quiet)
+        rows: Material
+        if isinstance(given, RawFile):
+            read = rows_of(given, source.shown, target, positive, sample_weight, asked)
+            rows = InMemory(read, *split_rows(read, holdout, seed), seed)
+        else:
+            stack.enter_context(given)
+            rows = stream_of(
+                given,
+                target,
+                positive,
+                sample_weight,
+                asked,
+                holdout=holdout,
+                seed=seed,
+                quiet=quiet,
+            )
+        if not quiet:
+            tell("bold", source.label, rows.counts())
+        training, finish, sampled = rows.training(wanted)
+        if sampled and certificate is not None:
+            raise InputError(
+                "--certificate: there are so many patterns that points are searched on a sample, of"
+                " which a proof would say nothing about all rows. Leave it out, or bin the columns "
+                'more coarsely ("max_bins" in a --binner FILE.json).'
+            )
+        with progress(quiet) as callback:
+            learned = learn(
+                training.table,
+                grid,
+                engine,
+                outcome=rows.outcome_text,
+                seed=seed,
+                callback=callback,
+                keep_signs=False if any_sign else "auto",
+                bins=training.bins,
+                **training.settings,
+            )
+        learned = finish(learned)
+        if out is not None:
+            learned.card.save(out)
+        if certificate is not None:
+            proof = make_certificate(
+                learned.problem, learned.result, learned.card, bins=training.bins
+            )
+            proof.save(certificate)
+        _show(learned)
+        _show_held_out(rows.measure(learned.card, quiet))
     if not quiet:
         _tell_rest(learned, training.bins is not None, out, certificate)
-
-
-# -- learning --------------------------------------------------------------------------------------
-
-
-def _training(
-    rows: Rows,
-    asked: Asked,
-    grid: Grid,
-    settings: dict[str, Any],
-    steady: list[str],
-    quiet: bool,
-) -> Training:
-    """Bin the rows, and say how; or take their numbers as they are."""
-    from netbenefit._cli_binner import check_known, check_monotone
-    from netbenefit._cli_words import option_words
-    from netbenefit._estimator_input import Training, make_binner, training_of_raw
-    from netbenefit._fit_notes import check_features
-    from netbenefit._validation import InputError
-    from netbenefit.constraints import MaxPerColumn
-    from netbenefit.patterns import PatternTable
-
-    columns = rows.columns()
-    wanted = asked.binner(columns)
-    names = [*rows.names, *(getattr(wanted, "combine", None) or ())]
-    check_known(steady, names, "--monotone")
-    if wanted is None:
-        if any(isinstance(one, MaxPerColumn) for one in settings["constraints"]):
-            raise InputError("--max-per-column limits conditions, which --binner none has none of.")
-        check_features(columns, _NUMBERS)
-        event = rows.outcome.event
-        table = PatternTable.from_columns(columns, event, sample_weight=rows.weight)
-        return Training(table, settings)
-    with option_words(quiet):
-        made = make_binner(wanted, names, grid, settings["sign"], settings["constraints"])
-        with working(quiet, "looking at the columns"):
-            training = training_of_raw(made, rows.raw(), rows.outcome.event, rows.weight, settings)
-        check_monotone(steady, made)
-        if not quiet:
-            _tell_guesses(made.summary())
-    return training
-
-
-def _tell_guesses(summary: dict[str, Any]) -> None:
-    from netbenefit._cli_guess import HOW_TO_CHANGE, guess_table
-
-    console = make_console(stderr=True)
-    console.print(guess_table(summary, min(console.width, 120)))
-    tell("bold", "to change", HOW_TO_CHANGE)
 
 
 # -- what is printed -------------------------------------------------------------------------------
@@ -283,20 +265,13 @@ def _show(learned: Learned) -> None:
     make_console().print(conclude(result))
 
 
-def _show_held_out(card: Scorecard, test: Rows, rows: Rows, seed: int, quiet: bool) -> None:
-    from netbenefit._terminal import warnings_as_notes
-    from netbenefit.report import measure, text
+def _show_held_out(found: HeldOut | None) -> None:
+    from netbenefit.report import text
 
-    with warnings_as_notes(quiet):
-        score = card.score(test.columns())
-    event, risk = test.outcome.event, card.risk_of_score(score)
-    measures = measure(event, risk, card.thresholds, score=score, sample_weight=test.weight)
-    console = make_console()
-    console.print(
-        f"\nOn {event.size:,} rows of {rows.outcome.event.size:,} that were held out (drawn with "
-        f"seed {seed}, each class alike; the card is learnt from the rest):"
-    )
-    console.print(text.measure_table(measures))
+    if found is not None:
+        console = make_console()
+        console.print(f"\n{found.words}")
+        console.print(text.measure_table(found.measures))
 
 
 def _tell_rest(learned: Learned, binned: bool, out: Path | None, certificate: Path | None) -> None:

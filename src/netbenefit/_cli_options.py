@@ -24,6 +24,8 @@ __all__ = [
     "Seconds",
     "Signs",
     "Solver",
+    "Sources",
+    "Stream",
     "Target",
     "Thresholds",
     "WeightNames",
@@ -60,6 +62,22 @@ LIMITS = {"rich_help_panel": "What is asked of the card"}
 GRID = "Risks from which one might act: low:high:step, or a list like 0.1,0.2,0.5."
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz, .tsv or .parquet.")]
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA",
+        help="Files (.csv, .csv.gz, .tsv, .parquet), a pattern in quotes ('data/*.parquet'), a "
+        "folder, duckdb:///file.db?table=t or postgresql://user@host/base?table=t.",
+    ),
+]
+Stream = Annotated[
+    bool | None,
+    typer.Option(
+        "--stream/--no-stream",
+        help="Let DuckDB read the rows where they are, or read them into memory.",
+        show_default="by size",
+    ),
+]
 Card = Annotated[Path, typer.Argument(metavar="CARD", help="A card that `fit --out` has written.")]
 Target = Annotated[str, option("COLUMN", "The column with the outcome.")]
 CardTarget = Annotated[

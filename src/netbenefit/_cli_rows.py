@@ -17,7 +17,7 @@ from netbenefit._validation import InputError
 if TYPE_CHECKING:
     from netbenefit._cli_binner import Asked
 
-__all__ = ["Rows", "check_share", "read_rows", "split_rows"]
+__all__ = ["Rows", "check_share", "read_rows", "rows_of", "split_rows"]
 
 
 class Rows(NamedTuple):
@@ -60,6 +60,18 @@ def read_rows(
 ) -> Rows:
     """Read a file, its outcome and its weights."""
     file = read_raw(data, text=asked.levels)
+    return rows_of(file, str(data), target, positive, sample_weight, asked)
+
+
+def rows_of(
+    file: RawFile,
+    place: str,
+    target: str,
+    positive: str | None,
+    sample_weight: str | None,
+    asked: Asked,
+) -> Rows:
+    """Find outcome and weights in a table that was read from ``place``."""
     columns = file.columns
     outcome = read_outcome(target, pick_column(columns, target, "--target"), positive)
     weight = None
@@ -70,7 +82,7 @@ def read_rows(
     names = tuple(name for name in columns if name not in unused)
     if not names:
         raise InputError(
-            f"{data}: no feature columns are left beside {target!r}. Add some, or drop fewer."
+            f"{place}: no feature columns are left beside {target!r}. Add some, or drop fewer."
         )
     return Rows(file, names, outcome, weight)
 

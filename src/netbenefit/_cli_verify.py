@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -14,7 +15,7 @@ __all__ = ["verify_command"]
 def verify_command(
     card: Path,
     certificate: Path,
-    data: Path,
+    data: Sequence[str],
     target: str | None = None,
     *,
     positive: str | None = None,
@@ -30,7 +31,9 @@ def verify_command(
 
     Parameters
     ----------
-    card, certificate, data : Path
+    card, certificate : Path
+    data : sequence of str
+        Files, or a table in a database; read into memory.
     target : str, optional
         The column with the outcome; the card's own by default.
     positive, sample_weight : str, optional
@@ -40,8 +43,9 @@ def verify_command(
     sample, seed : int
         How many boxes are checked otherwise, and the seed that draws them.
     """
+    from netbenefit._cli_source import read_data
     from netbenefit._fit_notes import read_for_card
-    from netbenefit._io import read_table
+    from netbenefit._sources import find_source
     from netbenefit._validation import InputError
     from netbenefit.certificate import Certificate
     from netbenefit.verify import verify
@@ -51,7 +55,7 @@ def verify_command(
         raise InputError(f"{certificate}: no such file. Name a certificate that `fit` has written.")
     record = Certificate.load(certificate)
     texts = {term.feature for term in record.problem.terms if term.kind == "text"}
-    columns = read_table(data, text=texts)
+    columns = read_data(find_source(data), as_text=texts).columns
     outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
     with warnings_as_notes():
         verdict = verify(

@@ -14,8 +14,9 @@ import importlib.util
 import math
 import zlib
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,18 @@ from netbenefit._columns import Frame
 from netbenefit._table import Table
 from netbenefit._validation import InputError, check_names
 
-__all__ = ["SUFFIXES", "RawFile", "read_cell", "read_raw", "read_table", "write_csv"]
+__all__ = [
+    "MISSING",
+    "SUFFIXES",
+    "RawFile",
+    "format_of",
+    "raw_file",
+    "read_cell",
+    "read_header",
+    "read_raw",
+    "read_table",
+    "write_csv",
+]
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
@@ -32,7 +44,7 @@ _PARQUET = (".parquet", ".pq")
 SUFFIXES = (*_CSV, *_PARQUET)
 
 #: Cells that mean "not known".
-_MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
+MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 _BOOLEANS = {"true": True, "false": False}
 _INT64 = 2**63
 #: Who can read Parquet: library → module and function.
@@ -113,15 +125,24 @@ class RawFile:
 def read_raw(path: str | Path, text: Collection[str] = ()) -> RawFile:
     """Read a file as :func:`read_table` does, and keep what a Parquet file says about types."""
     path = Path(path)
-    name = path.name.lower()
     if path.is_dir():
         raise InputError(f"{path} is a folder. Name the file in it.")
     if not path.exists():
         raise InputError(f"{path}: no such file. Check the name and the folder.")
+    return _read_parquet(path) if format_of(path) == "parquet" else RawFile(_read_csv(path, text))
+
+
+def format_of(path: Path) -> Literal["csv", "parquet"]:
+    """Tell the format of a file from its name.
+
+    >>> format_of(Path("a.PQ")), format_of(Path("a.tsv.gz"))
+    ('parquet', 'csv')
+    """
+    name = path.name.lower()
     if name.endswith(_PARQUET):
-        return _read_parquet(path)
+        return "parquet"
     if name.endswith(_CSV):
-        return RawFile(_read_csv(path, text))
+        return "csv"
     raise InputError(
         f"{path}: cannot tell the format from the name. It has to end in one of "
         f"{', '.join(SUFFIXES)}."
@@ -147,18 +168,19 @@ def write_csv(table: Table, path: str | Path) -> None:
 # -- CSV -------------------------------------------------------------------------------------------
 
 
+def read_header(path: Path) -> tuple[tuple[str, ...], str]:
+    """Return the names of a CSV file's columns, and what separates its cells."""
+    with _readable(path), _open_text(path) as file:
+        reader = _reader(file, path)
+        try:
+            return _header(next(reader), path), reader.dialect.delimiter
+        except csv.Error as error:
+            raise InputError(f"{path}, line {reader.line_num}: {error}. Repair the line.") from None
+
+
 def _read_csv(path: Path, text: Collection[str]) -> Columns:
-    try:
-        with _open_text(path) as file:
-            names, cells = _split(file, path)
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{path}: not UTF-8 text. Save it as CSV in UTF-8 (or rename it, if it is Parquet)."
-        ) from None
-    except (gzip.BadGzipFile, zlib.error, EOFError):
-        raise InputError(f"{path}: not a whole gzip file. Fetch or compress it again.") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+    with _readable(path), _open_text(path) as file:
+        names, cells = _split(file, path)
     columns = {
         name: _typed(column, as_text=name in text)
         for name, column in zip(names, cells, strict=True)
@@ -172,6 +194,21 @@ def _read_csv(path: Path, text: Collection[str]) -> Columns:
     return columns
 
 
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Say what is wrong with a file that cannot be read as text."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path}: not UTF-8 text. Save it as CSV in UTF-8 (or rename it, if it is Parquet)."
+        ) from None
+    except (gzip.BadGzipFile, zlib.error, EOFError):
+        raise InputError(f"{path}: not a whole gzip file. Fetch or compress it again.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+
+
 def _open_text(path: Path) -> IO[str]:
     # utf-8-sig skips the mark that spreadsheets put in front.
     if path.name.lower().endswith(".gz"):
@@ -181,13 +218,7 @@ def _open_text(path: Path) -> IO[str]:
 
 def _split(file: IO[str], path: Path) -> tuple[tuple[str, ...], list[Sequence[str]]]:
     """Cut a file into column names and columns of cells."""
-    first = file.readline()
-    if not first.strip():
-        what = "the first line is blank" if first else "the file is empty"
-        raise InputError(f"{path}: {what}. The first line has to name the columns.")
-    second = file.readline()
-    delimiter = _delimiter(first, second, path)
-    reader = csv.reader(_again(first, second, file), delimiter=delimiter, strict=True)
+    reader = _reader(file, path)
     rows: list[list[str]] = []
     try:
         names = _header(next(reader), path)
@@ -205,6 +236,17 @@ def _split(file: IO[str], path: Path) -> tuple[tuple[str, ...], list[Sequence[st
     if not rows:
         raise InputError(f"{path}: there are no rows below the header. Add some.")
     return names, list(zip(*rows, strict=True))
+
+
+def _reader(file: IO[str], path: Path) -> Any:
+    """Return a reader of the whole file, with the separator that its first lines tell."""
+    first = file.readline()
+    if not first.strip():
+        what = "the first line is blank" if first else "the file is empty"
+        raise InputError(f"{path}: {what}. The first line has to name the columns.")
+    second = file.readline()
+    delimiter = _delimiter(first, second, path)
+    return csv.reader(_again(first, second, file), delimiter=delimiter, strict=True)
 
 
 def _again(first: str, second: str, rest: IO[str]) -> Iterator[str]:
@@ -236,7 +278,7 @@ def _width(line: str, delimiter: str) -> int:
 
 def _header(cells: list[str], path: Path) -> tuple[str, ...]:
     names = [cell.strip() for cell in cells]
-    if all(name in _MISSING or isinstance(read_cell(name), int | float) for name in names):
+    if all(name in MISSING or isinstance(read_cell(name), int | float) for name in names):
         raise InputError(
             f"{path}: the first line names no columns, it holds {names[0]!r}. Put a line with the "
             "names of the columns in front."
@@ -265,7 +307,7 @@ def read_cell(text: str) -> bool | int | float | str | None:
     >>> [read_cell(text) for text in ("NA", "TRUE", "007", "-1.5e3", "1_000", "f")]
     [None, True, 7, -1500.0, '1_000', 'f']
     """
-    if text in _MISSING:
+    if text in MISSING:
         return None
     if text.isalpha() and text.lower() in _BOOLEANS:
         return _BOOLEANS[text.lower()]
@@ -315,9 +357,6 @@ def _read_parquet(path: Path) -> RawFile:
     try:
         module, function = _READERS[library]
         native = getattr(importlib.import_module(module), function)(path)
-        frame = Frame(native)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
     except ImportError as error:
         raise InputError(
             f"{path}: {library} alone cannot read Parquet ({error}). Install `netbenefit[parquet]`."
@@ -325,8 +364,17 @@ def _read_parquet(path: Path) -> RawFile:
     except Exception as error:  # each library has its own errors for a broken file
         line = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(f"{path}: {library} cannot read it as Parquet: {line[0]}") from None
-    if not frame.names:
-        raise InputError(f"{path}: the table has no columns. Add some.")
-    if not len(frame):
-        raise InputError(f"{path}: the table has no rows. Add some.")
-    return RawFile({name: frame.column(name) for name in frame.names}, native)
+    return raw_file(native, str(path))
+
+
+def raw_file(native: Any, place: str) -> RawFile:
+    """Return a data frame that came from ``place`` as if it had been read from a file."""
+    try:
+        frame = Frame(native)
+        if not frame.names:
+            raise InputError("the table has no columns. Add some.")
+        if not len(frame):
+            raise InputError("the table has no rows. Add some.")
+        return RawFile({name: frame.column(name) for name in frame.names}, native)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None

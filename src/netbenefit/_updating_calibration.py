@@ -53,7 +53,11 @@ class Recalibration(NamedTuple):
 
 
 def recalibration(
-    y_true: ArrayLike, risk: ArrayLike, *, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    risk: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    worth: float | None = None,
 ) -> Recalibration:
     """Compare risks with outcomes by logistic recalibration.
 
@@ -61,6 +65,9 @@ def recalibration(
     ----------
     y_true, risk, sample_weight
         As in :func:`netbenefit.net_benefit`.
+    worth : float, optional
+        How many rows of equal weight all of these are worth, where a row stands for many; by
+        default (Σv)² / Σv².
 
     Returns
     -------
@@ -93,7 +100,7 @@ def recalibration(
     if risks.min() <= 0.0 or risks.max() >= 1.0:
         return told("some risks are exactly 0 or 1")
     distinct, place = np.unique(risks, return_inverse=True)
-    scale = effective_rows(weight) / float(weight.sum())
+    scale = (effective_rows(weight) if worth is None else worth) / float(weight.sum())
     a: FloatArray = np.bincount(place, weights=weight * event).astype(np.float64) * scale
     b: FloatArray = np.bincount(place, weights=weight * ~event).astype(np.float64) * scale
     logit = np.log(distinct) - np.log1p(-distinct)

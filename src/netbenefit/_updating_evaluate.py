@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._table import Table
 from netbenefit._text_table import lines_of, mass, number, share
 from netbenefit._updating_calibration import Recalibration, recalibration
 from netbenefit._updating_drift import Drift, card_drift, score_rows
-from netbenefit._validation import check_binary, check_weights
+from netbenefit._validation import FloatArray, check_binary, check_weights
 from netbenefit.decision import TREAT_ALL, decision_curve
 from netbenefit.measures import Measures, measure
 from netbenefit.observed import LevelRow, level_rows
 from netbenefit.scorecard import Scorecard
-from netbenefit.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = ["CardEvaluation", "calibration_lines", "evaluate_card", "level_lines"]
+__all__ = ["CardEvaluation", "calibration_lines", "evaluate_card", "evaluate_scores", "level_lines"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,6 @@ def evaluate_card(
     weight = check_weights(sample_weight, event.size)
     grid = card.thresholds if thresholds is None else as_thresholds(thresholds)
     score = score_rows(card, X, event.size)
-    risk = np.asarray(card.risk_of_score(score), dtype=np.float64)
     drift = None
     if card.rules:
         drift = card_drift(
@@ -185,10 +184,47 @@ def evaluate_card(
             reference_y=reference_y,
             reference_weight=reference_weight,
         )
+    return replace(evaluate_scores(card, score, event, weight, grid), drift=drift)
+
+
+def evaluate_scores(
+    card: Scorecard,
+    score: ArrayLike,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    thresholds: Thresholds,
+    *,
+    worth: float | None = None,
+) -> CardEvaluation:
+    """Hold the scores of a card against outcomes; drift is left out.
+
+    Parameters
+    ----------
+    card : Scorecard
+    score, event, weight : (n,) arrays
+        One entry a row; or one a group of rows with the same score and outcome, with the sum of
+        their weights.
+    thresholds : Thresholds
+    worth : float, optional
+        Of groups: how many rows of equal weight all rows are worth, (Σv)² / Σv² over the rows
+        (without weights, just their number).  Intervals and errors need it.
+
+    Examples
+    --------
+    >>> from netbenefit.conditions import PerUnit
+    >>> from netbenefit.scorecard import Rule
+    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [2], [0.1, 0.6], Thresholds.of([0.5]))
+    >>> rows, events = np.array([90.0, 10, 5, 5]), np.array([False, True, False, True])
+    >>> found = evaluate_scores(card, [1, 1, 2, 2], events, rows, card.thresholds, worth=110)
+    >>> [row.rate for row in found.levels]
+    [0.1, 0.5]
+    """
+    scores = np.asarray(score, dtype=np.int64)
+    risk = np.asarray(card.risk_of_score(scores), dtype=np.float64)
     return CardEvaluation(
-        measures=measure(event, risk, grid, score=score, sample_weight=weight),
-        calibration=recalibration(event, risk, sample_weight=weight),
-        levels=tuple(level_rows(card, score, event, weight)),
-        curve=decision_curve(event, {"Card": risk}, grid, sample_weight=weight),
-        drift=drift,
+        measures=measure(event, risk, thresholds, score=scores, sample_weight=weight),
+        calibration=recalibration(event, risk, sample_weight=weight, worth=worth),
+        levels=tuple(level_rows(card, scores, event, weight, worth=worth)),
+        curve=decision_curve(event, {"Card": risk}, thresholds, sample_weight=weight),
+        drift=None,
     )

@@ -20,15 +20,18 @@ from netbenefit._cli_options import (
     GRID,
     Card,
     CardTarget,
-    Data,
     Debug,
     Positive,
+    Quiet,
     RowWeights,
     Seconds,
+    Sources,
+    Stream,
     option,
 )
 from netbenefit._cli_report import report
 from netbenefit._cli_reproduce import reproduce
+from netbenefit._cli_score import score
 from netbenefit._cli_sizes import sizes
 from netbenefit._cli_update import update
 from netbenefit._cli_validate import validate
@@ -166,7 +169,7 @@ app.command(
 @friendly
 def evaluate(
     card: Card,
-    data: Data,
+    data: Sources,
     target: CardTarget = None,
     sample_weight: RowWeights = None,
     positive: Positive = None,
@@ -179,6 +182,8 @@ def evaluate(
         Path | None,
         option("DATA", "A table to compare with, such as the training rows: what has drifted?"),
     ] = None,
+    stream: Stream = None,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Measure a card on a table: net benefit, discrimination, calibration, drift.
@@ -198,7 +203,16 @@ def evaluate(
         as_json=as_json,
         csv=csv,
         reference=reference,
+        stream=stream,
+        quiet=quiet,
     )
+
+
+# -- score -----------------------------------------------------------------------------------------
+
+app.command(
+    epilog="Example: netbenefit score card.json 'data/*.parquet' --out scored.parquet --keep id"
+)(score)
 
 
 # -- update ----------------------------------------------------------------------------------------
@@ -263,7 +277,7 @@ def verify(
         Path,
         typer.Argument(metavar="CERTIFICATE", help="What `fit --certificate` has written."),
     ],
-    data: Data,
+    data: Sources,
     target: CardTarget = None,
     sample_weight: RowWeights = None,
     positive: Positive = None,

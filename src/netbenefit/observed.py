@@ -29,9 +29,17 @@ class LevelRow(NamedTuple):
 
 
 def level_rows(
-    card: Scorecard, score: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None = None
+    card: Scorecard,
+    score: ArrayLike,
+    event: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    worth: float | None = None,
 ) -> list[LevelRow]:
     """Count rows and events of each row of the card's SCORE → RISK table.
+
+    ``worth`` is how many rows of equal weight all of these are worth, where a row stands for many;
+    by default :func:`effective_rows` of the weights.
 
     Examples
     --------
@@ -45,7 +53,7 @@ def level_rows(
     happened = check_binary(event)
     weight = check_weights(sample_weight, happened.size)
     # Weights of any scale: an interval needs a number of rows.
-    effective = effective_rows(weight) / float(weight.sum())
+    effective = (effective_rows(weight) if worth is None else worth) / float(weight.sum())
     level = np.asarray(card.level_of_score(np.asarray(score, dtype=np.int64)))
     rows = []
     for (_, _, place), row in zip(card._reachable_levels(), card.risk_table(), strict=True):

@@ -1,0 +1,249 @@
+"""Rows that stay where they are, as ``fit`` sees them: outcome, weights, split, patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._cli_source import check_column
+from netbenefit._outcome import read_outcome
+from netbenefit._source_engine import duckdb_errors, name, text
+from netbenefit._source_open import kind_of
+from netbenefit._terminal import tell
+from netbenefit._validation import InputError
+
+if TYPE_CHECKING:
+    from netbenefit._cli_binner import Asked
+    from netbenefit._cli_training import HeldOut, Prepared, Wanted
+    from netbenefit._estimator_table import Merging
+    from netbenefit._source_open import OpenTable
+    from netbenefit.assemble import Learned
+    from netbenefit.binning import Binner
+    from netbenefit.scorecard import Scorecard
+
+__all__ = ["Labels", "Stream", "check_weight", "read_labels", "stream_of"]
+
+#: Labels of an outcome to look at; more are an error in any case.
+_MOST_LABELS = 1000
+_SAMPLE = 2000
+#: Distinct raw rows to cut columns on, and patterns to search on, before a sample has to do.
+SAMPLE_ROWS, MAX_PATTERNS = 500_000, 1_000_000
+
+
+class Labels(NamedTuple):
+    """What the outcome column of a table holds."""
+
+    event: str  #: SQL that is true for rows with the event
+    text: str  #: what the event is called, such as "died = yes"
+    n_events: int
+
+
+class Stream(NamedTuple):
+    """Rows to learn from and rows held out, as lazy relations.
+
+    The outcome is a column of true and false, called as it was.
+    """
+
+    table: OpenTable
+    names: tuple[str, ...]  #: columns to learn from
+    target: str
+    weight: str | None
+    labels: Labels
+    train: Any
+    test: Any = None
+    seed: int = 0
+
+    @property
+    def outcome_text(self) -> str:
+        """What the risk is the risk of."""
+        return self.labels.text
+
+    def training(self, wanted: Wanted) -> Prepared:
+        """Let DuckDB count and merge the rows, and say how columns were read."""
+        from netbenefit._cli_binner import check_monotone
+        from netbenefit._cli_training import Prepared, tell_guesses, wanted_binner
+        from netbenefit._cli_words import option_words
+        from netbenefit._estimator_input import make_binner
+        from netbenefit._estimator_table import Asked, finish_on_all_rows, read_training
+        from netbenefit._source_progress import QueryBar
+
+        settings, source = wanted.settings, self.table.source
+        binner, known = wanted_binner(wanted, self.names, self.sample())
+
+        def make(names: Sequence[str]) -> Binner:
+            return make_binner(
+                binner, known, wanted.grid, settings["sign"], settings["constraints"]
+            )
+
+        with (
+            option_words(wanted.quiet),
+            duckdb_errors(source),
+            QueryBar(self.table.connection, "counting values", shown=not wanted.quiet) as bar,
+        ):
+            asked = Asked(
+                self.target, self.names, self.weight, SAMPLE_ROWS, MAX_PATTERNS, tell=bar.say
+            )
+            found = read_training(
+                self.train, asked, settings, None, None if binner is None else make
+            )
+        if found.binner is not None:
+            check_monotone(wanted.steady, found.binner)
+        if not wanted.quiet:
+            tell("bold", "merged", _merged(found.merging))
+            if found.binner is not None:
+                tell_guesses(found.binner.summary())
+
+        def finish(learned: Learned) -> Learned:
+            if not found.merging.search_sampled:
+                return learned
+            with (
+                duckdb_errors(source),
+                QueryBar(self.table.connection, "counting all rows", shown=not wanted.quiet),
+            ):
+                return finish_on_all_rows(learned, found, calibrate=True)
+
+        return Prepared(found.training, finish, found.merging.search_sampled)
+
+    def measure(self, card: Scorecard, quiet: bool) -> HeldOut | None:
+        """Measure a card on the rows held out, which DuckDB counts by score."""
+        from netbenefit._cli_training import HeldOut
+
+        if self.test is None:
+            return None
+        from netbenefit._cli_stream_evaluate import evaluate_stream
+
+        found = evaluate_stream(
+            card, self.table, self.test, self.target, self.weight, card.thresholds, quiet
+        )
+        rows = self.test.count("*").fetchall()[0][0]
+        return HeldOut(
+            found.measures,
+            f"On {rows:,} rows of {self.table.n_rows:,} that were held out (each drawn by itself "
+            f"with seed {self.seed}; the card is learnt from the rest):",
+        )
+
+    def counts(self) -> str:
+        """Say how many events and columns there are; the rows have been told."""
+        plural = "s" * (len(self.names) != 1)
+        return (
+            f"{self.labels.n_events:,} rows with {self.labels.text}; {len(self.names)} "
+            f"column{plural} to learn from"
+        )
+
+    def sample(self) -> dict[str, NDArray[Any]]:
+        """Return the first rows, for what can be told from a few."""
+        from netbenefit._io import raw_file
+
+        relation = self.table.relation(self.names).limit(_SAMPLE)
+        fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
+        return raw_file(fetch(), self.table.source.shown).columns
+
+
+def _merged(how: Merging) -> str:
+    """Say what became of the rows."""
+    cut = f"; columns cut on {how.binned_on:,} distinct rows" if how.binned_on else ""
+    sample = " of a sample" * how.bins_sampled
+    return (
+        f"{how.n_rows:,} rows into {how.n_patterns:,} patterns by {how.engine} in "
+        f"{how.seconds:.1f} s{cut}{sample}"
+    )
+
+
+def stream_of(
+    table: OpenTable,
+    target: str,
+    positive: str | None,
+    sample_weight: str | None,
+    asked: Asked,
+    *,
+    holdout: float | None = None,
+    seed: int = 0,
+    quiet: bool = False,
+) -> Stream:
+    """Find outcome and weights in an open table, and set rows aside.
+
+    Parameters
+    ----------
+    table : OpenTable
+    target, positive, sample_weight
+        What the options say.
+    asked : Asked
+        What the options say about columns.
+    holdout : float, optional
+        Share of rows to set aside.
+    seed : int
+        Of the draw.
+    quiet : bool
+        Whether to show no progress.
+    """
+    from netbenefit._source_progress import QueryBar
+
+    check_column(table, target, "--target")
+    check_column(table, sample_weight, "--sample-weight")
+    dropped = asked.dropped(dict.fromkeys(table.columns, np.empty(0)))
+    used = [one for one in table.columns if one not in dropped]
+    names = tuple(one for one in used if one not in (target, sample_weight))
+    if not names:
+        raise InputError(
+            f"{table.source.shown}: no feature columns are left beside {target!r}. Add some, or "
+            "drop fewer."
+        )
+    table.check_columns({*names, target, *([sample_weight] if sample_weight else [])})
+    with (
+        duckdb_errors(table.source),
+        QueryBar(table.connection, "looking at the outcome", shown=not quiet),
+    ):
+        labels = read_labels(table, target, positive)
+        if sample_weight is not None:
+            check_weight(table, sample_weight)
+        columns = [*names, target, *([sample_weight] if sample_weight else [])]
+        if holdout is None:
+            train, test = table.relation(columns), None
+        else:
+            train, test = table.split(holdout, seed, columns)
+        event = f"{labels.event} AS {name(target)}"
+        others = [name(one) for one in columns if one != target]
+        chosen = ", ".join([*others, event])
+        train = train.project(chosen)
+        test = None if test is None else test.project(chosen)
+    return Stream(table, names, target, sample_weight, labels, train, test, seed)
+
+
+def read_labels(table: OpenTable, target: str, positive: str | None) -> Labels:
+    """Find the labels of an outcome, and which of them is the event."""
+    quoted = name(target)
+    found = table.connection.sql(
+        f"SELECT {quoted}, {quoted}::VARCHAR, count(*) FROM ({table.query}) GROUP BY ALL "
+        f"ORDER BY 3 DESC LIMIT {_MOST_LABELS}"
+    ).fetchall()
+    missing = sum(count for value, _, count in found if value is None or value != value)
+    if missing:
+        raise InputError(
+            f"column {target!r} has {missing:,} missing outcomes. Drop those rows from the table."
+        )
+    column = np.empty(len(found), dtype=object)
+    column[:] = [value for value, _, _ in found]
+    outcome = read_outcome(target, column, positive)
+    events = [row for row, event in zip(found, outcome.event.tolist(), strict=True) if event]
+    listed = ", ".join(text(word) for _, word, _ in events)
+    return Labels(
+        f"({quoted}::VARCHAR IN ({listed}))", outcome.text, sum(count for _, _, count in events)
+    )
+
+
+def check_weight(table: OpenTable, column: str) -> None:
+    """Refuse row weights that are no numbers, or not there."""
+    relation = table.relation([column])
+    kind = kind_of(str(relation.types[0]))
+    remedy = "Weights are numbers, one a row: choose another column, or correct it."
+    if kind != "numbers":
+        raise InputError(f"--sample-weight: column {column!r} holds {kind}. {remedy}")
+    cell = f"{name(column)}::DOUBLE"
+    wrong = relation.aggregate(f"count(*) FILTER ({cell} IS NULL OR isnan({cell}))").fetchall()[0]
+    if wrong[0]:
+        raise InputError(
+            f"--sample-weight: column {column!r} has {wrong[0]:,} missing values. {remedy}"
+        )

@@ -1,0 +1,163 @@
+"""What ``fit`` learns from and measures on: rows in memory, or rows that stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from netbenefit._terminal import make_console, tell, warnings_as_notes, working
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netbenefit._cli_binner import Asked
+    from netbenefit._cli_rows import Rows
+    from netbenefit._estimator_input import Training
+    from netbenefit.assemble import Learned
+    from netbenefit.binning import Binner
+    from netbenefit.measures import Measures
+    from netbenefit.scorecard import Scorecard
+    from netbenefit.thresholds import Thresholds
+
+__all__ = ["HeldOut", "InMemory", "Material", "Prepared", "Wanted", "tell_guesses", "wanted_binner"]
+
+_NUMBERS = "With --binner none columns are numbers, nothing missing; --binner auto takes both. Or"
+
+
+class Wanted(NamedTuple):
+    """What the options of ``fit`` say about columns and cards."""
+
+    asked: Asked
+    grid: Thresholds
+    settings: dict[str, Any]  #: of :meth:`Problem.build`
+    steady: list[str]  #: columns along which points never turn
+    quiet: bool
+
+
+class HeldOut(NamedTuple):
+    """A card on rows that it was not learnt from."""
+
+    measures: Measures
+    words: str  #: which rows these are
+
+
+def _as_it_is(learned: Learned) -> Learned:
+    return learned
+
+
+class Prepared(NamedTuple):
+    """Patterns to learn from."""
+
+    training: Training
+    finish: Callable[[Learned], Learned] = _as_it_is  #: what is left to do after the search
+    sampled: bool = False  #: whether the search sees a sample only, so that nothing is proven
+
+
+class Material(Protocol):
+    """Rows to learn from and to measure on, wherever they are."""
+
+    @property
+    def outcome_text(self) -> str:
+        """What the risk is the risk of."""
+
+    def counts(self) -> str:
+        """Say how many rows and columns there are."""
+
+    def training(self, wanted: Wanted) -> Prepared:
+        """Merge the rows into patterns, and say how columns were read."""
+
+    def measure(self, card: Scorecard, quiet: bool) -> HeldOut | None:
+        """Measure a card on the rows held out; None where there are none."""
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """Rows of a table in memory."""
+
+    rows: Rows
+    train: Rows
+    test: Rows | None
+    seed: int
+
+    @property
+    def outcome_text(self) -> str:
+        """What the risk is the risk of."""
+        return self.rows.outcome.text
+
+    def counts(self) -> str:
+        """Say how many rows and columns there are."""
+        return self.rows.counts(self.test)
+
+    def training(self, wanted: Wanted) -> Prepared:
+        """Bin the rows, and say how; or take their numbers as they are."""
+        from netbenefit._cli_binner import check_monotone
+        from netbenefit._cli_words import option_words
+        from netbenefit._estimator_input import Training, make_binner, training_of_raw
+        from netbenefit._fit_notes import check_features
+        from netbenefit.patterns import PatternTable
+
+        rows, settings = self.train, wanted.settings
+        columns = rows.columns()
+        binner, names = wanted_binner(wanted, rows.names, columns)
+        if binner is None:
+            check_features(columns, _NUMBERS)
+            event = rows.outcome.event
+            table = PatternTable.from_columns(columns, event, sample_weight=rows.weight)
+            return Prepared(Training(table, settings))
+        with option_words(wanted.quiet):
+            made = make_binner(
+                binner, names, wanted.grid, settings["sign"], settings["constraints"]
+            )
+            with working(wanted.quiet, "looking at the columns"):
+                training = training_of_raw(
+                    made, rows.raw(), rows.outcome.event, rows.weight, settings
+                )
+            check_monotone(wanted.steady, made)
+            if not wanted.quiet:
+                tell_guesses(made.summary())
+        return Prepared(training)
+
+    def measure(self, card: Scorecard, quiet: bool) -> HeldOut | None:
+        """Measure a card on the rows held out."""
+        from netbenefit.report import measure
+
+        if self.test is None:
+            return None
+        with warnings_as_notes(quiet):
+            score = card.score(self.test.columns())
+        event, risk = self.test.outcome.event, card.risk_of_score(score)
+        measures = measure(
+            event, risk, card.thresholds, score=score, sample_weight=self.test.weight
+        )
+        return HeldOut(
+            measures,
+            f"On {event.size:,} rows of {self.rows.outcome.event.size:,} that were held out (drawn "
+            f"with seed {self.seed}, each class alike; the card is learnt from the rest):",
+        )
+
+
+def wanted_binner(
+    wanted: Wanted, names: Sequence[str], columns: Mapping[str, NDArray[Any]]
+) -> tuple[Binner | None, list[str]]:
+    """Return the binner that the options ask for, and the columns that it will know."""
+    from netbenefit._cli_binner import check_known
+    from netbenefit._validation import InputError
+    from netbenefit.constraints import MaxPerColumn
+
+    binner = wanted.asked.binner(columns)
+    known = [*names, *(getattr(binner, "combine", None) or ())]
+    check_known(wanted.steady, known, "--monotone")
+    limits = wanted.settings["constraints"]
+    if binner is None and any(isinstance(one, MaxPerColumn) for one in limits):
+        raise InputError("--max-per-column limits conditions, which --binner none has none of.")
+    return binner, known
+
+
+def tell_guesses(summary: Any) -> None:
+    """Show what each column was taken for."""
+    from netbenefit._cli_guess import HOW_TO_CHANGE, guess_table
+
+    console = make_console(stderr=True)
+    console.print(guess_table(summary, min(console.width, 120)))
+    tell("bold", "to change", HOW_TO_CHANGE)
