@@ -28,6 +28,7 @@ ColumnType = Literal["number", "boolean", "text", "date", "other"]
 #: Told what the engine is about to do, such as "merging rows".
 Tell = Callable[[str], None]
 
+_SMALL = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
 #: Names in queries, so that no name of a table meets them.
 _COUNT, _WEIGHT, _SQUARE = "nb_count", "nb_weight", "nb_square"
 
@@ -139,14 +140,17 @@ class EngineTable:
         """Return a column as it is."""
         return nw.col(self._native[name])
 
-    def number(self, name: str) -> nw.Expr:
-        """Return a column of numbers or booleans as float64, null where it is null or NaN."""
+    def number(self, name: str, *, holes: bool = True) -> nw.Expr:
+        """Return a column of numbers or booleans as float64, null where it is null or NaN.
+
+        Without ``holes``, NaN stays what it is.
+        """
         column, dtype = self.column(name), self.schema[self._native[name]]
         if self.types[name] == "boolean":
             return nw.when(column).then(nw.lit(1.0)).otherwise(nw.when(~column).then(nw.lit(0.0)))
         if dtype != nw.Float64:
             column = column.cast(nw.Float64)
-        if dtype.is_float():
+        if holes and dtype.is_float():
             column = nw.when(~column.is_nan()).then(column)
         return column
 
@@ -159,6 +163,14 @@ class EngineTable:
         """Whether a column's type holds nothing but whole numbers (or booleans)."""
         dtype = self.schema[self._native[name]]
         return bool(dtype.is_integer() or dtype == nw.Boolean)
+
+    def has_nan(self, name: str) -> bool:
+        """Whether a column's type holds NaN and infinite numbers."""
+        return bool(self.schema[self._native[name]].is_float())
+
+    def is_small(self, name: str) -> bool:
+        """Whether a column's type holds integers of 32 bits at most, exact as floats."""
+        return self.schema[self._native[name]] in _SMALL
 
     def is_single(self, name: str) -> bool:
         """Whether a column holds numbers in single precision."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from netbenefit._bin_raw import RawTable
 from netbenefit._cut_cells import count_cells
@@ -22,7 +23,7 @@ from netbenefit._engine_rows import MergedRows, event_key, raw_keys, rows_of
 from netbenefit._engine_states import Edge, choose, whole
 from netbenefit._engine_steps import sum_of
 from netbenefit._engine_survey import Survey
-from netbenefit._validation import FloatArray
+from netbenefit._validation import FloatArray, IntArray
 
 __all__ = ["Sample", "count_levels", "draw_sample", "own_weights", "row_number", "sample_test"]
 
@@ -171,7 +172,7 @@ def own_weights(
         if kind in ("number", "boolean"):
             weight = _number_weights(table, survey, name, column.values, rows)
         elif kind == "text" and name in levels:
-            weight = _level_weights(levels[name], column.values.tolist(), rows)
+            weight = _level_weights(levels[name], column.values, rows)
         if weight is not None and weight.sum() > 0:
             weight = weight * (total / float(weight.sum()))
             column = column._replace(weight=weight)
@@ -195,33 +196,27 @@ def _number_weights(
     groups = table.group(
         keys, f"counting the values of {name}", weight=survey.weight, where=survey.used
     )
-    code = np.full(numbers.size, -1, dtype=np.int64)
-    code[here] = cells.cell_of_row
-    mass: dict[tuple[object, int], float] = {
-        (int(c), int(e)): float(w)
-        for c, e, w in zip(*groups.keys.values(), groups.weight, strict=True)
-    }
-    return _matched(
-        list(zip(code.tolist(), rows.event.astype(int).tolist(), strict=True)), mass, rows
-    )
+    code = np.zeros(numbers.size, dtype=np.int64)
+    code[here] = cells.cell_of_row + 1
+    return _matched(code, groups.keys["nb_cell"].astype(np.int64) + 1, groups, rows)
 
 
-def _level_weights(groups: Groups, values: list[object], rows: MergedRows) -> FloatArray:
-    mass: dict[tuple[object, int], float] = {
-        (level, int(e)): float(w)
-        for level, e, w in zip(*groups.keys.values(), groups.weight, strict=True)
-    }
-    return _matched(values, mass, rows)
+def _level_weights(groups: Groups, values: NDArray[Any], rows: MergedRows) -> FloatArray:
+    counted = groups.keys["nb_level"].tolist()
+    place = {level: k for k, level in enumerate(dict.fromkeys(counted))}
+    code = np.fromiter((place[value] for value in values.tolist()), np.int64, values.size)
+    return _matched(code, np.array([place[level] for level in counted]), groups, rows)
 
 
-def _matched(
-    values: Sequence[object], mass: Mapping[tuple[object, int], float], rows: MergedRows
-) -> FloatArray:
-    """Scale the weights of rows of equal value and outcome to what the whole table has of them."""
-    kinds = list(zip(values, rows.event.astype(int).tolist(), strict=True))
-    place: dict[tuple[object, int], int] = {}
-    code = np.fromiter((place.setdefault(kind, len(place)) for kind in kinds), np.intp, len(kinds))
-    drawn = np.bincount(code, rows.weight, len(place))
-    wanted = np.array([mass.get(kind, 0.0) for kind in place])
-    result: FloatArray = rows.weight * (wanted / drawn)[code]
+def _matched(code: IntArray, counted: IntArray, groups: Groups, rows: MergedRows) -> FloatArray:
+    """Scale the weights of rows of equal value and outcome to what the whole table has of them.
+
+    ``code`` is the value of each row, ``counted`` that of each group of the whole table.
+    """
+    size = 2 * (int(counted.max(initial=0)) + 1)
+    here = 2 * code + rows.event
+    drawn = np.bincount(here, rows.weight, size)
+    there = 2 * counted + groups.keys["nb_event"].astype(np.int64)
+    wanted = np.bincount(there, groups.weight, size)
+    result: FloatArray = rows.weight * (wanted[here] / drawn[here])
     return result

@@ -36,6 +36,6 @@ def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
 def risk_of(card: Scorecard, score: nw.Expr) -> nw.Expr:
     """Return the expression of the risk of a score."""
     rows = card.risk_table()
-    edges = [Edge(float(row.low)) for row in rows if row.low is not None]
+    edges = [Edge(row.low) for row in rows if row.low is not None]
     risks = [nw.lit(float(row.risk)) for row in rows]
     return nw.when(~score.is_null()).then(choose(score, edges, risks))

@@ -22,6 +22,7 @@ __all__ = [
     "Edge",
     "States",
     "choose",
+    "states_of_flags",
     "states_of_numbers",
     "states_of_text",
     "whole",
@@ -36,12 +37,17 @@ LARGEST_LOG = float(LARGEST_EXACT)
 class Edge(NamedTuple):
     """Where a state begins: at a number, or just above it."""
 
-    value: float
+    value: float  #: or a whole number, to be compared as such
     above: bool = False
 
     def reached(self, x: nw.Expr) -> nw.Expr:
         """Whether a value is in this state or a later one."""
         return x > self.value if self.above else x >= self.value
+
+    def whole(self) -> Edge:
+        """Return the same edge among whole numbers."""
+        number = math.floor(self.value) + 1 if self.above else math.ceil(self.value)
+        return Edge(number)
 
 
 class States(NamedTuple):
@@ -91,16 +97,36 @@ def whole(number: int) -> nw.Expr:
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def states_of_numbers(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None) -> States:
+def states_of_numbers(
+    x: nw.Expr,
+    missing: nw.Expr,
+    terms: Sequence[Term],
+    fill: Value | None = None,
+    *,
+    integers: bool = False,
+    plain: bool = False,
+) -> States:
     """Return the states that conditions (and logarithms) tell apart among numbers.
 
-    ``fill`` is what a missing value counts as.
+    Parameters
+    ----------
+    x : expression
+        The column; what it holds where it is missing does not matter.
+    missing : expression
+        Whether it is missing.
+    terms : sequence of Condition or PerUnit
+    fill : number, optional
+        What a missing value counts as.
+    integers : bool, default=False
+        Whether the column's type holds small integers, which engines compare fastest.
+    plain : bool, default=False
+        Whether "missing" means null, and nothing else.
 
     Examples
     --------
     >>> x = nw.col("age")
     >>> terms = [Condition("age", ">=", 40), Condition("age", "==", 60)]
-    >>> states_of_numbers(x, terms).codes
+    >>> states_of_numbers(x, x.is_null(), terms).codes
     [(0, 0), (1, 0), (1, 1), (1, 0), (0, 0)]
     """
     edges = sorted({edge for term in terms for edge in _edges(term)})
@@ -111,12 +137,32 @@ def states_of_numbers(x: nw.Expr, terms: Sequence[Term], fill: Value | None = No
         if code != codes[-1]:
             kept.append(edge)
             codes.append(code)
+    compared = [edge.whole() for edge in kept] if integers else kept
 
     def pick(values: Sequence[int]) -> nw.Expr:
-        *here, missing = map(whole, values)
-        return nw.when(x.is_null()).then(missing).otherwise(choose(x, kept, here))
+        *here, hole = map(whole, values)
+        found = choose(x, compared, here)
+        if plain and values[0] == values[-1]:
+            return found  # null reaches no edge
+        return nw.when(missing).then(hole).otherwise(found)
 
     return States([*codes, _codes(terms, fill)], pick)
+
+
+def states_of_flags(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None) -> States:
+    """Return the states of true and false.
+
+    >>> states_of_flags(nw.col("smoker"), [PerUnit("smoker", binary=True)]).codes
+    [(0,), (1,), (0,)]
+    """
+
+    def pick(values: Sequence[int]) -> nw.Expr:
+        no, yes, hole = map(whole, values)
+        if values[0] == values[-1]:
+            return nw.when(x).then(yes).otherwise(no)
+        return nw.when(x.is_null()).then(hole).otherwise(nw.when(x).then(yes).otherwise(no))
+
+    return States([_codes(terms, 0.0), _codes(terms, 1.0), _codes(terms, fill)], pick)
 
 
 def _edges(term: Term) -> list[Edge]:
@@ -179,7 +225,9 @@ def states_of_text(
 
     def pick(values: Sequence[int]) -> nw.Expr:
         *here, other, missing = map(whole, values)
-        found = nw.when(hole).then(missing).otherwise(other)
+        found = other
+        if values[-1] != values[-2]:
+            found = nw.when(hole).then(missing).otherwise(other)
         for levels, value in zip(together.values(), here, strict=True):
             same = x == levels[0] if len(levels) == 1 else x.is_in(levels)
             found = nw.when(same).then(value).otherwise(found)

@@ -6,7 +6,7 @@ score here.
 
 from __future__ import annotations
 
-import sys
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,15 +15,21 @@ import narwhals as nw
 from netbenefit._card_steps import Input, Step
 from netbenefit._card_types import INT64
 from netbenefit._engine import EngineTable
-from netbenefit._engine_states import LARGEST_LOG, States, states_of_numbers, states_of_text, whole
+from netbenefit._engine_states import (
+    LARGEST_LOG,
+    States,
+    states_of_flags,
+    states_of_numbers,
+    states_of_text,
+    whole,
+)
 from netbenefit._steps import LARGEST_EXACT
 from netbenefit._validation import InputError
 from netbenefit.conditions import PerUnit, Term, Value
 from netbenefit.readings import plain_number
 
-__all__ = ["StepCodes", "any_of", "largest_code", "step_codes", "step_number", "sum_of"]
+__all__ = ["StepCodes", "any_of", "largest_code", "step_codes", "sum_of"]
 
-_LARGEST = sys.float_info.max
 #: All white space, as ``str.strip`` takes it away.
 _WHITE = "".join(chr(k) for k in range(0x3001) if chr(k).isspace())
 #: Text that is plainly a number, as :func:`netbenefit.readings.plain_number` has it.
@@ -87,61 +93,130 @@ def any_of(tests: Sequence[nw.Expr]) -> nw.Expr | None:
 def step_codes(table: EngineTable, step: Step, n_terms: int = 1) -> StepCodes:
     """Put a step in expressions; ``n_terms`` of all steps together add up to a score."""
     terms = [term for term, _ in step.terms]
+    if step.kind == "text":
+        return StepCodes(list(range(len(terms))), *_text_states(table, step, terms))
+    if step.kind == "any":
+        missing = _absence(table, step.inputs[0])
+        refused = [] if step.may_miss else [missing]
+        states = states_of_numbers(nw.lit(1.0), missing, terms, step.inputs[0].fill)
+        return StepCodes(list(range(len(terms))), states, [], refused)
+    single = step.inputs[0] if step.combine is None else None
+    if single is not None and table.types[single.name] == "boolean" and not single.special:
+        return _flag_codes(table, step, terms)
     units = [k for k, term in enumerate(terms) if isinstance(term, PerUnit) and not term.log]
     places = [k for k in range(len(terms)) if k not in units]
-    asked = [terms[k] for k in places]
-    if step.kind == "text":
-        return StepCodes(places, *_text_states(table, step, asked))
-    if step.kind == "any":
-        x = _presence(table, step.inputs[0])
-        refused = [] if step.may_miss else [x.is_null()]
-        return StepCodes(places, states_of_numbers(x, asked, step.inputs[0].fill), [], refused)
-    x, fill, refused = _number(table, step)
-    if fill is None and not step.may_miss:
-        refused.append(x.is_null())
+    number = _number(table, step)
+    refused = number.refused
+    if number.fill is None and not step.may_miss:
+        refused.append(number.missing)
     if any(isinstance(term, PerUnit) and term.log and term.upper is None for term in terms):
-        refused.append(x > LARGEST_LOG)
+        refused.append(~number.missing & (number.x > LARGEST_LOG))
     made = []
     for k in units:
         term = terms[k]
         assert isinstance(term, PerUnit)
         most = largest_code(step.terms[k][1], n_terms)
-        code, large = _unit_code(x if fill is None else x.fill_null(float(fill)), term, most)
+        code, large = _unit_code(number.filled(), term, most)
         made.append(UnitCode(k, code))
         refused += large
-    return StepCodes(places, states_of_numbers(x, asked, fill), made, refused)
+    asked = [terms[k] for k in places]
+    states = states_of_numbers(
+        number.x,
+        number.missing,
+        asked,
+        number.fill,
+        integers=number.integers,
+        plain=number.plain,
+    )
+    return StepCodes(places, states, made, refused)
 
 
-def step_number(table: EngineTable, step: Step) -> nw.Expr:
-    """Return the number that a step's terms see before anything is filled in; null if missing."""
-    return _number(table, step)[0]
+def _flag_codes(table: EngineTable, step: Step, terms: Sequence[Term]) -> StepCodes:
+    one = step.inputs[0]
+    x = table.column(one.name)
+    needed = one.refuse or (one.fill is None and not step.may_miss)
+    states = states_of_flags(x, terms, one.fill)
+    return StepCodes(list(range(len(terms))), states, [], [x.is_null()] if needed else [])
 
 
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _number(table: EngineTable, step: Step) -> tuple[nw.Expr, Value | None, list[nw.Expr]]:
-    """A step's number (null where missing), what a missing one counts as, and what is refused."""
-    refused: list[nw.Expr] = []
-    parts = []
-    for one in step.inputs:
-        x = _input_number(table, one, refused)
-        if not table.is_whole(one.name):
-            refused.append((x > _LARGEST) | (x < -_LARGEST))
-        if one.refuse:
-            refused.append(x.is_null())
-        parts.append(x)
+class _Number(NamedTuple):
+    """A number that a step's terms see."""
+
+    x: nw.Expr  #: where it is not missing
+    missing: nw.Expr
+    fill: float | int | None  #: what a missing one counts as
+    refused: list[nw.Expr]
+    integers: bool = False
+    plain: bool = False  #: whether it is missing where it is null, and nowhere else
+
+    def filled(self) -> nw.Expr:
+        """Return it as float64, null where it stays missing."""
+        x = self.x.cast(nw.Float64) if self.integers else self.x
+        there = nw.when(~self.missing).then(x)
+        return there if self.fill is None else there.fill_null(float(self.fill))
+
+
+def _number(table: EngineTable, step: Step) -> _Number:
+    parts = [_input_number(table, one) for one in step.inputs]
     if step.combine is None:
-        fill = step.inputs[0].fill
-        return parts[0], None if isinstance(fill, str) else fill, refused
-    filled = [
-        x if one.fill is None else x.fill_null(float(one.fill))
-        for x, one in zip(parts, step.inputs, strict=True)
-    ]
-    value = filled[0]
-    for part in filled[1:]:
-        value = _combined(step.combine, value, part)
-    return _without(value, step.special), step.fill, refused
+        return parts[0]
+    refused = [test for part in parts for test in part.refused]
+    value = parts[0].filled()
+    for part in parts[1:]:
+        value = _combined(step.combine, value, part.filled())
+    missing = any_of([value.is_null(), *_codes_among(value, step.special)])
+    assert missing is not None
+    return _Number(value, missing, _plain_fill(step.fill), refused)
+
+
+def _input_number(table: EngineTable, one: Input) -> _Number:
+    """Read a column of numbers, of booleans, or of text that stands for numbers."""
+    kind = table.types[one.name]
+    refused: list[nw.Expr] = []
+    small = table.is_small(one.name)
+    if kind == "text":
+        x = _parsed(table, one, refused)
+    elif kind == "number":
+        x = table.column(one.name) if small else table.number(one.name, holes=False)
+    elif kind == "boolean":
+        x = table.number(one.name)
+    else:
+        raise _wrong_kind(one.name, kind, "numbers")
+    tests = [x.is_null(), *_codes_among(x, one.special)]
+    if table.has_nan(one.name):
+        tests.insert(1, x.is_nan())
+    if kind == "text" or table.has_nan(one.name):
+        refused += [x == math.inf, x == -math.inf]
+    missing = any_of(tests)
+    assert missing is not None
+    if one.refuse:
+        refused.append(missing)
+    return _Number(x, missing, _plain_fill(one.fill), refused, small, plain=len(tests) == 1)
+
+
+def _plain_fill(fill: Value | None) -> float | int | None:
+    return None if isinstance(fill, str) else fill
+
+
+def _codes_among(x: nw.Expr, special: Sequence[Value]) -> list[nw.Expr]:
+    """Say when a number is a special code."""
+    # (Not by is_in, to which minus zero is another number than zero in Arrow.)
+    return [x == float(code) for code in special if not isinstance(code, str)]
+
+
+def _parsed(table: EngineTable, one: Input, refused: list[nw.Expr]) -> nw.Expr:
+    words = [code for code in one.special if isinstance(code, str)]
+    if not (one.text or words):
+        raise _wrong_kind(one.name, "text", "numbers")
+    bare = _bare(table.text(one.name))
+    spelt = nw.when(~bare.is_in(["", *words])).then(bare)
+    # (Without nulls: with them, pandas holds true and false as objects, which "~" gets wrong.)
+    plain = spelt.fill_null("0").str.contains(_PLAIN_NUMBER)
+    refused.append(~plain)
+    return nw.when(plain).then(spelt).cast(nw.Float64)
 
 
 def _combined(how: str, a: nw.Expr, b: nw.Expr) -> nw.Expr:
@@ -151,27 +226,6 @@ def _combined(how: str, a: nw.Expr, b: nw.Expr) -> nw.Expr:
     first = a >= b if how == "max" else a <= b
     larger = nw.when(first).then(a).otherwise(b)
     return nw.when(~(a.is_null() | b.is_null())).then(larger)
-
-
-def _input_number(table: EngineTable, one: Input, refused: list[nw.Expr]) -> nw.Expr:
-    kind = table.types[one.name]
-    if kind in ("number", "boolean"):
-        return _without(table.number(one.name), one.special)
-    words = [code for code in one.special if isinstance(code, str)]
-    if kind != "text" or not (one.text or words):
-        raise _wrong_kind(one.name, kind, "numbers")
-    bare = _bare(table.text(one.name))
-    spelt = nw.when(~bare.is_in(["", *words])).then(bare)
-    # (Without nulls: with them, pandas holds true and false as objects, which "~" gets wrong.)
-    plain = spelt.fill_null("0").str.contains(_PLAIN_NUMBER)
-    refused.append(~plain)
-    return _without(nw.when(plain).then(spelt).cast(nw.Float64), one.special)
-
-
-def _without(x: nw.Expr, special: Sequence[Value]) -> nw.Expr:
-    # (Not by is_in, to which minus zero is another number than zero in Arrow.)
-    coded = any_of([x == float(code) for code in special if not isinstance(code, str)])
-    return x if coded is None else nw.when(~coded).then(x)
 
 
 def _unit_code(x: nw.Expr, term: PerUnit, most: int) -> tuple[nw.Expr, list[nw.Expr]]:
@@ -206,8 +260,10 @@ def _text_states(
     elif kind == "number":  # 7 is the level "7"
         x = table.number(one.name)
         codes = [c if not isinstance(c, str) else _unspelt(c) for c in one.special]
-        x = _without(x, [code for code in codes if code is not None])
+        coded = _codes_among(x, [code for code in codes if code is not None])
         hole = x.is_null()
+        for code in coded:
+            hole = hole | code
         states = states_of_text(x, hole, terms, one.fill, _unspelt)
     else:
         raise _wrong_kind(one.name, kind, "text")
@@ -237,17 +293,14 @@ def _unspelt(level: str) -> float | None:
     return number if spelt == level else None
 
 
-def _presence(table: EngineTable, one: Input) -> nw.Expr:
-    """1 where a column has a value, null where it is missing."""
+def _absence(table: EngineTable, one: Input) -> nw.Expr:
+    """Whether a column of any type has no value."""
     kind = table.types[one.name]
     if kind == "text":
-        x = table.text(one.name)
-        here = ~_blank(x, one)
-    elif kind in ("number", "boolean"):
-        here = ~_without(table.number(one.name), one.special).is_null()
-    else:
-        here = ~table.column(one.name).is_null()
-    return nw.when(here).then(nw.lit(1.0))
+        return _blank(table.text(one.name), one)
+    if kind == "number":
+        return _input_number(table, one).missing
+    return table.column(one.name).is_null()
 
 
 _HELD = {
