@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         threshold_sensitivity,
     )
     from netbenefit.sizing import SizePath, size_path
+    from netbenefit.solvers.multi_start import MultiStart
     from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
     from netbenefit.survival import TimeToEvent, aalen_johansen, kaplan_meier
     from netbenefit.thresholds import Thresholds
@@ -136,6 +137,7 @@ _HOMES = {
     "MaxPerColumn": "constraints",
     "MaxTotalPoints": "constraints",
     "MinTPR": "constraints",
+    "MultiStart": "solvers.multi_start",
     "NearOptimal": "solvers.near_optimal",
     "NeedsOneOf": "constraints",
     "NetBenefitCalibrator": "calibrator",
@@ -234,6 +236,7 @@ __all__ = [
     "MaxPerColumn",
     "MaxTotalPoints",
     "MinTPR",
+    "MultiStart",
     "NearOptimal",
     "NeedsOneOf",
     "NetBenefitCalibrator",

@@ -1,0 +1,114 @@
+"""Tasks on the workers of a Dask cluster.
+
+joblib's own way there waits for ever when Dask gives a task up, since it does not tell of errors of
+the cluster, and it sends what tasks share anew with each of them.  Hence its backend is only asked
+which cluster to use, and with which options.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+from netbenefit._tasks_base import Lost, Numbered, attempt
+from netbenefit._validation import InputError
+
+__all__ = ["DaskPass"]
+
+#: Tasks at the cluster a thread of its workers: one runs, one waits beside it.  More would only
+#: fill the scheduler with rows; and what waits there dies with its worker.
+_QUEUE = 2
+
+
+class DaskPass:
+    """Runs tasks on a cluster; the function, and the data that it holds, is sent once.
+
+    Parameters
+    ----------
+    backend : joblib's backend for Dask
+        Its client, and what else ``joblib.parallel_config`` was told: ``retries``, ``priority``, …
+    function : callable
+        Called with one task, on the workers.
+    """
+
+    def __init__(self, backend: Any, function: Callable[[Any], Any]) -> None:
+        self._backend, self._client = backend, backend.client
+        self._function = function
+        self._shared: Any = None
+
+    def __call__(self, tasks: Sequence[Numbered]) -> Generator[tuple[int, Any]]:
+        """Run tasks; yield their numbers, and results or what is lost.
+
+        1. Wait for a worker; send the function to all.
+        2. Keep every thread of the cluster busy, also of workers that join.
+        3. Hand over what comes back.  Whatever ends this, no task stays in the queue.
+        """
+        import distributed  # late: not everybody has it
+
+        self._share()
+        waiting = deque(tasks)
+        running: dict[Any, int] = {}
+        queue: Any = distributed.as_completed  # which has no types
+        arrivals = queue(loop=self._client.loop)
+        try:
+            while waiting or running:
+                room = max(1, _QUEUE * self._threads()) - len(running)
+                for _ in range(min(room, len(waiting))):
+                    place, task = waiting.popleft()
+                    future = self._submit(place, task)
+                    running[future] = place
+                    arrivals.add(future)
+                future = next(arrivals)
+                yield running.pop(future), self._outcome(future)
+        finally:
+            if running and self._client.status == "running":
+                self._client.cancel(list(running), force=True)
+
+    def _share(self) -> None:
+        """Step 1."""
+        if self._client.status != "running":
+            raise InputError(
+                "the connection to the Dask cluster is lost. Start it (or its client) again."
+            )
+        self._backend.effective_n_jobs(-1)  # waits for workers, and says what to do without any
+        if self._shared is None or self._shared.status != "finished":
+            # In the memory of every worker, for data that only dead workers had cannot be got back.
+            (self._shared,) = self._client.scatter([self._function], broadcast=True, hash=False)
+
+    def _threads(self) -> int:
+        return sum(self._client.nthreads().values())
+
+    def _submit(self, place: int, task: Any) -> Any:
+        with warnings.catch_warnings():  # that row numbers are many: they differ from task to task
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self._client.submit(
+                _on_worker,
+                self._shared,
+                place,
+                task,
+                pure=False,  # the same task may have to be run again
+                **self._backend.submit_kwargs,
+            )
+
+    def _outcome(self, future: Any) -> Any:
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            return future.result()[1]
+        except KilledWorker as error:
+            times = error.allowed_failures + 1  # Dask itself has tried it anew
+            return Lost(f"Dask: {times} workers died", times)
+        except CancelledError:  # the data that it needed were lost with all workers that had them
+            return Lost("Dask: the workers that held the data died")
+        except Exception as error:  # such as that of a result that cannot be sent
+            return error
+
+
+def _on_worker(function: Callable[[Any], Any], place: int, task: Any) -> tuple[int, Any]:
+    """One task; what it does in parallel stays on its worker, where it has its one thread."""
+    from joblib import parallel_config  # type: ignore[import-untyped]  # by scikit-learn
+
+    with parallel_config(backend="threading", n_jobs=1):
+        return attempt(function, place, task)
