@@ -43,7 +43,8 @@ def finished_tasks(
        worker may have had nothing to do with them.
     3. Run those that lost a worker again one at a time.  Then the culprit is known; and where many
        at a time took too much memory, one may fit.
-    4. A task that loses its workers alone, too, is given up: its result is ``WorkerDied``.
+    4. A task that loses its workers alone, too, is given up: its result is ``WorkerDied``, which
+       comes after those of all other tasks.
 
     Parameters
     ----------
@@ -68,9 +69,11 @@ def finished_tasks(
     run = _choose_pass(function, n_jobs)
     deaths = [0] * len(given)
     waiting = set(range(len(given)))
+    given_up: dict[int, str] = {}
     while waiting:
-        together = [place for place in waiting if deaths[place] < _AMONG_OTHERS]
-        batch = sorted(together or [min(waiting)], key=lambda place: (deaths[place], place))
+        order = sorted(waiting, key=lambda place: (deaths[place], place))
+        together = [place for place in order if deaths[place] < _AMONG_OTHERS]
+        batch = together or order[:1]
         lost: dict[int, Lost] = {}
         finished = run([(place, given[place]) for place in batch])
         try:
@@ -86,7 +89,9 @@ def finished_tasks(
             deaths[place] += death.times
             if not together and deaths[place] >= _MOST:
                 waiting.remove(place)
-                yield given[place], WorkerDied(_told(death.why))
+                given_up[place] = death.why
+    for place, why in given_up.items():
+        yield given[place], WorkerDied(_told(why))
 
 
 def _told(why: str) -> str:
