@@ -140,6 +140,11 @@ def tasks_at_once(n_jobs: int | None) -> int:
 
     if n_jobs == 0:
         raise InputError("0 tasks at a time come to no end (n_jobs=0). Use 1 or more, or −1.")
+    backend = _backend()
+    if n_jobs != 1 and _is(backend, "DaskDistributedBackend"):
+        from netbenefit._tasks_dask import cluster_threads
+
+        return max(1, cluster_threads(backend))
     return max(1, int(effective_n_jobs(n_jobs)))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from netbenefit._tasks_base import Lost, Numbered, attempt
 from netbenefit._validation import InputError
 
-__all__ = ["DaskPass"]
+__all__ = ["DaskPass", "cluster_threads"]
 
 #: Tasks at the cluster a thread of its workers: one runs, one waits beside it.  More would only
 #: fill the scheduler with rows; and what waits there dies with its worker.
@@ -41,7 +41,7 @@ class DaskPass:
     def __call__(self, tasks: Sequence[Numbered]) -> Generator[tuple[int, Any]]:
         """Run tasks; yield their numbers, and results or what is lost.
 
-        1. Wait for a worker; send the function to all.
+        1. Wait for a worker; send the function to the cluster.
         2. Keep every thread of the cluster busy, also of workers that join.
         3. Hand over what comes back.  Whatever ends this, no task stays in the queue.
         """
@@ -57,7 +57,7 @@ class DaskPass:
                 room = max(1, _QUEUE * self._threads()) - len(running)
                 for _ in range(min(room, len(waiting))):
                     place, task = waiting.popleft()
-                    future = self._submit(place, task)
+                    future = self._submit(_on_worker, self._shared, place, task)
                     running[future] = place
                     arrivals.add(future)
                 future = next(arrivals)
@@ -72,25 +72,23 @@ class DaskPass:
             raise InputError(
                 "the connection to the Dask cluster is lost. Start it (or its client) again."
             )
-        self._backend.effective_n_jobs(-1)  # waits for workers, and says what to do without any
-        if self._shared is None or self._shared.status != "finished":
-            # In the memory of every worker, for data that only dead workers had cannot be got back.
-            (self._shared,) = self._client.scatter([self._function], broadcast=True, hash=False)
+        cluster_threads(self._backend)  # waits for workers, and says what to do without any
+        if self._shared is None or self._shared.status in ("error", "cancelled"):
+            # A task of its own, whose result workers hand on to each other.  Data that were merely
+            # put on workers (scattered) would be gone with these; a task is run again.
+            from distributed.protocol import pickle
+
+            pack: Any = pickle.dumps  # which has no types
+            self._shared = self._submit(_unpacked, pack(self._function))
 
     def _threads(self) -> int:
         return sum(self._client.nthreads().values())
 
-    def _submit(self, place: int, task: Any) -> Any:
-        with warnings.catch_warnings():  # that row numbers are many: they differ from task to task
+    def _submit(self, *call: Any) -> Any:
+        with warnings.catch_warnings():  # that this is much: the table once, then row numbers
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            return self._client.submit(
-                _on_worker,
-                self._shared,
-                place,
-                task,
-                pure=False,  # the same task may have to be run again
-                **self._backend.submit_kwargs,
-            )
+            # The same call may have to be made again.
+            return self._client.submit(*call, pure=False, **self._backend.submit_kwargs)
 
     def _outcome(self, future: Any) -> Any:
         from distributed import CancelledError, KilledWorker
@@ -100,10 +98,34 @@ class DaskPass:
         except KilledWorker as error:
             times = error.allowed_failures + 1  # Dask itself has tried it anew
             return Lost(f"Dask: {times} workers died", times)
-        except CancelledError:  # the data that it needed were lost with all workers that had them
-            return Lost("Dask: the workers that held the data died")
+        except CancelledError:  # by somebody else, or with the scheduler
+            return Lost("Dask: the task was cancelled")
         except Exception as error:  # such as that of a result that cannot be sent
             return error
+
+
+def cluster_threads(backend: Any) -> int:
+    """Threads of all workers; where there are none yet, joblib waits for one.
+
+    Parameters
+    ----------
+    backend : joblib's backend for Dask
+    """
+    from distributed import KilledWorker
+
+    for _ in range(_QUEUE):  # the worker that it waited for may have died at once
+        try:
+            return int(backend.effective_n_jobs(-1))
+        except KilledWorker:
+            continue
+    return int(backend.effective_n_jobs(-1))
+
+
+def _unpacked(packed: bytes) -> Any:
+    from distributed.protocol import pickle
+
+    unpack: Any = pickle.loads
+    return unpack(packed)
 
 
 def _on_worker(function: Callable[[Any], Any], place: int, task: Any) -> tuple[int, Any]:
