@@ -112,9 +112,6 @@ CALLS = {
     "nested_cross_validate": lambda X, y, **o: nb.nested_cross_validate(
         LogisticRegression(), X, y, settings={"C": [0.01, 1.0]}, folds=2, inner_folds=2, **o
     ),
-    "choose_setting": lambda X, y, **o: nb.choose_setting(
-        LogisticRegression(), X, y, settings={"C": [0.01, 1.0]}, folds=3, **o
-    ),
     "compare": lambda X, y, **o: nb.compare(["tree", card()], X, y, cv=2, **o),
     "size_path": lambda X, y, **o: nb.size_path(
         nb.RiskScoreClassifier(thresholds=[0.3], time_limit=None), X, y, sizes=[1, 2], cv=2, **o

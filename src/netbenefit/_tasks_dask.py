@@ -7,6 +7,8 @@ which cluster to use, and with which options.
 
 from __future__ import annotations
 
+import logging
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -17,9 +19,13 @@ from netbenefit._validation import InputError
 
 __all__ = ["DaskPass", "cluster_threads"]
 
+logger = logging.getLogger(__name__)
+
 #: Tasks at the cluster a thread of its workers: one runs, one waits beside it.  More would only
 #: fill the scheduler with rows; and what waits there dies with its worker.
 _QUEUE = 2
+#: Seconds without news after which somebody looks whether there are workers at all.
+_PATIENCE = 30.0
 
 
 class DaskPass:
@@ -60,7 +66,7 @@ class DaskPass:
                     future = self._submit(_on_worker, self._shared, place, task)
                     running[future] = place
                     arrivals.add(future)
-                future = next(arrivals)
+                future = self._next(arrivals)
                 yield running.pop(future), self._outcome(future)
         finally:
             if running and self._client.status == "running":
@@ -83,6 +89,18 @@ class DaskPass:
 
     def _threads(self) -> int:
         return sum(self._client.nthreads().values())
+
+    def _next(self, arrivals: Any) -> Any:
+        """What is done next.  Without any worker, say so: new ones may come, or never."""
+        begin, pause, told = time.monotonic(), 0.001, False
+        while not arrivals.has_ready():
+            time.sleep(pause)
+            pause = min(1.5 * pause, 0.05)
+            if not told and time.monotonic() - begin > _PATIENCE:
+                begin, told = time.monotonic(), not self._threads()
+                if told:
+                    logger.warning("the Dask cluster has no workers left; waiting for new ones")
+        return next(arrivals)
 
     def _submit(self, *call: Any) -> Any:
         with warnings.catch_warnings():  # that this is much: the table once, then row numbers
