@@ -20,6 +20,12 @@ def die_once(marker: Path) -> None:
         marker.touch(exist_ok=False)
     except FileExistsError:
         return
+    _kill()
+
+
+def _kill() -> None:
+    """SIGKILL, when the worker has surely started: Dask's nannies give up on those that have not."""
+    time.sleep(1.0)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -35,7 +41,7 @@ class Deadly:
             if os.getpid() == self.parent:
                 raise AssertionError("a deadly task must never run in the parent")
             if self.always:
-                os.kill(os.getpid(), signal.SIGKILL)
+                _kill()
             die_once(self.folder / "died")
         time.sleep(0.02)
         return 10 * task

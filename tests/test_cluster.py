@@ -64,8 +64,15 @@ def client() -> Iterator[Any]:
         yield client
 
 
+def both_workers(client: Any) -> None:
+    """Wait until those that the test before has killed are back."""
+    client.cluster.scale(2)
+    client.wait_for_workers(2, timeout=60)
+
+
 @pytest.fixture
 def dask_backend(client: Any) -> Iterator[Any]:
+    both_workers(client)
     with joblib.parallel_config(backend="dask"):
         yield client
 
@@ -273,6 +280,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_task(dask_backend: Any, tmp_pat
 
 @pytest.fixture(params=["dask", "loky"])
 def backend(request: pytest.FixtureRequest, client: Any) -> Iterator[str]:
+    both_workers(client)
     with joblib.parallel_config(backend=request.param, n_jobs=2):
         yield request.param
 
