@@ -24,7 +24,7 @@ def die_once(marker: Path) -> None:
 
 
 def _kill() -> None:
-    """SIGKILL, when the worker has surely started: Dask's nannies give up on those that have not."""
+    """SIGKILL, once the worker has surely started: Dask's nannies give up on others."""
     time.sleep(1.0)
     os.kill(os.getpid(), signal.SIGKILL)
 
