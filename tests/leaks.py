@@ -1,9 +1,11 @@
-"""Classifiers that tell on whoever lets them see too much, or that take their time."""
+"""Classifiers that tell on whoever lets them see too much, take their time, warn, or kill."""
 
 from __future__ import annotations
 
 import os
 import time
+import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,7 +13,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
-__all__ = ["LeakDetector", "SlowLogistic"]
+from tests.deaths import die_once
+
+__all__ = [
+    "DeadlyLogistic",
+    "DeadlySearch",
+    "LeakDetector",
+    "SlowLogistic",
+    "WarningLogistic",
+]
 
 
 class LeakDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -41,3 +51,42 @@ class SlowLogistic(LogisticRegression):  # type: ignore[misc]
                 file.write("fit\n")
         super().fit(X, y, sample_weight)
         return self
+
+
+class DeadlyLogistic(LogisticRegression):  # type: ignore[misc]
+    """Its first fit kills the worker."""
+
+    def __init__(self, marker: str = "", C: float = 1.0) -> None:
+        super().__init__(C=C)
+        self.marker = marker
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        if self.marker:
+            die_once(Path(self.marker))
+        super().fit(X, y, sample_weight)
+        return self
+
+
+class WarningLogistic(LogisticRegression):  # type: ignore[misc]
+    """Warns when it is fitted."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        warnings.warn("told by a worker", RuntimeWarning, stacklevel=2)
+        super().fit(X, y, sample_weight)
+        return self
+
+
+@dataclass(frozen=True)
+class DeadlySearch:
+    """A short search, the first of which kills the worker."""
+
+    marker: str = ""
+    seed: int = 0
+    time_limit: float | None = None
+
+    def solve(self, problem: Any, *, start: Any = None, callback: Any = None) -> Any:
+        from netbenefit.solvers.local_search import LocalSearch
+
+        die_once(Path(self.marker))
+        search = LocalSearch(time_limit=self.time_limit, max_rounds=1, seed=self.seed)
+        return search.solve(problem, start=start)

@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from netbenefit import Binner, InputError, RiskScoreClassifier, Thresholds
 from netbenefit._fingerprint import fingerprint_of
 from netbenefit._progress_bar import TaskBar, time_left
+from netbenefit.solvers.local_search import LocalSearch
 
 FRAME = pd.DataFrame({"a": [1, 2], "b": ["x", None], "c": pd.Categorical(["u", "v"])})
 
@@ -98,6 +99,7 @@ def test_different_values_differ() -> None:
         (FRAME, FRAME.copy()),
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
         (RiskScoreClassifier(), RiskScoreClassifier(n_jobs=3, verbose=1, callback=print)),
+        (LocalSearch(), LocalSearch(n_jobs=2)),
         (["a" + "b"], ["".join(["a", "b"])]),
     ],
 )

@@ -27,6 +27,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_validation",
         "_version",
         "_atomic",
+        "_tasks",
+        "_tasks_*",
         "_journal",
         "_fingerprint",
         "_progress_bar",

@@ -277,7 +277,7 @@ def test_other_estimators_are_refused(
         ({"cv": 500}, r"cv=500 folds need as many events, one each, but there are \d+. Use at"),
         ({"cv": "five"}, "cv='five' gives no folds"),
         ({"cv": [(np.arange(9), np.arange(9, 20))]}, "gives 1 fold. Standard errors need at"),
-        ({"n_jobs": 0}, "0 threads cannot search"),
+        ({"n_jobs": 0}, "0 tasks at a time"),
         ({"sample_weight": [1.0]}, r"sample_weight has shape \(1,\), but there are 240 rows"),
     ],
 )

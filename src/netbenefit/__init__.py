@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         threshold_sensitivity,
     )
     from netbenefit.sizing import SizePath, size_path
+    from netbenefit.solvers.multi_start import MultiStart
     from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
     from netbenefit.survival import TimeToEvent, aalen_johansen, kaplan_meier
     from netbenefit.tables import binning_choices, evaluate_table, score_table
@@ -137,6 +138,7 @@ _HOMES = {
     "MaxPerColumn": "constraints",
     "MaxTotalPoints": "constraints",
     "MinTPR": "constraints",
+    "MultiStart": "solvers.multi_start",
     "NearOptimal": "solvers.near_optimal",
     "NeedsOneOf": "constraints",
     "NetBenefitCalibrator": "calibrator",
@@ -238,6 +240,7 @@ __all__ = [
     "MaxPerColumn",
     "MaxTotalPoints",
     "MinTPR",
+    "MultiStart",
     "NearOptimal",
     "NeedsOneOf",
     "NetBenefitCalibrator",

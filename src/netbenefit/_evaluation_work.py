@@ -33,6 +33,7 @@ from netbenefit._evaluation_rows import (
 from netbenefit._fingerprint import fingerprint_of
 from netbenefit._journal import run_tasks
 from netbenefit._progress_bar import TaskBar
+from netbenefit._tasks import one_by_one, only_task_here
 from netbenefit._validation import InputError
 from netbenefit._version import __version__
 from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
@@ -100,18 +101,32 @@ def run_one(work: Work, task: Task) -> dict[str, Any]:
 def warnings_kept(*, about_code: bool = True) -> Iterator[list[list[str]]]:
     """Keep warnings as kinds and texts, to be given once for all models, in whatever process.
 
-    Those about somebody's code, such as things to come, are left out on demand.  Not in threads,
-    among which the catching of warnings is not safe: there they go their way.
+    Those about somebody's code, such as things to come, are left out on demand.  Not where other
+    threads work on other tasks, among which the catching of warnings is not safe: there they go
+    their way.
     """
     told: list[list[str]] = []
-    if threading.current_thread() is not threading.main_thread():
+    if not only_task_here():
         yield told
         return
-    with warnings.catch_warnings(record=True) as caught:
+    caught: list[tuple[type[Warning], Warning | str]] = []
+    here, others = threading.get_ident(), warnings.showwarning
+
+    def keep(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if threading.get_ident() == here:
+            caught.append((category, message))
+        else:  # such as of the thread in which a Dask worker listens
+            others(message, category, *where, **more)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.showwarning = keep
         yield told
-    kept = [one for one in caught if about_code or _matters(one.category)]
-    told += [[one.category.__name__, str(one.message)] for one in kept]
+    told += [
+        [category.__name__, str(message)]
+        for category, message in caught
+        if about_code or _matters(category)
+    ]
 
 
 def _matters(category: type[Warning]) -> bool:
@@ -198,9 +213,7 @@ class Runner:
         n_jobs: int | None,
         verbose: int,
     ) -> None:
-        from joblib import effective_n_jobs  # type: ignore[import-untyped]  # by scikit-learn
-
-        self._work = work._replace(single=effective_n_jobs(n_jobs) > 1)
+        self._work = work._replace(single=not one_by_one(n_jobs))
         self._total, self._done, self._given = total, 0, given
         self._told: dict[str, Any] = {"journal": journal, "n_jobs": n_jobs, "fingerprint": ""}
         if journal is not None:

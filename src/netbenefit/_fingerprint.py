@@ -23,8 +23,8 @@ def fingerprint_of(**parts: Any) -> str:
     """Stand for data and settings by 16 hexadecimal digits.
 
     Values count, not identities: two equal tables, or an estimator and its clone, have the same
-    fingerprint.  Of an estimator only its parameters count, without those that change no result
-    (``n_jobs``, ``verbose``, ``callback``); of a function only its name.
+    fingerprint.  Of an estimator or a solver only its parameters count, without those that change
+    no result (``n_jobs``, ``verbose``, ``callback``); of a function only its name.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def _add(digest: Any, value: Any) -> None:
         shown = value.get_params(deep=False).items()
         _add_all(digest, _title(type(value)), sorted(p for p in shown if p[0] not in _QUIET))
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value)]
-        _add_all(digest, _title(type(value)), fields)
+        names = [f.name for f in dataclasses.fields(value) if f.name not in _QUIET]
+        _add_all(digest, _title(type(value)), [(name, getattr(value, name)) for name in names])
     elif isinstance(value, Mapping):
         _add_all(digest, "mapping", sorted(value.items(), key=lambda pair: repr(pair[0])))
     elif isinstance(value, list | tuple):

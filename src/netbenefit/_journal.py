@@ -10,16 +10,16 @@ from __future__ import annotations
 import io
 import json
 import os
-import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from netbenefit._tasks import WorkerDied, finished_tasks
 from netbenefit._validation import InputError, shorten
 
-__all__ = ["Journal", "Progress", "finished_tasks", "lock_file", "run_tasks"]
+__all__ = ["Journal", "Progress", "lock_file", "run_tasks"]
 
 #: Called with the number of finished tasks and of all tasks: once at the start, then after each.
 Progress = Callable[[int, int], None]
@@ -53,7 +53,8 @@ def run_tasks(
         Stands for all that results depend on, data and settings.  A journal with another one is
         refused.
     n_jobs : int, optional
-        Tasks at a time, by joblib; its backend is that of :func:`joblib.parallel_config`.
+        Tasks at a time, by joblib; its backend is that of :func:`joblib.parallel_config`.  Tasks
+        whose worker dies are run again; see :func:`netbenefit._tasks.finished_tasks`.
     progress : callable, optional
         Called with the numbers of finished and of all tasks.
 
@@ -81,64 +82,11 @@ def run_tasks(
         with closing(work) as finished:
             for (key, _), line in finished:
                 if isinstance(line, Exception):
-                    raise _named(key, line)
+                    raise _named(key, line, kept=journal is not None)
                 book.write(line)
                 results[key] = json.loads(line)["result"]
                 report(len(results), len(tasks))
     return {key: results[key] for key in tasks}
-
-
-def finished_tasks(
-    function: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int | None
-) -> Generator[tuple[Any, Any]]:
-    """Call a function for each task, some at a time, and hand over what finishes, as it finishes.
-
-    Parameters
-    ----------
-    function : callable
-        Called with one task, in whatever process.
-    tasks : iterable
-    n_jobs : int or None
-        Tasks at a time, by joblib.
-
-    Yields
-    ------
-    task, result
-        An error is handed over like a result: were it raised where it arises, joblib would drop
-        those results of other tasks that it has not handed over yet.
-
-    Examples
-    --------
-    >>> dict(finished_tasks(abs, [-1, 2], 1))
-    {-1: 1, 2: 2}
-    """
-    from joblib import Parallel, delayed, effective_n_jobs  # type: ignore[import-untyped]
-
-    given = list(tasks)
-    work = [delayed(_attempt)(function, place, task) for place, task in enumerate(given)]
-    try:
-        run = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    except ValueError:  # the backend hands results over all at once: give it a few tasks a time
-        step = max(1, effective_n_jobs(n_jobs))
-        for first in range(0, len(work), step):
-            for place, result in Parallel(n_jobs=n_jobs)(work[first : first + step]):
-                yield given[place], result
-        return
-    done = run(work)
-    try:
-        for place, result in done:
-            yield given[place], result
-    finally:
-        with warnings.catch_warnings():  # joblib's, that the tasks which it ends are ended
-            warnings.simplefilter("ignore", UserWarning)
-            done.close()  # after an error or Ctrl-C: no task goes on unseen
-
-
-def _attempt(function: Callable[[Any], Any], place: int, task: Any) -> tuple[int, Any]:
-    try:
-        return place, function(task)
-    except Exception as error:
-        return place, error
 
 
 def _line_of(function: Callable[[Any], Any], item: tuple[str, Any]) -> str:
@@ -151,8 +99,11 @@ def _line_of(function: Callable[[Any], Any], item: tuple[str, Any]) -> str:
         raise InputError(f"the result does not fit into JSON: {error}") from None
 
 
-def _named(key: str, error: Exception) -> Exception:
+def _named(key: str, error: Exception, *, kept: bool) -> Exception:
     """The error of a task, which says which one it was."""
+    if isinstance(error, WorkerDied):
+        rest = " The journal keeps what is done: the same call goes on from there." if kept else ""
+        return WorkerDied(f"{key}: {error}{rest}")
     if isinstance(error, InputError):
         return InputError(f"{key}: {error}")
     error.add_note(f"in task {key!r}")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit import assemble, metrics
+from netbenefit._tasks import WorkerDied, finished_tasks
 from netbenefit._validation import InputError
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
@@ -167,24 +170,33 @@ def all_folds(
     sizes: tuple[int, ...],
     plan: Plan,
     callback: Callback | None,
-    jobs: int,
+    n_jobs: int | None,
 ) -> list[Measured]:
-    """All folds, one after the other or some at a time; those are quiet."""
-    numbered = list(enumerate(folds, start=1))
-    if jobs == 1:
-        return [_named(i, rows, fold, sizes, plan, callback) for i, fold in numbered]
-    from joblib import Parallel, delayed  # type: ignore[import-untyped]  # by scikit-learn
+    """All folds, one after the other (``n_jobs=1``) or some at a time; those are quiet."""
+    listener = callback if n_jobs == 1 else None  # it cannot be called from another process
+    work = partial(_named, rows, sizes, plan, listener)
+    found: dict[int, Measured] = {}
+    tasks = list(enumerate(folds, start=1))
+    with closing(finished_tasks(work, tasks, n_jobs)) as finished:
+        for (number, _), measured in finished:
+            if isinstance(measured, WorkerDied):
+                raise WorkerDied(f"fold {number}: {measured}")
+            if isinstance(measured, Exception):
+                raise measured
+            found[number] = measured
+    return [found[number] for number, _ in tasks]
 
-    work: Callable[..., Any] = delayed(_named)
-    done: list[Measured] = Parallel(n_jobs=jobs)(
-        work(i, rows, fold, sizes, plan) for i, fold in numbered
-    )
-    return done
 
-
-def _named(number: int, *told: Any) -> Measured:
+def _named(
+    rows: Rows,
+    sizes: tuple[int, ...],
+    plan: Plan,
+    callback: Callback | None,
+    task: tuple[int, Fold],
+) -> Measured:
     """One fold, whose errors say which one it was."""
+    number, fold = task
     try:
-        return held_out(*told)
+        return held_out(rows, fold, sizes, plan, callback)
     except InputError as error:
         raise InputError(f"fold {number}: {error}") from None

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from netbenefit._bin_fitted import Fitted
+from netbenefit._tasks import threads_here
 from netbenefit._validation import InputError, IntArray, shorten
 from netbenefit._version import __version__
 from netbenefit.conditions import Condition, PerUnit, Term
@@ -252,9 +253,7 @@ def count_threads(n_jobs: int | None) -> int:
     """
     if n_jobs == 0:
         raise InputError("0 threads cannot search (n_jobs=0). Use 1 or more, or −1 for all cores.")
-    from joblib import effective_n_jobs  # type: ignore[import-untyped]  # by scikit-learn
-
-    return int(effective_n_jobs(n_jobs))
+    return threads_here(n_jobs)
 
 
 #: Mean weight below which weights are no numbers of rows.

@@ -23,6 +23,7 @@ from netbenefit._journal import run_tasks
 from netbenefit._labels import encode_labels
 from netbenefit._size_checks import choose_folds
 from netbenefit._table import Table
+from netbenefit._tasks import one_by_one
 from netbenefit._validation import FloatArray, InputError, IntArray, check_seed, check_weights
 from netbenefit.assemble import count_threads
 from netbenefit.decision import decision_curve
@@ -321,7 +322,8 @@ def compare(
     event, _ = encode_labels(y)
     weight = None if sample_weight is None else check_weights(sample_weight, event.size)
     random_state = check_seed(random_state)
-    threads = count_threads(-1) if n_jobs in (None, 1) else 1
+    single = not one_by_one(n_jobs)
+    threads = 1 if single else count_threads(-1)
 
     def settings(grid: Thresholds) -> Settings:
         return Settings(grid, time_limit, max_features, random_state, threads)
@@ -340,7 +342,7 @@ def compare(
         contestants,
         grid,
         random_state,
-        single=n_jobs not in (None, 1),
+        single=single,
     )
     tasks = {
         f"fold {number + 1}, {name}": (number, name)

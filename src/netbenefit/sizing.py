@@ -22,6 +22,7 @@ from netbenefit._size_checks import (
     fold_mean,
 )
 from netbenefit._table import Table
+from netbenefit._tasks import one_by_one
 from netbenefit._text_table import number
 from netbenefit._validation import FloatArray, check_weights
 from netbenefit.assemble import count_threads
@@ -279,7 +280,7 @@ def size_path_of_columns(
     """
     reader = check_estimator(estimator)
     weight = None if sample_weight is None else check_weights(sample_weight, event.size)
-    rows, jobs = Rows(columns, event, weight), count_threads(n_jobs)
+    rows, alone = Rows(columns, event, weight), one_by_one(n_jobs)
     plan = Plan(
         thresholds=as_thresholds(reader.thresholds, reader.weights),
         settings=reader._settings(),
@@ -288,7 +289,7 @@ def size_path_of_columns(
         decimals=reader.decimals,
         outcome=outcome,
         time_limit=reader.time_limit,
-        n_jobs=count_threads(reader.n_jobs) if jobs == 1 else 1,
+        n_jobs=count_threads(reader.n_jobs) if alone else 1,
         seed=reader._seed(),
     )
     check_time_limit(plan.time_limit)
@@ -297,7 +298,7 @@ def size_path_of_columns(
     folds = choose_folds(cv, event, random_state)
     with _progress(reader) as callback:
         found = all_cards(problem, wanted, plan, callback)  # first: it compiles for all folds
-        tested = all_folds(rows, folds, wanted, plan, callback, jobs)
+        tested = all_folds(rows, folds, wanted, plan, callback, 1 if alone else n_jobs)
     common = [size for size in found.cards if all(size in cards for cards, _ in tested)]
     if not common:
         raise problem.nothing_found()

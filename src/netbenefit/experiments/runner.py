@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from netbenefit._journal import Progress, finished_tasks
+from netbenefit._journal import Progress
+from netbenefit._tasks import finished_tasks
 from netbenefit._validation import InputError
 from netbenefit.experiments.methods import recipe_of
 from netbenefit.experiments.plan import Job

@@ -24,7 +24,7 @@ from netbenefit.solvers.base import (
 )
 from netbenefit.solvers.polish import compile_polish, polish, settle_values, simplify
 
-__all__ = ["LocalSearch"]
+__all__ = ["LocalSearch", "plainness"]
 
 logger = logging.getLogger(__name__)
 
@@ -310,7 +310,7 @@ class _Search:
             return
         if self.best is None or value > self._value:
             self._value, self.best = value, points.copy()
-        elif value == self._value and _plainness(points) < _plainness(self.best):
+        elif value == self._value and plainness(points) < plainness(self.best):
             self.best = points.copy()
 
     def _certain(self, points: IntArray) -> bool:
@@ -323,7 +323,18 @@ class _Search:
         return int(self._seeds.spawn(1)[0].generate_state(1, dtype=np.uint64)[0])
 
 
-def _plainness(points: IntArray) -> tuple[Any, ...]:
+def plainness(points: IntArray) -> tuple[Any, ...]:
+    """What equally good points are sorted by, the simplest first.
+
+    Parameters
+    ----------
+    points : (P,) int64
+
+    Examples
+    --------
+    >>> plainness(np.array([0, 2, -1]))
+    (2, 3, (0, -2, 1))
+    """
     size = int(np.count_nonzero(points))
     return size, int(np.abs(points).sum()), tuple((-points).tolist())
 
