@@ -175,6 +175,24 @@ def test_large_tables_are_streamed_unless_told_otherwise(
     assert "streamed by DuckDB" not in run("evaluate", card, clinic / "parts" / "0.parquet")
 
 
+def test_tables_with_too_many_distinct_rows_are_sampled(
+    clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netbenefit._cli_stream.SAMPLE_ROWS", 300)
+    out = tmp_path / "card.json"
+    data = [clinic / "parts", *OPTIONS[:-1], "--stream"]
+    assert re.search(r"columns cut on \d+ distinct rows of a sample", run("fit", *data))
+    monkeypatch.setattr("netbenefit._cli_stream.MAX_PATTERNS", 20)
+    printed = run("fit", *data, "--out", out)
+    assert "points were searched on" in printed
+    assert "binning_choices" not in printed
+    origin = Scorecard.load(out).provenance
+    assert origin is not None
+    assert (origin.n_rows, origin.n_events) == (600, 241)
+    proof = tmp_path / "proof.json"
+    assert "searched on a sample" in error("fit", *data, "--certificate", proof)
+
+
 def test_rows_held_out_of_a_stream(clinic: Path) -> None:
     data = [f"duckdb:///{clinic}/clinic.db?table=visits", *OPTIONS, "--stream"]
     printed = run("fit", *data, "--holdout", 0.3, "--seed", 3)
