@@ -57,7 +57,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_steps",
         "_engine",
         "_engine_*",
-        "tables",
     ),
     ("kernels", "kernels.*"),
     (
@@ -94,6 +93,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_size_*",
         "updating",
         "_updating_*",
+        "tables",
+        "_table_*",
         "sensitivity",
         "_sensitivity_*",
         "baselines",

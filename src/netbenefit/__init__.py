@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from netbenefit.sizing import SizePath, size_path
     from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
     from netbenefit.survival import TimeToEvent, aalen_johansen, kaplan_meier
-    from netbenefit.tables import score_table
+    from netbenefit.tables import binning_choices, evaluate_table, score_table
     from netbenefit.thresholds import Thresholds
     from netbenefit.updating import (
         CardEvaluation,
@@ -198,6 +198,8 @@ _HOMES = {
     "risk_breakpoints": "decision",
     "paper_grids": "sensitivity",
     "recalibration": "updating",
+    "binning_choices": "tables",
+    "evaluate_table": "tables",
     "score_table": "tables",
     "size_path": "sizing",
     "suggest_thresholds": "sensitivity",
@@ -270,6 +272,7 @@ __all__ = [
     "aalen_johansen",
     "aunbc",
     "auroc",
+    "binning_choices",
     "bootstrap_validate",
     "calibrate_levels",
     "card_drift",
@@ -285,6 +288,7 @@ __all__ = [
     "decision_summary",
     "enumerate_near_optimal",
     "evaluate_card",
+    "evaluate_table",
     "expected_calibration_error",
     "grouped_auroc",
     "hosmer_lemeshow",

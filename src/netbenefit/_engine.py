@@ -54,7 +54,9 @@ class Groups(NamedTuple):
     weight: NDArray[Any]  #: sum of their weights: int64 where these are integers, else float64
     square: NDArray[np.float64]  #: sum of the squares of their weights
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
         return int(self.rows.size)
 
 
@@ -169,6 +171,33 @@ class EngineTable:
             return ColumnInfo(True, True, tuple(getattr(dtype, "categories", ())))
         return ColumnInfo(dtype == nw.Categorical, is_date=dtype.is_temporal())
 
+    def weights(self, name: str | None) -> tuple[nw.Expr | None, nw.Expr | None]:
+        """Return the weight of a row, and whether it has any; None and None without a column.
+
+        Raises
+        ------
+        InputError
+            Where a weight is missing, negative or infinite.
+        """
+        if name is None:
+            return None, None
+        self.require([name])
+        if self.types[name] not in ("number", "boolean"):
+            raise InputError(f"column {name!r}, the weights, holds no numbers. Name another.")
+        weight = self.number(name)
+        bad = weight.is_null() | (weight < 0) | (weight > np.finfo(np.float64).max)
+        flag = nw.when(bad).then(nw.lit(1, nw.Int64)).alias(_COUNT)
+        counted = self._frame.select(flag).select(nw.col(_COUNT).count())
+        wrong = int(self.collect(counted, "checking weights").column(_COUNT)[0])
+        if wrong:
+            raise InputError(
+                f"column {name!r}, the weights, is missing, negative or infinite in {wrong:,} "
+                "rows. Correct them, or leave those rows out."
+            )
+        # Whole numbers add up exactly, in whatever order an engine adds them.
+        whole = self.is_whole(name) and self.types[name] == "number"
+        return self.column(name).cast(nw.Int64) if whole else weight, weight > 0
+
     # -- questions ---------------------------------------------------------------------------------
 
     def group(
@@ -214,6 +243,16 @@ class EngineTable:
             return Groups(_columns(found, keys), count, count, count.astype(np.float64))
         total, square = (_sums(found.column(name)) for name in (_WEIGHT, _SQUARE))
         return Groups(_columns(found, keys), count, total, square.astype(np.float64))
+
+    def count_groups(
+        self, keys: Mapping[str, nw.Expr], what: str, *, where: nw.Expr | None = None
+    ) -> int:
+        """Return how many combinations of some keys there are."""
+        frame = self._frame if where is None else self._frame.filter(where)
+        chosen = [expression.alias(name) for name, expression in keys.items()]
+        groups = frame.select(*chosen).group_by(*keys).agg(nw.len().alias(_COUNT))
+        found = self.collect(groups.select(nw.len().alias(_COUNT)), what)
+        return int(found.column(_COUNT)[0])
 
     def collect(self, frame: nw.LazyFrame[Any], what: str) -> Frame:
         """Let the engine compute, and bring the answer into memory."""

@@ -47,13 +47,9 @@ def group_numbers(
         )
     keys = {f"nb_{k}": table.number(name) for k, name in enumerate(features)}
     keys["nb_target"] = table.column(target)
-    weight = None
-    if sample_weight is not None:
-        weight = table.number(sample_weight)
-        if table.is_whole(sample_weight) and table.types[sample_weight] == "number":
-            weight = table.column(sample_weight)  # whole numbers add up exactly
-    groups = table.group(keys, "merging rows", weight=weight, most=most)
-    if most is not None and len(groups) > most:
+    weight, used = table.weights(sample_weight)
+    groups = table.group(keys, "merging rows", weight=weight, where=used, most=most)
+    if most is not None and groups.size > most:
         return None
     columns = {}
     for k, name in enumerate(features):

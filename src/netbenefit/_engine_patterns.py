@@ -19,7 +19,7 @@ from netbenefit._engine_steps import StepCodes, any_of, step_codes, sum_of
 from netbenefit._engine_survey import Survey
 from netbenefit._validation import InputError, IntArray
 
-__all__ = ["Counted", "count_patterns"]
+__all__ = ["Counted", "count_patterns", "number_of_patterns"]
 
 #: Keys stay below this.
 _LARGEST_KEY = 2**62
@@ -42,6 +42,23 @@ class _Digit(NamedTuple):
     size: int
 
 
+class _Keys(NamedTuple):
+    """What rows are grouped by."""
+
+    steps: list[StepCodes]
+    packed: list[list[_Digit]]
+    expressions: dict[str, nw.Expr]
+
+
+def number_of_patterns(table: EngineTable, survey: Survey, fitted: Fitted) -> int:
+    """Return how many distinct rows of conditions a table has; the rows stay where they are.
+
+    (Of groups: the two outcomes of a pattern are two of them, hence it may be half as many.)
+    """
+    keys = _keys(table, survey, fitted)
+    return table.count_groups(keys.expressions, "counting distinct rows", where=survey.used)
+
+
 def count_patterns(
     table: EngineTable,
     survey: Survey,
@@ -55,6 +72,25 @@ def count_patterns(
     The states of all columns (:mod:`netbenefit._engine_states`) are the digits of one number, or of
     a few: engines group by those much faster than by columns.
     """
+    steps, packed, keys = _keys(table, survey, fitted)
+    used = survey.used if where is None or survey.used is None else survey.used & where
+    used = where if used is None else used
+    groups = table.group(keys, "merging rows", weight=survey.weight, where=used, most=most)
+    if most is not None and groups.size > most:
+        return None
+    found = _unpacked(packed, [groups.keys[f"nb_key_{k}"] for k in range(len(packed))])
+    if _REFUSED in found and found[_REFUSED].any():
+        bad = int(groups.rows[found[_REFUSED] == 1].sum())
+        raise InputError(
+            f"{bad:,} rows hold values that the rows before did not, and that cannot be used: "
+            "missing values that are to be refused, or text among numbers. Correct them."
+        )
+    units = {name: values.astype(np.int64) for name, values in groups.keys.items()}
+    codes = _codes(steps, list(fitted.groups.values()), found, units, groups.size)
+    return Counted(codes, found[_EVENT] == 1, groups.weight.astype(np.float64))
+
+
+def _keys(table: EngineTable, survey: Survey, fitted: Fitted) -> _Keys:
     plans = [
         ColumnPlan(
             name,
@@ -79,21 +115,7 @@ def count_patterns(
         keys |= {f"nb_unit_{k}_{unit.place}": unit.code for unit in step.units}
     packed = _packed(digits)
     keys = {f"nb_key_{k}": _number_of(part) for k, part in enumerate(packed)} | keys
-    used = survey.used if where is None or survey.used is None else survey.used & where
-    used = where if used is None else used
-    groups = table.group(keys, "merging rows", weight=survey.weight, where=used, most=most)
-    if most is not None and len(groups) > most:
-        return None
-    found = _unpacked(packed, [groups.keys[f"nb_key_{k}"] for k in range(len(packed))])
-    if _REFUSED in found and found[_REFUSED].any():
-        bad = int(groups.rows[found[_REFUSED] == 1].sum())
-        raise InputError(
-            f"{bad:,} rows hold values that the rows before did not, and that cannot be used: "
-            "missing values that are to be refused, or text among numbers. Correct them."
-        )
-    units = {name: values.astype(np.int64) for name, values in groups.keys.items()}
-    codes = _codes(steps, list(fitted.groups.values()), found, units, len(groups))
-    return Counted(codes, found[_EVENT] == 1, groups.weight.astype(np.float64))
+    return _Keys(steps, packed, keys)
 
 
 def _packed(digits: Sequence[_Digit]) -> list[list[_Digit]]:

@@ -41,7 +41,9 @@ class MergedRows(NamedTuple):
     event: NDArray[np.bool_]
     weight: FloatArray
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
+        """How many there are."""
         return int(self.event.size)
 
 
@@ -58,7 +60,7 @@ def distinct_rows(
     """
     keys = {**raw_keys(table, names, idle), _EVENT: event_key(survey)}
     groups = table.group(keys, "merging rows", weight=survey.weight, where=survey.used, most=most)
-    return None if len(groups) > most else rows_of(table, groups, names)
+    return None if groups.size > most else rows_of(table, groups, names)
 
 
 def event_key(survey: Survey) -> nw.Expr:
@@ -87,7 +89,7 @@ def rows_of(table: EngineTable, groups: Groups, names: Sequence[str]) -> MergedR
     for k, name in enumerate(names):
         info, values = table.info(name), groups.keys.get(f"nb_key_{k}")
         if values is None:  # nobody uses it, or can: then its type tells why
-            values = nothing(len(groups))
+            values = nothing(groups.size)
         elif table.types[name] == "boolean":
             values = _flags(values.astype(np.float64))
         columns.append(

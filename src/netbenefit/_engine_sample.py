@@ -47,7 +47,7 @@ class Sample(NamedTuple):
     def distinct(self) -> float:
         """How many distinct rows the table is estimated to have."""
         events = float(np.count_nonzero(self.rows.event))
-        return (len(self.rows) - events) / self.shares[0] + events / self.shares[1]
+        return (self.rows.size - events) / self.shares[0] + events / self.shares[1]
 
 
 def draw_sample(
@@ -101,12 +101,12 @@ def row_number(
     for k, name in enumerate(names):
         if table.types[name] in ("number", "boolean"):
             ends = survey.ends[name]
-            if not ends.low < ends.high:
+            first, second = (f * (1.0 + (k + 1) * _GOLDEN % 1.0) for f in _STRETCH)
+            # (Polars divides by multiplying with an inverse, which is off by a bit.)
+            scale = first / (ends.high - ends.low) if ends.low < ends.high else math.inf
+            if math.isinf(scale):
                 continue
-            spread = max(ends.high - ends.low, 1e-300)
-            value = (table.number(name) - ends.low) / spread
-            for stretch in _STRETCH:
-                value = _fraction(value * (stretch * (1.0 + (k + 1) * _GOLDEN % 1.0)))
+            value = _fraction(_fraction((table.number(name) - ends.low) * scale) * second)
             parts.append(value.fill_null(0.5))
         elif table.types[name] == "text":
             parts.append(_text_number(table.text(name), levels.get(name)) * (1.0 + k * _GOLDEN))
@@ -121,9 +121,12 @@ def _text_number(x: nw.Expr, counted: Groups | None) -> nw.Expr:
     value = (x.str.len_chars().cast(nw.Float64) * _GOLDEN).fill_null(0.25)
     if counted is None:
         return value
-    order = np.argsort(-counted.rows, kind="stable")
-    named = sorted({str(v) for v in counted.keys["nb_level"][order].tolist() if v is not None})
-    for place, level in enumerate(named[:_LEVELS]):
+    rows: dict[str, int] = {}
+    for level, count in zip(counted.keys["nb_level"].tolist(), counted.rows.tolist(), strict=True):
+        if level is not None:
+            rows[level] = rows.get(level, 0) + count
+    frequent = sorted(rows, key=lambda level: (-rows[level], level))[:_LEVELS]
+    for place, level in enumerate(frequent):
         value = nw.when(x == level).then(nw.lit((place + 2) * _GOLDEN % 1.0)).otherwise(value)
     return value
 
@@ -140,7 +143,7 @@ def count_levels(table: EngineTable, survey: Survey, names: Sequence[str]) -> di
         keys = {"nb_level": table.text(name), "nb_event": event_key(survey)}
         what = f"counting the levels of {name}"
         groups = table.group(keys, what, weight=survey.weight, where=survey.used, most=_MOST_LEVELS)
-        if len(groups) <= _MOST_LEVELS:
+        if groups.size <= _MOST_LEVELS:
             found[name] = groups
     return found
 

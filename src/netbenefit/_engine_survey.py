@@ -74,7 +74,7 @@ def survey_table(
         Where the outcome is missing in some rows or has not two values, a weight is missing,
         negative or infinite, or a column holds infinite numbers.
     """
-    weight, used = _weights(table, sample_weight)
+    weight, used = table.weights(sample_weight)
     looked = [table.column(target).alias(_TARGET)]
     sums = [nw.len().alias(_COUNT)]
     if weight is not None:
@@ -127,34 +127,6 @@ def _outcome(
 
 def _total(masses: NDArray[Any]) -> float:
     return sum(float(mass) for mass in masses.tolist())
-
-
-def _weights(
-    table: EngineTable, sample_weight: str | None
-) -> tuple[nw.Expr | None, nw.Expr | None]:
-    """The weight of a row, and whether it has any."""
-    if sample_weight is None:
-        return None, None
-    if table.types[sample_weight] not in ("number", "boolean"):
-        raise InputError(f"column {sample_weight!r}, the weights, holds no numbers. Name another.")
-    weight = table.number(sample_weight)
-    bad = weight.is_null() | (weight < 0) | (weight > np.finfo(np.float64).max)
-    found = table.collect(
-        table.frame.select(nw.when(bad).then(nw.lit(1, nw.Int64)).alias("nb_bad")).select(
-            nw.col("nb_bad").count()
-        ),
-        "checking weights",
-    )
-    wrong = int(found.column("nb_bad")[0])
-    if wrong:
-        raise InputError(
-            f"column {sample_weight!r}, the weights, is missing, negative or infinite in {wrong:,} "
-            "rows. Correct them, or leave those rows out."
-        )
-    # Whole numbers add up exactly, in whatever order an engine adds them.
-    whole = table.is_whole(sample_weight) and table.types[sample_weight] == "number"
-    own = table.column(sample_weight).cast(nw.Int64) if whole else weight
-    return own, weight > 0
 
 
 def _ends(found: Frame, name: str, key: str) -> ColumnEnds:

@@ -99,7 +99,7 @@ class CardClassifier(
             warn_of_constants(table)
             return Training(table, settings)
         self._refuse_decimals()
-        names = RawTable(X).names
+        names = X.names if isinstance(X, RawTable) else RawTable(X).names
         self.binner_ = make_binner(
             self.binner, names, self._grid(), settings.get("sign"), settings.get("constraints", ())
         )

@@ -27,6 +27,7 @@ from netbenefit._engine_score import score_of
 from netbenefit._engine_survey import Survey, survey_table
 from netbenefit._estimator_input import Training, settings_by_condition
 from netbenefit._labels import encode_labels
+from netbenefit._text_table import mass
 from netbenefit._validation import InputError, check_names, check_weights, shorten
 from netbenefit._version import __version__
 from netbenefit.assemble import Learned
@@ -37,7 +38,15 @@ from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance
 
-__all__ = ["Asked", "Merging", "TableTraining", "finish_on_all_rows", "read_training"]
+__all__ = [
+    "Asked",
+    "Merging",
+    "TableTraining",
+    "features_of",
+    "finish_on_all_rows",
+    "raw_rows_of",
+    "read_training",
+]
 
 #: A number that is different in almost every row of a sample, and as many of them as rows, is none
 #: that can be counted.
@@ -109,12 +118,12 @@ def read_training(
     if not is_lazy(table):
         return _in_memory(table, asked, settings, decimals, make_binner)
     engine = EngineTable(table, asked.tell)
-    names = _features(engine.names, asked)
+    names = features_of(engine.names, asked)
     if make_binner is None:
         return _numbers(engine, names, asked, settings, decimals)
     survey = survey_table(engine, asked.target, names, asked.sample_weight)
     binner = make_binner(names)
-    rows, idle = _rows(engine, survey, names, asked, list(binner.drop or ()))
+    rows, idle = raw_rows_of(engine, survey, names, asked, list(binner.drop or ()))
     if idle:
         binner.set_params(drop=idle)
     binner.fit_codes(rows.table, rows.event, rows.weight)
@@ -135,7 +144,7 @@ def read_training(
         engine=engine.engine,
         n_rows=survey.n_rows,
         n_patterns=len(patterns),
-        binned_on=len(rows),
+        binned_on=rows.size,
         bins_sampled=idle is not None,
         search_sampled=counted is None,
         seconds=engine.seconds,
@@ -156,7 +165,7 @@ def _in_memory(
 ) -> TableTraining:
     """Merge the rows of a data frame as an engine would, so that the same card comes out."""
     frame = Frame(table)
-    names = _features(frame.names, asked)
+    names = features_of(frame.names, asked)
     event, labels = encode_labels(frame.column(asked.target))
     weight = check_weights(None, event.size)
     if asked.sample_weight is not None:
@@ -190,12 +199,12 @@ def _in_memory(
     )
     training = Training(patterns, settings_by_condition(binner, settings), binner.fitted_)
     merging = Merging(
-        "memory", int((weight > 0).sum()), len(patterns), len(rows), False, False, 0.0
+        "memory", int((weight > 0).sum()), len(patterns), rows.size, False, False, 0.0
     )
     return TableTraining(training, labels, names, binner, merging)
 
 
-def _features(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
+def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
     special = [asked.target] + ([] if asked.sample_weight is None else [asked.sample_weight])
     others = [name for name in available if name not in special]
     chosen = others if asked.features is None else check_names(asked.features)
@@ -238,7 +247,7 @@ def _numbers(
     return TableTraining(Training(patterns, dict(settings)), labels, names, None, merging)
 
 
-def _rows(
+def raw_rows_of(
     engine: EngineTable,
     survey: Survey,
     names: Sequence[str],
@@ -295,7 +304,10 @@ def _some_patterns(
     binner: Binner,
     asked: Asked,
 ) -> Counted:
-    """Patterns of a sample of rows, each outcome with the weight that it has in the table."""
+    """Patterns of a sample of rows, both outcomes with the shares that they have in the table.
+
+    Weights add up to the rows that were drawn: a search has to know how much it can be sure of.
+    """
     share = min(1.0, asked.max_patterns / survey.n_rows)
     test = sample_test(engine, survey, names, count_levels(engine, survey, names), (share, share))
     counted = count_patterns(engine, survey, binner.fitted_, where=test)
@@ -308,7 +320,7 @@ def _some_patterns(
                 f"the sample of {int(counted.weight.sum()):,} rows holds one outcome only. Raise "
                 "max_patterns, or bin the columns more coarsely."
             )
-        weight[side] *= total / drawn
+        weight[side] *= total / survey.n_total * float(counted.weight.sum()) / drawn
     warnings.warn(
         f"more than {asked.max_patterns:,} distinct rows of conditions: the points were searched "
         f"on {int(counted.weight.sum()):,} of {survey.n_rows:,} rows; cut-offs and risks come from "
@@ -354,19 +366,18 @@ def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: boo
     )
     spent = degrees_spent(card.size, int((problem.upper > problem.lower).sum()))
     levels = find_levels(by_score, [1], calibrate=calibrate, spent=spent)
-    drawn = problem.patterns
-    sample = int((drawn.pattern_of_row >= 0).sum())
+    sample = float(problem.patterns.n_total)
     provenance = replace(
         card.provenance or Provenance(version=__version__),
         n_rows=counted.n_total,
         n_events=counted.n_events,
+        n_patterns=None,
         prevalence=counted.prevalence,
         net_benefit=levels.net_benefit,
-        # Neither was computed on all rows.
+        # Both are those of the sample.
         objective=None,
         bound=None,
-        solver=f"{learned.result.solver}, points from a sample ({sample:,} merged rows); "
-        f"cut-offs and risks from all {survey.n_rows:,} rows",
+        updated=f"points from a sample of {mass(sample)} rows; cut-offs and risks from all rows",
     )
     new = replace(
         card,

@@ -32,8 +32,20 @@ from netbenefit.conditions import PerUnit, value_text
 from netbenefit.observed import effective_rows, level_rows, wilson
 from netbenefit.scorecard import Scorecard
 
-__all__ = ["Drift", "Prevalence", "card_drift", "score_rows"]
+__all__ = ["Drift", "Prevalence", "ScoreCounts", "card_drift", "score_drift", "score_rows"]
 
+_COLUMNS = (
+    "column",
+    "psi",
+    "chance",
+    "difference",
+    "missing_reference",
+    "missing",
+    "unseen",
+    "unseen_values",
+)
+_BINS = ("column", "bin", "reference", "new")
+_RULES = ("rule", "points", "reference", "new", "psi", "difference", "shift")
 #: Values that a message lists.
 _MOST_SHOWN = 5
 
@@ -89,10 +101,11 @@ class _Rows(NamedTuple):
     score: IntArray
     weight: FloatArray
     event: NDArray[np.bool_] | None
+    worth: float | None = None  #: how many rows of equal weight they are worth, where known
 
     @property
     def effective(self) -> float:
-        return effective_rows(self.weight)
+        return effective_rows(self.weight) if self.worth is None else self.worth
 
 
 def card_drift(
@@ -143,7 +156,46 @@ def card_drift(
         raise InputError(
             "reference_y and reference_weight go with reference. Pass that table, too."
         )
-    columns, bins = _column_tables(card, old, new)
+    return _drift(card, old, new, *_column_tables(card, old, new), _rule_table(card, old, new))
+
+
+class ScoreCounts(NamedTuple):
+    """Groups of rows with the same score and outcome."""
+
+    score: IntArray
+    event: NDArray[np.bool_] | None
+    weight: FloatArray
+    worth: float  #: how many rows of equal weight all of them are worth
+
+
+def score_drift(card: Scorecard, new: ScoreCounts, reference: ScoreCounts | None = None) -> Drift:
+    """Compare the scores that a card gives now with those that it gave; of columns nothing is told.
+
+    Examples
+    --------
+    >>> from netbenefit.conditions import Condition
+    >>> from netbenefit.scorecard import Rule
+    >>> from netbenefit.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [2], [0.1, 0.6],
+    ...     Thresholds.of([0.5]))
+    >>> scores = np.array([0, 2])
+    >>> then = ScoreCounts(scores, None, np.array([50.0, 50.0]), 100.0)
+    >>> now = ScoreCounts(scores, None, np.array([40.0, 60.0]), 100.0)
+    >>> round(score_drift(card, now, then).score_psi, 4)
+    0.0405
+    """
+    old = None if reference is None else _counted(reference)
+    nothing = [Table(_typed({key: [] for key in keys})) for keys in (_COLUMNS, _BINS, _RULES)]
+    return _drift(card, old, _counted(new), *nothing)
+
+
+def _counted(counts: ScoreCounts) -> _Rows:
+    return _Rows({}, {}, counts.score, counts.weight, counts.event, counts.worth)
+
+
+def _drift(
+    card: Scorecard, old: _Rows | None, new: _Rows, columns: Table, bins: Table, rules: Table
+) -> Drift:
     levels = _level_table(card, old, new)
     index = chance = math.nan
     if old is not None:
@@ -154,7 +206,7 @@ def card_drift(
     return Drift(
         columns=columns,
         bins=bins,
-        rules=_rule_table(card, old, new),
+        rules=rules,
         levels=levels,
         score_psi=index,
         score_chance=chance,
@@ -222,20 +274,8 @@ def _kinds(card: Scorecard) -> dict[str, Kind]:
 
 
 def _column_tables(card: Scorecard, old: _Rows | None, new: _Rows) -> tuple[Table, Table]:
-    rows: dict[str, list[Any]] = {
-        key: []
-        for key in (
-            "column",
-            "psi",
-            "chance",
-            "difference",
-            "missing_reference",
-            "missing",
-            "unseen",
-            "unseen_values",
-        )
-    }
-    counts: dict[str, list[Any]] = {"column": [], "bin": [], "reference": [], "new": []}
+    rows: dict[str, list[Any]] = {key: [] for key in _COLUMNS}
+    counts: dict[str, list[Any]] = {key: [] for key in _BINS}
     for name, column in new.columns.items():
         rows["column"].append(name)
         rows["missing"].append(_missing(column, new.weight))
@@ -317,8 +357,7 @@ def _shown(value: Any) -> str:
 
 
 def _rule_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
-    keys = ("rule", "points", "reference", "new", "psi", "difference", "shift")
-    rows: dict[str, list[Any]] = {key: [] for key in keys}
+    rows: dict[str, list[Any]] = {key: [] for key in _RULES}
     for row in card_rows(card):
         unit = 10.0**row.term.decimals if isinstance(row.term, PerUnit) else 1.0
         codes = row.term.column_codes(new.seen[row.feature]).astype(np.float64) / unit
@@ -332,7 +371,7 @@ def _rule_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
                 sizes = (old.effective, new.effective)
                 index = stability_index([1 - then, then], [1 - now, now], rows=sizes)
         told = (clean(row.text), row.points, then, now, index, gap, row.points * (now - then))
-        for key, value in zip(keys, told, strict=True):
+        for key, value in zip(_RULES, told, strict=True):
             rows[key].append(value)
     return Table(_typed(rows))
 

@@ -55,7 +55,21 @@ def drift_lines(drift: Tables) -> list[str]:
     known = drift.n_reference > 0
     against = f"against {mass(drift.n_reference)} of reference" if known else "no reference table"
     lines = [f"Drift: {mass(drift.n_new)} rows, {against}", "", *_prevalence_text(drift), ""]
-    c = drift.columns
+    if drift.columns.n_rows:
+        lines += [*_column_lines(drift.columns), "", *_rule_lines(drift.rules), ""]
+    if known:
+        lines.append(
+            f"score levels: PSI {number(drift.score_psi, 3)}, by chance up to "
+            f"{number(drift.score_chance, 3)}"
+        )
+    if not math.isnan(drift.beyond):
+        lines.append(f"scores beyond those of training: {share(drift.beyond)} of the rows")
+    if known or drift.columns.n_rows:
+        lines.append("By chance: what the index exceeds in 5% of cases where nothing has changed.")
+    return lines
+
+
+def _column_lines(c: Table) -> list[str]:
     head = ["column", "PSI", "by chance", "std. diff.", "missing then", "now", "unseen", ""]
     rows = [
         [
@@ -70,8 +84,10 @@ def drift_lines(drift: Tables) -> list[str]:
         ]
         for i in range(c.n_rows)
     ]
-    lines += lines_of(head, rows)
-    r = drift.rules
+    return lines_of(head, rows)
+
+
+def _rule_lines(r: Table) -> list[str]:
     head = ["rule", "points", "mean then", "now", "PSI", "std. diff.", "moves the score by"]
     rows = [
         [
@@ -85,16 +101,7 @@ def drift_lines(drift: Tables) -> list[str]:
         ]
         for i in range(r.n_rows)
     ]
-    lines += ["", *lines_of(head, rows), ""]
-    if known:
-        lines.append(
-            f"score levels: PSI {number(drift.score_psi, 3)}, by chance up to "
-            f"{number(drift.score_chance, 3)}"
-        )
-    if not math.isnan(drift.beyond):
-        lines.append(f"scores beyond those of training: {share(drift.beyond)} of the rows")
-    lines.append("By chance: what the index exceeds in 5% of cases where nothing has changed.")
-    return lines
+    return lines_of(head, rows)
 
 
 def _prevalence_text(drift: Tables) -> list[str]:
