@@ -177,6 +177,18 @@ def test_large_tables_are_streamed_unless_told_otherwise(
     assert "streamed by DuckDB" not in run("evaluate", card, clinic / "parts" / "0.parquet")
 
 
+def test_without_duckdb_one_file_is_read_and_more_are_refused(
+    clinic: Path, card: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netbenefit._source_size.STREAM_ROWS", 599)
+    for module in ("_cli_source", "_source_engine"):
+        monkeypatch.setattr(f"netbenefit.{module}.has_duckdb", lambda: False)
+    printed = run("evaluate", card, clinic / "patients.csv")
+    assert "kB), all read into memory. With DuckDB it would stay" in printed
+    assert "AUNBC" in printed
+    assert "pip install 'netbenefit[duckdb]'" in error("evaluate", card, clinic / "parts")
+
+
 def test_tables_with_too_many_distinct_rows_are_sampled(
     clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +205,23 @@ def test_tables_with_too_many_distinct_rows_are_sampled(
     assert (origin.n_rows, origin.n_events) == (600, 241)
     proof = tmp_path / "proof.json"
     assert "searched on a sample" in error("fit", *data, "--certificate", proof)
+
+
+def test_scores_of_a_stream_are_compared_with_other_rows(
+    clinic: Path, card: Path, tmp_path: Path
+) -> None:
+    other = save(patients(400, seed=5), tmp_path / "other.csv")
+    data = ["evaluate", card, clinic / "patients.csv", "--reference", other, "--json", "-q"]
+    expected = json.loads(run(*data))["drift"]
+    found = json.loads(run(*data, "--stream"))["drift"]
+    assert found["score_psi"] == pytest.approx(expected["score_psi"])
+    assert found["prevalence"] == pytest.approx(expected["prevalence"])
+    printed = run(*data[:-2], "--stream")
+    assert "PSI" in printed
+    columns = patients(400, seed=5)
+    del columns["died"]
+    data[4] = save(columns, tmp_path / "other.csv")
+    assert "has no outcome that can be read" in run(*data[:-2], "--stream")
 
 
 def test_rows_held_out_of_a_stream(clinic: Path) -> None:
@@ -215,7 +244,6 @@ def test_what_a_stream_refuses(clinic: Path, card: Path, tmp_path: Path) -> None
     assert "never is 'maybe'" in error("fit", *stream, *FIT, "--positive", "maybe")
     assert "holds dates" in error("fit", *stream, *FIT, "--sample-weight", "admitted")
     assert "has 63 missing values" in error("fit", *stream, *FIT, "--sample-weight", "lactate")
-    assert "add --no-stream" in error("evaluate", card, *stream, "--reference", parts)
     columns = patients()
     columns["died"][:3] = [""] * 3
     columns["age"][:5] = ["inf"] * 5

@@ -23,6 +23,7 @@ _TABLES = {
     '(binner="auto"), or raise max_patterns': "(--binner auto)",
     "binning_choices() shows what they cost": '"max_bins" in a --binner FILE.json makes them',
     "Raise max_patterns, or bin": "Bin",
+    "score_table() gives those rows no score": "`netbenefit score` writes which",
 }
 _OPTIONS = ("categorical", "numeric", "cuts", "missing", "special", "drop")
 
