@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from netbenefit._cli_labels import check_weight, read_labels
 from netbenefit._cli_source import check_column, open_table
-from netbenefit._cli_stream import check_weight, read_labels
 from netbenefit._outcome import label_in
 from netbenefit._source_engine import duckdb_errors, name
 from netbenefit._terminal import tell
