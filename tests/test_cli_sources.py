@@ -155,6 +155,28 @@ def test_streamed_and_read_tables_give_the_same_card(
     weighted = measured(card, clinic / "patients.csv", *weights)
     assert weighted["n"] != expected["n"]
     assert measured(card, base, *weights, "--stream") == pytest.approx(weighted)
+    read, streamed = tmp_path / "read.json", tmp_path / "streamed.json"
+    run("fit", clinic / "patients.csv", *OPTIONS, *weights, "--out", read)
+    run("fit", base, *OPTIONS, *weights, "--stream", "--out", streamed)
+    assert same(read, streamed)
+    assert not same(read, card)
+
+
+def test_options_mean_the_same_on_a_stream(clinic: Path, tmp_path: Path) -> None:
+    read, streamed = tmp_path / "read.json", tmp_path / "streamed.json"
+    settings = tmp_path / "binner.json"
+    settings.write_text('{"max_bins": 3, "combine": {"both": ["sum", ["a,b", "x=y"]]}}')
+    smoking = "Raucher – früher?"
+    for options in (
+        ["--monotone", "age+", "--categorical", "x=y", "--cuts", "lactate=1,2"],
+        ["--binner", settings, "--missing", "impute", "--positive", "no"],
+        ["--binner", "none", "--drop", smoking, "--drop", "lactate", "--sign", "age=+"],
+    ):
+        numbers = "none" in options  # then nothing is read as a code
+        more = [one for one in OPTIONS if not numbers or one not in ("--special", "visits=96")]
+        run("fit", clinic / "patients.csv", *more, *options, "--out", read)
+        run("fit", clinic / "parts", *more, *options, "--stream", "--out", streamed)
+        assert same(read, streamed), options
 
 
 def test_a_proof_from_a_stream_is_verified(clinic: Path, tmp_path: Path) -> None:
