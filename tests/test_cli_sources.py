@@ -20,7 +20,9 @@ from tests.test_cli_raw import FIT, patients, save
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 
 #: Columns that a card learns from alike in memory and in a database.
-OPTIONS = [*FIT, "--special", "visits=96", "--drop", "patient_id", "--drop", "admitted", "-q"]
+OPTIONS = [*FIT, "--special", "visits=96", "--drop", "patient_id", "--drop", "admitted"]
+# Small cards, so that the search ends by itself: then its end does not depend on the clock.
+OPTIONS += ["--max-features", 3, "--max-points", 3, "--time-limit", 60, "-q"]
 
 
 @pytest.fixture(scope="module")
@@ -153,12 +155,34 @@ def test_streamed_and_read_tables_give_the_same_card(
     weighted = measured(card, clinic / "patients.csv", *weights)
     assert weighted["n"] != expected["n"]
     assert measured(card, base, *weights, "--stream") == pytest.approx(weighted)
+    read, streamed = tmp_path / "read.json", tmp_path / "streamed.json"
+    run("fit", clinic / "patients.csv", *OPTIONS, *weights, "--out", read)
+    run("fit", base, *OPTIONS, *weights, "--stream", "--out", streamed)
+    assert same(read, streamed)
+    assert not same(read, card)
+
+
+def test_options_mean_the_same_on_a_stream(clinic: Path, tmp_path: Path) -> None:
+    read, streamed = tmp_path / "read.json", tmp_path / "streamed.json"
+    settings = tmp_path / "binner.json"
+    settings.write_text('{"max_bins": 3, "combine": {"both": ["sum", ["a,b", "x=y"]]}}')
+    smoking = "Raucher – früher?"
+    for options in (
+        ["--monotone", "age+", "--categorical", "x=y", "--cuts", "lactate=1,2"],
+        ["--binner", settings, "--missing", "impute", "--positive", "no"],
+        ["--binner", "none", "--drop", smoking, "--drop", "lactate", "--sign", "age=+"],
+    ):
+        numbers = "none" in options  # then nothing is read as a code
+        more = [one for one in OPTIONS if not numbers or one not in ("--special", "visits=96")]
+        run("fit", clinic / "patients.csv", *more, *options, "--out", read)
+        run("fit", clinic / "parts", *more, *options, "--stream", "--out", streamed)
+        assert same(read, streamed), options
 
 
 def test_a_proof_from_a_stream_is_verified(clinic: Path, tmp_path: Path) -> None:
     out, proof = tmp_path / "card.json", tmp_path / "proof.json"
     data = [clinic / "parts" / "*.parquet", *OPTIONS, "--stream", "--prior-strength", 0]
-    run("fit", *data, "--max-features", 2, "--out", out, "--certificate", proof)
+    run("fit", *data, "--out", out, "--certificate", proof)
     assert "✗" not in run("verify", out, proof, clinic / "patients.csv")
     assert "✗" not in run("verify", out, proof, *sorted((clinic / "parts").iterdir()))
 
@@ -173,6 +197,53 @@ def test_large_tables_are_streamed_unless_told_otherwise(
     assert "streamed by DuckDB" in printed
     assert "streamed by DuckDB" not in run("fit", *data, "--no-stream")
     assert "streamed by DuckDB" not in run("evaluate", card, clinic / "parts" / "0.parquet")
+
+
+def test_without_duckdb_one_file_is_read_and_more_are_refused(
+    clinic: Path, card: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netbenefit._source_size.STREAM_ROWS", 599)
+    for module in ("_cli_source", "_source_engine"):
+        monkeypatch.setattr(f"netbenefit.{module}.has_duckdb", lambda: False)
+    printed = run("evaluate", card, clinic / "patients.csv")
+    assert "kB), all read into memory. With DuckDB it would stay" in printed
+    assert "AUNBC" in printed
+    assert "pip install 'netbenefit[duckdb]'" in error("evaluate", card, clinic / "parts")
+
+
+def test_tables_with_too_many_distinct_rows_are_sampled(
+    clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netbenefit._cli_stream.SAMPLE_ROWS", 300)
+    out = tmp_path / "card.json"
+    data = [clinic / "parts", *OPTIONS[:-1], "--stream"]
+    assert re.search(r"columns cut on \d+ distinct rows of a sample", run("fit", *data))
+    monkeypatch.setattr("netbenefit._cli_stream.MAX_PATTERNS", 20)
+    printed = run("fit", *data, "--out", out)
+    assert "points were searched on" in printed
+    assert "binning_choices" not in printed
+    origin = Scorecard.load(out).provenance
+    assert origin is not None
+    assert (origin.n_rows, origin.n_events) == (600, 241)
+    proof = tmp_path / "proof.json"
+    assert "searched on a sample" in error("fit", *data, "--certificate", proof)
+
+
+def test_scores_of_a_stream_are_compared_with_other_rows(
+    clinic: Path, card: Path, tmp_path: Path
+) -> None:
+    other = save(patients(400, seed=5), tmp_path / "other.csv")
+    data = ["evaluate", card, clinic / "patients.csv", "--reference", other, "--json", "-q"]
+    expected = json.loads(run(*data))["drift"]
+    found = json.loads(run(*data, "--stream"))["drift"]
+    assert found["score_psi"] == pytest.approx(expected["score_psi"])
+    assert found["prevalence"] == pytest.approx(expected["prevalence"])
+    printed = run(*data[:-2], "--stream")
+    assert "PSI" in printed
+    columns = patients(400, seed=5)
+    del columns["died"]
+    data[4] = save(columns, tmp_path / "other.csv")
+    assert "has no outcome that can be read" in run(*data[:-2], "--stream")
 
 
 def test_rows_held_out_of_a_stream(clinic: Path) -> None:
@@ -195,7 +266,6 @@ def test_what_a_stream_refuses(clinic: Path, card: Path, tmp_path: Path) -> None
     assert "never is 'maybe'" in error("fit", *stream, *FIT, "--positive", "maybe")
     assert "holds dates" in error("fit", *stream, *FIT, "--sample-weight", "admitted")
     assert "has 63 missing values" in error("fit", *stream, *FIT, "--sample-weight", "lactate")
-    assert "add --no-stream" in error("evaluate", card, *stream, "--reference", parts)
     columns = patients()
     columns["died"][:3] = [""] * 3
     columns["age"][:5] = ["inf"] * 5

@@ -32,13 +32,12 @@ def evaluate_command(
 ) -> None:
     """Measure a card, and print or save what was found."""
     from netbenefit._cli_source import open_data
-    from netbenefit._cli_stream_evaluate import evaluate_table
+    from netbenefit._cli_stream_evaluate import evaluate_open
     from netbenefit._fit_notes import read_for_card
     from netbenefit._io import RawFile, write_csv
     from netbenefit._sources import find_source
     from netbenefit._text_table import lines_of
     from netbenefit._updating_evaluate import calibration_lines, level_lines
-    from netbenefit._validation import InputError
     from netbenefit.report import text
     from netbenefit.thresholds import as_thresholds
     from netbenefit.updating import evaluate_card
@@ -66,13 +65,15 @@ def evaluate_command(
             )
     else:
         with given:
-            if reference is not None:
-                raise InputError(
-                    f"{source.shown} is streamed, and --reference compares rows in memory. Leave "
-                    "out --reference, or add --no-stream."
-                )
-            found, called = evaluate_table(
-                scorecard, given, target, positive, sample_weight, grid, quiet
+            found, called = evaluate_open(
+                scorecard,
+                given,
+                target,
+                positive,
+                sample_weight,
+                thresholds=grid,
+                reference=reference,
+                quiet=quiet,
             )
     if csv is not None:
         write_csv(found.curve, csv)

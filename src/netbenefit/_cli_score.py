@@ -124,5 +124,5 @@ def _refused(table: OpenTable, draft: Path, out: Path) -> int:
 def _refusal(refused: int, rows: int) -> str:
     return (
         f"{refused:,} of {rows:,} rows have no score: the card refuses a value in them (infinite, "
-        "of another kind, or missing without a rule for that)."
+        "or missing without a rule for that)."
     )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._cli_labels import Labels, check_weight, read_labels
 from netbenefit._cli_source import check_column
-from netbenefit._outcome import read_outcome
-from netbenefit._source_engine import duckdb_errors, name, text
-from netbenefit._source_open import kind_of
+from netbenefit._cli_stream_evaluate import evaluate_stream
+from netbenefit._source_engine import duckdb_errors, name
 from netbenefit._terminal import tell
 from netbenefit._validation import InputError
 
@@ -24,21 +24,11 @@ if TYPE_CHECKING:
     from netbenefit.binning import Binner
     from netbenefit.scorecard import Scorecard
 
-__all__ = ["Labels", "Stream", "check_weight", "read_labels", "stream_of"]
+__all__ = ["Stream", "stream_of"]
 
-#: Labels of an outcome to look at; more are an error in any case.
-_MOST_LABELS = 1000
 _SAMPLE = 2000
 #: Distinct raw rows to cut columns on, and patterns to search on, before a sample has to do.
 SAMPLE_ROWS, MAX_PATTERNS = 500_000, 1_000_000
-
-
-class Labels(NamedTuple):
-    """What the outcome column of a table holds."""
-
-    event: str  #: SQL that is true for rows with the event
-    text: str  #: what the event is called, such as "died = yes"
-    n_events: int
 
 
 class Stream(NamedTuple):
@@ -71,7 +61,9 @@ class Stream(NamedTuple):
         from netbenefit._source_progress import QueryBar
 
         settings, source = wanted.settings, self.table.source
-        binner, known = wanted_binner(wanted, self.names, self.sample())
+        with duckdb_errors(source):
+            sample = self.sample()
+        binner, known = wanted_binner(wanted, self.names, sample)
 
         def make(names: Sequence[str]) -> Binner:
             return make_binner(
@@ -113,12 +105,11 @@ class Stream(NamedTuple):
 
         if self.test is None:
             return None
-        from netbenefit._cli_stream_evaluate import evaluate_stream
-
         found = evaluate_stream(
             card, self.table, self.test, self.target, self.weight, card.thresholds, quiet
         )
-        rows = self.test.count("*").fetchall()[0][0]
+        with duckdb_errors(self.table.source):
+            rows = self.test.count("*").fetchall()[0][0]
         return HeldOut(
             found.measures,
             f"On {rows:,} rows of {self.table.n_rows:,} that were held out (each drawn by itself "
@@ -210,40 +201,3 @@ def stream_of(
         train = train.project(chosen)
         test = None if test is None else test.project(chosen)
     return Stream(table, names, target, sample_weight, labels, train, test, seed)
-
-
-def read_labels(table: OpenTable, target: str, positive: str | None) -> Labels:
-    """Find the labels of an outcome, and which of them is the event."""
-    quoted = name(target)
-    found = table.connection.sql(
-        f"SELECT {quoted}, {quoted}::VARCHAR, count(*) FROM ({table.query}) GROUP BY ALL "
-        f"ORDER BY 3 DESC LIMIT {_MOST_LABELS}"
-    ).fetchall()
-    missing = sum(count for value, _, count in found if value is None or value != value)
-    if missing:
-        raise InputError(
-            f"column {target!r} has {missing:,} missing outcomes. Drop those rows from the table."
-        )
-    column = np.empty(len(found), dtype=object)
-    column[:] = [value for value, _, _ in found]
-    outcome = read_outcome(target, column, positive)
-    events = [row for row, event in zip(found, outcome.event.tolist(), strict=True) if event]
-    listed = ", ".join(text(word) for _, word, _ in events)
-    return Labels(
-        f"({quoted}::VARCHAR IN ({listed}))", outcome.text, sum(count for _, _, count in events)
-    )
-
-
-def check_weight(table: OpenTable, column: str) -> None:
-    """Refuse row weights that are no numbers, or not there."""
-    relation = table.relation([column])
-    kind = kind_of(str(relation.types[0]))
-    remedy = "Weights are numbers, one a row: choose another column, or correct it."
-    if kind != "numbers":
-        raise InputError(f"--sample-weight: column {column!r} holds {kind}. {remedy}")
-    cell = f"{name(column)}::DOUBLE"
-    wrong = relation.aggregate(f"count(*) FILTER ({cell} IS NULL OR isnan({cell}))").fetchall()[0]
-    if wrong[0]:
-        raise InputError(
-            f"--sample-weight: column {column!r} has {wrong[0]:,} missing values. {remedy}"
-        )

@@ -2,63 +2,71 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from netbenefit._cli_source import check_column
-from netbenefit._cli_stream import check_weight, read_labels
+from netbenefit._cli_labels import check_weight, read_labels
+from netbenefit._cli_source import check_column, open_table
 from netbenefit._outcome import label_in
 from netbenefit._source_engine import duckdb_errors, name
+from netbenefit._terminal import tell
 from netbenefit._validation import InputError, shorten
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from netbenefit._source_open import OpenTable
     from netbenefit._updating_evaluate import CardEvaluation
     from netbenefit.scorecard import Scorecard
     from netbenefit.thresholds import Thresholds
 
-__all__ = ["evaluate_stream", "evaluate_table"]
+__all__ = ["evaluate_open", "evaluate_stream"]
 
 
-def evaluate_table(
+def evaluate_open(
     card: Scorecard,
     table: OpenTable,
     target: str | None,
     positive: str | None,
     sample_weight: str | None,
+    *,
     thresholds: Thresholds,
-    quiet: bool,
+    reference: Path | None = None,
+    quiet: bool = False,
 ) -> tuple[CardEvaluation, str]:
-    """Measure a card on an open table; return also what the outcome is called."""
-    from netbenefit._columns import check_present
+    """Measure a card on an open table; return also what the outcome is called.
 
+    Parameters
+    ----------
+    card : Scorecard
+    table : OpenTable
+    target, positive, sample_weight
+        What the options say.
+    thresholds : Thresholds
+    reference : Path, optional
+        A table to compare the scores with.
+    quiet : bool
+        Whether to show no progress.
+    """
     says = card.provenance.outcome if card.provenance else None
-    if target is None:
-        found = [one for one in table.columns if label_in(says, one) is not None]
-        found = [one for one in found if one not in card.features]
-        if len(found) != 1:
-            told = "does not say what its outcome is" if says is None else f"predicts {says!r}"
-            raise InputError(
-                f"the card {told}, and no column is sure to be that. Name the column of the "
-                f"outcome: --target COLUMN. There are {shorten(list(table.columns), 10)}."
-            )
-        target = found[0]
+    target = _target(card, table, says) if target is None else target
     check_column(table, target, "--target")
     check_column(table, sample_weight, "--sample-weight")
-    check_present(card.features, table.columns)
-    weights = [sample_weight] if sample_weight else []
-    table.check_columns({*card.features, target, *weights})
-    with duckdb_errors(table.source):
-        label = positive if positive is not None else label_in(says, target)
-        labels = read_labels(table, target, label)
-        if sample_weight is not None:
-            check_weight(table, sample_weight)
-        others = [one for one in (*card.features, *weights) if one != target]
-        chosen = [*map(name, dict.fromkeys(others)), f"{labels.event} AS {name(target)}"]
-        relation = table.relation().project(", ".join(chosen))
-    measured = evaluate_stream(card, table, relation, target, sample_weight, thresholds, quiet)
-    return measured, labels.text
+    label = positive if positive is not None else label_in(says, target)
+    with ExitStack() as stack:
+        rows, called = _rows(card, table, target, label, sample_weight)
+        compared = None
+        if reference is not None:
+            from netbenefit._sources import find_source
+
+            other = stack.enter_context(
+                open_table(find_source([str(reference)]), card.text_features, quiet=quiet)
+            )
+            compared = _reference(card, other, target, label, sample_weight)
+        found = evaluate_stream(
+            card, table, rows, target, sample_weight, thresholds, quiet, reference=compared
+        )
+    return found, called
 
 
 def evaluate_stream(
@@ -69,6 +77,8 @@ def evaluate_stream(
     weight: str | None,
     thresholds: Thresholds,
     quiet: bool,
+    *,
+    reference: Any = None,
 ) -> CardEvaluation:
     """Measure a card on rows that DuckDB scores and counts by score and outcome.
 
@@ -84,35 +94,72 @@ def evaluate_stream(
     thresholds : Thresholds
     quiet : bool
         Whether to show no progress.
+    reference : duckdb.DuckDBPyRelation, optional
+        Other rows.
     """
-    from netbenefit._cli_score import RISK, SCORE
+    from netbenefit._cli_words import option_words
     from netbenefit._source_progress import QueryBar
-    from netbenefit._updating_evaluate import evaluate_scores
-    from netbenefit.tables import score_table
+    from netbenefit.tables import evaluate_table
 
-    one = "1" if weight is None else f"{name(weight)}::DOUBLE"
-    keys = f"{SCORE}, {name(target)}"
-    sums = f"sum({one})::DOUBLE, sum({one} * {one})::DOUBLE, count(*)"
     with (
+        option_words(quiet),
         duckdb_errors(table.source),
-        QueryBar(table.connection, "scoring and counting", shown=not quiet),
+        QueryBar(table.connection, "scoring and counting rows", shown=not quiet) as bar,
     ):
-        kept = [target, *([weight] if weight else [])]
-        rows = score_table(card, relation, keep=kept, score_as=SCORE, risk_as=RISK)
-        found = rows.aggregate(f"{keys}, {sums}", keys).order("1, 2").fetchall()
-    refused = sum(row[4] for row in found if row[0] is None)
-    if refused:
-        raise InputError(
-            f"{table.source.shown}: the card refuses {refused:,} of {table.n_rows:,} rows: a value "
-            "is infinite, of another kind, or missing without a rule for that. `netbenefit score` "
-            "writes which; leave those rows out."
+        return evaluate_table(
+            card,
+            relation,
+            target,
+            thresholds=thresholds,
+            sample_weight=weight,
+            reference=reference,
+            tell=bar.say,
         )
-    score, event, mass, square = (np.array([row[k] for row in found]) for k in range(4))
-    return evaluate_scores(
-        card,
-        score.astype(np.int64),
-        event.astype(np.bool_),
-        mass.astype(np.float64),
-        thresholds,
-        worth=float(mass.sum()) ** 2 / float(square.sum()),
-    )
+
+
+def _target(card: Scorecard, table: OpenTable, says: str | None) -> str:
+    """Find the column that a card calls its outcome."""
+    found = [one for one in table.columns if label_in(says, one) is not None]
+    found = [one for one in found if one not in card.features]
+    if len(found) != 1:
+        told = "does not say what its outcome is" if says is None else f"predicts {says!r}"
+        raise InputError(
+            f"the card {told}, and no column is sure to be that. Name the column of the outcome: "
+            f"--target COLUMN. There are {shorten(list(table.columns), 10)}."
+        )
+    return found[0]
+
+
+def _rows(
+    card: Scorecard, table: OpenTable, target: str, label: str | None, weight: str | None
+) -> tuple[Any, str]:
+    """Return what is needed of a table, its outcome as true and false; and what that is called."""
+    from netbenefit._columns import check_present
+
+    weights = [weight] if weight else []
+    check_present(card.features, table.columns)
+    table.check_columns({*card.features, target, *weights})
+    with duckdb_errors(table.source):
+        labels = read_labels(table, target, label)
+        if weight is not None:
+            check_weight(table, weight)
+        others = [one for one in (*card.features, *weights) if one != target]
+        chosen = [*map(name, dict.fromkeys(others)), f"{labels.event} AS {name(target)}"]
+        return table.relation().project(", ".join(chosen)), labels.text
+
+
+def _reference(
+    card: Scorecard, table: OpenTable, target: str, label: str | None, weight: str | None
+) -> Any:
+    """Return rows to compare with; their outcomes and weights where the table has them."""
+    weight = weight if weight in table.columns else None
+    try:
+        check_column(table, target, "--target")
+        return _rows(card, table, target, label, weight)[0]
+    except InputError:
+        tell(
+            "yellow",
+            "note",
+            f"{table.source.shown} has no outcome that can be read: prevalence left out.",
+        )
+    return table.relation(list(dict.fromkeys([*card.features, *([weight] if weight else [])])))

@@ -16,6 +16,15 @@ _TEXT = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _NAMED = re.compile(rf"\b(drop|numeric|categorical)=\[({_TEXT}|…)\]")
 _SPECIAL = re.compile(rf"\bspecial=\{{({_TEXT}): (\[{_TEXT}(?:, {_TEXT})*\])\}}")
 _TWICE = re.compile(r"is named by (\w+) and by (\w+)\. Choose one")
+#: Sentences about tables that stay where they are.
+_TABLES = {
+    "Name the columns to use (features) to silence this.": "Leave them out (--drop NAME) to "
+    "silence this.",
+    '(binner="auto"), or raise max_patterns': "(--binner auto)",
+    "binning_choices() shows what they cost": '"max_bins" in a --binner FILE.json makes them',
+    "Raise max_patterns, or bin": "Bin",
+    "score_table() gives those rows no score": "`netbenefit score` writes which",
+}
 _OPTIONS = ("categorical", "numeric", "cuts", "missing", "special", "drop")
 
 
@@ -42,6 +51,8 @@ def by_options(text: str) -> str:
         'choose missing="condition" or "impute" for this column',
         f"choose --missing {own}=condition or --missing {own}=impute",
     )
+    for python, options in _TABLES.items():
+        text = text.replace(python, options)
     return text.replace("raise max_columns", 'raise "max_columns" in a --binner FILE.json')
 
 

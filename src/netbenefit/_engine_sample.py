@@ -72,7 +72,7 @@ def draw_sample(
     rows = rows_of(table, groups, names)
     stands_for = np.where(rows.event, 1.0 / shares[1], 1.0 / shares[0]) * rows.weight
     mean = float(stands_for.sum() / rows.weight.sum())
-    return Sample(rows._replace(weight=stands_for / mean), shares)
+    return Sample(MergedRows(rows.table, rows.event, stands_for / mean), shares)
 
 
 def _shares(totals: tuple[int, int], size: int) -> tuple[float, float]:
@@ -177,7 +177,7 @@ def own_weights(
             weight = weight * (total / float(weight.sum()))
             column = column._replace(weight=weight)
         columns.append(column)
-    return rows._replace(table=RawTable.of(columns))
+    return MergedRows(RawTable.of(columns), rows.event, rows.weight)
 
 
 def _number_weights(

@@ -115,7 +115,10 @@ def _memory(wanted: str | None) -> str:
         if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", found.strip(), re.IGNORECASE):
             raise InputError(f"{MEMORY}={found!r} is no amount of memory. Write it as 4GB.")
         return found.strip()
-    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        most = 4 * _LEAST
     for file in _GROUPS:  # a container may have less than the machine
         try:
             most = min(most, int(Path(file).read_text(encoding="ascii")))
