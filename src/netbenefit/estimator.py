@@ -245,7 +245,7 @@ class RiskScoreClassifier(CardClassifier):
         features: Sequence[str] | None = None,
         sample_weight: str | None = None,
         binner: str | Binner | None = "own",
-        sample_rows: int = 500_000,
+        sample_rows: int = 250_000,
         max_patterns: int = 1_000_000,
         tell: Callable[[str], None] | None = None,
     ) -> Self:
@@ -267,7 +267,7 @@ class RiskScoreClassifier(CardClassifier):
             Column of weights.
         binner : "auto", Binner or None, optional
             In place of the estimator's own.
-        sample_rows : int, default=500_000
+        sample_rows : int, default=250_000
             Most raw rows that a binner learns from.  If the table has more distinct ones, columns
             are cut on a sample of this size, whose columns are weighted to be distributed as in the
             whole table.
