@@ -214,11 +214,11 @@ def test_without_duckdb_one_file_is_read_and_more_are_refused(
 def test_tables_with_too_many_distinct_rows_are_sampled(
     clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netbenefit._cli_stream.SAMPLE_ROWS", 300)
+    monkeypatch.setattr("netbenefit._estimator_table.SAMPLE_ROWS", 300)
     out = tmp_path / "card.json"
     data = [clinic / "parts", *OPTIONS[:-1], "--stream"]
     assert re.search(r"columns cut on \d+ distinct rows of a sample", run("fit", *data))
-    monkeypatch.setattr("netbenefit._cli_stream.MAX_PATTERNS", 20)
+    monkeypatch.setattr("netbenefit._estimator_table.MAX_PATTERNS", 20)
     printed = run("fit", *data, "--out", out)
     assert "points were searched on" in printed
     assert "binning_choices" not in printed

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Stream", "stream_of"]
 
 _SAMPLE = 2000
-#: Distinct raw rows to cut columns on, and patterns to search on, before a sample has to do.
-SAMPLE_ROWS, MAX_PATTERNS = 500_000, 1_000_000
 
 
 class Stream(NamedTuple):
@@ -57,7 +55,13 @@ class Stream(NamedTuple):
         from netbenefit._cli_training import Prepared, tell_guesses, wanted_binner
         from netbenefit._cli_words import option_words
         from netbenefit._estimator_input import make_binner
-        from netbenefit._estimator_table import Asked, finish_on_all_rows, read_training
+        from netbenefit._estimator_table import (
+            MAX_PATTERNS,
+            SAMPLE_ROWS,
+            Asked,
+            finish_on_all_rows,
+            read_training,
+        )
         from netbenefit._source_progress import QueryBar
 
         settings, source = wanted.settings, self.table.source

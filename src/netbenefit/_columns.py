@@ -343,8 +343,12 @@ class Frame:
         numeric = series.dtype.is_numeric() and series.dtype != nw.Decimal
         if not (numeric or series.dtype == nw.Boolean):
             return _objects(series.to_list())
-        whole = series if series.null_count() == 0 else series.cast(nw.Float64)
-        array: NDArray[Any] = whole.to_numpy()
+        if series.null_count():
+            try:
+                series = series.cast(nw.Float64)
+            except ValueError:  # Arrow refuses integers beyond what floats hold exactly
+                return _numbers(name, series.to_list())
+        array: NDArray[Any] = series.to_numpy()
         return array
 
 

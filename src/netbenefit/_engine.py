@@ -29,6 +29,7 @@ ColumnType = Literal["number", "boolean", "text", "date", "other"]
 Tell = Callable[[str], None]
 
 _SMALL = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
+_HALF = 2**26
 #: Names in queries, so that no name of a table meets them.
 _COUNT, _WEIGHT, _SQUARE = "nb_count", "nb_weight", "nb_square"
 
@@ -116,6 +117,12 @@ class EngineTable:
         return known.get(name, str(name).capitalize())
 
     @property
+    def _casts_safely(self) -> bool:
+        """Whether casts refuse integers that floats do not hold exactly, as Arrow's do."""
+        made = self._frame.implementation
+        return bool(made.is_pandas_like() or made.is_dask() or made.is_pyarrow())
+
+    @property
     def native(self) -> Any:
         """The table itself, lazy."""
         return self._frame.to_native()
@@ -147,7 +154,15 @@ class EngineTable:
         """
         column, dtype = self.column(name), self.schema[self._native[name]]
         if self.types[name] == "boolean":
-            return nw.when(column).then(nw.lit(1.0)).otherwise(nw.when(~column).then(nw.lit(0.0)))
+            # (By way of whole numbers: 1.0 in a query is a decimal to some engines.)
+            no = nw.when(~column).then(nw.lit(0, nw.Int64))
+            flag = nw.when(column).then(nw.lit(1, nw.Int64)).otherwise(no)
+            return flag.cast(nw.Float64)
+        if dtype in (nw.Int64, nw.UInt64) and self._casts_safely:
+            # In two halves, each of which is exact: the sum is rounded as a cast would be.
+            half = column // _HALF
+            high, low = half.cast(nw.Float64), (column - half * _HALF).cast(nw.Float64)
+            return high * float(_HALF) + low
         if dtype != nw.Float64:
             column = column.cast(nw.Float64)
         if holes and dtype.is_float():

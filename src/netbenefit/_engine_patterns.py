@@ -111,7 +111,7 @@ def _keys(table: EngineTable, survey: Survey, fitted: Fitted) -> _Keys:
     for k, step in enumerate(steps):
         count = len(step.states.codes)
         if step.places:
-            digits.append(_Digit(f"nb_state_{k}", step.states.pick(range(count)), count))
+            digits.append(_Digit(f"nb_state_{k}", step.states.pick(range(count), nw.Int64), count))
         keys |= {f"nb_unit_{k}_{unit.place}": unit.code for unit in step.units}
     packed = _packed(digits)
     keys = {f"nb_key_{k}": _number_of(part) for k, part in enumerate(packed)} | keys

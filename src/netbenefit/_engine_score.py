@@ -12,24 +12,29 @@ from netbenefit.scorecard import Scorecard
 
 __all__ = ["risk_of", "score_of"]
 
+_INT32 = 2**31
+
 
 def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
     """Return the expression of a card's score; null where the card refuses a row."""
     plan = card._plan
     table.require(card.features)
     n_terms = sum(len(column.terms) for column in plan.columns)
-    parts: list[nw.Expr] = []
-    refused: list[nw.Expr] = []
-    for step in make_steps(plan.columns, plan.readings.by_name):
-        codes = step_codes(table, step, n_terms)
-        parts.append(codes.total([factor for _, factor in step.terms]))
-        refused += codes.refused
-    score = units = sum_of(parts)
+    steps = make_steps(plan.columns, plan.readings.by_name)
+    codes = [step_codes(table, step, n_terms) for step in steps]
+    factors = [[factor for _, factor in step.terms] for step in steps]
+    sums = [one.sums(own) for one, own in zip(codes, factors, strict=True)]
+    largest = sum(max(map(abs, own), default=0) for own in sums)
+    small = largest < _INT32 and not any(one.units for one in codes)
+    dtype = nw.Int32 if small else nw.Int64
+    parts = [one.total(own, dtype) for one, own in zip(codes, factors, strict=True)]
+    units = sum_of([part for part in parts if part is not None] or [whole(0)])
+    score = units.cast(nw.Int64) if small else units
     if plan.unit > 1:  # rounded down, also where an engine rounds towards zero
         unit = whole(plan.unit)
-        near = units // unit
-        score = nw.when(near * unit > units).then(near - whole(1)).otherwise(near)
-    wrong = any_of(refused)
+        near = score // unit
+        score = nw.when(near * unit > score).then(near - whole(1)).otherwise(near)
+    wrong = any_of([test for one in codes for test in one.refused])
     return score if wrong is None else nw.when(wrong).then(None).otherwise(score)
 
 

@@ -17,6 +17,7 @@ from netbenefit._card_types import INT64
 from netbenefit._engine import EngineTable
 from netbenefit._engine_states import (
     LARGEST_LOG,
+    IntType,
     States,
     states_of_flags,
     states_of_numbers,
@@ -33,7 +34,7 @@ __all__ = ["StepCodes", "any_of", "largest_code", "step_codes", "sum_of"]
 #: All white space, as ``str.strip`` takes it away.
 _WHITE = "".join(chr(k) for k in range(0x3001) if chr(k).isspace())
 #: Text that is plainly a number, as :func:`netbenefit.readings.plain_number` has it.
-_PLAIN_NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?$"
+_PLAIN_NUMBER = r"^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,3})?$"
 
 
 class UnitCode(NamedTuple):
@@ -63,13 +64,17 @@ class StepCodes(NamedTuple):
     units: list[UnitCode]
     refused: list[nw.Expr]
 
-    def total(self, factors: Sequence[int]) -> nw.Expr:
-        """Return Σ factor · code of all terms, factors being in their order."""
+    def sums(self, factors: Sequence[int]) -> list[int]:
+        """Return Σ factor · code of each state, factors being in the order of the terms."""
         own = [factors[place] for place in self.places]
-        sums = [sum(f * c for f, c in zip(own, code, strict=True)) for code in self.states.codes]
-        parts = [] if len(set(sums)) == 1 and not sums[0] else [self.states.pick(sums)]
+        return [sum(f * c for f, c in zip(own, code, strict=True)) for code in self.states.codes]
+
+    def total(self, factors: Sequence[int], dtype: IntType = nw.Int64) -> nw.Expr | None:
+        """Return Σ factor · code of all terms; None where that is always 0."""
+        sums = self.sums(factors)
+        parts = [self.states.pick(sums, dtype)] if any(sums) else []
         parts += [unit.code * whole(factors[unit.place]) for unit in self.units]
-        return sum_of(parts)
+        return sum_of(parts) if parts else None
 
 
 def sum_of(parts: Sequence[nw.Expr]) -> nw.Expr:

@@ -39,6 +39,8 @@ from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance
 
 __all__ = [
+    "MAX_PATTERNS",
+    "SAMPLE_ROWS",
     "Asked",
     "Merging",
     "TableTraining",
@@ -51,6 +53,10 @@ __all__ = [
 #: A number that is different in almost every row of a sample, and as many of them as rows, is none
 #: that can be counted.
 _OWN_VALUES = 0.95
+
+
+#: Most raw rows for a binner, and most patterns for a search.
+SAMPLE_ROWS, MAX_PATTERNS = 250_000, 1_000_000
 
 
 class Merging(NamedTuple):

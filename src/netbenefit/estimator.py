@@ -14,7 +14,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from netbenefit._estimator_base import CardClassifier
 from netbenefit._estimator_input import Training
-from netbenefit._estimator_table import Asked, finish_on_all_rows
+from netbenefit._estimator_table import (
+    MAX_PATTERNS,
+    SAMPLE_ROWS,
+    Asked,
+    finish_on_all_rows,
+)
 from netbenefit._labels import encode_labels
 from netbenefit._validation import FloatArray, IntArray
 from netbenefit.assemble import Learned, choose_solver, count_threads, learn, too_small_text
@@ -245,8 +250,8 @@ class RiskScoreClassifier(CardClassifier):
         features: Sequence[str] | None = None,
         sample_weight: str | None = None,
         binner: str | Binner | None = "own",
-        sample_rows: int = 250_000,
-        max_patterns: int = 1_000_000,
+        sample_rows: int = SAMPLE_ROWS,
+        max_patterns: int = MAX_PATTERNS,
         tell: Callable[[str], None] | None = None,
     ) -> Self:
         """Learn a card from a table that stays where it is.

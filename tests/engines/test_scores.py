@@ -14,8 +14,10 @@ from tests.engines.tables import EAGER, LAZY, in_engine, rows_of
 from tests.export.test_python import all_truths
 from tests.export.truth import Truth
 
-#: A few of the random cards are enough: the same ones meet every other export.
-NAMES = [name for name in sorted(all_truths()) if name not in {f"random {k}" for k in range(5, 99)}]
+#: Three of the random cards are enough: the same ones meet every other export.
+NAMES = [name for name in sorted(all_truths()) if name not in {f"random {k}" for k in range(3, 99)}]
+#: Long cards, and logarithms without an end, take these engines long to plan.
+SLOW = {"200 rules", "extremes", "combined"}
 
 
 def arrow_of(truth: Truth) -> pa.Table:
@@ -68,6 +70,8 @@ def _too_large(truth: Truth, k: int) -> bool:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("engine", [*EAGER, *LAZY])
 def test_every_row_of_every_truth(engine: str, name: str) -> None:
+    if engine in ("pandas nullable", "dask", "ibis") and name in SLOW:
+        pytest.skip("the other engines see it")
     check(engine, all_truths()[name])
 
 

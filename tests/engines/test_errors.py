@@ -1,0 +1,133 @@
+"""What engines are not asked, and what is said of rows that cannot be used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+from netbenefit import (
+    Condition,
+    InputError,
+    PatternTable,
+    Reading,
+    RiskScoreClassifier,
+    Rule,
+    Scorecard,
+    Thresholds,
+    evaluate_table,
+    score_table,
+)
+
+FRAME = pl.DataFrame({"age": [30, 50, 70, 90] * 20, "w": [1.0, 2.0] * 40, "y": [0, 0, 1, 1] * 20})
+
+
+def fit(frame: Any, target: str = "y", **more: Any) -> RiskScoreClassifier:
+    model = RiskScoreClassifier(binner="auto", solver="local", time_limit=1)
+    return model.fit_table(frame, target, **more)
+
+
+def with_column(name: str, values: list[Any]) -> Any:
+    return FRAME.with_columns(pl.Series(name, values, strict=False)).lazy()
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda: fit([1, 2]), "cannot read rows from list"),
+        (lambda: fit(FRAME["age"]), "cannot read rows from|single column"),
+        (lambda: fit(FRAME.lazy(), "outcome"), "no column 'outcome'; its columns are 'age'"),
+        (lambda: fit(FRAME.lazy(), features=["sex"]), "no column 'sex'"),
+        (lambda: fit(FRAME.lazy(), features=["age", "y"]), "'y' is the outcome, and no feature"),
+        (lambda: fit(FRAME.select("y").lazy()), "no feature columns"),
+        (lambda: fit(FRAME.lazy().filter(pl.col("age") > 99)), "0 rows"),
+        (lambda: fit(with_column("y", [0] * 80)), "one class only"),
+        (lambda: fit(with_column("y", [0, 1, 2, 3] * 20)), "4 labels"),
+        (lambda: fit(with_column("y", [None, 1, 0, 1] * 20)), "missing in 20 rows. Leave those"),
+        (lambda: fit(with_column("age", [float("inf"), 1.0] * 40)), "'age' holds infinite numbers"),
+        (lambda: fit(FRAME.lazy(), sample_weight="v"), "no column 'v'"),
+        (
+            lambda: fit(with_column("w", ["a"] * 80), sample_weight="w"),
+            "'w', the weights, holds no",
+        ),
+        (
+            lambda: fit(with_column("w", [-1.0] * 80), sample_weight="w"),
+            "negative or infinite in 80",
+        ),
+        (lambda: fit(with_column("w", [None, 1.0] * 40), sample_weight="w"), "infinite in 40 rows"),
+        (
+            lambda: PatternTable.from_frame(with_column("age", [None, 1] * 40), "y"),
+            "column 'age' has 40 missing values",
+        ),
+        (
+            lambda: PatternTable.from_frame(FRAME.lazy(), "y", sample_weight=np.ones(80)),
+            "must be the name of a column",
+        ),
+    ],
+)
+def test_bad_tables(run: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        run()
+
+
+def card(*readings: Reading) -> Scorecard:
+    rules = [Rule(Condition("age", ">=", 60), 2), Rule(Condition("sex", "==", "m"), 1)]
+    return Scorecard(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=readings)
+
+
+def test_bad_columns_are_refused_before_any_query() -> None:
+    frame = pl.LazyFrame({"age": ["x"], "sex": ["m"]})
+    with pytest.raises(InputError, match="'age' holds text, but the card expects numbers"):
+        score_table(card(), frame)
+    with pytest.raises(InputError, match="'sex' holds true and false, but the card expects text"):
+        score_table(card(), pl.LazyFrame({"age": [1], "sex": [True]}))
+    with pytest.raises(InputError, match="no column 'sex'"):
+        score_table(card(), pl.LazyFrame({"age": [1]}))
+    with pytest.raises(InputError, match="need names of their own"):
+        score_table(card(), pl.LazyFrame({"age": [1], "sex": ["m"], "card_risk": [0]}))
+
+
+def test_rows_that_a_card_refuses_have_no_score_and_are_counted() -> None:
+    frame = pl.LazyFrame({"age": [60, None, 70], "sex": ["m", "f", "f"], "y": [1, 0, 1]})
+    scores = score_table(card(), frame, keep=["y"]).collect()
+    assert scores["card_score"].to_list() == [3, None, 2]
+    assert scores["card_risk"].to_list() == [0.6, None, 0.6]
+    with pytest.raises(InputError, match="refuses 1 of 3 rows"):
+        evaluate_table(card(), frame, "y")
+    filled = card(Reading(feature="age", fill=50, holes=True))
+    assert evaluate_table(filled, frame, "y").measures.n == 3
+
+
+def test_outcomes_of_evaluations() -> None:
+    frame = pl.LazyFrame({"age": [60, 50], "sex": ["m", "f"], "y": ["alive", "dead"]})
+    assert evaluate_table(card(), frame, "y").measures.auroc == 0
+    assert evaluate_table(card(), frame, "y", positive="alive").measures.auroc == 1
+    with pytest.raises(InputError, match=r"holds 'alive'"):
+        evaluate_table(card(), frame, "y", positive="gone")
+    with pytest.raises(InputError, match="one outcome only"):
+        evaluate_table(card(), frame.head(1), "y")
+    with pytest.raises(InputError, match="no rows with weight"):
+        evaluate_table(card(), frame.head(0), "y")
+
+
+def test_an_engine_that_fails_is_named() -> None:
+    relation = duckdb.sql("SELECT error('disk full') AS age, 'm' AS sex, 1 AS y")
+    relation = duckdb.sql("SELECT age::DOUBLE AS age, sex, y FROM relation")
+    with pytest.raises(InputError, match=r"DuckDB failed while .*disk full"):
+        evaluate_table(card(), relation, "y")
+
+
+def test_results_are_of_the_library_that_the_table_is_of(tmp_path: Any) -> None:
+    frame = pl.DataFrame({"age": [60, 50], "sex": ["m", "f"]})
+    assert isinstance(score_table(card(), frame), pl.DataFrame)
+    assert isinstance(score_table(card(), frame.lazy()), pl.LazyFrame)
+    relation = duckdb.sql("SELECT * FROM frame")
+    scored = score_table(card(), relation)
+    assert isinstance(scored, duckdb.DuckDBPyRelation)
+    scored.write_parquet(str(tmp_path / "scored.parquet"))
+    back = pl.read_parquet(tmp_path / "scored.parquet")
+    assert back["card_score"].to_list() == [3, 0]
+    assert back["card_risk"].to_list() == [0.6, 0.1]
