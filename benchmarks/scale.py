@@ -35,8 +35,10 @@ def _rows(first: int, last: int) -> str:
     late = "CASE WHEN {0} < 0.88 THEN 0 WHEN {0} < 0.96 THEN 1 WHEN {0} < 0.99 THEN 2 ELSE 3 END"
     return f"""
     SELECT * EXCLUDE (i), ({u[12]} < 1 / (1 + exp(
-        4.2 - 2.2 * least(utilisation, 1.5) - 0.8 * late_30 - 1.1 * late_90 + 0.02 * (age - 40)
-        - (region = 'south')::INT * 0.3 + 0.4 * employed::INT - 0.5 * (income IS NULL)::INT))
+        3.5 - 2 * least(utilisation, 1.5) - 0.8 * late_30 - 1.1 * late_90 + 0.03 * (age - 50)
+        + coalesce(0.7 * ln(income / 4000), -0.5) - 0.3 * debt_ratio - 0.3 * dependents
+        + 0.05 * tenure + 0.08 * lines - 0.4 * (region = 'south')::INT
+        - 0.3 * (region = 'west')::INT - 0.4 * (housing = 'rent')::INT + 0.4 * employed::INT))
     ) AS defaulted
     FROM (
         SELECT

@@ -35,6 +35,7 @@ __all__ = [
 LARGEST_LOG = float(LARGEST_EXACT)
 
 
+_FEW = 8
 #: Types of whole numbers: sums in 32 bits are quicker, where they fit.
 IntType = type[nw.Int64] | type[nw.Int32]
 
@@ -199,6 +200,7 @@ def states_of_text(
     hole: nw.Expr,
     terms: Sequence[Term],
     fill: Value | None = None,
+    known: Sequence[Value] = (),
     spell: Callable[[str], Value | None] = str,
 ) -> States:
     """Return the states that conditions tell apart among texts: levels of equal codes, all others.
@@ -212,6 +214,8 @@ def states_of_text(
     terms : sequence of Condition
     fill : str, optional
         What a missing value counts as.
+    known : sequence of str
+        Other levels that are common, of which nobody has to ask whether they are missing.
     spell : callable
         How the column itself writes a level; None where it cannot.
 
@@ -229,14 +233,28 @@ def states_of_text(
         if spelt is not None and code != others:
             together.setdefault(code, []).append(spelt)
 
+    common = [spelt for spelt in map(spell, map(str, known)) if spelt is not None]
+    common = [level for level in common if not any(level in own for own in together.values())]
+
     def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
         *here, other, missing = (whole(value, dtype) for value in values)
         found = other
         if values[-1] != values[-2]:
             found = nw.when(hole).then(missing).otherwise(other)
+            if common:
+                found = nw.when(_is_one(x, common)).then(other).otherwise(found)
         for levels, value in zip(together.values(), here, strict=True):
-            same = x == levels[0] if len(levels) == 1 else x.is_in(levels)
-            found = nw.when(same).then(value).otherwise(found)
+            found = nw.when(_is_one(x, levels)).then(value).otherwise(found)
         return found
 
     return States([*together, others, _codes(terms, fill)], pick)
+
+
+def _is_one(x: nw.Expr, levels: Sequence[Value]) -> nw.Expr:
+    """Whether a value is one of some; a few comparisons are faster than a search in a list."""
+    if len(levels) > _FEW:
+        return x.is_in(levels)
+    found = x == levels[0]
+    for level in levels[1:]:
+        found = found | (x == level)
+    return found

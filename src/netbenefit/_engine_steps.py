@@ -260,7 +260,7 @@ def _text_states(
     kind = table.types[one.name]
     if kind == "text":
         x = table.text(one.name)
-        states = states_of_text(x, _blank(x, one), terms, one.fill)
+        states = states_of_text(x, _blank(x, one), terms, one.fill, step.levels)
         hole = _blank(x, one)
     elif kind == "number":  # 7 is the level "7"
         x = table.number(one.name)
@@ -269,7 +269,7 @@ def _text_states(
         hole = x.is_null()
         for code in coded:
             hole = hole | code
-        states = states_of_text(x, hole, terms, one.fill, _unspelt)
+        states = states_of_text(x, hole, terms, one.fill, spell=_unspelt)
     else:
         raise _wrong_kind(one.name, kind, "text")
     refused = [hole] if one.refuse or (one.fill is None and not step.may_miss) else []

@@ -56,7 +56,7 @@ _OWN_VALUES = 0.95
 
 
 #: Most raw rows for a binner, and most patterns for a search.
-SAMPLE_ROWS, MAX_PATTERNS = 250_000, 1_000_000
+SAMPLE_ROWS, MAX_PATTERNS = 250_000, 250_000
 
 
 class Merging(NamedTuple):
@@ -310,23 +310,16 @@ def _some_patterns(
     binner: Binner,
     asked: Asked,
 ) -> Counted:
-    """Patterns of a sample of rows, both outcomes with the shares that they have in the table.
-
-    Weights add up to the rows that were drawn: a search has to know how much it can be sure of.
-    """
+    """Patterns of a sample of rows, each of which counts as it does in the table."""
     share = min(1.0, asked.max_patterns / survey.n_rows)
     test = sample_test(engine, survey, names, count_levels(engine, survey, names), (share, share))
     counted = count_patterns(engine, survey, binner.fitted_, where=test)
     assert counted is not None  # without a limit
-    weight = counted.weight.copy()
-    for side, total in zip((~counted.event, counted.event), survey.totals, strict=True):
-        drawn = float(weight[side].sum())
-        if not drawn:
-            raise InputError(
-                f"the sample of {int(counted.weight.sum()):,} rows holds one outcome only. Raise "
-                "max_patterns, or bin the columns more coarsely."
-            )
-        weight[side] *= total / survey.n_total * float(counted.weight.sum()) / drawn
+    if counted.event.all() or not counted.event.any():
+        raise InputError(
+            f"the sample of {int(counted.weight.sum()):,} rows holds one outcome only. Raise "
+            "max_patterns, or bin the columns more coarsely."
+        )
     warnings.warn(
         f"more than {asked.max_patterns:,} distinct rows of conditions: the points were searched "
         f"on {int(counted.weight.sum()):,} of {survey.n_rows:,} rows; cut-offs and risks come from "
@@ -334,7 +327,7 @@ def _some_patterns(
         "cost.",
         stacklevel=6,
     )
-    return counted._replace(weight=weight)
+    return counted
 
 
 # -- after a search on a sample --------------------------------------------------------------------

@@ -276,7 +276,7 @@ class RiskScoreClassifier(CardClassifier):
             Most raw rows that a binner learns from.  If the table has more distinct ones, columns
             are cut on a sample of this size, whose columns are weighted to be distributed as in the
             whole table.
-        max_patterns : int, default=1_000_000
+        max_patterns : int, default=250_000
             Most distinct rows of conditions.  If there are more, points are searched on a sample;
             cut-offs and risks still come from all rows, and the card says so.
         tell : callable, optional

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netbenefit._validation import FloatArray, InputError, IntArray
 from netbenefit.constraints import Bounds, Constraint, Sign, Values
@@ -34,6 +35,8 @@ _ABOVE, _BELOW = 6, 8
 _WEAKEST = 1 / 30
 #: Scales that a coefficient vector is rounded at.
 _SCALES = 20
+#: Most rows (a pattern with an outcome is one) that the path is fitted on.
+_MOST_ROWS = 100_000
 #: An association below this is rounding.
 _NONE = 1e-12
 #: liblinear penalises the intercept, too; this factor makes that penalty negligible.
@@ -59,14 +62,15 @@ def logistic_path(table: PatternTable) -> Path:
     >>> np.sign(path.coefficients[-1]), path.above_noise > 0
     (array([1., 1.]), True)
     """
-    values = table.codes / 10.0 ** np.array(table.decimals)
     mass = np.concatenate([table.positives, table.negatives]).astype(np.float64)
     total, share = float(mass.sum()), float(table.positives.sum()) / float(mass.sum())
-    both = np.concatenate([values, values])
+    rows, mass = _some_rows(mass)
+    pattern = rows % len(table)
+    both = table.codes[pattern] / 10.0 ** np.array(table.decimals)
     mean = mass @ both / total
     spread = np.sqrt(mass @ (both - mean) ** 2 / total)
     x = (both - mean) / np.where(spread > 0, spread, 1.0)
-    y = np.repeat([1.0, 0.0], len(table))
+    y = (rows < len(table)).astype(np.float64)
     association = (mass * (y - share)) @ x / total
     noise = math.sqrt(2.0 * math.log(max(2, table.n_features)) * share * (1.0 - share) / total)
     used = mass > 0
@@ -74,6 +78,22 @@ def logistic_path(table: PatternTable) -> Path:
     path = [_fit(x[used], y[used], mass[used], 1.0 / (total * p)) for p in penalties]
     scale = np.where(spread > 0, spread, np.inf)
     return Path(np.array(path) / scale, above, association, spread)
+
+
+def _some_rows(mass: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+    """Rows to fit, and their mass: all, or a systematic sample of many, which does for a start.
+
+    >>> _some_rows(np.array([1.0, 2.0]))
+    (array([0, 1]), array([1., 2.]))
+    """
+    if np.count_nonzero(mass) <= _MOST_ROWS:
+        return np.arange(mass.size, dtype=np.intp), mass
+    total = float(mass.sum())
+    places = (np.arange(_MOST_ROWS) + 0.5) * (total / _MOST_ROWS)
+    hits = np.bincount(np.searchsorted(np.cumsum(mass), places), minlength=mass.size)[: mass.size]
+    rows = np.flatnonzero(hits)
+    drawn = (hits[rows] * (total / _MOST_ROWS)).astype(np.float64)
+    return rows.astype(np.intp), drawn
 
 
 def _penalties(strongest: float, noise: float) -> tuple[FloatArray, int]:
