@@ -14,8 +14,8 @@ from netbenefit._card_plan import ColumnPlan
 from netbenefit._card_steps import make_steps
 from netbenefit._engine import EngineTable
 from netbenefit._engine_rows import event_key
-from netbenefit._engine_states import whole
-from netbenefit._engine_steps import StepCodes, any_of, step_codes, sum_of
+from netbenefit._engine_states import added, whole
+from netbenefit._engine_steps import StepCodes, any_of, step_codes
 from netbenefit._engine_survey import Survey
 from netbenefit._validation import InputError, IntArray
 
@@ -136,7 +136,7 @@ def _number_of(digits: Sequence[_Digit]) -> nw.Expr:
     for digit in digits:
         parts.append(digit.expression * whole(factor))
         factor *= digit.size
-    return sum_of(parts)
+    return added(parts)
 
 
 def _unpacked(

@@ -20,8 +20,7 @@ from netbenefit._bin_raw import RawTable
 from netbenefit._cut_cells import count_cells
 from netbenefit._engine import EngineTable, Groups
 from netbenefit._engine_rows import MergedRows, event_key, raw_keys, rows_of
-from netbenefit._engine_states import Edge, choose, whole
-from netbenefit._engine_steps import sum_of
+from netbenefit._engine_states import Edge, added, choose, whole
 from netbenefit._engine_survey import Survey
 from netbenefit._validation import FloatArray, IntArray
 
@@ -111,7 +110,7 @@ def row_number(
             parts.append(value.fill_null(0.5))
         elif table.types[name] == "text":
             parts.append(_text_number(table.text(name), levels.get(name)) * (1.0 + k * _GOLDEN))
-    return _fraction(sum_of(parts) * _STRETCH[0]) if parts else nw.lit(0.5)
+    return _fraction(added(parts) * _STRETCH[0]) if parts else nw.lit(0.5)
 
 
 def _fraction(x: nw.Expr) -> nw.Expr:

@@ -6,13 +6,14 @@ import narwhals as nw
 
 from netbenefit._card_steps import make_steps
 from netbenefit._engine import EngineTable
-from netbenefit._engine_states import Edge, choose, whole
-from netbenefit._engine_steps import any_of, step_codes, sum_of
+from netbenefit._engine_states import IntType, added, whole
+from netbenefit._engine_steps import any_of, step_codes
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["risk_of", "score_of"]
 
-_INT32 = 2**31
+#: Tests that are asked one by one.
+_FEW = 6
 
 
 def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
@@ -24,23 +25,32 @@ def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
     codes = [step_codes(table, step, n_terms) for step in steps]
     factors = [[factor for _, factor in step.terms] for step in steps]
     sums = [one.sums(own) for one, own in zip(codes, factors, strict=True)]
-    largest = sum(max(map(abs, own), default=0) for own in sums)
-    small = largest < _INT32 and not any(one.units for one in codes)
-    dtype = nw.Int32 if small else nw.Int64
+    largest = 2 * sum(max(map(abs, own), default=0) for own in sums)  # parts of sums, too
+    dtype: IntType = nw.Int16 if largest < 2**15 else nw.Int32 if largest < 2**31 else nw.Int64
+    if any(one.units for one in codes):
+        dtype = nw.Int64
     parts = [one.total(own, dtype) for one, own in zip(codes, factors, strict=True)]
-    units = sum_of([part for part in parts if part is not None] or [whole(0)])
-    score = units.cast(nw.Int64) if small else units
+    units = added([part for part in parts if part is not None] or [whole(0)])
+    score = units if dtype is nw.Int64 else units.cast(nw.Int64)
     if plan.unit > 1:  # rounded down, also where an engine rounds towards zero
         unit = whole(plan.unit)
         near = score // unit
         score = nw.when(near * unit > score).then(near - whole(1)).otherwise(near)
-    wrong = any_of([test for one in codes for test in one.refused])
-    return score if wrong is None else nw.when(wrong).then(None).otherwise(score)
+    refused = [test for one in codes for test in one.refused]
+    if len(refused) > _FEW:
+        refused = [test for test in (any_of(refused),) if test is not None]
+    for test in refused:  # one after the other: engines are slow with "or"
+        score = nw.when(test).then(None).otherwise(score)
+    return score
 
 
 def risk_of(card: Scorecard, score: nw.Expr) -> nw.Expr:
     """Return the expression of the risk of a score."""
     rows = card.risk_table()
-    edges = [Edge(row.low) for row in rows if row.low is not None]
-    risks = [nw.lit(float(row.risk)) for row in rows]
-    return nw.when(~score.is_null()).then(choose(score, edges, risks))
+    if len(rows) == 1:
+        return nw.when(~score.is_null()).then(nw.lit(float(rows[0].risk)))
+    # The lowest scores first: most rows have them, and are done then.  Null reaches no end.
+    found: nw.Expr = nw.when(score >= rows[-1].low).then(nw.lit(float(rows[-1].risk)))
+    for row, after in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
+        found = nw.when(score < after.low).then(nw.lit(float(row.risk))).otherwise(found)
+    return found

@@ -22,6 +22,7 @@ __all__ = [
     "Edge",
     "IntType",
     "States",
+    "added",
     "choose",
     "states_of_flags",
     "states_of_numbers",
@@ -36,8 +37,8 @@ LARGEST_LOG = float(LARGEST_EXACT)
 
 
 _FEW = 8
-#: Types of whole numbers: sums in 32 bits are quicker, where they fit.
-IntType = type[nw.Int64] | type[nw.Int32]
+#: Types of whole numbers: sums in fewer bits are quicker, where they fit.
+IntType = type[nw.Int64] | type[nw.Int32] | type[nw.Int16]
 
 
 class Edge(NamedTuple):
@@ -49,6 +50,10 @@ class Edge(NamedTuple):
     def reached(self, x: nw.Expr) -> nw.Expr:
         """Whether a value is in this state or a later one."""
         return x > self.value if self.above else x >= self.value
+
+    def missed(self, x: nw.Expr) -> nw.Expr:
+        """Whether a value is in an earlier state."""
+        return x <= self.value if self.above else x < self.value
 
     def whole(self) -> Edge:
         """Return the same edge among whole numbers."""
@@ -72,28 +77,41 @@ class States(NamedTuple):
     pick: Callable[[Sequence[int], IntType], nw.Expr]
 
 
-def choose(x: nw.Expr, edges: Sequence[Edge], values: Sequence[nw.Expr]) -> nw.Expr:
+def choose(
+    x: nw.Expr, edges: Sequence[Edge], values: Sequence[nw.Expr], null_at: int = 0
+) -> nw.Expr:
     """Return values[k] where x has reached exactly k of some ascending edges.
 
-    By halving: a few comparisons decide among hundreds of edges.
+    By halving: a few comparisons decide among hundreds of edges.  A comparison with null is
+    neither true nor false and leads to "otherwise", so it is put such that null gets
+    values[null_at], without being asked for.
 
     Examples
     --------
     >>> import polars as pl
-    >>> frame = nw.from_native(pl.DataFrame({"x": [1.0, 2.0, 3.0]}))
+    >>> frame = nw.from_native(pl.DataFrame({"x": [1.0, 2.0, 3.0, None]}))
     >>> words = [nw.lit(text) for text in ("low", "two", "high")]
-    >>> picked = choose(nw.col("x"), [Edge(2.0), Edge(2.0, above=True)], words)
+    >>> picked = choose(nw.col("x"), [Edge(2.0), Edge(2.0, above=True)], words, null_at=1)
     >>> frame.select(picked.alias("x"))["x"].to_list()
-    ['low', 'two', 'high']
+    ['low', 'two', 'high', 'two']
     """
     if not edges:
         return values[0]
     middle = len(edges) // 2
-    return (
-        nw.when(edges[middle].reached(x))
-        .then(choose(x, edges[middle + 1 :], values[middle + 1 :]))
-        .otherwise(choose(x, edges[:middle], values[: middle + 1]))
-    )
+    late = null_at > middle
+    low = choose(x, edges[:middle], values[: middle + 1], min(null_at, middle))
+    high = choose(x, edges[middle + 1 :], values[middle + 1 :], max(null_at - middle - 1, 0))
+    if late:
+        return nw.when(edges[middle].missed(x)).then(low).otherwise(high)
+    return nw.when(edges[middle].reached(x)).then(high).otherwise(low)
+
+
+def added(parts: Sequence[nw.Expr]) -> nw.Expr:
+    """Add up numbers; by halves, as libraries walk through expressions by recursion."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return added(parts[:middle]) + added(parts[middle:])
 
 
 def whole(number: int, dtype: IntType = nw.Int64) -> nw.Expr:
@@ -106,12 +124,11 @@ def whole(number: int, dtype: IntType = nw.Int64) -> nw.Expr:
 
 def states_of_numbers(
     x: nw.Expr,
-    missing: nw.Expr,
+    missing: Sequence[nw.Expr],
     terms: Sequence[Term],
     fill: Value | None = None,
     *,
     integers: bool = False,
-    plain: bool = False,
 ) -> States:
     """Return the states that conditions (and logarithms) tell apart among numbers.
 
@@ -119,21 +136,19 @@ def states_of_numbers(
     ----------
     x : expression
         The column; what it holds where it is missing does not matter.
-    missing : expression
-        Whether it is missing.
+    missing : sequence of expressions
+        One of them holds where it is missing; the first says whether it is null.
     terms : sequence of Condition or PerUnit
     fill : number, optional
         What a missing value counts as.
     integers : bool, default=False
         Whether the column's type holds small integers, which engines compare fastest.
-    plain : bool, default=False
-        Whether "missing" means null, and nothing else.
 
     Examples
     --------
     >>> x = nw.col("age")
     >>> terms = [Condition("age", ">=", 40), Condition("age", "==", 60)]
-    >>> states_of_numbers(x, x.is_null(), terms).codes
+    >>> states_of_numbers(x, [x.is_null()], terms).codes
     [(0, 0), (1, 0), (1, 1), (1, 0), (0, 0)]
     """
     edges = sorted({edge for term in terms for edge in _edges(term)})
@@ -147,13 +162,43 @@ def states_of_numbers(
     compared = [edge.whole() for edge in kept] if integers else kept
 
     def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
-        *here, hole = (whole(value, dtype) for value in values)
-        found = choose(x, compared, here)
-        if plain and values[0] == values[-1]:
-            return found  # null reaches no edge
-        return nw.when(missing).then(hole).otherwise(found)
+        # States of equal value are one.
+        steps = [k for k in range(1, len(codes)) if values[k] != values[k - 1]]
+        own, hole = [values[0], *(values[k] for k in steps)], values[-1]
+        passed = [compared[k - 1] for k in steps]
+        found = _number_at(x, passed, own, hole, dtype)
+        for test in reversed(missing[1:]):  # of null, the first, nobody has to ask
+            found = nw.when(test).then(whole(hole, dtype)).otherwise(found)
+        return found
 
     return States([*codes, _codes(terms, fill)], pick)
+
+
+def _number_at(
+    x: nw.Expr, edges: Sequence[Edge], values: Sequence[int], hole: int, dtype: IntType
+) -> nw.Expr:
+    """Return values[k] where x has reached exactly k of some ascending edges, ``hole`` for null.
+
+    Of a few edges it is a sum of steps, which engines add up faster than they go through nested
+    cases.  The sum starts from the value of null, which reaches no edge and misses none.
+    """
+    null_at = values.index(hole) if hole in values else 0
+    if len(edges) > _FEW:
+        found = choose(x, edges, [whole(value, dtype) for value in values], null_at)
+    else:
+        nothing, parts = whole(0, dtype), []
+        for k, edge in enumerate(edges, start=1):
+            rise = values[k] - values[k - 1]
+            if k <= null_at:
+                parts.append(nw.when(edge.missed(x)).then(whole(-rise, dtype)).otherwise(nothing))
+            else:
+                parts.append(nw.when(edge.reached(x)).then(whole(rise, dtype)).otherwise(nothing))
+        if values[null_at] or not parts:
+            parts.append(whole(values[null_at], dtype))
+        found = added(parts)
+    if hole in values:
+        return found
+    return nw.when(x.is_null()).then(whole(hole, dtype)).otherwise(found)
 
 
 def states_of_flags(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None) -> States:
@@ -165,8 +210,10 @@ def states_of_flags(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None
 
     def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
         no, yes, hole = (whole(value, dtype) for value in values)
-        if values[0] == values[-1]:
+        if values[0] == values[2]:
             return nw.when(x).then(yes).otherwise(no)
+        if values[1] == values[2]:
+            return nw.when(~x).then(no).otherwise(yes)
         return nw.when(x.is_null()).then(hole).otherwise(nw.when(x).then(yes).otherwise(no))
 
     return States([_codes(terms, 0.0), _codes(terms, 1.0), _codes(terms, fill)], pick)
@@ -237,14 +284,20 @@ def states_of_text(
     common = [level for level in common if not any(level in own for own in together.values())]
 
     def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
-        *here, other, missing = (whole(value, dtype) for value in values)
-        found = other
-        if values[-1] != values[-2]:
-            found = nw.when(hole).then(missing).otherwise(other)
-            if common:
-                found = nw.when(_is_one(x, common)).then(other).otherwise(found)
+        *here, other, missing = values
+        alike: dict[int, list[Value]] = {other: list(common)}
         for levels, value in zip(together.values(), here, strict=True):
-            found = nw.when(_is_one(x, levels)).then(value).otherwise(found)
+            alike.setdefault(value, []).extend(levels)
+        present = alike.pop(other)
+        found = rest = whole(other, dtype)
+        if missing != other:
+            found = nw.when(hole).then(whole(missing, dtype)).otherwise(rest)
+            if present:
+                found = nw.when(_is_one(x, present)).then(rest).otherwise(found)
+        for value, levels in alike.items():
+            few = [[level] for level in levels] if len(levels) <= _FEW else [levels]
+            for some in few:  # one after the other: engines are slow with "or"
+                found = nw.when(_is_one(x, some)).then(whole(value, dtype)).otherwise(found)
         return found
 
     return States([*together, others, _codes(terms, fill)], pick)

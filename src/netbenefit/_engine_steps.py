@@ -19,6 +19,7 @@ from netbenefit._engine_states import (
     LARGEST_LOG,
     IntType,
     States,
+    added,
     states_of_flags,
     states_of_numbers,
     states_of_text,
@@ -29,7 +30,7 @@ from netbenefit._validation import InputError
 from netbenefit.conditions import PerUnit, Term, Value
 from netbenefit.readings import plain_number
 
-__all__ = ["StepCodes", "any_of", "largest_code", "step_codes", "sum_of"]
+__all__ = ["StepCodes", "any_of", "largest_code", "step_codes"]
 
 #: All white space, as ``str.strip`` takes it away.
 _WHITE = "".join(chr(k) for k in range(0x3001) if chr(k).isspace())
@@ -74,15 +75,7 @@ class StepCodes(NamedTuple):
         sums = self.sums(factors)
         parts = [self.states.pick(sums, dtype)] if any(sums) else []
         parts += [unit.code * whole(factors[unit.place]) for unit in self.units]
-        return sum_of(parts) if parts else None
-
-
-def sum_of(parts: Sequence[nw.Expr]) -> nw.Expr:
-    """Add up whole numbers; by halves, as libraries walk through expressions by recursion."""
-    if len(parts) < 2:
-        return parts[0] if parts else whole(0)
-    middle = len(parts) // 2
-    return sum_of(parts[:middle]) + sum_of(parts[middle:])
+        return added(parts) if parts else None
 
 
 def any_of(tests: Sequence[nw.Expr]) -> nw.Expr | None:
@@ -103,7 +96,8 @@ def step_codes(table: EngineTable, step: Step, n_terms: int = 1) -> StepCodes:
     if step.kind == "any":
         missing = _absence(table, step.inputs[0])
         refused = [] if step.may_miss else [missing]
-        states = states_of_numbers(nw.lit(1.0), missing, terms, step.inputs[0].fill)
+        there = nw.when(~missing).then(nw.lit(1.0))
+        states = states_of_numbers(there, [there.is_null()], terms, step.inputs[0].fill)
         return StepCodes(list(range(len(terms))), states, [], refused)
     single = step.inputs[0] if step.combine is None else None
     if single is not None and table.types[single.name] == "boolean" and not single.special:
@@ -127,11 +121,10 @@ def step_codes(table: EngineTable, step: Step, n_terms: int = 1) -> StepCodes:
     asked = [terms[k] for k in places]
     states = states_of_numbers(
         number.x,
-        number.missing,
+        number.tests,
         asked,
         number.fill,
         integers=number.integers,
-        plain=number.plain,
     )
     return StepCodes(places, states, made, refused)
 
@@ -151,11 +144,17 @@ class _Number(NamedTuple):
     """A number that a step's terms see."""
 
     x: nw.Expr  #: where it is not missing
-    missing: nw.Expr
+    tests: list[nw.Expr]  #: it is missing where one of these holds
     fill: float | int | None  #: what a missing one counts as
     refused: list[nw.Expr]
     integers: bool = False
-    plain: bool = False  #: whether it is missing where it is null, and nowhere else
+
+    @property
+    def missing(self) -> nw.Expr:
+        """Whether it is missing."""
+        found = any_of(self.tests)
+        assert found is not None  # there is always null
+        return found
 
     def filled(self) -> nw.Expr:
         """Return it as float64, null where it stays missing."""
@@ -172,9 +171,8 @@ def _number(table: EngineTable, step: Step) -> _Number:
     value = parts[0].filled()
     for part in parts[1:]:
         value = _combined(step.combine, value, part.filled())
-    missing = any_of([value.is_null(), *_codes_among(value, step.special)])
-    assert missing is not None
-    return _Number(value, missing, _plain_fill(step.fill), refused)
+    tests = [value.is_null(), *_codes_among(value, step.special)]
+    return _Number(value, tests, _plain_fill(step.fill), refused)
 
 
 def _input_number(table: EngineTable, one: Input) -> _Number:
@@ -195,11 +193,10 @@ def _input_number(table: EngineTable, one: Input) -> _Number:
         tests.insert(1, x.is_nan())
     if kind == "text" or table.has_nan(one.name):
         refused += [x == math.inf, x == -math.inf]
-    missing = any_of(tests)
-    assert missing is not None
+    number = _Number(x, tests, _plain_fill(one.fill), refused, small)
     if one.refuse:
-        refused.append(missing)
-    return _Number(x, missing, _plain_fill(one.fill), refused, small, plain=len(tests) == 1)
+        refused.append(number.missing)
+    return number
 
 
 def _plain_fill(fill: Value | None) -> float | int | None:
