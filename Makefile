@@ -34,7 +34,7 @@ test: lint types ## Lint, types, tests, examples of docstrings, README and docs;
 test-full: $(DEV) ## 5,000 small problems against all vectors, 12,000 cases of theory, not 100 and 1,000
 	NETBENEFIT_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) tests/test_beyond_doubt.py \
 		tests/solvers/test_branch_and_bound.py tests/test_theory_bounds.py \
-		tests/test_theory_levels.py tests/test_theory_capacity.py
+		tests/test_theory_levels.py tests/test_theory_capacity.py tests/engines tests/test_cluster.py
 
 lint: $(DEV) ## Check style and formatting
 	$(BIN)/ruff check .

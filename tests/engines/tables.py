@@ -19,6 +19,9 @@ import pytest
 #: Lazy engines that every test meets; Spark takes long to start, and has tests of its own.
 LAZY = ("polars lazy", "duckdb", "dask", "ibis")
 EAGER = ("pandas", "pandas nullable", "polars", "pyarrow")
+#: All libraries see all cards in the full run.
+FULL = bool(os.environ.get("NETBENEFIT_FULL"))
+FEW_EAGER = EAGER if FULL else EAGER[:1]
 
 
 @cache

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 @cache
 def mixed() -> pa.Table:
     """Nulls, categories, booleans, decimals, large integers, numbers as text, codes, dates."""
-    raw = raw_table(1, 700)
+    raw = raw_table(1, 500)
     rng = np.random.default_rng(3)
     columns: dict[str, Any] = {name: pa.array(values) for name, values in raw.items()}
     columns["price"] = pa.array(raw["price"], pa.decimal128(10, 2))
@@ -36,12 +36,12 @@ def mixed() -> pa.Table:
     columns["account"] = pa.array(
         [None if k % 11 == 0 else BIG + 7 * age for k, age in enumerate(raw["age"])], pa.int64()
     )
-    dose = rng.integers(0, 60, 700)
+    dose = rng.integers(0, 60, 500)
     columns["dose"] = pa.array([["", " 7 ", "12.5", "40"][d % 4] for d in dose.tolist()])
-    columns["small"] = pa.array(rng.integers(-3, 4, 700), pa.int8())
-    columns["single"] = pa.array(rng.integers(0, 9, 700) / 10, pa.float32())
-    columns["seen"] = pa.array([None] * 350 + [0] * 350, pa.date32())
-    columns["weights"] = pa.array(rng.integers(0, 4, 700), pa.int32())
+    columns["small"] = pa.array(rng.integers(-3, 4, 500), pa.int8())
+    columns["single"] = pa.array(rng.integers(0, 9, 500) / 10, pa.float32())
+    columns["seen"] = pa.array([None] * 250 + [0] * 250, pa.date32())
+    columns["weights"] = pa.array(rng.integers(0, 4, 500), pa.int32())
     columns["died"] = pa.array(np.where(outcome(raw, 2), "yes", "no"))
     return pa.table(columns)
 
@@ -86,7 +86,7 @@ def test_same_card(engine: str) -> None:
     check(engine)
 
 
-@pytest.mark.parametrize("engine", ["polars lazy", "duckdb", "dask"])
+@pytest.mark.parametrize("engine", ["duckdb", "dask"])
 def test_same_card_with_whole_weights(engine: str) -> None:
     check(engine, weighted=True)
 
@@ -171,11 +171,11 @@ def test_a_binner_in_place_of_the_own_one() -> None:
     assert not hasattr(model, "binner_")
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "dask"])
+@pytest.mark.parametrize("engine", ["duckdb"])
 def test_fractional_weights_agree_but_for_rounding(engine: str) -> None:
     table = mixed().drop_columns(["weights"])
     rng = np.random.default_rng(5)
-    table = table.append_column("weights", pa.array(rng.random(700).round(2)))
+    table = table.append_column("weights", pa.array(rng.random(500).round(2)))
     there = estimator().fit_table(in_engine(engine, table), "died", sample_weight="weights")
     here = estimator().fit_table(table.to_pandas(), "died", sample_weight="weights")
     assert there.scorecard_.rules == here.scorecard_.rules
@@ -186,7 +186,7 @@ def test_fractional_weights_agree_but_for_rounding(engine: str) -> None:
 def test_bins_of_all_methods(method: str) -> None:
     table = mixed().drop_columns(["weights"])
     binners = []
-    for engine in ("pandas", "duckdb", "polars lazy"):
+    for engine in ("pandas", "duckdb"):
         model = estimator(binner=Binner(method=method)).fit_table(in_engine(engine, table), "died")
         binners.append(model.binner_.to_json())
     assert len(set(binners)) == 1
@@ -197,7 +197,7 @@ def test_what_an_engine_is_told() -> None:
     model = estimator().fit_table(in_engine("duckdb", mixed()), "died", tell=told.append)
     assert told == ["looking at all rows", "merging rows", "merging rows"]
     assert model.merging_.seconds > 0
-    assert model.merging_.n_rows == 700
+    assert model.merging_.n_rows == 500
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert model.scorecard_.score(mixed().to_pandas().iloc[:5]).size == 5
