@@ -30,6 +30,8 @@ Tell = Callable[[str], None]
 
 _SMALL = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
 _HALF = 2**26
+#: Nulls that one whole number tells of.
+_BITS = 60
 #: Names in queries, so that no name of a table meets them.
 _COUNT, _WEIGHT, _SQUARE = "nb_count", "nb_weight", "nb_square"
 
@@ -97,8 +99,7 @@ class EngineTable:
         self._tell = tell
         #: Column names as text.
         self.names = check_names(self._frame.collect_schema().names())
-        if "spark" in self.engine.lower():
-            self._frame = _with_plain_names(self._frame)
+        self._frame = _with_plain_names(self._frame, self.engine)
         self.schema = self._frame.collect_schema()
         #: What each column holds.
         self.types: dict[str, ColumnType] = {
@@ -163,11 +164,22 @@ class EngineTable:
             half = column // _HALF
             high, low = half.cast(nw.Float64), (column - half * _HALF).cast(nw.Float64)
             return high * float(_HALF) + low
+        if dtype == nw.Decimal and self._casts_safely:
+            column = column.cast(nw.String)  # Arrow's own cast is off by a bit
         if dtype != nw.Float64:
             column = column.cast(nw.Float64)
         if holes and dtype.is_float():
             column = nw.when(~column.is_nan()).then(column)
         return column
+
+    def label(self, name: str) -> nw.Expr:
+        """Return a column of labels: text as text, decimals as numbers, all else as it is."""
+        dtype = self.schema[self._native[name]]
+        if self.types[name] == "text":
+            return self.text(name)
+        exact = dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
+        plain = exact or self.types[name] != "number" or dtype.is_float()
+        return self.column(name) if plain else self.number(name)
 
     def text(self, name: str) -> nw.Expr:
         """Return a column of text or categories as text."""
@@ -235,6 +247,7 @@ class EngineTable:
         weight: nw.Expr | None = None,
         where: nw.Expr | None = None,
         most: int | None = None,
+        never_null: bool = False,
     ) -> Groups:
         """Count the rows of each combination of some keys.
 
@@ -249,15 +262,19 @@ class EngineTable:
             Which rows to look at.
         most : int, optional
             Most groups to bring into memory: one more tells that there are more.
+        never_null : bool, default=False
+            Whether no key is ever null.
         """
         frame = self._frame if where is None else self._frame.filter(where)
         chosen = [expression.alias(name) for name, expression in keys.items()]
+        nulls = {} if never_null else _null_keys(keys)
+        chosen += [expression.alias(name) for name, expression in nulls.items()]
         sums = [nw.len().alias(_COUNT)]
         if weight is not None:
-            chosen += [weight.alias(_WEIGHT), (weight * weight).cast(nw.Float64).alias(_SQUARE)]
+            chosen += [weight.alias(_WEIGHT), _squared(weight).alias(_SQUARE)]
             sums += [nw.col(_WEIGHT).sum(), nw.col(_SQUARE).sum()]
         if keys:
-            frame = frame.select(*chosen).group_by(*keys).agg(*sums)
+            frame = frame.select(*chosen).group_by(*keys, *nulls).agg(*sums)
         elif weight is not None:
             frame = frame.select(*chosen).select(*sums)
         else:
@@ -266,10 +283,11 @@ class EngineTable:
             frame = frame.head(most + 1)
         found = self.collect(frame, what)
         count = found.column(_COUNT).astype(np.int64)
+        columns = _columns(found, keys, nulls)
         if weight is None:
-            return Groups(_columns(found, keys), count, count, count.astype(np.float64))
+            return Groups(columns, count, count, count.astype(np.float64))
         total, square = (_sums(found.column(name)) for name in (_WEIGHT, _SQUARE))
-        return Groups(_columns(found, keys), count, total, square.astype(np.float64))
+        return Groups(columns, count, total, square.astype(np.float64))
 
     def count_groups(
         self, keys: Mapping[str, nw.Expr], what: str, *, where: nw.Expr | None = None
@@ -300,13 +318,21 @@ class EngineTable:
         return Frame(found.to_native())
 
 
-def _with_plain_names(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Rename the columns of a Spark table, in whose names points and backticks mean something."""
+def _with_plain_names(frame: nw.LazyFrame[Any], engine: str) -> nw.LazyFrame[Any]:
+    """Rename columns in whose names an engine sees more: Spark paths, Polars patterns."""
     names = frame.collect_schema().names()
-    if all(name.isidentifier() for name in names):
-        return frame
-    renamed = frame.to_native().toDF(*[f"nb_{k}" for k in range(len(names))])
-    return cast("nw.LazyFrame[Any]", nw.from_native(renamed))
+    plain = [f"nb_{k}" for k in range(len(names))]
+    if engine == "Spark" and not all(name.isidentifier() for name in names):
+        return cast("nw.LazyFrame[Any]", nw.from_native(frame.to_native().toDF(*plain)))
+    if engine == "Polars" and any(name == "*" or name.startswith("^") for name in names):
+        renamed = frame.to_native().rename(dict(zip(names, plain, strict=True)))
+        return cast("nw.LazyFrame[Any]", nw.from_native(renamed))
+    return frame
+
+
+def _squared(weight: nw.Expr) -> nw.Expr:
+    number = weight.cast(nw.Float64)  # the square of an integer may not fit into 64 bits
+    return number * number
 
 
 def _type_of(dtype: Any) -> ColumnType:
@@ -319,8 +345,40 @@ def _type_of(dtype: Any) -> ColumnType:
     return "date" if dtype.is_temporal() else "other"
 
 
-def _columns(found: Frame, keys: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    return {name: found.column(name) for name in keys}
+def _null_keys(keys: Mapping[str, nw.Expr]) -> dict[str, nw.Expr]:
+    """Return which keys of a row are null, as bits of whole numbers: keys that never are.
+
+    Dask takes null for some other value where it groups by several columns.
+    """
+    listed = list(keys.values())
+    found = {}
+    for first in range(0, len(listed), _BITS):
+        bits = [
+            nw.when(key.is_null()).then(nw.lit(2**k, nw.Int64)).otherwise(nw.lit(0, nw.Int64))
+            for k, key in enumerate(listed[first : first + _BITS])
+        ]
+        while len(bits) > 1:  # by pairs, as libraries walk through expressions by recursion
+            rest = bits[2 * (len(bits) // 2) :]
+            bits = [a + b for a, b in zip(bits[::2], bits[1::2], strict=False)] + rest
+        found[f"nb_nulls_{first}"] = bits[0]
+    return found
+
+
+def _columns(
+    found: Frame, keys: Mapping[str, Any], nulls: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    columns = {name: found.column(name) for name in keys}
+    bits = [found.column(name).astype(np.int64) for name in nulls]
+    for k, (name, values) in enumerate(columns.items()):
+        if not bits:
+            break
+        null = (bits[k // _BITS] >> (k % _BITS)) & 1 == 1
+        if null.any():
+            numbers = values.dtype.kind in "biuf"
+            values = values.astype(np.float64 if numbers else object)
+            values[null] = np.nan if numbers else None
+            columns[name] = values
+    return columns
 
 
 def _sums(values: NDArray[Any]) -> NDArray[Any]:

@@ -20,6 +20,7 @@ class NumberGroups(NamedTuple):
     columns: dict[str, NDArray[Any]]
     target: NDArray[Any]
     weight: NDArray[Any]
+    n_rows: int
 
 
 def group_numbers(
@@ -46,7 +47,7 @@ def group_numbers(
             "numbers (0/1 for yes/no, one column a category), pass a binner, or drop it."
         )
     keys = {f"nb_{k}": table.number(name) for k, name in enumerate(features)}
-    keys["nb_target"] = table.column(target)
+    keys["nb_target"] = table.label(target)
     weight, used = table.weights(sample_weight)
     groups = table.group(keys, "merging rows", weight=weight, where=used, most=most)
     if most is not None and groups.size > most:
@@ -61,4 +62,5 @@ def group_numbers(
                 "a binner."
             )
         columns[name] = values.astype(np.float32) if table.is_single(name) else values
-    return NumberGroups(columns, groups.keys["nb_target"], groups.weight)
+    n_rows = int(groups.rows.sum())
+    return NumberGroups(columns, groups.keys["nb_target"], groups.weight, n_rows)

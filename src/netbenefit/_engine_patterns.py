@@ -21,8 +21,8 @@ from netbenefit._validation import InputError, IntArray
 
 __all__ = ["Counted", "count_patterns", "number_of_patterns"]
 
-#: Keys stay below this.
-_LARGEST_KEY = 2**62
+#: Keys stay below this, so that floats hold them exactly.
+_LARGEST_KEY = 2**53
 _EVENT, _REFUSED = "nb_event", "nb_refused"
 
 
@@ -53,9 +53,9 @@ class _Keys(NamedTuple):
 def number_of_patterns(table: EngineTable, survey: Survey, fitted: Fitted) -> int:
     """Return how many distinct rows of conditions a table has; the rows stay where they are.
 
-    (Of groups: the two outcomes of a pattern are two of them, hence it may be half as many.)
+    (A few too many where different values mean the same to all conditions.)
     """
-    keys = _keys(table, survey, fitted)
+    keys = _keys(table, None, fitted)
     return table.count_groups(keys.expressions, "counting distinct rows", where=survey.used)
 
 
@@ -75,7 +75,9 @@ def count_patterns(
     steps, packed, keys = _keys(table, survey, fitted)
     used = survey.used if where is None or survey.used is None else survey.used & where
     used = where if used is None else used
-    groups = table.group(keys, "merging rows", weight=survey.weight, where=used, most=most)
+    groups = table.group(
+        keys, "merging rows", weight=survey.weight, where=used, most=most, never_null=True
+    )
     if most is not None and groups.size > most:
         return None
     found = _unpacked(packed, [groups.keys[f"nb_key_{k}"] for k in range(len(packed))])
@@ -90,7 +92,8 @@ def count_patterns(
     return Counted(codes, found[_EVENT] == 1, groups.weight.astype(np.float64))
 
 
-def _keys(table: EngineTable, survey: Survey, fitted: Fitted) -> _Keys:
+def _keys(table: EngineTable, survey: Survey | None, fitted: Fitted) -> _Keys:
+    """Put conditions in keys; the outcome is one of them where a survey tells of it."""
     plans = [
         ColumnPlan(
             name,
@@ -103,7 +106,7 @@ def _keys(table: EngineTable, survey: Survey, fitted: Fitted) -> _Keys:
     by_name = {reading.feature: reading for reading in fitted.readings}
     steps = [step_codes(table, step) for step in make_steps(plans, by_name)]
     refused = any_of([test for step in steps for test in step.refused])
-    digits = [_Digit(_EVENT, event_key(survey), 2)]
+    digits = [] if survey is None else [_Digit(_EVENT, event_key(survey), 2)]
     if refused is not None:
         flag = nw.when(refused).then(whole(1)).otherwise(whole(0))
         digits.append(_Digit(_REFUSED, flag, 2))
@@ -132,11 +135,12 @@ def _packed(digits: Sequence[_Digit]) -> list[list[_Digit]]:
 
 
 def _number_of(digits: Sequence[_Digit]) -> nw.Expr:
+    """Return digits as one number, added up in floats: Ibis would have DuckDB add 32 bits."""
     factor, parts = 1, []
     for digit in digits:
-        parts.append(digit.expression * whole(factor))
+        parts.append(digit.expression.cast(nw.Float64) * float(factor))
         factor *= digit.size
-    return added(parts)
+    return added(parts).cast(nw.Int64)
 
 
 def _unpacked(

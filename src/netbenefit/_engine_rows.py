@@ -166,9 +166,10 @@ def _ranks(values: NDArray[Any]) -> NDArray[np.intp]:
     if values.dtype.kind in "biuf":
         return np.unique(values, return_inverse=True)[1]
     items = values.tolist()
-    order = sorted(set(items), key=_place) if _hashable(items) else []
-    place = {item: k for k, item in enumerate(order)}
-    return np.fromiter((place.get(item, 0) for item in items), np.intp, len(items))
+    if not _hashable(items):  # lists and the like, which no binner uses
+        return np.zeros(len(items), dtype=np.intp)
+    place = {item: k for k, item in enumerate(sorted(set(items), key=_place))}
+    return np.fromiter((place[item] for item in items), np.intp, len(items))
 
 
 def _place(item: Any) -> tuple[str, str]:

@@ -8,6 +8,7 @@ not at all, so the share of distinct rows in it tells how many there are in the 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,17 +23,22 @@ from netbenefit._engine import EngineTable, Groups
 from netbenefit._engine_rows import MergedRows, event_key, raw_keys, rows_of
 from netbenefit._engine_states import Edge, added, choose, whole
 from netbenefit._engine_survey import Survey
-from netbenefit._validation import FloatArray, IntArray
+from netbenefit._validation import FloatArray, InputError, IntArray
 
 __all__ = ["Sample", "count_levels", "draw_sample", "own_weights", "row_number", "sample_test"]
 
 #: Large factors without pattern, which bring the last digits of a value to the front.
 _STRETCH = (98765.4321, 76543.2109)
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_OWN = 618.033988749
 #: Frequent levels of a text column that are told apart; others by their length.
-_LEVELS = 30
+_LEVELS = 10_000
+#: So few of them are told apart by comparing.
+_FEW_LEVELS = 30
 #: Most levels of a text column that are counted.
 _MOST_LEVELS = 100_000
+#: A sample may be so many times larger or smaller than asked for, or is drawn again.
+_MUCH, _TRIES = 3, 5
 #: Cells in which a column of numbers is counted.
 _CELLS = 256
 
@@ -64,11 +70,26 @@ def draw_sample(
     columns nothing is read.
     """
     shares = _shares(survey.counts, size)
-    test = sample_test(table, survey, [n for n in names if n not in idle], levels, shares)
+    read = [name for name in names if name not in idle]
     keys = {**raw_keys(table, names, idle), "nb_event": event_key(survey)}
-    where = test if survey.used is None else survey.used & test
-    groups = table.group(keys, "drawing a sample", weight=survey.weight, where=where)
+    for _ in range(_TRIES):  # where values repeat in blocks, a share may draw far more or less
+        test = sample_test(table, survey, read, levels, shares)
+        where = test if survey.used is None else survey.used & test
+        groups = table.group(
+            keys, "drawing a sample", weight=survey.weight, where=where, most=_MUCH * size
+        )
+        drawn = int(groups.rows.sum())
+        if groups.size > _MUCH * size:
+            shares = (shares[0] / 10, shares[1] / 10)
+        elif drawn * _MUCH < size and max(shares) < 1:
+            shares = (min(1.0, 5 * shares[0]), min(1.0, 5 * shares[1]))
+        else:
+            break
     rows = rows_of(table, groups, names)
+    if rows.event.all() or not rows.event.any():
+        raise InputError(
+            f"a sample of {rows.size:,} distinct rows holds one outcome only. Raise sample_rows."
+        )
     stands_for = np.where(rows.event, 1.0 / shares[1], 1.0 / shares[0]) * rows.weight
     mean = float(stands_for.sum() / rows.weight.sum())
     return Sample(MergedRows(rows.table, rows.event, stands_for / mean), shares)
@@ -106,8 +127,10 @@ def row_number(
             scale = first / (ends.high - ends.low) if ends.low < ends.high else math.inf
             if math.isinf(scale):
                 continue
-            value = _fraction(_fraction((table.number(name) - ends.low) * scale) * second)
-            parts.append(value.fill_null(0.5))
+            x = table.number(name)
+            # By its place between the ends, and by itself: one end may be far away.
+            value = _fraction(_fraction((x - ends.low) * scale) * second)
+            parts.append((value + _fraction(x * (_OWN * (1.0 + k * _GOLDEN)))).fill_null(0.5))
         elif table.types[name] == "text":
             parts.append(_text_number(table.text(name), levels.get(name)) * (1.0 + k * _GOLDEN))
     return _fraction(added(parts) * _STRETCH[0]) if parts else nw.lit(0.5)
@@ -126,8 +149,16 @@ def _text_number(x: nw.Expr, counted: Groups | None) -> nw.Expr:
         if level is not None:
             rows[level] = rows.get(level, 0) + count
     frequent = sorted(rows, key=lambda level: (-rows[level], level))[:_LEVELS]
-    for place, level in enumerate(frequent):
-        value = nw.when(x == level).then(nw.lit((place + 2) * _GOLDEN % 1.0)).otherwise(value)
+    if len(frequent) <= _FEW_LEVELS:
+        for place, level in enumerate(frequent):
+            value = nw.when(x == level).then(nw.lit((place + 2) * _GOLDEN % 1.0)).otherwise(value)
+        return value
+    # Of many levels each has ten bits, by a hash of its name.
+    digests = {level: hashlib.blake2b(level.encode(), digest_size=2).digest() for level in frequent}
+    for bit in range(10):
+        chosen = [one for one in frequent if digests[one][bit // 8] >> (bit % 8) & 1]
+        part = nw.when(x.is_in(chosen)).then(nw.lit(_GOLDEN * 2.0**-bit)).otherwise(nw.lit(0.0))
+        value = value + part
     return value
 
 

@@ -257,19 +257,31 @@ def _text_states(
     kind = table.types[one.name]
     if kind == "text":
         x = table.text(one.name)
-        states = states_of_text(x, _blank(x, one), terms, one.fill, step.levels)
         hole = _blank(x, one)
+        codes = {"", *(code for code in one.special if isinstance(code, str))}
+
+        def spell(level: str) -> str | None:  # what is missing is no level
+            return None if level in codes or level.strip() in codes else level
+
+        states = states_of_text(x, hole, terms, one.fill, step.levels, spell)
     elif kind == "number":  # 7 is the level "7"
         x = table.number(one.name)
-        codes = [c if not isinstance(c, str) else _unspelt(c) for c in one.special]
-        coded = _codes_among(x, [code for code in codes if code is not None])
+        numbers = [c if not isinstance(c, str) else _unspelt(c) for c in one.special]
+        coded = [code for code in numbers if code is not None]
         hole = x.is_null()
-        for code in coded:
-            hole = hole | code
-        states = states_of_text(x, hole, terms, one.fill, spell=_unspelt)
+        for test in _codes_among(x, coded):
+            hole = hole | test
+
+        def unspelt(level: str) -> float | None:
+            number = _unspelt(level)
+            return None if number in coded else number
+
+        states = states_of_text(x, hole, terms, one.fill, spell=unspelt)
     else:
         raise _wrong_kind(one.name, kind, "text")
     refused = [hole] if one.refuse or (one.fill is None and not step.may_miss) else []
+    if kind == "number" and table.has_nan(one.name):
+        refused += [x == math.inf, x == -math.inf]
     return states, [], refused
 
 
@@ -299,7 +311,11 @@ def _absence(table: EngineTable, one: Input) -> nw.Expr:
     """Whether a column of any type has no value."""
     kind = table.types[one.name]
     if kind == "text":
-        return _blank(table.text(one.name), one)
+        hole = _blank(table.text(one.name), one)
+        if one.text:  # "-9.0" is the code −9, too
+            for code in _codes_among(_parsed(table, one, []), one.special):
+                hole = hole | nw.when(code).then(nw.lit(True)).otherwise(nw.lit(False))
+        return hole
     if kind == "number":
         return _input_number(table, one).missing
     return table.column(one.name).is_null()

@@ -17,7 +17,7 @@ from netbenefit._validation import InputError
 
 __all__ = ["ColumnEnds", "Survey", "survey_table"]
 
-_TARGET, _COUNT, _WEIGHT = "nb_target", "nb_count", "nb_weight"
+_TARGET, _HOLE, _COUNT, _WEIGHT = "nb_target", "nb_hole", "nb_count", "nb_weight"
 
 
 class ColumnEnds(NamedTuple):
@@ -75,8 +75,9 @@ def survey_table(
         negative or infinite, or a column holds infinite numbers.
     """
     weight, used = table.weights(sample_weight)
-    looked = [table.column(target).alias(_TARGET)]
-    sums = [nw.len().alias(_COUNT)]
+    hole = nw.when(table.column(target).is_null()).then(nw.lit(1, nw.Int64))
+    looked = [table.label(target).alias(_TARGET), hole.alias(_HOLE)]
+    sums = [nw.len().alias(_COUNT), nw.col(_HOLE).count()]
     if weight is not None:
         looked.append(weight.alias(_WEIGHT))
         sums.append(nw.col(_WEIGHT).sum())
@@ -114,14 +115,14 @@ def _outcome(
     """The two labels, which rows are events, and which of the groups found."""
     values = found.column(_TARGET).tolist()
     missing = [k for k, value in enumerate(values) if as_value(target, value, "any") is None]
-    if missing:
+    # (NaN is a label to some engines; and to Dask null is another value.)
+    holes = max(int(counts[missing].sum()), int(sum(map(int, found.column(_HOLE).tolist()))))
+    if holes:
         raise InputError(
-            f"column {target!r}, the outcome, is missing in {int(counts[missing].sum()):,} rows. "
-            "Leave those rows out."
+            f"column {target!r}, the outcome, is missing in {holes:,} rows. Leave those rows out."
         )
     happened, labels = encode_labels(np.array(values))
-    label = labels[1].item()
-    column = table.text(target) if table.types[target] == "text" else table.column(target)
+    label, column = labels[1].item(), table.label(target)
     return labels, column if isinstance(label, bool) else column == label, happened
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from netbenefit._bin_raw import RawColumn, RawTable
 from netbenefit._columns import Frame, numeric_column
-from netbenefit._engine import EngineTable, Tell, is_lazy
+from netbenefit._engine import EngineTable, Groups, Tell, is_lazy
 from netbenefit._engine_numbers import group_numbers
 from netbenefit._engine_patterns import Counted, count_patterns
 from netbenefit._engine_rows import MergedRows, canonical, distinct_rows, event_key, merged, nothing
@@ -57,6 +57,10 @@ _OWN_VALUES = 0.95
 
 #: Most raw rows for a binner, and most patterns for a search.
 SAMPLE_ROWS, MAX_PATTERNS = 250_000, 250_000
+
+
+#: Fewer are no sample.
+_LEAST = 100
 
 
 class Merging(NamedTuple):
@@ -121,14 +125,19 @@ def read_training(
     make_binner: Callable[[Sequence[str]], Binner] | None,
 ) -> TableTraining:
     """Turn a table into patterns."""
+    for name in ("sample_rows", "max_patterns"):
+        value = getattr(asked, name)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < _LEAST:
+            raise InputError(f"{name}={value!r} must be a whole number of at least {_LEAST}.")
     if not is_lazy(table):
         return _in_memory(table, asked, settings, decimals, make_binner)
     engine = EngineTable(table, asked.tell)
     names = features_of(engine.names, asked)
     if make_binner is None:
         return _numbers(engine, names, asked, settings, decimals)
-    survey = survey_table(engine, asked.target, names, asked.sample_weight)
     binner = make_binner(names)
+    read = [name for name in names if name not in (binner.drop or ())]
+    survey = survey_table(engine, asked.target, read, asked.sample_weight)
     rows, idle = raw_rows_of(engine, survey, names, asked, list(binner.drop or ()))
     if idle:
         binner.set_params(drop=idle)
@@ -212,6 +221,10 @@ def _in_memory(
 
 def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
     special = [asked.target] + ([] if asked.sample_weight is None else [asked.sample_weight])
+    if isinstance(asked.features, str):
+        raise InputError(f"features={asked.features!r} must be a list of column names.")
+    if asked.sample_weight == asked.target:
+        raise InputError(f"column {asked.target!r} cannot be both outcome and weight.")
     others = [name for name in available if name not in special]
     chosen = others if asked.features is None else check_names(asked.features)
     absent = [name for name in [*special, *chosen] if name not in available]
@@ -248,8 +261,7 @@ def _numbers(
     patterns = PatternTable.from_columns(
         groups.columns, event, sample_weight=groups.weight, decimals=decimals
     )
-    n_rows = int(patterns.n_total) if asked.sample_weight is None else int(groups.weight.size)
-    merging = Merging(engine.engine, n_rows, len(patterns), 0, False, False, engine.seconds)
+    merging = Merging(engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds)
     return TableTraining(Training(patterns, dict(settings)), labels, names, None, merging)
 
 
@@ -276,16 +288,34 @@ def raw_rows_of(
         found = distinct_rows(engine, survey, names, most, idle)
         if found is not None:
             return found, None
-    idle = [*idle, *_identifiers(engine, survey, read, sample)]
+    idle = [*idle, *_identifiers(engine, survey, read, levels, sample)]
     return own_weights(engine, survey, names, levels, sample.rows, idle), idle
 
 
+def _all_differ(
+    engine: EngineTable, survey: Survey, name: str, levels: Mapping[str, Groups]
+) -> bool:
+    """Whether almost every row has a text of its own."""
+    if name in levels:
+        found = len(set(levels[name].keys["nb_level"].tolist()))
+    else:
+        keys = {"nb_level": engine.text(name)}
+        found = engine.count_groups(keys, f"counting the texts of {name}", where=survey.used)
+    return found >= _OWN_VALUES * max(1, survey.ends[name].present)
+
+
 def _identifiers(
-    engine: EngineTable, survey: Survey, names: Sequence[str], sample: Sample
+    engine: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    levels: Mapping[str, Groups],
+    sample: Sample,
 ) -> list[str]:
-    """Return whole numbers of which every row has its own: a sample alone would not show it."""
+    """Return columns of which every row has its own value: a sample alone would not show it."""
     strange = []
     for name in names:
+        if engine.types[name] == "text" and _all_differ(engine, survey, name, levels):
+            strange.append(name)
         if engine.types[name] != "number":
             continue
         values = sample.rows.table.column(name).values
@@ -296,7 +326,7 @@ def _identifiers(
             strange.append(name)
     if strange:
         warnings.warn(
-            f"columns {shorten(strange)} left out: their values number the rows. Name the columns "
+            f"columns {shorten(strange)} left out: their values name the rows. Name the columns "
             "to use (features) to silence this.",
             stacklevel=6,
         )
@@ -347,6 +377,13 @@ def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: boo
     groups = engine.group(
         keys, "counting all rows by score", weight=survey.weight, where=survey.used
     )
+    missing = np.array([s is None or s != s for s in groups.keys["nb_score"].tolist()])
+    if missing.any():
+        raise InputError(
+            f"the card refuses {int(groups.rows[missing].sum()):,} of {survey.n_rows:,} rows, none "
+            "of which was in the sample: a value is of another kind, or missing where that is "
+            "refused. Correct them, or leave those rows out."
+        )
     score = groups.keys["nb_score"].astype(np.int64)
     counted = PatternTable.from_codes(
         score[:, None],

@@ -16,7 +16,7 @@ from netbenefit._engine_patterns import number_of_patterns
 from netbenefit._engine_rows import MergedRows
 from netbenefit._engine_survey import survey_table
 from netbenefit._estimator_input import make_binner
-from netbenefit._estimator_table import Asked, features_of, raw_rows_of
+from netbenefit._estimator_table import MAX_PATTERNS, Asked, features_of, raw_rows_of
 from netbenefit._table import Table
 from netbenefit._validation import InputError
 from netbenefit.binning import Binner
@@ -72,7 +72,7 @@ def binning_choices(
     """
     if not max_bins or any(b < 2 for b in max_bins):
         raise InputError(f"max_bins={list(max_bins)!r} must be numbers of bins, at least 2 each.")
-    asked = Asked(target, features, sample_weight, sample_rows, 1, tell)
+    asked = Asked(target, features, sample_weight, sample_rows, MAX_PATTERNS, tell)
     engine = EngineTable(table, tell)
     names = features_of(engine.names, asked)
     survey = survey_table(engine, target, names, sample_weight)

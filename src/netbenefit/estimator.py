@@ -292,10 +292,8 @@ class RiskScoreClassifier(CardClassifier):
         >>> import duckdb
         >>> rows = duckdb.sql("SELECT x % 70 AS age, x % 70 + x % 9 > 50 AS y FROM range(990) t(x)")
         >>> model = RiskScoreClassifier(binner="auto", time_limit=1).fit_table(rows, "y")
-        >>> model.merging_.engine, model.merging_.n_rows
-        ('DuckDB', 990)
-        >>> model.scorecard_.features
-        ('age',)
+        >>> model.merging_.engine, model.merging_.n_rows, model.scorecard_.features
+        ('DuckDB', 990, ('age',))
         """
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
         asked = Asked(target, features, sample_weight, sample_rows, max_patterns, tell)

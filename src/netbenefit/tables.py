@@ -68,11 +68,12 @@ def score_table(
     engine = EngineTable(table)
     names = engine.names if keep is None else check_names(keep)
     engine.require(names)
-    clash = [name for name in (score_as, risk_as) if name in names]
-    if clash or score_as == risk_as:
+    # Databases take names that differ in case for the same.
+    new, old = {score_as.casefold(), risk_as.casefold()}, {name.casefold() for name in engine.names}
+    if len(new) < 2 or new & old:
         raise InputError(
             f"the new columns {shorten([score_as, risk_as])} need names of their own, which no "
-            "column of the table has. Choose score_as and risk_as."
+            "column of the table has, in whatever case. Choose score_as and risk_as."
         )
     kept = [engine.column(name).alias(name) for name in names]
     scored = engine.frame.select(*kept, score_of(card, engine).alias(score_as))
@@ -142,14 +143,15 @@ def evaluate_table(
     """
     engine = EngineTable(table, tell)
     grid = card.thresholds if thresholds is None else as_thresholds(thresholds)
-    counts = _counts(card, engine, target, positive, sample_weight)
+    counts, label = _counts(card, engine, target, positive, sample_weight)
     if counts.event is None or counts.event.all() or not counts.event.any():
         raise InputError(f"column {target!r} holds one outcome only. Pass rows of both.")
     old = None
     if reference is not None:
         other = EngineTable(reference, tell)
         weight = sample_weight if sample_weight in other.types else None
-        old = _counts(card, other, target if target in other.types else None, positive, weight)
+        there = target if target in other.types else None
+        old, _ = _counts(card, other, there, label, weight, other_labels=True)
     found = evaluate_scores(
         card, counts.score, counts.event, counts.weight, grid, worth=counts.worth
     )
@@ -162,13 +164,17 @@ def _counts(
     target: str | None,
     positive: Any,
     sample_weight: str | None,
-) -> ScoreCounts:
-    """Count rows by score and outcome."""
+    *,
+    other_labels: bool = False,
+) -> tuple[ScoreCounts, Any]:
+    """Count rows by score and outcome; return also the label of the event.
+
+    With ``other_labels``, a table without that label has no events.
+    """
     engine.require([] if target is None else [target])
     keys = {"nb_score": score_of(card, engine)}
     if target is not None:
-        text = engine.types[target] == "text"
-        keys["nb_target"] = engine.text(target) if text else engine.column(target)
+        keys["nb_target"] = engine.label(target)
     weight, used = engine.weights(sample_weight)
     groups = engine.group(keys, "scoring and counting rows", weight=weight, where=used)
     if not groups.size:
@@ -180,16 +186,19 @@ def _counts(
             f"{int(groups.rows.sum()):,} rows: a value is infinite, of another kind, or missing "
             "without a rule for that. score_table() gives those rows no score; leave them out."
         )
-    event = None
+    event, label = None, positive
     if target is not None:
-        event = _events(groups.keys["nb_target"], groups, target, positive)
+        event, label = _events(groups, target, positive, other_labels)
     mass = groups.weight.astype(np.float64)
     worth = float(mass.sum()) ** 2 / float(groups.square.sum())
-    return ScoreCounts(groups.keys["nb_score"].astype(np.int64), event, mass, worth)
+    return ScoreCounts(groups.keys["nb_score"].astype(np.int64), event, mass, worth), label
 
 
-def _events(labels: NDArray[Any], groups: Groups, target: str, positive: Any) -> NDArray[np.bool_]:
-    values = labels.tolist()
+def _events(
+    groups: Groups, target: str, positive: Any, other_labels: bool
+) -> tuple[NDArray[np.bool_], Any]:
+    """Which groups are events, and the label of these."""
+    values = groups.keys["nb_target"].tolist()
     missing = np.array([value is None or value != value for value in values], dtype=np.bool_)
     if missing.any():
         raise InputError(
@@ -197,10 +206,11 @@ def _events(labels: NDArray[Any], groups: Groups, target: str, positive: Any) ->
             "rows. Leave those rows out."
         )
     distinct = sorted(set(values))
-    if len(distinct) > 2 or (positive is not None and positive not in distinct):
+    unknown = positive is not None and positive not in distinct and not other_labels
+    if len(distinct) > 2 or unknown:
         raise InputError(
             f"column {target!r} holds {shorten(distinct)}. An outcome has two labels, one of them "
             f"the event{'' if positive is None else f' (positive={positive!r})'}."
         )
     label = distinct[-1] if positive is None else positive
-    return np.array([value == label for value in values], dtype=np.bool_)
+    return np.array([value == label for value in values], dtype=np.bool_), label

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import duckdb
+import narwhals as nw
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from netbenefit import (
@@ -131,3 +135,80 @@ def test_results_are_of_the_library_that_the_table_is_of(tmp_path: Any) -> None:
     back = pl.read_parquet(tmp_path / "scored.parquet")
     assert back["card_score"].to_list() == [3, 0]
     assert back["card_risk"].to_list() == [0.6, 0.1]
+
+
+def test_names_that_differ_in_case_clash() -> None:
+    relation = duckdb.sql("SELECT 40 AS age, 'm' AS sex, 77 AS Card_Score")
+    with pytest.raises(InputError, match="need names of their own"):
+        score_table(card(), relation, keep=["age"])
+
+
+def test_names_that_polars_takes_for_patterns() -> None:
+    only = Scorecard([Rule(Condition("^x$", ">=", 2), 2)], [2], [0.1, 0.6], Thresholds.of([0.5]))
+    frame = pl.LazyFrame({"x": [5, 5], "^x$": [1, 3], "*": [0, 0]})
+    scored = score_table(only, frame, keep=["^x$"]).collect()
+    assert scored["card_score"].to_list() == [0, 2]
+    assert scored.columns == ["^x$", "card_score", "card_risk"]
+
+
+def test_missing_codes_in_other_spellings() -> None:
+    reading = Reading(feature="d", special=(-9,), text=True, holes=True)
+    rules = [Rule(Condition("d", "missing"), 2)]
+    only = Scorecard(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=[reading])
+    spelt = ["-9", " -9 ", "-9.0", "4", None, ""]
+    assert only.score({"d": spelt}).tolist() == [2, 2, 2, 0, 2, 2]
+    for frame in (pl.LazyFrame({"d": spelt}), duckdb.sql("SELECT * FROM frame_of_texts")):
+        found = nw.from_native(score_table(only, frame)).collect()
+        assert sorted(found["card_score"].to_list()) == [0, 2, 2, 2, 2, 2]
+
+
+frame_of_texts = pl.DataFrame({"d": ["-9", " -9 ", "-9.0", "4", None, ""]})
+
+
+def test_levels_that_mean_missing_are_none() -> None:
+    rules = [Rule(Condition("s", "==", "unk"), 2), Rule(Condition("s", "==", "a"), 1)]
+    reading = Reading(feature="s", special=("unk",), fill="a", holes=True)
+    only = Scorecard(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=[reading])
+    values = ["unk", "a", "b", ""]
+    expected = only.score({"s": values}).tolist()
+    found = score_table(only, pl.LazyFrame({"s": values})).collect()
+    assert found["card_score"].to_list() == expected == [1, 1, 0, 1]
+
+
+def test_decimals_of_arrow_are_exact() -> None:
+    only = Scorecard([Rule(Condition("n", "==", 0.35), 2)], [2], [0.1, 0.6], Thresholds.of([0.5]))
+    table = pa.table({"n": pa.array([Decimal("0.35"), Decimal("0.36")], pa.decimal128(10, 2))})
+    for frame in (table, table.to_pandas(types_mapper=pd.ArrowDtype)):
+        assert nw.from_native(score_table(only, frame))["card_score"].to_list() == [2, 0]
+
+
+def test_large_weights_and_decimal_outcomes() -> None:
+    heavy = FRAME.with_columns(v=pl.lit(5_000_000_000), sex=pl.lit("f"))
+    found = evaluate_table(card(), heavy.lazy(), "y", sample_weight="v")
+    plain = evaluate_table(card(), heavy.lazy(), "y")
+    assert found.calibration.intercept_se == pytest.approx(plain.calibration.intercept_se)
+    relation = duckdb.sql("SELECT age, CASE WHEN y = 1 THEN 1.0 ELSE 0.0 END AS y FROM FRAME")
+    assert fit(relation).classes_.tolist() == [0.0, 1.0]
+    assert PatternTable.from_frame(relation, "y").n_events == 40
+
+
+def test_a_reference_without_events_has_none() -> None:
+    frame = pl.DataFrame({"age": [70, 50] * 20, "sex": ["m"] * 40, "y": [1, 0] * 20})
+    none = frame.with_columns(y=pl.lit(0)).lazy()
+    drift = evaluate_table(card(), frame.lazy(), "y", reference=none).drift
+    assert drift is not None
+    assert drift.prevalence.reference == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sample_rows": 0}, "sample_rows=0 must be a whole number of at least 100"),
+        ({"max_patterns": 1e3}, "max_patterns=1000.0 must be a whole number"),
+        ({"features": "age"}, "must be a list of column names"),
+        ({"sample_weight": "y"}, "cannot be both outcome and weight"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        fit(FRAME.lazy(), **options)

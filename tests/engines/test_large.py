@@ -149,10 +149,42 @@ def test_few_distinct_rows_are_never_sampled() -> None:
 
 def test_row_numbers_are_left_out_of_samples() -> None:
     frame = rows().with_row_index("row").lazy()
-    with pytest.warns(UserWarning, match="'row' left out: their values number the rows"):
+    with pytest.warns(UserWarning, match="'row' left out: their values name the rows"):
         model = estimator().fit_table(frame, "y", sample_rows=4000)
     assert "row" in model.feature_names_in_
     assert "row" not in model.scorecard_.features
+
+
+def test_samples_of_awkward_columns_are_fair() -> None:
+    """Many levels of text, one number far away from all others, a text for every row."""
+    rng = np.random.default_rng(4)
+    far = rng.lognormal(3, 1, N)
+    far[7] = 2.0**63
+    frame = pl.DataFrame(
+        {
+            "zip": [f"{k:05}" for k in rng.integers(0, 6000, N)],
+            "age": rng.integers(20, 90, N),
+            "far": far,
+            "key": [f"u{k:06}" for k in range(N)],
+            "y": rng.random(N) < 0.2,
+        }
+    )
+    names = ["zip", "age", "far"]
+    for some in (names[:2], names[2:]):
+        table = EngineTable(frame.lazy())
+        survey = survey_table(table, "y", some, None)
+        levels = count_levels(table, survey, some)
+        drawn = draw_sample(table, survey, some, levels, 3000).rows
+        assert 1500 < drawn.size < 6000
+        assert drawn.event.mean() == pytest.approx(0.5, abs=0.05)
+        if "age" in some:
+            assert np.unique(drawn.table.column("age").values[drawn.event]).size == 70
+        else:
+            values = drawn.table.column("far").values
+            assert np.median(values) == pytest.approx(np.median(far), rel=0.1)
+    with pytest.warns(UserWarning, match="'key' left out: their values name the rows"):
+        model = estimator().fit_table(frame.lazy(), "y", sample_rows=3000)
+    assert "key" not in model.scorecard_.features
 
 
 # -- too many patterns -----------------------------------------------------------------------------
@@ -201,7 +233,7 @@ def test_choices_of_bins() -> None:
     assert 0 < found["cost"][2] < 0.05
     finest = estimator(binner=Binner(max_bins=5))
     patterns = finest.fit_table(in_some_engine("duckdb"), "y", sample_rows=4000).merging_.n_patterns
-    assert patterns <= found["patterns"][0] <= 2 * patterns
+    assert patterns <= found["patterns"][0] <= 1.1 * patterns
 
 
 # -- evaluation ------------------------------------------------------------------------------------
