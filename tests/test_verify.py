@@ -739,7 +739,7 @@ def files(tmp_path: Path, case: Case) -> tuple[Path, Path, Path]:
 def test_the_command_accepts(
     files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str], target: str | None
 ) -> None:
-    verify_command(*files[:2], [files[2]], target, full=True)
+    verify_command(*files[:2], [str(files[2])], target, full=True)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("✓ data")
     assert lines[-1] == f"accepted: no allowed card is better; {PUBLISHED}"
@@ -751,7 +751,7 @@ def test_the_command_refuses(
     text = files[2].read_text()
     files[2].write_text(text.replace("\n2,1.5,0,1\n", "\n1,1.5,0,1\n"))
     with pytest.raises(typer.Exit) as ended:
-        verify_command(*files[:2], [files[2]])
+        verify_command(*files[:2], [str(files[2])])
     assert ended.value.exit_code == 1
     out = capsys.readouterr().out
     assert "✗ data  these are not the rows of the certificate: " in out
@@ -761,12 +761,12 @@ def test_the_command_refuses(
 def test_the_command_names_files_that_cannot_be_read(files: tuple[Path, Path, Path]) -> None:
     card, certificate, data = files
     with pytest.raises(InputError, match="no such file"):
-        verify_command(card, card.with_name("other.json"), [data])
+        verify_command(card, card.with_name("other.json"), [str(data)])
     with pytest.raises(InputError, match="not a certificate"):
-        verify_command(card, card, [data])
+        verify_command(card, card, [str(data)])
     certificate.write_bytes(certificate.read_bytes()[:-20])
     with pytest.raises(InputError, match="not a whole gzip file"):
-        verify_command(card, certificate, [data])
+        verify_command(card, certificate, [str(data)])
 
 
 def test_copies_of_a_true_box_do_not_hide_a_false_one() -> None:

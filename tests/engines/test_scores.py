@@ -14,8 +14,10 @@ from tests.engines.tables import FEW_EAGER, FULL, LAZY, in_engine, rows_of
 from tests.export.test_python import all_truths
 from tests.export.truth import Truth
 
-#: Three of the random cards are enough: the same ones meet every other export.
-NAMES = [name for name in sorted(all_truths()) if name not in {f"random {k}" for k in range(3, 99)}]
+#: Three of the random cards are enough (without logarithms that have no end, which take engines
+#: long to plan): the same ones meet every other export.
+OTHERS = {f"random {k}" for k in range(99)} - {"random 1", "random 3", "random 6"}
+NAMES = [name for name in sorted(all_truths()) if name not in OTHERS]
 #: Long cards, and logarithms without an end, take these engines long to plan.
 SLOW = {"200 rules", "extremes", "combined"}
 
