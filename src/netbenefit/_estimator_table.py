@@ -60,7 +60,7 @@ SAMPLE_ROWS, MAX_PATTERNS = 250_000, 250_000
 
 
 #: Fewer are no sample.
-_LEAST = 100
+_LEAST = 10
 
 
 class Merging(NamedTuple):

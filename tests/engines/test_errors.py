@@ -203,7 +203,7 @@ def test_a_reference_without_events_has_none() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sample_rows": 0}, "sample_rows=0 must be a whole number of at least 100"),
+        ({"sample_rows": 0}, "sample_rows=0 must be a whole number of at least 10"),
         ({"max_patterns": 1e3}, "max_patterns=1000.0 must be a whole number"),
         ({"features": "age"}, "must be a list of column names"),
         ({"sample_weight": "y"}, "cannot be both outcome and weight"),
