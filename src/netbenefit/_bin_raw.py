@@ -139,6 +139,16 @@ class RawTable:
         table._rows, table._n_rows = rows, rows.size
         return table
 
+    def without(self, name: str) -> RawTable:
+        """Return the table of all other columns.
+
+        >>> RawTable({"age": [51], "sex": ["f"]}).without("sex").names
+        ('age',)
+        """
+        table = copy(self)
+        table.names = tuple(other for other in self.names if other != name)
+        return table
+
     def column(self, name: str) -> RawColumn:
         """Read a column."""
         whole = self._whole_column(name)

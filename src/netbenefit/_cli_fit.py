@@ -15,6 +15,7 @@ from netbenefit._cli_options import (
     Jobs,
     MaxPoints,
     Positive,
+    PriorStrength,
     Quiet,
     RowWeights,
     Seconds,
@@ -23,6 +24,7 @@ from netbenefit._cli_options import (
     Sources,
     Stream,
     Target,
+    Teacher,
     Thresholds,
     WeightNames,
     Weights,
@@ -35,6 +37,7 @@ from netbenefit._terminal import (
     print_card,
     progress,
     read_setting,
+    read_teacher,
     tell,
 )
 
@@ -108,30 +111,17 @@ def fit(
         str,
         option(
             "PRICE",
-            "What a rule must bring, in net benefit; auto is 2 · prevalence / rows, paper is 0.1 · "
-            "prevalence / columns.",
+            "What a rule must bring, in net benefit; auto is 0.5 · prevalence / rows, paper is "
+            "0.1 · prevalence / columns.",
         ),
     ] = "auto",
-    prior_strength: Annotated[
-        str,
-        option(
-            "ROWS",
-            "Rows of belief that the risk is logistic in the score; auto is 3000, 0 is the "
-            "published method.",
-        ),
-    ] = "auto",
-    any_sign: Annotated[
-        bool,
-        typer.Option(
-            "--any-sign",
-            help="With a prior: let points contradict a column's own association with the outcome.",
-        ),
-    ] = False,
+    teacher: Teacher = "auto",
+    prior_strength: PriorStrength = "auto",
     solver: Annotated[
         Solver,
         typer.Option(
-            help="auto searches, and without a prior then proves; exact proves longer; milp is the "
-            "integer program (--prior-strength 0); local, and anneal as published, only search."
+            help="auto searches, then proves; exact proves longer; milp is the published integer "
+            "program; local, and anneal as published, only search."
         ),
     ] = Solver.auto,
     time_limit: Seconds = 10.0,
@@ -161,7 +151,7 @@ def fit(
     from netbenefit._io import RawFile
     from netbenefit._sources import find_source
     from netbenefit._validation import InputError
-    from netbenefit.assemble import choose_solver, learn
+    from netbenefit.assemble import choose_solver
     from netbenefit.certificate import make_certificate
     from netbenefit.constraints import MaxPerColumn
     from netbenefit.thresholds import as_thresholds
@@ -181,17 +171,22 @@ def fit(
     )
     signs, steady = read_monotone(monotone or [], sign or [])
     extra = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
-    grid = as_thresholds(thresholds, weights.value)
-    settings = {
+    params = {
+        "thresholds": as_thresholds(thresholds, weights.value),
         "penalty": read_setting(penalty, "--penalty", "auto", "paper"),
+        "teacher": read_teacher(teacher),
         "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
         "max_points": max_points,
         "max_features": max_features,
         "sign": signs,
         "constraints": [*read_constraints(constraints), *extra],
+        "solver": solver.value,
+        "time_limit": time_limit,
+        "random_state": seed,
+        "n_jobs": jobs,
     }
-    wanted = Wanted(asked, grid, settings, steady, quiet)
-    engine = choose_solver(solver.value, time_limit=time_limit, seed=seed, n_jobs=jobs)
+    choose_solver(solver.value, time_limit=time_limit, seed=seed, n_jobs=jobs)  # refuses early
+    wanted = Wanted(asked, params, steady, quiet)
     with ExitStack() as stack:
         given = open_data(
             source, stream=stream, as_text=asked.levels, drop=asked.drop, jobs=jobs, quiet=quiet
@@ -214,7 +209,7 @@ def fit(
             )
         if not quiet:
             tell("bold", source.label, rows.counts())
-        training, finish, sampled = rows.training(wanted)
+        model, training, finish, sampled = rows.training(wanted)
         if sampled and certificate is not None:
             raise InputError(
                 "--certificate: there are so many patterns that points are searched on a sample, of"
@@ -222,23 +217,15 @@ def fit(
                 'more coarsely ("max_bins" in a --binner FILE.json).'
             )
         with progress(quiet) as callback:
-            learned = learn(
-                training.table,
-                grid,
-                engine,
-                outcome=rows.outcome_text,
-                seed=seed,
-                callback=callback,
-                keep_signs=False if any_sign else "auto",
-                bins=training.bins,
-                **training.settings,
-            )
+            model.set_params(callback=callback)
+            learned = model._learn(training, rows.outcome_text)
         learned = finish(learned)
         if out is not None:
             learned.card.save(out)
         if certificate is not None:
+            blend = None if learned.taught is None else learned.taught.blend
             proof = make_certificate(
-                learned.problem, learned.result, learned.card, bins=training.bins
+                learned.problem, learned.result, learned.card, bins=training.bins, blend=blend
             )
             proof.save(certificate)
         _show(learned)
@@ -253,16 +240,23 @@ def fit(
 def _show(learned: Learned) -> None:
     from netbenefit.solvers.progress import conclude
 
-    card, result, _ = learned
+    card, result = learned.card, learned.result
     print_card(card)
     origin = card.provenance
     assert origin is not None
     rules = f"{result.size} rule{'s' * (result.size != 1)}"
-    make_console().print(
+    console = make_console()
+    console.print(
         f"objective {result.objective:.6f} · net benefit {origin.net_benefit:.6f} · {rules} · "
         f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
-    make_console().print(conclude(result))
+    if origin.teacher is not None and origin.teacher_net_benefit is not None:
+        kept = "" if origin.share_kept is None else f", of which the card keeps {origin.share_kept:.1%}"
+        console.print(
+            f"teacher: {origin.teacher}, net benefit {origin.teacher_net_benefit:.6f} on rows that "
+            f"it had not seen{kept}"
+        )
+    console.print(conclude(result, origin))
 
 
 def _show_held_out(found: HeldOut | None) -> None:
@@ -277,7 +271,8 @@ def _show_held_out(found: HeldOut | None) -> None:
 def _tell_rest(learned: Learned, binned: bool, out: Path | None, certificate: Path | None) -> None:
     from netbenefit._fit_notes import notes_on
 
-    for note in notes_on(learned.problem, learned.result, binned=binned):
+    taught = () if learned.taught is None else learned.taught.teaching.notes
+    for note in (*taught, *notes_on(learned.problem, learned.result, binned=binned)):
         tell("yellow", "note", note)
     tell("bold", "saved" if out else "not saved", out or "add --out card.json to keep the card.")
     if certificate is not None:

@@ -100,6 +100,22 @@ Constraints = Annotated[
     Path | None,
     option("FILE", "More than that: a JSON list, see docs/constraints.md.", **LIMITS),
 ]
+Teacher = Annotated[
+    str,
+    option(
+        "WHO",
+        "The model whose risks the card learns from, beside the outcomes: auto (a stack), logistic, "
+        "boosting, none, or a COLUMN of risks that somebody else computed.",
+    ),
+]
+PriorStrength = Annotated[
+    str,
+    option(
+        "ROWS",
+        "Rows of belief in the teacher; auto is ten for every row of the table, 0 the published "
+        "method, inf the teacher alone.",
+    ),
+]
 Seconds = Annotated[float, option("SECONDS", "Time to search and prove.")]
 Jobs = Annotated[int, option("N", "Threads; −1 for all cores.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]

@@ -16,8 +16,9 @@ from netbenefit._validation import InputError
 
 if TYPE_CHECKING:
     from netbenefit._cli_binner import Asked
+    from netbenefit.estimator import RiskScoreClassifier
 
-__all__ = ["Rows", "check_share", "read_rows", "rows_of", "split_rows"]
+__all__ = ["Rows", "check_share", "model_of", "read_rows", "rows_of", "split_rows"]
 
 
 class Rows(NamedTuple):
@@ -118,3 +119,19 @@ def split_rows(rows: Rows, share: float | None, seed: int) -> tuple[Rows, Rows |
             )
         held[random.permutation(places)[:number]] = True
     return rows.only(np.flatnonzero(~held)), rows.only(np.flatnonzero(held))
+
+
+def model_of(
+    rows: Rows, asked: Asked, params: dict[str, Any]
+) -> tuple[RiskScoreClassifier, Any]:
+    """An estimator that does all that ``fit`` does, and the rows as it takes them."""
+    from netbenefit._fit_notes import check_features
+    from netbenefit._named_columns import NamedColumns
+    from netbenefit.estimator import RiskScoreClassifier
+
+    columns = rows.columns()
+    wanted = asked.binner(columns)
+    if wanted is not None:
+        return RiskScoreClassifier(binner=wanted, **params), rows.raw()
+    check_features(columns, "With --binner none columns are numbers; --binner auto takes both. Or")
+    return NamedColumns(**params), columns

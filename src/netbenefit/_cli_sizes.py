@@ -15,10 +15,12 @@ from netbenefit._cli_options import (
     Jobs,
     MaxPoints,
     Positive,
+    PriorStrength,
     Quiet,
     RowWeights,
     Signs,
     Target,
+    Teacher,
     Thresholds,
     WeightNames,
     Weights,
@@ -28,21 +30,20 @@ from netbenefit._terminal import (
     check_writable,
     friendly,
     make_console,
-    pick_column,
     program_name,
     progress,
     read_setting,
     read_signs,
+    read_teacher,
     tell,
 )
 
 if TYPE_CHECKING:
-    from netbenefit._size_cards import Rows
     from netbenefit.sizing import SizePath
 
 __all__ = ["sizes"]
 
-_NUMBERS = "`sizes` takes numbers only (`fit` takes raw tables)"
+_RAW = {"rich_help_panel": "How columns are read"}
 
 
 @friendly
@@ -56,12 +57,19 @@ def sizes(
     thresholds: Thresholds = None,
     weights: Weights = WeightNames.equal,
     max_points: MaxPoints = 10,
-    prior_strength: Annotated[
-        str, option("ROWS", "Rows of belief that the risk is logistic in the score.")
-    ] = "auto",
+    teacher: Teacher = "auto",
+    prior_strength: PriorStrength = "auto",
+    binner: Annotated[str, option("HOW", "As in `fit`; cut points are found anew.", **_RAW)] = (
+        "auto"
+    ),
+    categorical: Annotated[list[str] | None, option("NAME", "As in `fit`.", **_RAW)] = None,
+    numeric: Annotated[list[str] | None, option("NAME", "As in `fit`.", **_RAW)] = None,
+    missing: Annotated[list[str] | None, option("[NAME=]POLICY", "As in `fit`.", **_RAW)] = None,
+    special: Annotated[list[str] | None, option("NAME=96,98", "As in `fit`.", **_RAW)] = None,
+    cuts: Annotated[list[str] | None, option("NAME=40,60", "As in `fit`.", **_RAW)] = None,
+    drop: Annotated[list[str] | None, option("NAME", "A column to leave out.", **_RAW)] = None,
     sign: Signs = None,
     constraints: Constraints = None,
-    drop: Annotated[list[str] | None, option("COLUMN", "A column to leave out.")] = None,
     sample_weight: RowWeights = None,
     positive: Positive = None,
     time_limit: Annotated[
@@ -79,47 +87,58 @@ def sizes(
     """Compare cards of every size on held-out rows, to choose how many rules a card should have.
 
     For each number of rules the best card is searched, on all rows and without each fold in turn;
-    what the cards without a fold earn on that fold is the net benefit on held-out rows.  Columns
-    have to be numbers or true/false, with nothing missing.
+    what the cards without a fold earn on that fold is the net benefit on held-out rows.  Cut points
+    and the teacher's risks are found anew in every fold.  Options about columns and cards mean what
+    they mean for `fit`.
     """
+    from netbenefit._cli_binner import read_asked
+    from netbenefit._cli_rows import model_of, read_rows
+    from netbenefit._cli_words import option_words
     from netbenefit._fit_notes import read_constraints
     from netbenefit._io import write_csv
-    from netbenefit.estimator import RiskScoreClassifier
     from netbenefit.plots import check_picture, save_picture
-    from netbenefit.sizing import size_path_of_columns
+    from netbenefit.sizing import size_path_of_events
     from netbenefit.thresholds import as_thresholds
 
     check_writable(plot, data)
     check_writable(csv, data, *([plot] if plot else []))
     if plot is not None:
         check_picture(plot)
-    grid = as_thresholds(thresholds, weights.value)
-    asked, signs = read_constraints(constraints), read_signs(sign or [])
-    prior = read_setting(prior_strength, "--prior-strength", "auto")
-    rows, outcome = _read(data, target, positive, sample_weight, drop or [])
+    asked = read_asked(
+        binner,
+        categorical=categorical,
+        numeric=numeric,
+        missing=missing,
+        special=special,
+        cuts=cuts,
+        drop=drop,
+    )
+    params = {
+        "thresholds": as_thresholds(thresholds, weights.value),
+        "max_points": max_points,
+        "teacher": read_teacher(teacher),
+        "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
+        "max_features": max_size,
+        "sign": read_signs(sign or []),
+        "constraints": read_constraints(constraints),
+        "time_limit": time_limit,
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
+    rows = read_rows(data, target, positive, sample_weight, asked)
+    model, X = model_of(rows, asked, params)
     if not quiet:
-        told = f"{rows.event.size:,} rows, {rows.event.sum():,} with {outcome}"
-        tell("bold", data.name, f"{told}; {folds + 1} searches of up to {time_limit:g} s each")
-    with progress(quiet) as callback:
-        path = size_path_of_columns(
-            RiskScoreClassifier(
-                thresholds=grid,
-                max_points=max_points,
-                prior_strength=prior,
-                max_features=max_size,
-                sign=signs,
-                constraints=asked,
-                time_limit=time_limit,
-                random_state=seed,
-                n_jobs=jobs,
-                callback=callback,
-            ),
-            rows.columns,
-            rows.event,
+        work = f"{folds + 1} searches of up to {time_limit:g} s each"
+        tell("bold", data.name, f"{rows.counts(None)}; {work}")
+    with option_words(quiet), progress(quiet) as callback:
+        path = size_path_of_events(
+            model.set_params(callback=callback),
+            X,
+            rows.outcome.event,
             cv=folds,
             sample_weight=rows.weight,
             random_state=seed,
-            outcome=outcome,
+            outcome=rows.outcome.text,
         )
     if csv is not None:
         write_csv(path.to_table(), csv)
@@ -127,10 +146,16 @@ def sizes(
         save_picture(path, plot)
     again = {
         "--target": target,
-        "--binner": "none",
+        "--binner": None if binner == "auto" else binner,
+        "--categorical": categorical,
+        "--numeric": numeric,
+        "--missing": missing,
+        "--special": special,
+        "--cuts": cuts,
         "--thresholds": thresholds,
         "--weights": None if weights is WeightNames.equal else weights.value,
         "--max-points": None if max_points == 10 else max_points,
+        "--teacher": None if teacher == "auto" else teacher,
         "--prior-strength": None if prior_strength == "auto" else prior_strength,
         "--sign": sign,
         "--constraints": constraints,
@@ -142,29 +167,6 @@ def sizes(
     for file in (csv, plot):
         if file is not None and not quiet:
             tell("bold", "saved", file)
-
-
-def _read(
-    data: Path, target: str, positive: str | None, sample_weight: str | None, drop: list[str]
-) -> tuple[Rows, str]:
-    """Columns, events and weights of a file, and what the event is called."""
-    from netbenefit._fit_notes import check_features, check_weight
-    from netbenefit._io import read_table
-    from netbenefit._outcome import read_outcome
-    from netbenefit._size_cards import Rows
-
-    columns = read_table(data)
-    outcome = read_outcome(target, pick_column(columns, target, "--target"), positive)
-    weight = None
-    if sample_weight is not None:
-        weight = pick_column(columns, sample_weight, "--sample-weight")
-        check_weight(sample_weight, weight)
-    for name in drop:
-        pick_column(columns, name, "--drop")
-    unused = {target, sample_weight, *drop}
-    features = {name: column for name, column in columns.items() if name not in unused}
-    check_features(features, _NUMBERS)
-    return Rows(features, outcome.event, weight), outcome.text
 
 
 def _command(data: Path, options: dict[str, Any]) -> str:

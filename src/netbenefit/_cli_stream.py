@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from netbenefit._estimator_table import Merging
     from netbenefit._source_open import OpenTable
     from netbenefit.assemble import Learned
-    from netbenefit.binning import Binner
     from netbenefit.scorecard import Scorecard
 
 __all__ = ["Stream", "stream_of"]
@@ -54,37 +53,33 @@ class Stream(NamedTuple):
         from netbenefit._cli_binner import check_monotone
         from netbenefit._cli_training import Prepared, tell_guesses, wanted_binner
         from netbenefit._cli_words import option_words
-        from netbenefit._estimator_input import make_binner
         from netbenefit._estimator_table import (
             MAX_PATTERNS,
             SAMPLE_ROWS,
             Asked,
             finish_on_all_rows,
-            read_training,
         )
         from netbenefit._source_progress import QueryBar
+        from netbenefit.estimator import RiskScoreClassifier
 
-        settings, source = wanted.settings, self.table.source
+        source, params = self.table.source, wanted.params
         with duckdb_errors(source):
             sample = self.sample()
-        binner, known = wanted_binner(wanted, self.names, sample)
-
-        def make(names: Sequence[str]) -> Binner:
-            return make_binner(
-                binner, known, wanted.grid, settings["sign"], settings["constraints"]
-            )
+        binner, _ = wanted_binner(wanted, self.names, sample)
+        model = RiskScoreClassifier(binner=binner, **params)
+        model.thresholds_ = params["thresholds"]
 
         with (
             option_words(wanted.quiet),
             duckdb_errors(source),
             QueryBar(self.table.connection, "counting values", shown=not wanted.quiet) as bar,
         ):
+            risks = model._teacher_column()
+            features = [name for name in self.names if name != risks]
             asked = Asked(
-                self.target, self.names, self.weight, SAMPLE_ROWS, MAX_PATTERNS, tell=bar.say
+                self.target, features, self.weight, SAMPLE_ROWS, MAX_PATTERNS, bar.say, risks
             )
-            found = read_training(
-                self.train, asked, settings, None, None if binner is None else make
-            )
+            found = model._table_training(self.train, asked, binner)
         if found.binner is not None:
             check_monotone(wanted.steady, found.binner)
         if not wanted.quiet:
@@ -101,7 +96,7 @@ class Stream(NamedTuple):
             ):
                 return finish_on_all_rows(learned, found, calibrate=True)
 
-        return Prepared(found.training, finish, found.merging.search_sampled)
+        return Prepared(model, found.training, finish, found.merging.search_sampled)
 
     def measure(self, card: Scorecard, quiet: bool) -> HeldOut | None:
         """Measure a card on the rows held out, which DuckDB counts by score."""

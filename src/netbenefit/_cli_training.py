@@ -16,21 +16,18 @@ if TYPE_CHECKING:
     from netbenefit._estimator_input import Training
     from netbenefit.assemble import Learned
     from netbenefit.binning import Binner
+    from netbenefit.estimator import RiskScoreClassifier
     from netbenefit.measures import Measures
     from netbenefit.scorecard import Scorecard
-    from netbenefit.thresholds import Thresholds
 
 __all__ = ["HeldOut", "InMemory", "Material", "Prepared", "Wanted", "tell_guesses", "wanted_binner"]
-
-_NUMBERS = "With --binner none columns are numbers, nothing missing; --binner auto takes both. Or"
 
 
 class Wanted(NamedTuple):
     """What the options of ``fit`` say about columns and cards."""
 
     asked: Asked
-    grid: Thresholds
-    settings: dict[str, Any]  #: of :meth:`Problem.build`
+    params: dict[str, Any]  #: of the estimator, but for its binner
     steady: list[str]  #: columns along which points never turn
     quiet: bool
 
@@ -47,8 +44,9 @@ def _as_it_is(learned: Learned) -> Learned:
 
 
 class Prepared(NamedTuple):
-    """Patterns to learn from."""
+    """An estimator, and patterns for it to learn from."""
 
+    model: RiskScoreClassifier
     training: Training
     finish: Callable[[Learned], Learned] = _as_it_is  #: what is left to do after the search
     sampled: bool = False  #: whether the search sees a sample only, so that nothing is proven
@@ -92,31 +90,21 @@ class InMemory:
     def training(self, wanted: Wanted) -> Prepared:
         """Bin the rows, and say how; or take their numbers as they are."""
         from netbenefit._cli_binner import check_monotone
+        from netbenefit._cli_rows import model_of
         from netbenefit._cli_words import option_words
-        from netbenefit._estimator_input import Training, make_binner, training_of_raw
-        from netbenefit._fit_notes import check_features
-        from netbenefit.patterns import PatternTable
 
-        rows, settings = self.train, wanted.settings
-        columns = rows.columns()
-        binner, names = wanted_binner(wanted, rows.names, columns)
-        if binner is None:
-            check_features(columns, _NUMBERS)
-            event = rows.outcome.event
-            table = PatternTable.from_columns(columns, event, sample_weight=rows.weight)
-            return Prepared(Training(table, settings))
+        rows = self.train
+        wanted_binner(wanted, rows.names, rows.columns())
+        model, X = model_of(rows, wanted.asked, wanted.params)
+        model.thresholds_ = wanted.params["thresholds"]
         with option_words(wanted.quiet):
-            made = make_binner(
-                binner, names, wanted.grid, settings["sign"], settings["constraints"]
-            )
             with working(wanted.quiet, "looking at the columns"):
-                training = training_of_raw(
-                    made, rows.raw(), rows.outcome.event, rows.weight, settings
-                )
-            check_monotone(wanted.steady, made)
-            if not wanted.quiet:
-                tell_guesses(made.summary())
-        return Prepared(training)
+                training = model._training(X, rows.outcome.event, rows.weight)
+            if training.bins is not None:
+                check_monotone(wanted.steady, model.binner_)
+                if not wanted.quiet:
+                    tell_guesses(model.binner_.summary())
+        return Prepared(model, training)
 
     def measure(self, card: Scorecard, quiet: bool) -> HeldOut | None:
         """Measure a card on the rows held out."""
@@ -148,7 +136,7 @@ def wanted_binner(
     binner = wanted.asked.binner(columns)
     known = [*names, *(getattr(binner, "combine", None) or ())]
     check_known(wanted.steady, known, "--monotone")
-    limits = wanted.settings["constraints"]
+    limits = wanted.params["constraints"]
     if binner is None and any(isinstance(one, MaxPerColumn) for one in limits):
         raise InputError("--max-per-column limits conditions, which --binner none has none of.")
     return binner, known

@@ -16,20 +16,28 @@ from netbenefit._cli_options import (
     Data,
     Debug,
     Positive,
+    PriorStrength,
     Quiet,
     RowWeights,
     Signs,
     Solver,
     Target,
+    Teacher,
     Thresholds,
     WeightNames,
     Weights,
     option,
 )
-from netbenefit._terminal import check_writable, friendly, make_console, read_setting, tell
+from netbenefit._terminal import (
+    check_writable,
+    friendly,
+    make_console,
+    read_setting,
+    read_teacher,
+    tell,
+)
 
 if TYPE_CHECKING:
-    from netbenefit._cli_binner import Asked
     from netbenefit._cli_rows import Rows
     from netbenefit.estimator import RiskScoreClassifier
     from netbenefit.evaluation import BootstrapValidation, CrossValidation
@@ -90,10 +98,8 @@ def validate(
     penalty: Annotated[
         str | None, option("C0", "Price of a rule, in net benefit." + _SEVERAL, "auto")
     ] = None,
-    prior_strength: Annotated[
-        str, option("ROWS", "Rows of belief that the risk is logistic in the score.")
-    ] = "auto",
-    any_sign: Annotated[bool, typer.Option("--any-sign", help="As in `fit`.")] = False,
+    teacher: Teacher = "auto",
+    prior_strength: PriorStrength = "auto",
     solver: Annotated[Solver, typer.Option(help="As in `fit`.")] = Solver.auto,
     time_limit: Annotated[float, option("SECONDS", "Time to search each card.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds, resamples and search.", min=0)] = 0,
@@ -116,7 +122,7 @@ def validate(
     its own rows.  Options about columns and cards mean what they mean for `fit`.
     """
     from netbenefit._cli_binner import read_asked, read_monotone
-    from netbenefit._cli_rows import read_rows
+    from netbenefit._cli_rows import model_of, read_rows
     from netbenefit._cli_words import option_words
     from netbenefit._fit_notes import read_constraints
     from netbenefit._io import write_csv
@@ -143,8 +149,8 @@ def validate(
     extra = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
     params = {
         "thresholds": as_thresholds(thresholds, weights.value),
+        "teacher": read_teacher(teacher),
         "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
-        "keep_signs": False if any_sign else "auto",
         "sign": signs,
         "constraints": [*read_constraints(constraints), *extra],
         "solver": solver.value,
@@ -153,7 +159,7 @@ def validate(
     }
     rows = read_rows(data, target, positive, sample_weight, asked)
     single = {name: values[0] for name, values in settings.items()} if not nested else {}
-    model, X = _model(rows, asked, {**params, **single})
+    model, X = model_of(rows, asked, {**params, **single})
     told = {
         "net_benefit_at": _numbers(at),
         "sample_weight": rows.weight,
@@ -218,20 +224,6 @@ def _validate(
         inner_folds=inner_folds,
         **told,
     )
-
-
-def _model(rows: Rows, asked: Asked, params: dict[str, Any]) -> tuple[RiskScoreClassifier, Any]:
-    """An estimator that does all that ``fit`` does, and the rows as it takes them."""
-    from netbenefit._fit_notes import check_features
-    from netbenefit._named_columns import NamedColumns
-    from netbenefit.estimator import RiskScoreClassifier
-
-    columns = rows.columns()
-    wanted = asked.binner(columns)
-    if wanted is not None:
-        return RiskScoreClassifier(binner=wanted, **params), rows.raw()
-    check_features(columns, "With --binner none columns are numbers; --binner auto takes both. Or")
-    return NamedColumns(**params), columns
 
 
 @contextmanager

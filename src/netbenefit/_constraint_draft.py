@@ -231,8 +231,8 @@ class Draft:
     def _rates(self) -> RateLimits | None:
         if not self._floors and not self._ceilings:
             return None
-        events = sum((Fraction(v) for v in self.table.positives.tolist()), Fraction(0))
-        others = sum((Fraction(v) for v in self.table.negatives.tolist()), Fraction(0))
+        events = sum((Fraction(v) for v in self.table.events.tolist()), Fraction(0))
+        others = sum((Fraction(v) for v in self.table.others.tolist()), Fraction(0))
         n = len(self.thresholds)
         found = [self._floors.get(i, Fraction(0)) * events for i in range(n)]
         alarms = [self._ceilings.get(i, Fraction(1)) * others for i in range(n)]

@@ -14,13 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from netbenefit._bin_raw import RawTable, raw_rows
 from netbenefit._card_types import is_finite
-from netbenefit._estimator_input import Training, make_binner, read_numeric, training_of_raw
+from netbenefit._estimator_input import (
+    Rows,
+    Training,
+    make_binner,
+    pop_column,
+    read_numeric,
+    training_of_raw,
+)
 from netbenefit._estimator_table import Asked, TableTraining, read_training
 from netbenefit._labels import warn_of_constants
 from netbenefit._validation import InputError
 from netbenefit.binning import Binner
 from netbenefit.patterns import PatternTable
 from netbenefit.scorecard import Scorecard
+from netbenefit.teachers import TEACHERS
 from netbenefit.thresholds import Thresholds
 
 __all__ = ["CardClassifier"]
@@ -86,24 +94,32 @@ class CardClassifier(
         return f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
 
     def _training(
-        self, X: Any, event: NDArray[np.bool_], sample_weight: ArrayLike | None
+        self,
+        X: Any,
+        event: NDArray[np.bool_],
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
     ) -> Training:
         """Patterns of rows to learn from; keeps what later rows are read by."""
         settings = self._settings()
         self.__dict__.pop("binner_", None)  # of an earlier fit
+        risks, X = self._given_risks(X)
         if self.binner is None:
             columns = read_numeric(self, X)
             table = PatternTable.from_columns(
                 columns, event, sample_weight=sample_weight, decimals=self.decimals
             )
             warn_of_constants(table)
-            return Training(table, settings)
+            rows = Rows(X, columns, event, sample_weight, groups, risks=risks)
+            return Training(table, settings, rows)
         self._refuse_decimals()
         names = X.names if isinstance(X, RawTable) else RawTable(X).names
         self.binner_ = make_binner(
             self.binner, names, self._grid(), settings.get("sign"), settings.get("constraints", ())
         )
-        training = training_of_raw(self.binner_, X, event, sample_weight, settings)
+        training = training_of_raw(self.binner_, X, event, sample_weight, settings, groups)
+        if risks is not None:
+            training = training._replace(rows=training.rows._replace(risks=risks))
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
         return training
@@ -129,6 +145,24 @@ class CardClassifier(
         self.feature_names_in_ = np.array(found.names, dtype=object)
         return found
 
+    def _given_risks(self, X: Any) -> tuple[NDArray[Any] | None, Any]:
+        """Risks of a column that the teacher names, and the table without it."""
+        name = self._teacher_column()
+        if name is None:
+            return None, X
+        risks, rest = pop_column(X, name, "teacher")
+        if risks is None:
+            raise InputError(
+                f"teacher={name!r} is neither known nor a column of the table. Use one of "
+                f"{', '.join(map(repr, TEACHERS))}, a classifier, risks (a column's name or an "
+                "array), or None."
+            )
+        return risks, rest
+
+    def _teacher_column(self) -> str | None:
+        teacher = getattr(self, "teacher", None)
+        return teacher if isinstance(teacher, str) and teacher not in TEACHERS else None
+
     def _refuse_decimals(self) -> None:
         if self.decimals is not None:
             raise InputError(
@@ -139,6 +173,9 @@ class CardClassifier(
     def _rows(self, X: Any) -> Any:
         """Rows as the card takes them."""
         check_is_fitted(self)
+        name = self._teacher_column()
+        if name is not None and not isinstance(X, np.ndarray):
+            _, X = pop_column(X, name, "teacher")
         card = self.scorecard_
         if not hasattr(self, "binner_"):
             return read_numeric(self, X, feature_names=card.feature_names)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from netbenefit._bin_fitted import Fitted
+from netbenefit._bin_raw import RawTable
 from netbenefit._columns import Frame, numeric_column
 from netbenefit._constraint_raw import RawNames, by_condition
 from netbenefit._validation import InputError
@@ -21,12 +22,26 @@ from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
+    "Rows",
     "Training",
     "make_binner",
+    "pop_column",
     "read_numeric",
     "settings_by_condition",
     "training_of_raw",
 ]
+
+
+class Rows(NamedTuple):
+    """Rows as a teacher takes them, in the order of a pattern table's rows."""
+
+    X: Any  #: as they were passed
+    columns: Any  #: numbers by name, or a raw table where there is a binner
+    event: NDArray[np.bool_]
+    sample_weight: ArrayLike | None = None
+    groups: ArrayLike | None = None  #: rows with the same label belong together
+    binner: Binner | None = None  #: with the settings of the one that made the patterns
+    risks: NDArray[Any] | None = None  #: given by a column that is no feature
 
 
 class Training(NamedTuple):
@@ -34,6 +49,7 @@ class Training(NamedTuple):
 
     table: PatternTable
     settings: dict[str, Any]  #: of :meth:`Problem.build`
+    rows: Rows
     bins: Fitted | None = None
 
 
@@ -80,13 +96,15 @@ def training_of_raw(
     event: NDArray[np.bool_],
     sample_weight: ArrayLike | None,
     settings: Mapping[str, Any],
+    groups: ArrayLike | None = None,
 ) -> Training:
     """Bin raw rows, and put what is asked of columns in terms of their conditions."""
     codes = binner.fit_codes(X, event, sample_weight)
+    rows = Rows(X, X, event, sample_weight, groups, binner)
     table = PatternTable.from_codes(
         codes.matrix, event, names=codes.names, decimals=codes.decimals, sample_weight=sample_weight
     )
-    return Training(table, settings_by_condition(binner, settings), binner.fitted_)
+    return Training(table, settings_by_condition(binner, settings), rows, binner.fitted_)
 
 
 def settings_by_condition(binner: Binner, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,6 +115,35 @@ def settings_by_condition(binner: Binner, settings: Mapping[str, Any]) -> dict[s
         known, settings.get("sign"), settings.get("bounds"), settings.get("constraints", ())
     )
     return {**settings, "sign": None, "bounds": None, "constraints": asked}
+
+
+def pop_column(X: Any, name: str, purpose: str) -> tuple[NDArray[Any] | None, Any]:
+    """Take a column of numbers out of a table: return it, and the table without it.
+
+    None where the table has no such column; an array has no names at all, which is an error.
+    ``purpose`` says in errors what the column is for.
+
+    >>> pop_column({"age": [51, 52], "risk": [0.1, 0.2]}, "risk", "teacher")
+    (array([0.1, 0.2]), {'age': [51, 52]})
+    """
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):
+        rest: Any = {key: values for key, values in X.items() if key != name}
+    elif nw.dependencies.is_into_dataframe(X):
+        frame = nw.from_native(X, eager_only=True)
+        rest = frame.drop(name, strict=False).to_native()
+    elif isinstance(X, RawTable) or (isinstance(X, list) and X and isinstance(X[0], Mapping)):
+        X = X if isinstance(X, RawTable) else RawTable(X)
+        rest = X.without(name)
+    else:
+        raise InputError(
+            f"{purpose}={name!r} is the name of a column, but X has no column names. Pass a data "
+            "frame, or the numbers themselves as an array."
+        )
+    names = RawTable(X).names if not isinstance(X, RawTable) else X.names
+    if name not in names:
+        return None, X
+    table = X if isinstance(X, RawTable) else RawTable(X)
+    return numeric_column(name, table.column(name).values), rest
 
 
 # -- tables of numbers -----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,18 +26,27 @@ from netbenefit._engine_sample import (
 )
 from netbenefit._engine_score import score_of
 from netbenefit._engine_survey import Survey, survey_table
-from netbenefit._estimator_input import Training, settings_by_condition
+from netbenefit._estimator_input import Rows, Training, settings_by_condition
 from netbenefit._labels import encode_labels
 from netbenefit._text_table import mass
-from netbenefit._validation import InputError, check_names, check_weights, shorten
+from netbenefit._validation import (
+    FloatArray,
+    InputError,
+    IntArray,
+    check_names,
+    check_weights,
+    shorten,
+)
 from netbenefit._version import __version__
 from netbenefit.assemble import Learned
-from netbenefit.binning import Binner
+from netbenefit.binning import Binner, Codes
 from netbenefit.constraints import MaxFPR, MinTPR
-from netbenefit.levels import degrees_spent, find_levels
+from netbenefit.kernels.cutoffs import floor_scores
+from netbenefit.levels import find_levels
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance
+from netbenefit.teachers.blend import Blend, blend
 
 __all__ = [
     "MAX_PATTERNS",
@@ -103,6 +113,7 @@ class Asked(NamedTuple):
     sample_rows: int
     max_patterns: int
     tell: Tell | None = None
+    risks: str | None = None  #: column of risks that somebody else computed
 
 
 class TableTraining(NamedTuple):
@@ -136,36 +147,79 @@ def read_training(
     if make_binner is None:
         return _numbers(engine, names, asked, settings, decimals)
     binner = make_binner(names)
-    read = [name for name in names if name not in (binner.drop or ())]
+    every = names if asked.risks is None else (*names, asked.risks)
+    read = [name for name in every if name not in (binner.drop or ())]
     survey = survey_table(engine, asked.target, read, asked.sample_weight)
-    rows, idle = raw_rows_of(engine, survey, names, asked, list(binner.drop or ()))
+    rows, idle = raw_rows_of(engine, survey, every, asked, list(binner.drop or ()))
     if idle:
         binner.set_params(drop=idle)
-    binner.fit_codes(rows.table, rows.event, rows.weight)
-    fitted = binner.fitted_
-    counted = count_patterns(engine, survey, fitted, most=asked.max_patterns)
-    searched = counted
-    if searched is None:
-        used = [name for name in names if name not in (binner.drop or ())]
-        searched = _some_patterns(engine, survey, used, binner, asked)
-    patterns = PatternTable.from_codes(
-        searched.codes,
-        searched.event,
-        names=fitted.names,
-        decimals=[term.decimals for term in fitted.terms],
-        sample_weight=searched.weight,
-    )
+    risks, rows = _pop_risks(rows, asked, whole=idle is None)
+    codes = binner.fit_codes(rows.table, rows.event, rows.weight)
+    fitted, search_sampled = binner.fitted_, False
+    training = _of_merged(rows, codes, binner, settings, risks)  # right where all rows are here
+    if idle is not None or len(training.table) > asked.max_patterns:
+        counted = count_patterns(engine, survey, fitted, most=asked.max_patterns)
+        if counted is None:
+            search_sampled = True
+            used = [name for name in names if name not in (binner.drop or ())]
+            counted = _some_patterns(engine, survey, used, binner, asked)
+        decimals = [term.decimals for term in fitted.terms]
+        patterns = PatternTable.from_codes(
+            counted.codes,
+            counted.event,
+            names=fitted.names,
+            decimals=decimals,
+            sample_weight=counted.weight,
+        )
+        # A teacher on the conditions will do: what it says is a function of the pattern.
+        columns = {name: counted.codes[:, k] for k, name in enumerate(fitted.names)}
+        conditions = Rows(counted.codes, columns, counted.event, counted.weight)
+        training = Training(patterns, settings_by_condition(binner, settings), conditions, fitted)
     merging = Merging(
         engine=engine.engine,
         n_rows=survey.n_rows,
-        n_patterns=len(patterns),
+        n_patterns=len(training.table),
         binned_on=rows.size,
         bins_sampled=idle is not None,
-        search_sampled=counted is None,
+        search_sampled=search_sampled,
         seconds=engine.seconds,
     )
-    training = Training(patterns, settings_by_condition(binner, settings), fitted)
     return TableTraining(training, survey.labels, names, binner, merging, engine, survey)
+
+
+def _pop_risks(
+    rows: MergedRows, asked: Asked, *, whole: bool
+) -> tuple[NDArray[Any] | None, MergedRows]:
+    """Take a column of given risks out of raw rows."""
+    if asked.risks is None:
+        return None, rows
+    if not whole:
+        raise InputError(
+            f"the table has more than {asked.sample_rows:,} distinct rows, so that the column of "
+            f"risks {asked.risks!r} cannot be read as it is. Raise sample_rows, or let another "
+            'teacher learn, such as teacher="auto".'
+        )
+    values = numeric_column(asked.risks, rows.table.column(asked.risks).values)
+    return values, rows._replace(table=rows.table.without(asked.risks))
+
+
+def _of_merged(
+    rows: MergedRows,
+    codes: Codes,
+    binner: Binner,
+    settings: Mapping[str, Any],
+    risks: NDArray[Any] | None,
+) -> Training:
+    """Patterns of distinct raw rows, all of which are in memory."""
+    patterns = PatternTable.from_codes(
+        codes.matrix,
+        rows.event,
+        names=codes.names,
+        decimals=codes.decimals,
+        sample_weight=rows.weight,
+    )
+    own = Rows(rows.table, rows.table, rows.event, rows.weight, binner=binner, risks=risks)
+    return Training(patterns, settings_by_condition(binner, settings), own, binner.fitted_)
 
 
 # -- in memory -------------------------------------------------------------------------------------
@@ -187,40 +241,39 @@ def _in_memory(
         given = numeric_column(asked.sample_weight, frame.column(asked.sample_weight))
         weight = check_weights(given, event.size)
     if make_binner is None:
+        columns = {name: numeric_column(name, frame.column(name)) for name in names}
         patterns = PatternTable.from_columns(
-            {name: frame.column(name) for name in names},
-            event,
-            sample_weight=weight,
-            decimals=decimals,
+            columns, event, sample_weight=weight, decimals=decimals
         )
         merging = Merging("memory", int((weight > 0).sum()), len(patterns), 0, False, False, 0.0)
-        return TableTraining(Training(patterns, dict(settings)), labels, names, None, merging)
+        own = Rows(columns, columns, event, weight, risks=_risk_column(frame, asked))
+        return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
     raw = RawTable(table)
     binner = make_binner(names)
-    columns = [
+    raw_columns = [
         RawColumn(name, nothing(event.size))
         if name in (binner.drop or ())
         else canonical(raw.column(name))
-        for name in names
+        for name in (names if asked.risks is None else (*names, asked.risks))
     ]
-    rows = merged(columns, event, weight)
+    risks, rows = _pop_risks(merged(raw_columns, event, weight), asked, whole=True)
     codes = binner.fit_codes(rows.table, rows.event, rows.weight)
-    patterns = PatternTable.from_codes(
-        codes.matrix,
-        rows.event,
-        names=codes.names,
-        decimals=codes.decimals,
-        sample_weight=rows.weight,
-    )
-    training = Training(patterns, settings_by_condition(binner, settings), binner.fitted_)
+    training = _of_merged(rows, codes, binner, settings, risks)
     merging = Merging(
-        "memory", int((weight > 0).sum()), len(patterns), rows.size, False, False, 0.0
+        "memory", int((weight > 0).sum()), len(training.table), rows.size, False, False, 0.0
     )
     return TableTraining(training, labels, names, binner, merging)
 
 
+def _risk_column(frame: Frame, asked: Asked) -> NDArray[Any] | None:
+    if asked.risks is None:
+        return None
+    return numeric_column(asked.risks, frame.column(asked.risks))
+
+
 def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
-    special = [asked.target] + ([] if asked.sample_weight is None else [asked.sample_weight])
+    """Columns to learn from; refuses names that the table does not have."""
+    special = [n for n in (asked.target, asked.sample_weight, asked.risks) if n is not None]
     if isinstance(asked.features, str):
         raise InputError(f"features={asked.features!r} must be a list of column names.")
     if asked.sample_weight == asked.target:
@@ -251,18 +304,22 @@ def _numbers(
     decimals: Mapping[str, int] | None,
 ) -> TableTraining:
     """Columns of numbers as they are."""
-    groups = group_numbers(engine, asked.target, names, asked.sample_weight, asked.max_patterns)
+    every = names if asked.risks is None else (*names, asked.risks)
+    groups = group_numbers(engine, asked.target, every, asked.sample_weight, asked.max_patterns)
     if groups is None:
         raise InputError(
             f"the table has more than {asked.max_patterns:,} distinct rows. Let a binner make "
             'conditions of its columns (binner="auto"), or raise max_patterns.'
         )
     event, labels = encode_labels(groups.target)
+    columns = {name: numeric_column(name, values) for name, values in groups.columns.items()}
+    risks = None if asked.risks is None else columns.pop(asked.risks)
     patterns = PatternTable.from_columns(
-        groups.columns, event, sample_weight=groups.weight, decimals=decimals
+        columns, event, sample_weight=groups.weight, decimals=decimals
     )
     merging = Merging(engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds)
-    return TableTraining(Training(patterns, dict(settings)), labels, names, None, merging)
+    own = Rows(columns, columns, event, groups.weight, risks=risks)
+    return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
 
 
 def raw_rows_of(
@@ -385,23 +442,23 @@ def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: boo
             "refused. Correct them, or leave those rows out."
         )
     score = groups.keys["nb_score"].astype(np.int64)
+    event = groups.keys["nb_event"].astype(np.int64) == 1
     counted = PatternTable.from_codes(
-        score[:, None],
-        groups.keys["nb_event"].astype(np.int64) == 1,
-        names=["score"],
-        sample_weight=groups.weight,
+        score[:, None], event, names=["score"], sample_weight=groups.weight
     )
+    if learned.taught is not None:
+        risks = _risks_by_score(problem, learned.result.points, learned.taught.blend, score)
+        strength = _strength(learned.taught.blend, problem, counted)
+        counted, _ = blend(counted, risks, np.asarray(groups.weight, dtype=np.float64), strength)
     rates = [one for one in problem.constraints if isinstance(one, MinTPR | MaxFPR)]
     by_score = Problem.build(
         counted,
         problem.thresholds,
         penalty=0.0,
-        prior_strength=float(problem.prior_strength),
         max_points=1,
         constraints=rates,
     )
-    spent = degrees_spent(card.size, int((problem.upper > problem.lower).sum()))
-    levels = find_levels(by_score, [1], calibrate=calibrate, spent=spent)
+    levels = find_levels(by_score, [1], calibrate=calibrate)
     sample = float(problem.patterns.n_total)
     provenance = replace(
         card.provenance or Provenance(version=__version__),
@@ -413,13 +470,34 @@ def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: boo
         # Both are those of the sample.
         objective=None,
         bound=None,
+        share_kept=None,
+        share_bound=None,
         updated=f"points from a sample of {mass(sample)} rows; cut-offs and risks from all rows",
     )
     new = replace(
         card,
-        cutoffs=levels.cutoffs,
         risks=levels.risks,
         score_range=(int(score.min()), int(score.max())),
         provenance=provenance,
     )
     return learned._replace(card=new)
+
+
+def _risks_by_score(
+    problem: Problem, points: IntArray, how: Blend, scores: IntArray
+) -> FloatArray:
+    """Mean risk that the teacher gave rows of each score, in the sample; between them, linear."""
+    table = problem.patterns
+    own = floor_scores(table.codes, table.decimals, points)
+    known, place = np.unique(own, return_inverse=True)
+    rows = np.bincount(place.ravel(), weights=table.events + table.others)
+    expected = np.bincount(place.ravel(), weights=how.expected / how.denominator)
+    found: FloatArray = np.interp(scores, known, expected / rows)
+    return found
+
+
+def _strength(how: Blend, problem: Problem, counted: PatternTable) -> Fraction | None:
+    """n0 for all rows: the same belief per row as in the sample."""
+    if how.strength is None:
+        return None
+    return how.strength * Fraction(counted.n_total) / Fraction(problem.patterns.n_total)

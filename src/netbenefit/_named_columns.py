@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._columns import numeric_column
-from netbenefit._estimator_input import Training
+from netbenefit._estimator_input import Rows, Training
 from netbenefit._labels import warn_of_constants
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.patterns import PatternTable
@@ -27,15 +27,21 @@ class NamedColumns(RiskScoreClassifier):
     """
 
     def _training(
-        self, X: Any, event: NDArray[np.bool_], sample_weight: ArrayLike | None
+        self,
+        X: Any,
+        event: NDArray[np.bool_],
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
     ) -> Training:
+        risks, X = self._given_risks(X)
         columns = {name: numeric_column(name, column) for name, column in X.items()}
         table = PatternTable.from_columns(
             columns, event, sample_weight=sample_weight, decimals=self.decimals
         )
         warn_of_constants(table)
         self.n_features_in_ = len(columns)
-        return Training(table, self._settings())
+        rows = Rows(X, columns, event, sample_weight, groups, risks=risks)
+        return Training(table, self._settings(), rows)
 
     def _rows(self, X: Any) -> Any:
         return X

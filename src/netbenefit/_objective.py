@@ -1,4 +1,4 @@
-"""What a problem maximises, in numbers: the price of a rule, the weight of S, and their scale."""
+"""What a problem maximises, in numbers: the price of a rule, and the scale of gains."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ from netbenefit._validation import InputError
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["PRIOR_ROWS", "UNITS", "Scale", "make_scale", "read_penalty", "read_price", "read_prior"]
+__all__ = ["UNITS", "Scale", "make_scale", "read_number", "read_penalty"]
 
 #: Largest magnitude that sums in int64 may reach.
 _ROOM = 2**62
-#: Rows of belief in a logistic risk that ``prior_strength="auto"`` stands for.
-PRIOR_ROWS = 3000
 #: Price of a rule that ``penalty="auto"`` stands for, in units of prevalence / rows.
-UNITS = 2
+UNITS = Fraction(1, 2)
 
 
 class Scale(NamedTuple):
-    """How gains, sizes and S add up: objective = (value + constant) / total.
+    """How gains and sizes add up: objective = (value + constant) / total.
 
-    A value is rates[0] · gain − rates[1] · size + smooth · S · N.
+    A value is rates[0] · gain − rates[1] · size.
     """
 
     found: NDArray[Any]
@@ -35,30 +33,19 @@ class Scale(NamedTuple):
     rates: NDArray[Any]
     constant: Fraction | float  #: value of thresholds that every card serves alike (p = 0)
     total: Fraction | float  #: what the sum is divided by
-    smooth: float  #: worth of one row's S
 
 
-def make_scale(
-    table: PatternTable, thresholds: Thresholds, penalty: Fraction, prior: Fraction
-) -> Scale:
-    """Find a scale: whole numbers where there is a common one, else floats.
-
-    With a ``prior`` (the weight of S, which is no rational number), gains stay whole numbers where
-    they can, and values are floats.
-    """
-    scale = _integer_scale(table, thresholds, penalty) or _float_scale(table, thresholds, penalty)
-    if not prior:
-        return scale
-    worth = float(prior * Fraction(scale.total) / Fraction(table.n_total))
-    return scale._replace(rates=scale.rates.astype(np.float64), smooth=worth)
+def make_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction) -> Scale:
+    """Find a scale: whole numbers where there is a common one, else floats."""
+    return _integer_scale(table, thresholds, penalty) or _float_scale(table, thresholds, penalty)
 
 
 def _integer_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction) -> Scale | None:
     gains = thresholds.integer_gains
     if gains is None or not table.is_whole:
         return None
-    events, others = int(table.n_events), int(table.n_total - table.n_events)
-    price = penalty * gains.scale * Fraction(table.n_total)
+    events, others = int(table.event_mass), int(table.total_mass - table.event_mass)
+    price = penalty * gains.scale * Fraction(table.total_mass)
     largest = max(max(gains.found) * events, max(gains.alarm) * others)
     total_gain = sum(gains.found) * events
     top = price.denominator * total_gain + abs(price.numerator) * table.n_features
@@ -72,8 +59,7 @@ def _integer_scale(table: PatternTable, thresholds: Thresholds, penalty: Fractio
         alarm=np.array([gains.alarm[i] for i in kept], dtype=kind),
         rates=np.array([price.denominator, price.numerator], dtype=np.int64),
         constant=Fraction(constant * events * price.denominator),
-        total=Fraction(gains.scale * int(table.n_total) * price.denominator),
-        smooth=0.0,
+        total=Fraction(gains.scale * int(table.total_mass) * price.denominator),
     )
 
 
@@ -83,10 +69,9 @@ def _float_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction)
     return Scale(
         found=weights[kept],
         alarm=(weights * odds)[kept],
-        rates=np.array([1.0, float(penalty * Fraction(table.n_total))]),
-        constant=float(weights[odds == 0].sum() * table.n_events),
-        total=float(table.n_total),
-        smooth=0.0,
+        rates=np.array([1.0, float(penalty * Fraction(table.total_mass))]),
+        constant=float(weights[odds == 0].sum() * table.event_mass),
+        total=float(table.total_mass),
     )
 
 
@@ -95,7 +80,7 @@ def read_penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fra
 
     >>> table = PatternTable.from_arrays([[0], [1]], [0, 1])
     >>> read_penalty("paper", table), read_penalty("auto", table), read_penalty(0.01, table)
-    (Fraction(1, 20), Fraction(1, 2), Fraction(1, 100))
+    (Fraction(1, 20), Fraction(1, 8), Fraction(1, 100))
     """
     share = Fraction(patterns.n_events) / Fraction(patterns.n_total)
     if isinstance(penalty, str):
@@ -104,36 +89,15 @@ def read_penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fra
         if penalty == "auto":
             return UNITS * share / Fraction(patterns.n_total)
         raise InputError(f'penalty={penalty!r} is not known. Use "auto", "paper" or a number.')
-    return _number(penalty, "penalty", '"auto", "paper"')
+    return read_number(penalty, "penalty", '"auto", "paper"')
 
 
-def read_prior(prior_strength: str | float | Fraction) -> Fraction:
-    """n0, in rows: "auto" is PRIOR_ROWS.
+def read_number(value: Any, name: str, words: str) -> Fraction:
+    """A setting as the decimal that was written, not negative; ``words`` may take its place.
 
-    >>> read_prior("auto"), read_prior(2.5)
-    (Fraction(3000, 1), Fraction(5, 2))
-    """
-    if isinstance(prior_strength, str):
-        if prior_strength == "auto":
-            return Fraction(PRIOR_ROWS)
-        raise InputError(
-            f'prior_strength={prior_strength!r} is not known. Use "auto", 0 (the published method) '
-            "or a number of rows."
-        )
-    return _number(prior_strength, "prior_strength", '"auto"')
-
-
-def read_price(price: float | Fraction, name: str) -> Fraction:
-    """A price as the decimal that was written; "paper" is its caller's word.
-
-    >>> read_price(0.001, "point_penalty")
+    >>> read_number(0.001, "point_penalty", '"paper"')
     Fraction(1, 1000)
     """
-    return _number(price, name, '"paper"')
-
-
-def _number(value: Any, name: str, words: str) -> Fraction:
-    """A setting as the decimal that was written, not negative."""
     refusal = InputError(f"{name} must be a finite number or {words}, not {value!r}.")
     if isinstance(value, bool):
         raise refusal

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit import assemble, metrics
+from netbenefit._bin_fitted import Fitted
+from netbenefit._evaluation_rows import take_rows
 from netbenefit._tasks import WorkerDied, finished_tasks
 from netbenefit._validation import InputError
-from netbenefit.patterns import PatternTable
+from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Scorecard
 from netbenefit.solvers.base import Callback, SolverResult
 from netbenefit.solvers.sizes import best_of_every_size
-from netbenefit.solvers.starts import logistic_path
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
@@ -42,35 +41,42 @@ Fold = tuple[NDArray[Any], NDArray[Any]]
 
 
 class Rows(NamedTuple):
-    """Columns by name, which rows are events, and their weights if they have any."""
+    """Rows as an estimator takes them, which of them are events, and their weights if any."""
 
-    columns: Mapping[str, NDArray[Any]]
+    X: Any
     event: NDArray[np.bool_]
     weight: NDArray[Any] | None = None
 
     def take(self, chosen: NDArray[Any]) -> Rows:
         """Some of the rows.
 
-        >>> Rows({"x": np.array([5, 6])}, np.array([True, False])).take(np.array([1])).columns
+        >>> Rows({"x": np.array([5, 6])}, np.array([True, False])).take(np.array([1])).X
         {'x': array([6])}
         """
         weight = None if self.weight is None else self.weight[chosen]
-        columns = {name: column[chosen] for name, column in self.columns.items()}
-        return Rows(columns, self.event[chosen], weight)
+        return Rows(take_rows(self.X, chosen), self.event[chosen], weight)
 
 
 class Plan(NamedTuple):
     """All that a path is told but for its rows."""
 
-    thresholds: Thresholds
-    settings: Mapping[str, Any]  #: of :meth:`Problem.build`
-    keep_signs: str | bool
-    calibrate: bool
-    decimals: Mapping[str, int] | None
+    estimator: RiskScoreClassifier  #: a copy of its own, whose parameters are checked
     outcome: str
-    time_limit: float | None
     n_jobs: int
     seed: int
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The thresholds that cards are learnt for."""
+        return self.estimator.thresholds_
+
+
+class Posed(NamedTuple):
+    """The problem that some rows pose, before sizes, and how it came about."""
+
+    problem: Problem
+    taught: assemble.Taught | None
+    bins: Fitted | None
 
 
 class Cards(NamedTuple):
@@ -87,58 +93,55 @@ class Benefits(NamedTuple):
     aunbc: dict[int, float]
 
 
-def make_problem(rows: Rows, plan: Plan) -> Problem:
-    """The problem that these rows pose, before signs and sizes.
-
-    Its steps of columns and its constants come from these rows alone.
-    """
-    table = PatternTable.from_columns(
-        rows.columns, rows.event, sample_weight=rows.weight, decimals=plan.decimals
+def make_problem(rows: Rows, plan: Plan) -> Posed:
+    """Everything is learnt from these rows alone: conditions, the teacher's risks, constants."""
+    model = plan.estimator
+    training = model._training(rows.X, rows.event, rows.weight)
+    table, taught = assemble.teach_masses(
+        training,
+        plan.thresholds,
+        model.teacher,
+        model.prior_strength,
+        seed=plan.seed,
+        n_jobs=plan.n_jobs,
     )
-    return assemble.make_problem(table, plan.thresholds, **plan.settings)
+    # Within a size, rules have no price: see limit_size.
+    settings = {**training.settings, "penalty": 0}
+    problem = assemble.make_problem(table, plan.thresholds, **settings)
+    return Posed(problem, taught, training.bins)
 
 
 def all_cards(
-    problem: Problem, sizes: tuple[int, ...], plan: Plan, callback: Callback | None = None
+    posed: Posed, sizes: tuple[int, ...], plan: Plan, callback: Callback | None = None
 ) -> Cards:
-    """The best card of every size; everything is learnt from the problem's own rows.
-
-    As in :func:`netbenefit.assemble.learn`, signs are kept where there is a prior, unless no card
-    meets the rates that way.
-    """
-    path = logistic_path(problem.patterns)
-
-    def search(asked: Problem) -> dict[int, SolverResult]:
-        found = best_of_every_size(
-            asked,
-            sizes,
-            time_limit=plan.time_limit,
-            n_jobs=plan.n_jobs,
-            seed=plan.seed,
-            path=path,
-            callback=callback,
-        )
-        if any(result.status == "interrupted" for result in found.values()):
-            raise KeyboardInterrupt  # cards of a broken-off search compare with no others
-        return found
-
-    signed, results = assemble.keeping_signs(problem, path, plan.keep_signs, search)
-    cards = {size: _card(signed, result, plan) for size, result in results.items()}
-    return Cards(cards, results)
+    """The best card of every size."""
+    found = best_of_every_size(
+        posed.problem,
+        sizes,
+        time_limit=plan.estimator.time_limit,
+        n_jobs=plan.n_jobs,
+        seed=plan.seed,
+        callback=callback,
+    )
+    if any(result.status == "interrupted" for result in found.values()):
+        raise KeyboardInterrupt  # cards of a broken-off search compare with no others
+    return Cards({size: _card(posed, result, plan) for size, result in found.items()}, found)
 
 
-def _card(problem: Problem, result: SolverResult, plan: Plan) -> Scorecard:
-    # Within a size, rules have no price: see limit_size.
-    free = replace(problem, penalty=Fraction(0))
-    provenance = assemble.make_provenance(free, result, plan.outcome, plan.seed)
-    return assemble.assemble_card(problem, result, provenance, calibrate=plan.calibrate)
+def _card(posed: Posed, result: SolverResult, plan: Plan) -> Scorecard:
+    origin = assemble.make_provenance(
+        posed.problem, result, plan.outcome, plan.seed, posed.taught
+    )
+    return assemble.assemble_card(
+        posed.problem, result, origin, bins=posed.bins, calibrate=plan.estimator.calibrate
+    )
 
 
 def earned(cards: Mapping[int, Scorecard], rows: Rows, thresholds: Thresholds) -> Benefits:
     """Weighted net benefit and AUNBC of cards on some rows."""
     benefit, area = {}, {}
     for size, card in cards.items():
-        told = rows.event, card.risk(rows.columns), thresholds
+        told = rows.event, card.risk(rows.X), thresholds
         benefit[size] = metrics.weighted_net_benefit(*told, sample_weight=rows.weight)
         area[size] = metrics.aunbc(*told, sample_weight=rows.weight)
     return Benefits(benefit, area)

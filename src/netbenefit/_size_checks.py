@@ -38,12 +38,6 @@ def check_estimator(estimator: Any) -> RiskScoreClassifier:
             f"estimator is {kind} {what}. Pass a RiskScoreClassifier() or RSSDNBClassifier(): only "
             "these have cards of every size."
         )
-    if estimator.binner is not None:
-        raise InputError(
-            "a path of sizes takes columns of numbers: set binner=None, and pass conditions that "
-            "were chosen without a look at the outcome, such as those of Binner(method="
-            '"quantile").fit_transform(X).'
-        )
     # Not a clone, which would copy a callback, too: it has to reach the one that was given.
     copy: RiskScoreClassifier = type(estimator)(**estimator.get_params(deep=False))
     try:

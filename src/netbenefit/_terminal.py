@@ -192,6 +192,15 @@ def read_setting(text: str, option: str, *words: str) -> str | float:
         raise InputError(f"{option} must be {known} or a number, not {text!r}.") from None
 
 
+def read_teacher(text: str) -> str | None:
+    """Read who teaches: a known name, a column of risks, or none.
+
+    >>> read_teacher("none"), read_teacher("boosting")
+    (None, 'boosting')
+    """
+    return None if text == "none" else text
+
+
 def read_signs(texts: list[str]) -> dict[str, str]:
     """Read NAME=+ and NAME=-."""
     from netbenefit._validation import InputError

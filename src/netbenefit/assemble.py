@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netbenefit._bin_fitted import Fitted
+from netbenefit._estimator_input import Training
 from netbenefit._tasks import threads_here
-from netbenefit._validation import InputError, IntArray, shorten
+from netbenefit._validation import FloatArray, InputError, IntArray, check_weights, shorten
 from netbenefit._version import __version__
 from netbenefit.conditions import Condition, PerUnit, Term
 from netbenefit.levels import find_levels
 from netbenefit.patterns import PatternTable
-from netbenefit.problem import NoCardFound, Problem
+from netbenefit.problem import Problem, refuse_one_class
 from netbenefit.readings import Reading
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.solvers.annealing import Annealing
@@ -23,28 +27,37 @@ from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_l
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp import MixedInteger
-from netbenefit.solvers.starts import Path, allowed_start, best_start, kept_signs, logistic_path
+from netbenefit.solvers.starts import allowed_start
+from netbenefit.teachers import Teaching, teach
+from netbenefit.teachers.blend import Blend, blend, read_strength
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
     "Learned",
     "Rules",
+    "Taught",
     "assemble_card",
     "choose_solver",
     "count_threads",
-    "keeping_signs",
     "learn",
     "make_problem",
     "make_provenance",
     "refuse_constants",
     "refuse_small_weights",
     "rules_of",
+    "teach_masses",
     "terms_of",
     "too_small_text",
 ]
 
 
-T = TypeVar("T")
+class Taught(NamedTuple):
+    """What a teacher said, how it was blended with the outcomes, and what it is worth."""
+
+    teaching: Teaching
+    blend: Blend
+    net_benefit: float  #: of its out-of-fold risks, by the outcomes
+    blended_benefit: float  #: of the same, by the masses that the card is trained on
 
 
 class Learned(NamedTuple):
@@ -53,74 +66,110 @@ class Learned(NamedTuple):
     card: Scorecard
     result: SolverResult
     problem: Problem
+    taught: Taught | None = None
 
 
 def learn(
-    table: PatternTable,
+    training: Training,
     thresholds: Thresholds,
     solver: Solver,
     *,
     outcome: str,
-    seed: int | None = None,
-    terms: Sequence[Term] | None = None,
-    bins: Fitted | None = None,
+    teacher: Any = None,
+    prior_strength: Any = "auto",
+    seed: int = 0,
+    n_jobs: int | None = -1,
     calibrate: bool = True,
-    keep_signs: str | bool = "auto",
     start: Sequence[int] | IntArray | None = None,
     callback: Callback | None = None,
-    **settings: Any,
 ) -> Learned:
     """Learn a card from patterns: the one way that the estimator and the command line go.
 
+    1. The teacher gives every row a risk, which is blended with the outcomes into masses.
+    2. The solver searches the points of the highest net benefit on these masses.
+    3. Points, cut-offs and risks become a card.
+
     Parameters
     ----------
-    table : PatternTable
+    training : Training
     thresholds : Thresholds
     solver : Solver
     outcome : str
         What the risk is the risk of.
-    seed : int, optional
-        The solver's seed, for the card's provenance.
-    terms, bins, calibrate
+    teacher, prior_strength
+        As for :class:`netbenefit.RiskScoreClassifier`.
+    seed : int
+        Of the teacher's folds; the solver has its own.
+    n_jobs : int, optional
+        Threads for the teacher.
+    calibrate : bool, default=True
         As in :func:`assemble_card`.
-    keep_signs : "auto" or bool, default="auto"
-        With a prior: whether points may not contradict a column's own association with the outcome,
-        unless the data show clearly that other columns turn it round
-        (:mod:`netbenefit.solvers.starts`).  ``"auto"`` keeps signs while the prior outweighs the
-        data (n0 > N).
     start : (P,) int, optional
-        Points to begin from, such as those of an earlier card; moved into what is allowed.  With a
-        prior, the better of these and of those that logistic regression suggests.
+        Points to begin from, such as those of an earlier card; moved into what is allowed.
     callback : callable, optional
         Called with the solver's progress.
-    **settings
-        penalty, prior_strength, max_points, sign, bounds, max_features, constraints: as in
-        :meth:`Problem.build`.
-
-    Examples
-    --------
-    >>> from netbenefit.solvers.local_search import LocalSearch
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1], names=["fever"])
-    >>> card = learn(table, Thresholds.of([0.5]), LocalSearch(), outcome="flu").card
-    >>> card.risk({"fever": 1})
-    1.0
     """
-    problem = make_problem(table, thresholds, **settings)
-    if problem.prior_strength:
-        path = logistic_path(table)
+    table, taught = teach_masses(
+        training, thresholds, teacher, prior_strength, seed=seed, n_jobs=n_jobs
+    )
+    problem = make_problem(table, thresholds, **training.settings)
+    first = None if start is None else allowed_start(problem, start)
+    # Without one it is not mentioned: a solver may know of no start.
+    more = {} if first is None else {"start": first}
+    result = solver.solve(problem, callback=callback, **more)
+    provenance = make_provenance(problem, result, outcome, seed, taught)
+    card = assemble_card(problem, result, provenance, bins=training.bins, calibrate=calibrate)
+    return Learned(card, result, problem, taught)
 
-        def solve(asked: Problem) -> SolverResult:
-            first = best_start(asked, path, start)
-            return solver.solve(asked, start=first, callback=callback)
 
-        problem, result = keeping_signs(problem, path, keep_signs, solve)
-    else:
-        # Without one it is not mentioned: a solver may know of no start.
-        first = {} if start is None else {"start": allowed_start(problem, start)}
-        result = solver.solve(problem, callback=callback, **first)
-    provenance = make_provenance(problem, result, outcome, seed)
-    card = assemble_card(problem, result, provenance, terms=terms, bins=bins, calibrate=calibrate)
-    return Learned(card, result, problem)
+def teach_masses(
+    training: Training,
+    thresholds: Thresholds,
+    teacher: Any,
+    prior_strength: Any,
+    *,
+    seed: int,
+    n_jobs: int | None,
+) -> tuple[PatternTable, Taught | None]:
+    """Blend outcomes with a teacher's risks; without a teacher, outcomes are all that counts."""
+    table, rows = training.table, training.rows
+    strength = read_strength(prior_strength, table.n_total)
+    if teacher is None or strength == 0:
+        return table, None
+    refuse_constants(table)
+    refuse_one_class(table)
+    if strength is not None and prior_strength != "auto":
+        refuse_small_weights(
+            table, "A prior counts weights as rows", 'set prior_strength="auto", 0 or inf'
+        )
+    teaching = teach(
+        teacher if rows.risks is None else rows.risks,
+        rows.columns if isinstance(teacher, str) else rows.X,
+        rows.event,
+        sample_weight=rows.sample_weight,
+        groups=rows.groups,
+        binner=rows.binner,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+    weight = check_weights(rows.sample_weight, rows.event.size)
+    blended, how = blend(table, teaching.risks, weight, strength)
+    # What the teacher's own decisions are worth, row by row: by outcomes, and by blended masses.
+    share = 1.0 if strength is None else float(strength / (strength + Fraction(table.n_total)))
+    masses = (1.0 - share) * rows.event + share * teaching.risks
+    worth = [
+        _worth(of, teaching.risks, thresholds, weight) for of in (rows.event, masses)
+    ]
+    return blended, Taught(teaching, how, *worth)
+
+
+def _worth(
+    events: NDArray[Any], risks: FloatArray, thresholds: Thresholds, weight: FloatArray
+) -> float:
+    """Σ_i ω_i NB_i of decisions by ``risks``; events are shares of rows."""
+    called = risks[None, :] >= thresholds.array[:, None]
+    net = called @ (weight * events) - thresholds.odds * (called @ (weight * (1.0 - events)))
+    return float(thresholds.weight_array @ net / weight.sum())
 
 
 def make_problem(table: PatternTable, thresholds: Thresholds, **settings: Any) -> Problem:
@@ -130,11 +179,9 @@ def make_problem(table: PatternTable, thresholds: Thresholds, **settings: Any) -
     """
     refuse_constants(table)
     problem = Problem.build(table, thresholds, **settings)
-    if problem.prior_strength or settings.get("penalty") == "auto":
+    if settings.get("penalty") == "auto":
         refuse_small_weights(
-            table,
-            "A prior, and the price of a rule, count weights as rows",
-            'set prior_strength=0 and penalty="paper"',
+            table, "The price of a rule counts weights as rows", 'set penalty="paper"'
         )
     return problem
 
@@ -158,30 +205,20 @@ def refuse_small_weights(table: PatternTable, why: str, otherwise: str) -> None:
         )
 
 
-def keeping_signs(
-    problem: Problem, path: Path, keep_signs: str | bool, solve: Callable[[Problem], T]
-) -> tuple[Problem, T]:
-    """Solve a problem whose points keep their signs, if they are to; return it and the answer.
-
-    Rates that are asked for come first: where no card with these signs meets them, signs are free.
-    """
-    keep = problem.prior_weight > 1 if keep_signs == "auto" else keep_signs
-    signs = kept_signs(path, problem.patterns.names, problem.constraints)
-    if keep and problem.prior_strength and signs:
-        signed = problem.with_constraints(signs)
-        try:
-            return signed, solve(signed)
-        except NoCardFound:
-            pass
-    return problem, solve(problem)
-
-
 def make_provenance(
-    problem: Problem, result: SolverResult, outcome: str, seed: int | None
+    problem: Problem,
+    result: SolverResult,
+    outcome: str,
+    seed: int | None,
+    taught: Taught | None = None,
 ) -> Provenance:
-    """Write down where a card comes from."""
+    """Write down where a card comes from.
+
+    Of the teacher's net benefit on the masses, the card keeps its own share; and a card with as few
+    rules at most that of the bound, to which the price of its rules is added again.
+    """
     table = problem.patterns
-    return Provenance(
+    origin = Provenance(
         version=__version__,
         n_rows=table.n_total,
         n_events=table.n_events,
@@ -190,12 +227,24 @@ def make_provenance(
         objective=result.objective,
         bound=result.bound,
         penalty=float(problem.penalty),
-        prior_strength=float(problem.prior_strength),
+        prior_strength=0.0,
         solver=result.solver,
         status=result.status,
         seconds=round(result.seconds, 3),
         random_state=seed,
         outcome=outcome,
+    )
+    if taught is None:
+        return origin
+    whole, strength = taught.blended_benefit, taught.blend.strength
+    bound = None if result.bound is None else result.bound + float(problem.penalty) * result.size
+    return replace(
+        origin,
+        prior_strength=math.inf if strength is None else float(strength),
+        teacher=taught.teaching.name,
+        teacher_net_benefit=taught.net_benefit,
+        share_kept=result.net_benefit / whole if whole > 0 else None,
+        share_bound=bound / whole if whole > 0 and bound is not None else None,
     )
 
 
@@ -239,8 +288,6 @@ def choose_solver(
         n_jobs=threads,
         seed=seed,
         search_share=_SEARCH_SHARE[solver],
-        # With a prior the bound is the sum of two, and loose: only for those who ask for a proof.
-        bound_parts=solver == "exact",
         name=solver,
     )
 
@@ -302,7 +349,6 @@ def assemble_card(
     provenance = replace(provenance, net_benefit=levels.net_benefit)
     return Scorecard(
         rules=rules,
-        cutoffs=levels.cutoffs,
         risks=levels.risks,
         thresholds=problem.thresholds,
         score_range=result.score_range,

@@ -76,7 +76,6 @@ def run_demo(
     # 1.
     settings = {
         "penalty": "auto",
-        "prior_strength": "auto",
         "max_points": MAX_POINTS,
         "max_features": MAX_RULES,
         "sign": dict.fromkeys(data.train, "+"),
@@ -85,14 +84,12 @@ def run_demo(
     training = training_of_raw(binner, data.train, data.train_event, None, settings)
     # 2.
     learned = learn(
-        training.table,
+        training,
         THRESHOLDS,
         choose_solver("auto", time_limit=time_limit, seed=0, n_jobs=-1),
         outcome="malignancy",
-        seed=0,
-        bins=training.bins,
+        teacher="auto",
         callback=callback,
-        **training.settings,
     )
     # 3.
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from netbenefit._estimator_base import CardClassifier
 from netbenefit._estimator_input import Training
@@ -22,11 +22,18 @@ from netbenefit._estimator_table import (
 )
 from netbenefit._labels import encode_labels
 from netbenefit._validation import FloatArray, IntArray
-from netbenefit.assemble import Learned, choose_solver, count_threads, learn, too_small_text
+from netbenefit.assemble import (
+    Learned,
+    choose_solver,
+    count_threads,
+    learn,
+    make_problem,
+    teach_masses,
+    too_small_text,
+)
 from netbenefit.binning import Binner
 from netbenefit.certificate import make_certificate
 from netbenefit.constraints import Constraint
-from netbenefit.problem import Problem
 from netbenefit.solvers.base import Callback, Solver
 from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
 from netbenefit.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
@@ -39,13 +46,14 @@ class RiskScoreClassifier(CardClassifier):
 
     With thresholds p_i, weights ω_i and odds r_i = p_i / (1 − p_i), the points λ maximise
 
-        Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ + (n0 / N) · S(λ) ,
+        Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ ,
 
-    where a row is positive at p_i when its score x·λ reaches the cut-off T_i, and S is the net
-    benefit, over all thresholds, of a risk that is logistic in the score.  That last part stands
-    for n0 rows of belief in such a risk: on small data it keeps the card from fitting noise, on
-    large data it is soon outvoted.  Risks are averages of both views (:mod:`netbenefit.levels`),
-    and the cut-offs follow from them.  The published method, without such a belief, is
+    where a row is positive at p_i when its score x·λ reaches the cut-off T_i.  What counts as an
+    event is a blend: a *teacher*, a model that sees all columns, gives every row a risk p̂ by
+    cross-fitting, and row j brings the event mass e_j = (y_j + κ p̂_j) / (1 + κ), κ = n0 / N, and
+    the non-event mass 1 − e_j.  So the card learns from what the teacher has learnt, and not from
+    the noise of single outcomes.  Every score gets a risk: the share of event mass among its rows,
+    pooled so that it never falls.  The published method, without a teacher, is
     :class:`RSSDNBClassifier`.
 
     Parameters
@@ -65,20 +73,22 @@ class RiskScoreClassifier(CardClassifier):
         Largest absolute value of a rule's points.  (Where conditions on a column add up, the
         printed card shows sums, which may be larger.)
     penalty : "auto", "paper" or float, default="auto"
-        Price C0 of a rule, in net benefit; ``"auto"`` is 2 units of prevalence / rows.  With a
-        prevalence of 30%, a rule then has to earn as much as finding 0.6 more of the events of the
+        Price C0 of a rule, in net benefit; ``"auto"`` is half a unit of prevalence / rows.  With a
+        prevalence of 30%, a rule then has to earn as much as finding 0.15 more of the events of the
         training rows at every threshold, without more false alarms.  ``"paper"`` is the published
         0.1 · prevalence / columns, which is 90 units on the adult data (32,561 rows, 36 columns)
         and hardly one on small tables.
+    teacher : "auto", "logistic", "boosting", classifier, str, array or None, default="auto"
+        What gives every training row a risk (:mod:`netbenefit.teachers`).  ``"auto"``: a stack of
+        logistic regression on the conditions, logistic regression on the raw columns, and boosted
+        trees; ``"logistic"``: the first two; ``"boosting"``: trees alone.  A scikit-learn
+        classifier is cloned and cross-fitted; it may see more than the card does.  Any other text
+        is the name of a column of X that holds risks somebody else computed (it is no feature
+        then), and an array is one such risk per row.  None: outcomes alone, as published.
     prior_strength : "auto" or float, default="auto"
-        n0, in rows (of ``sample_weight``, where rows have weights); ``"auto"`` is 3000.  0 is the
-        published method.
-    keep_signs : "auto" or bool, default="auto"
-        With a prior: points may not contradict a column's own association with the outcome, unless
-        L1-penalised logistic regression shows, above the noise level, that other columns turn it
-        round.  ``sign``, ``bounds`` and constraints on single columns come first.  ``"auto"`` keeps
-        signs while the prior outweighs the data (n0 > N).  Kept signs are constraints of the
-        problem: bounds and certificates speak of cards that keep them, too.
+        n0, in rows (of ``sample_weight``, where rows have weights): how many rows' worth of belief
+        the teacher has.  ``"auto"`` is ten for every row of the table.  0 is the published
+        objective; ``inf`` makes the card a copy of the teacher's decisions.
     max_features : int, default=None
         Largest number of rules.
     sign : mapping, default=None
@@ -92,23 +102,23 @@ class RiskScoreClassifier(CardClassifier):
         What else is asked of the card, such as ``[AtMost(1, ["age", "frailty"])]``; see
         :mod:`netbenefit.constraints`.  With a binner they name raw columns, or single conditions.
     solver : {"auto", "exact", "milp", "local", "anneal"} or solver object, default="auto"
-        ``"auto"`` searches; without a prior, it then proves how good the card is in the time that
-        is left, and ends early when it is proven optimal.  ``"exact"`` gives the proof more of the
-        time, and with a prior bounds both parts of the objective.  ``"milp"`` hands the published
-        integer program to HiGHS, for ``prior_strength=0`` only; ``"local"`` only searches;
-        ``"anneal"`` is the published annealing.  A solver object such as
+        ``"auto"`` searches, then proves how good the card is in the time that is left, and ends
+        early when it is proven optimal.  ``"exact"`` gives the proof more of the time.  ``"milp"``
+        hands the published integer program to HiGHS; ``"local"`` only searches; ``"anneal"`` is the
+        published annealing.  A solver object such as
         ``Annealing(steps_per_temperature=100)`` is used as it is.
     time_limit : float, default=10.0
         Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
     random_state : int, RandomState or None, default=0
-        Seed of the search: the same data give the same card, on any number of threads, unless time
-        runs out.
+        Seed of the teacher's folds and of the search: the same data give the same card, on any
+        number of threads, unless time runs out.
     n_jobs : int, default=-1
         Threads; −1 for all cores.
     verbose : int, default=0
         1 shows a progress line on a terminal.
     calibrate : bool, default=True
-        Give each level the risk of its training rows; otherwise the middle of its interval.
+        Give each score the risk of its training rows; otherwise each level, the scores between two
+        cut-offs, the middle of its interval.
     decimals : mapping, default=None
         ``{"lactate": 1}``: decimals to keep of single columns, instead of those found in the data.
     callback : callable, default=None
@@ -119,8 +129,10 @@ class RiskScoreClassifier(CardClassifier):
     scorecard_ : Scorecard
         The card: prints, scores, saves.
     result_ : SolverResult
-        Objective, bound, status, time and trace of search and proof.  Its cut-offs and net benefit
-        are the best ones for the points; with a prior the card has its own.
+        Objective, bound, status, time and trace of search and proof.  Its net benefit is that of
+        the blended masses; the card's own is that of the outcomes.
+    teaching_ : Teaching or None
+        The teacher's out-of-fold risks, its name, and notes; None without a teacher.
     certificate_ : Certificate
         What was solved, found and proven, for ``netbenefit verify``; its ``save`` writes a file.
     merging_ : Merging
@@ -131,8 +143,6 @@ class RiskScoreClassifier(CardClassifier):
         The fitted binner, if any.
     cutoffs_ : (M,) int64
         T_1 … T_M.
-    risks_ : (M + 1,) float
-        Risk of each level; NaN for a level that no score between those of training reaches.
     thresholds_ : Thresholds
     classes_ : (2,) array
         Labels; the second one is the event.
@@ -159,8 +169,8 @@ class RiskScoreClassifier(CardClassifier):
         "binner": [object, None],
         "max_points": [Interval(Integral, 1, None, closed="left")],
         "penalty": [str, Real],  # Problem has the better errors
+        "teacher": [object, None],  # teach has the better errors
         "prior_strength": [str, Real],
-        "keep_signs": [StrOptions({"auto"}), "boolean"],
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
         "sign": [Mapping, None],
         "bounds": [Mapping, None],
@@ -183,8 +193,8 @@ class RiskScoreClassifier(CardClassifier):
         binner: str | Binner | None = None,
         max_points: int = 10,
         penalty: str | float = "auto",
+        teacher: Any = "auto",
         prior_strength: str | float = "auto",
-        keep_signs: str | bool = "auto",
         max_features: int | None = None,
         sign: Mapping[Any, Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
@@ -203,8 +213,8 @@ class RiskScoreClassifier(CardClassifier):
         self.binner = binner
         self.max_points = max_points
         self.penalty = penalty
+        self.teacher = teacher
         self.prior_strength = prior_strength
-        self.keep_signs = keep_signs
         self.max_features = max_features
         self.sign = sign
         self.bounds = bounds
@@ -219,7 +229,13 @@ class RiskScoreClassifier(CardClassifier):
         self.callback = callback
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Learn a card.
 
         Parameters
@@ -229,6 +245,9 @@ class RiskScoreClassifier(CardClassifier):
         y : (n_rows,) array
             Two labels of any kind; the one that sorts last is the event.
         sample_weight : (n_rows,) array, optional
+        groups : (n_rows,) array, optional
+            Labels of rows that belong together, such as visits of one patient: the teacher never
+            gives a row a risk that it has learnt from another row of the same group.
 
         Returns
         -------
@@ -237,7 +256,7 @@ class RiskScoreClassifier(CardClassifier):
         """
         event, self.classes_ = encode_labels(y)
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
-        training = self._training(X, event, sample_weight)
+        training = self._training(X, event, sample_weight, groups)
         self._keep(self._learn(training, self._outcome(y)), training)
         return self
 
@@ -296,7 +315,15 @@ class RiskScoreClassifier(CardClassifier):
         ('DuckDB', 990, ('age',))
         """
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
-        asked = Asked(target, features, sample_weight, sample_rows, max_patterns, tell)
+        asked = Asked(
+            target,
+            features,
+            sample_weight,
+            sample_rows,
+            max_patterns,
+            tell,
+            self._teacher_column(),
+        )
         found = self._table_training(table, asked, self.binner if binner == "own" else binner)
         self.classes_, self.merging_ = found.labels, found.merging
         learned = self._learn(found.training, f"{target} = {self.classes_[1]}")
@@ -308,10 +335,14 @@ class RiskScoreClassifier(CardClassifier):
     def _keep(self, learned: Learned, training: Training, *, proven: bool = True) -> None:
         """Keep what was learnt; what was proven of a sample is no certificate."""
         self.scorecard_, self.result_ = learned.card, learned.result
+        self.teaching_ = None if learned.taught is None else learned.taught.teaching
+        for note in () if self.teaching_ is None else self.teaching_.notes:
+            warnings.warn(note, stacklevel=4)
         self.__dict__.pop("certificate_", None)  # of an earlier fit
         if proven:
+            blend = None if learned.taught is None else learned.taught.blend
             self.certificate_ = make_certificate(
-                learned.problem, learned.result, learned.card, bins=training.bins
+                learned.problem, learned.result, learned.card, bins=training.bins, blend=blend
             )
         if learned.problem.too_small:
             warnings.warn(too_small_text(learned.problem), stacklevel=4)
@@ -319,7 +350,6 @@ class RiskScoreClassifier(CardClassifier):
             warnings.warn("the search was interrupted; the card is the best so far", stacklevel=4)
         self.coef_ = self.result_.points
         self.cutoffs_ = np.array(self.scorecard_.cutoffs, dtype=np.int64)
-        self.risks_ = np.array(self.scorecard_.risks, dtype=np.float64)
 
     def near_optimal(
         self,
@@ -332,9 +362,8 @@ class RiskScoreClassifier(CardClassifier):
     ) -> NearOptimal:
         """List the cards that are almost as good as the best one on these rows.
 
-        The estimator's own settings apply, but for ``prior_strength``: cards are compared by net
-        benefit less penalty, the published objective, as only for this one is it known which cards
-        a list misses.  The estimator need not be fitted, and nothing is kept of the rows.
+        The estimator's own settings apply, teacher included.  It need not be fitted, and nothing
+        is kept of the rows.
 
         Parameters
         ----------
@@ -353,8 +382,16 @@ class RiskScoreClassifier(CardClassifier):
         reader = clone(self)  # reading the columns must not change what was fitted
         reader.thresholds_ = grid = as_thresholds(self.thresholds, self.weights)
         training = reader._training(X, encode_labels(y)[0], sample_weight)
+        table, _ = teach_masses(
+            training,
+            grid,
+            self.teacher,
+            self.prior_strength,
+            seed=reader._seed(),
+            n_jobs=self.n_jobs,
+        )
         return enumerate_near_optimal(
-            Problem.build(training.table, grid, **training.settings).without_prior(),
+            make_problem(table, grid, **training.settings),
             tolerance,
             limit,
             time_limit=self.time_limit,
@@ -410,7 +447,6 @@ class RiskScoreClassifier(CardClassifier):
         """What :meth:`Problem.build` is told."""
         return {
             "penalty": self.penalty,
-            "prior_strength": self.prior_strength,
             "max_points": self.max_points,
             "sign": self.sign,
             "bounds": self.bounds,
@@ -429,16 +465,16 @@ class RiskScoreClassifier(CardClassifier):
 
         def run(callback: Callback | None) -> Learned:
             return learn(
-                training.table,
+                training,
                 self.thresholds_,
                 solver,
                 outcome=outcome,
+                teacher=self.teacher,
+                prior_strength=self.prior_strength,
                 seed=seed,
+                n_jobs=self.n_jobs,
                 calibrate=self.calibrate,
-                keep_signs=self.keep_signs,
                 callback=callback,
-                bins=training.bins,
-                **training.settings,
             )
 
         if not self.verbose or self.callback is not None:

@@ -7,7 +7,7 @@ works on patterns, and its cost depends on how many distinct rows there are, not
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -45,11 +45,16 @@ class PatternTable:
     names : tuple of str
         Column names.
     positives, negatives : (n,)
-        Mass of events and of non-events: int64 when all weights are whole numbers, else float64.
+        Mass of events and of non-events, which is what a card is trained on: int64 when all weights
+        are whole numbers, else float64.
     pattern_of_row : (n_rows,) intp
         Which pattern a row became; −1 for a row of weight 0, which counts nowhere.
     rounded : tuple of str
         Continuous columns, whose values were rounded to the step.
+    denominator : int
+        How many units of mass make a row: 1 where masses count rows.
+    outcomes : (2, n) array or None
+        Rows with the event and without it, where the masses are not just that.
 
     Examples
     --------
@@ -70,6 +75,8 @@ class PatternTable:
     negatives: NDArray[Any]
     pattern_of_row: NDArray[np.intp]
     rounded: tuple[str, ...] = ()
+    denominator: int = 1
+    outcomes: NDArray[Any] | None = None
 
     @classmethod
     def from_arrays(
@@ -306,17 +313,54 @@ class PatternTable:
         """Number of columns, P."""
         return int(self.codes.shape[1])
 
+    def with_masses(
+        self, positives: NDArray[Any], negatives: NDArray[Any], denominator: int = 1
+    ) -> PatternTable:
+        """Return the same patterns with other masses to train on; outcomes stay as they are.
+
+        >>> table = PatternTable.from_arrays([[0], [1]], [0, 1])
+        >>> softer = table.with_masses(np.array([1, 8]), np.array([9, 2]), denominator=10)
+        >>> softer.event_mass, softer.total_mass, softer.n_events, softer.n_total
+        (9, 20, 1, 2)
+        """
+        outcomes = np.stack([self.events, self.others])
+        return replace(
+            self,
+            positives=positives,
+            negatives=negatives,
+            denominator=denominator,
+            outcomes=outcomes,
+        )
+
+    @property
+    def events(self) -> NDArray[Any]:
+        """Rows of each pattern that had the event."""
+        return self.positives if self.outcomes is None else self.outcomes[0]
+
+    @property
+    def others(self) -> NDArray[Any]:
+        """Rows of each pattern that did not have it."""
+        return self.negatives if self.outcomes is None else self.outcomes[1]
+
     @cached_property
     def n_events(self) -> int | float:
-        """Mass of events."""
-        total = self.positives.sum()
-        return int(total) if self.is_whole else float(total)
+        """Number of rows with the event (of their weights, where rows have weights)."""
+        return _total(self.events)
 
     @cached_property
     def n_total(self) -> int | float:
-        """Mass of all rows, N."""
-        total = self.positives.sum() + self.negatives.sum()
-        return int(total) if self.is_whole else float(total)
+        """Number of all rows, N (of their weights)."""
+        return _total(self.events, self.others)
+
+    @cached_property
+    def event_mass(self) -> int | float:
+        """Sum of :attr:`positives`: n_events, unless there are other masses to train on."""
+        return _total(self.positives)
+
+    @cached_property
+    def total_mass(self) -> int | float:
+        """Sum of all masses: n_total times the denominator."""
+        return _total(self.positives, self.negatives)
 
     @property
     def prevalence(self) -> float:
@@ -348,6 +392,11 @@ class PatternTable:
         scale = np.array([10.0**d for d in self.decimals])
         result: FloatArray = self.codes / scale
         return result
+
+
+def _total(*masses: NDArray[Any]) -> int | float:
+    total = sum(part.sum() for part in masses)
+    return int(total) if masses[0].dtype.kind == "i" else float(total)
 
 
 def _check_decimals(decimals: int, name: str) -> int:

@@ -2,10 +2,10 @@
 
 With N rows, weights ω, odds r and integer points λ, a solver maximises
 
-    G(λ) = Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ ,
+    G(λ) = Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ .
 
-or, with a prior strength of n0 rows, F(λ) = G(λ) + (n0 / N) · S(λ), where S is the net benefit over
-all thresholds of a logistic link on the score (:mod:`netbenefit.kernels.logistic`).
+TP and FP add up the masses of the patterns: rows as they came out, or whatever else a card is to be
+trained on.  Limits on rates of events found and false alarms always speak of the outcomes.
 
 Where a common scale exists, G is held as an integer: ``scale · N · G = rates[0] · gain −
 rates[1] · size`` up to a constant, with no rounding anywhere.
@@ -25,18 +25,17 @@ from numpy.typing import NDArray
 from netbenefit._card_types import MOST_POINTS
 from netbenefit._constraint_build import all_constraints, in_arrays
 from netbenefit._constraint_values import whole
-from netbenefit._objective import Scale, make_scale, read_penalty, read_prior
+from netbenefit._objective import Scale, make_scale, read_penalty
 from netbenefit._validation import InputError, IntArray
 from netbenefit.constraints import Constraint, MaxFPR, MinTPR
 from netbenefit.kernels.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.kernels.groups import one_hot_groups
 from netbenefit.kernels.layout import Columns, make_columns, pack_masses
-from netbenefit.kernels.logistic import Link, fit_link
 from netbenefit.limits import Limits
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["Evaluation", "NoCardFound", "Problem"]
+__all__ = ["Evaluation", "NoCardFound", "Problem", "refuse_one_class"]
 
 
 class NoCardFound(InputError):
@@ -46,12 +45,11 @@ class NoCardFound(InputError):
 class Evaluation(NamedTuple):
     """A point vector's exact value, counted from the patterns."""
 
-    objective: Fraction  #: what is maximised: G or F, penalty included
+    objective: Fraction  #: what is maximised: G, penalty included
     net_benefit: Fraction  #: Σ_i ω_i NB_i
     cutoffs: tuple[int, ...]  #: T_1 … T_M
     score_range: tuple[int, int]  #: lowest and highest floor-score
     size: int  #: number of non-zero points
-    link: Link | None = None  #: the logistic link, where there is a prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +72,6 @@ class Problem:
         The same in arrays, which is what solvers read.
     max_points : int
         Largest absolute points of a column about which nothing else is said.
-    prior_strength : Fraction
-        n0: as many rows of belief that the risk is logistic in the score; 0 for none.
 
     Examples
     --------
@@ -95,7 +91,6 @@ class Problem:
     limits: Limits
     _start: IntArray
     max_points: int = 10
-    prior_strength: Fraction = Fraction(0)
 
     @classmethod
     def build(
@@ -104,7 +99,6 @@ class Problem:
         thresholds: Thresholds,
         *,
         penalty: str | float | Fraction = "paper",
-        prior_strength: str | float | Fraction = 0,
         max_points: int = 10,
         sign: Mapping[Any, Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
@@ -118,9 +112,7 @@ class Problem:
         patterns : PatternTable
         thresholds : Thresholds
         penalty : "paper", "auto" or number, default="paper"
-            C0; ``"paper"`` is the published 0.1 · a0 / P, ``"auto"`` is 2 · a0 / N.
-        prior_strength : "auto" or number, default=0
-            n0, in rows; 0 is the published objective, ``"auto"`` is 3000 rows.
+            C0; ``"paper"`` is the published 0.1 · a0 / P, ``"auto"`` is 0.5 · a0 / N.
         max_points : int, default=10
             Largest absolute value of a coefficient.
         sign : mapping of column to "+" / "-" (or 1 / −1), optional
@@ -138,12 +130,7 @@ class Problem:
         InputError
             Among others where no points meet all constraints; it names some that clash.
         """
-        if patterns.n_events in (0, patterns.n_total):
-            what = "no events" if patterns.n_events == 0 else "only events"
-            raise InputError(
-                f"the outcome has one class only: there are {what}. A card needs rows of both "
-                "classes."
-            )
+        refuse_one_class(patterns)
         weighed = zip(thresholds.values, thresholds.weights, strict=True)
         if not any(p > 0 and weight > 0 for p, weight in weighed):
             raise InputError(
@@ -155,11 +142,10 @@ class Problem:
             raise InputError(f"max_points={most} is too large. Use at most {MOST_POINTS}.")
         asked = all_constraints(patterns.names, sign, bounds, max_features, constraints)
         form, start = in_arrays(patterns, thresholds, most, asked)
-        price, prior = read_penalty(penalty, patterns), read_prior(prior_strength)
         problem = cls(
             patterns,
             thresholds,
-            price,
+            read_penalty(penalty, patterns),
             form.lower,
             form.upper,
             form.size,
@@ -167,7 +153,6 @@ class Problem:
             form.limits,
             start,
             most,
-            prior,
         )
         problem._check_room()
         return problem
@@ -175,7 +160,7 @@ class Problem:
     # -- exact values ----------------------------------------------------------------------------
 
     def evaluate(self, points: Sequence[int] | IntArray) -> Evaluation:
-        """Count a point vector's value from the patterns; exact but for S, which is a float.
+        """Count a point vector's value from the patterns, exactly.
 
         Cut-offs are the best ones that the rates allow, if constraints limit any; where no cut-offs
         do, an InputError names the constraints.
@@ -185,29 +170,19 @@ class Problem:
         scores = floor_scores(table.codes, table.decimals, vector)
         best = self._cutoffs(scores)
         weights = self.thresholds.weight_fractions
-        total = Fraction(table.n_total)
+        total = Fraction(table.total_mass)
         benefit = (
             sum((w * value for w, (_, value) in zip(weights, best, strict=True)), Fraction(0))
             / total
         )
         size = int(np.count_nonzero(vector))
-        objective, link = benefit - self.penalty * size, None
-        if self.prior_strength:
-            link = fit_link(scores, table.positives, table.negatives)
-            objective += self.prior_weight * Fraction(link.value)
         return Evaluation(
-            objective=objective,
+            objective=benefit - self.penalty * size,
             net_benefit=benefit,
             cutoffs=tuple(cutoff for cutoff, _ in best[1:]),
             score_range=(int(scores.min()), int(scores.max())),
             size=size,
-            link=link,
         )
-
-    @cached_property
-    def prior_weight(self) -> Fraction:
-        """n0 / N: what S counts in the objective."""
-        return self.prior_strength / Fraction(self.patterns.n_total)
 
     def with_constraints(self, more: Sequence[Constraint]) -> Problem:
         """The same problem, of whose points more is asked.
@@ -230,16 +205,6 @@ class Problem:
             _start=start,
         )
 
-    def without_prior(self) -> Problem:
-        """The same problem with the published objective G.
-
-        >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-        >>> problem = Problem.build(table, Thresholds.of([0.5]), prior_strength=10)
-        >>> problem.without_prior().prior_strength
-        Fraction(0, 1)
-        """
-        return replace(self, prior_strength=Fraction(0)) if self.prior_strength else self
-
     def _cutoffs(self, scores: IntArray) -> list[tuple[int, Fraction]]:
         """Best allowed cut-off of each threshold, and its TP − odds · FP."""
         table, rates = self.patterns, self.limits.rates
@@ -248,9 +213,8 @@ class Problem:
         if rates is not None:
             limits = list(zip(rates.found, rates.alarms, strict=True))
         best: list[tuple[int, Fraction]] = []
-        for i, found in enumerate(
-            allowed_cutoffs(scores, table.positives, table.negatives, odds, limits)
-        ):
+        masses, outcomes = (table.positives, table.negatives), (table.events, table.others)
+        for i, found in enumerate(allowed_cutoffs(scores, masses, odds, limits, outcomes)):
             if found is None:
                 raise InputError(
                     "no cut-offs of this card meet all of these constraints: "
@@ -379,7 +343,7 @@ class Problem:
         return self._scale.rates
 
     def to_objective(self, value: float) -> float:
-        """Turn a value of the search into an objective: G, or F with a prior."""
+        """Turn a value of the search into an objective."""
         exact = Fraction(int(value)) if self.rates.dtype.kind == "i" else float(value)
         return float((exact + self._scale.constant) / self._scale.total)
 
@@ -393,17 +357,11 @@ class Problem:
         """Differences up to this are rounding: none where values are whole numbers."""
         if self.rates.dtype.kind == "i":
             return 0
-        rounding = 1e-10 * (1.0 + float(self.prior_weight)) if self.prior_strength else 1e-12
-        return rounding * self.value_of_one
-
-    @property
-    def smooth_worth(self) -> float:
-        """Worth of one row's S in the search's units; 0 without a prior."""
-        return self._scale.smooth
+        return 1e-12 * self.value_of_one
 
     @cached_property
     def _scale(self) -> Scale:
-        return make_scale(self.patterns, self.thresholds, self.penalty, self.prior_weight)
+        return make_scale(self.patterns, self.thresholds, self.penalty)
 
     def _check_room(self) -> None:
         """Refuse points and features whose scores would not fit in 64 bits."""
@@ -420,3 +378,12 @@ class Problem:
                 f"scores could exceed 64-bit integers; column {culprit!r} contributes most. "
                 "Rescale or bin it, keep fewer decimals, or lower max_points."
             )
+
+
+def refuse_one_class(patterns: PatternTable) -> None:
+    """Raise an error where no row, or every row, had the event."""
+    if patterns.n_events in (0, patterns.n_total):
+        what = "no events" if patterns.n_events == 0 else "only events"
+        raise InputError(
+            f"the outcome has one class only: there are {what}. A card needs rows of both classes."
+        )

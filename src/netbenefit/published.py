@@ -17,7 +17,7 @@ __all__ = ["RSSDNBClassifier"]
 class RSSDNBClassifier(RiskScoreClassifier):
     """Learn a scorecard as published: RSS-DNB.
 
-    :class:`RiskScoreClassifier` with ``prior_strength=0``, that is, maximise
+    :class:`RiskScoreClassifier` with ``teacher=None``, that is, maximise
 
         Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ ,
 
@@ -40,7 +40,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
 
     Attributes
     ----------
-    scorecard_, result_, certificate_, coef_, cutoffs_, risks_, thresholds_, classes_
+    scorecard_, result_, certificate_, coef_, cutoffs_, thresholds_, classes_
         As for :class:`RiskScoreClassifier`.
     n_features_in_, feature_names_in_
         As for :class:`RiskScoreClassifier`.
@@ -58,7 +58,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: checks
         for name, checks in RiskScoreClassifier._parameter_constraints.items()
-        if name not in ("prior_strength", "keep_signs")
+        if name not in ("teacher", "prior_strength")
     }
 
     def __init__(
@@ -88,8 +88,8 @@ class RSSDNBClassifier(RiskScoreClassifier):
             binner=binner,
             max_points=max_points,
             penalty=penalty,
+            teacher=None,
             prior_strength=0,
-            keep_signs=False,
             max_features=max_features,
             sign=sign,
             bounds=bounds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit._estimator_input import read_numeric
 from netbenefit._labels import encode_labels
 from netbenefit._size_cards import Plan, Rows, all_cards, all_folds, earned, make_problem
 from netbenefit._size_checks import (
@@ -32,7 +31,7 @@ from netbenefit.scorecard import Scorecard
 from netbenefit.solvers.base import Callback, SolverResult, check_time_limit
 from netbenefit.thresholds import as_thresholds
 
-__all__ = ["SizePath", "size_path", "size_path_of_columns"]
+__all__ = ["SizePath", "size_path", "size_path_of_events"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +208,7 @@ def size_path(
     The estimator's settings apply, with these differences: its ``penalty`` plays no role, as a
     size is the other way to keep cards small; its ``solver`` neither, as one search serves all
     sizes; its ``time_limit`` is for one path, of which there is one for all rows and one a fold.
-    Everything that a fold learns, signs and starting points included, comes from its training rows.
+    Everything that a fold learns, conditions and teacher included, comes from its training rows.
 
     Parameters
     ----------
@@ -245,25 +244,24 @@ def size_path(
     >>> path.cards[2].features
     ('x0', 'x2')
     """
-    reader = check_estimator(estimator)
-    columns = read_numeric(reader, X)
     event, classes = encode_labels(y)
-    return size_path_of_columns(
-        reader,
-        columns,
+    outcome = f"{getattr(y, 'name', None) or 'outcome'} = {classes[1]}"
+    return size_path_of_events(
+        estimator,
+        X,
         event,
         sizes=sizes,
         cv=cv,
         sample_weight=sample_weight,
         n_jobs=n_jobs,
         random_state=random_state,
-        outcome=f"{getattr(y, 'name', None) or 'outcome'} = {classes[1]}",
+        outcome=outcome,
     )
 
 
-def size_path_of_columns(
+def size_path_of_events(
     estimator: RiskScoreClassifier,
-    columns: Mapping[str, NDArray[Any]],
+    X: Any,
     event: NDArray[np.bool_],
     *,
     sizes: Sequence[int] | None = None,
@@ -273,31 +271,23 @@ def size_path_of_columns(
     random_state: int | None = 0,
     outcome: str = "outcome",
 ) -> SizePath:
-    """As :func:`size_path`, for columns by name and an outcome that is read already.
+    """As :func:`size_path`, for an outcome that is read already.
 
     1. Cards of every size from all rows.
     2. For each fold: cards of every size from its training rows, measured on the others.
     """
     reader = check_estimator(estimator)
+    reader.thresholds_ = as_thresholds(reader.thresholds, reader.weights)
     weight = None if sample_weight is None else check_weights(sample_weight, event.size)
-    rows, alone = Rows(columns, event, weight), one_by_one(n_jobs)
-    plan = Plan(
-        thresholds=as_thresholds(reader.thresholds, reader.weights),
-        settings=reader._settings(),
-        keep_signs=reader.keep_signs,
-        calibrate=reader.calibrate,
-        decimals=reader.decimals,
-        outcome=outcome,
-        time_limit=reader.time_limit,
-        n_jobs=count_threads(reader.n_jobs) if alone else 1,
-        seed=reader._seed(),
-    )
-    check_time_limit(plan.time_limit)
-    problem = make_problem(rows, plan)
+    rows, alone = Rows(X, event, weight), one_by_one(n_jobs)
+    plan = Plan(reader, outcome, count_threads(reader.n_jobs) if alone else 1, reader._seed())
+    check_time_limit(reader.time_limit)
+    posed = make_problem(rows, plan)
+    problem = posed.problem
     wanted = choose_sizes(problem, sizes)
     folds = choose_folds(cv, event, random_state)
     with _progress(reader) as callback:
-        found = all_cards(problem, wanted, plan, callback)  # first: it compiles for all folds
+        found = all_cards(posed, wanted, plan, callback)  # first: it compiles for all folds
         tested = all_folds(rows, folds, wanted, plan, callback, 1 if alone else n_jobs)
     common = [size for size in found.cards if all(size in cards for cards, _ in tested)]
     if not common:

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from netbenefit._estimator_input import Training
 from netbenefit._labels import encode_labels
-from netbenefit._objective import read_price
+from netbenefit._objective import read_number
 from netbenefit._validation import InputError
 from netbenefit.assemble import (
     assemble_card,
@@ -116,7 +116,7 @@ class SLIMClassifier(RiskScoreClassifier):
         **{
             name: checks
             for name, checks in RiskScoreClassifier._parameter_constraints.items()
-            if name not in ("thresholds", "weights", "prior_strength", "keep_signs")
+            if name not in ("thresholds", "weights", "teacher", "prior_strength")
         },
         "point_penalty": [str, Real],
         "max_intercept": [Interval(Integral, 0, 10**9, closed="both")],
@@ -148,8 +148,8 @@ class SLIMClassifier(RiskScoreClassifier):
             binner=binner,
             max_points=max_points,
             penalty=penalty,
+            teacher=None,
             prior_strength=0,
-            keep_signs=False,
             max_features=max_features,
             sign=sign,
             bounds=bounds,
@@ -218,7 +218,6 @@ class SLIMClassifier(RiskScoreClassifier):
                 table, "SLIM's usual prices count weights as rows", "set penalty and point_penalty"
             )
         settings = dict(training.settings)
-        settings.pop("prior_strength")
         price = _price(settings.pop("penalty"), "penalty", _usual_price(table))
         return SlimTask.build(
             table,
@@ -279,4 +278,4 @@ def _price(price: str | float, name: str, usual: Fraction) -> Fraction:
         if price != "paper":
             raise InputError(f'{name}={price!r} is not known. Use "paper" or a number.')
         return usual
-    return read_price(price, name)
+    return read_number(price, name, '"paper"')

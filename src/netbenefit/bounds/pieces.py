@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from netbenefit._validation import InputError, IntArray
+from netbenefit._validation import IntArray
 from netbenefit.kernels.reference import best_cutoff, floor_scores
 from netbenefit.problem import Problem
 
@@ -75,12 +75,7 @@ class Pieces:
 
     @classmethod
     def of(cls, problem: Problem) -> Pieces:
-        """Put a problem into whole numbers: its net benefit, which must be all that counts."""
-        if problem.prior_strength:
-            raise InputError(
-                "this bound is about the published objective only. Use prior_strength=0, or the "
-                'solvers "auto" and "exact", which bound both parts.'
-            )
+        """Put a problem into whole numbers."""
         table = problem.patterns
         digits = max(table.decimals)
         scale = np.array([10 ** (digits - d) for d in table.decimals], dtype=np.int64)
@@ -137,7 +132,7 @@ def _whole(problem: Problem) -> _Whole | None:
         return None
     found, alarm = problem.columns.gains.astype(np.int64)
     one = int(rates[0])
-    largest = max(int(found.max()), int(alarm.max())) * int(table.n_total) * one
+    largest = max(int(found.max()), int(alarm.max())) * int(table.total_mass) * one
     if largest * found.size >= 2**61:
         return None
     gains = one * (np.outer(found, table.positives) - np.outer(alarm, table.negatives))
@@ -148,7 +143,7 @@ def _whole(problem: Problem) -> _Whole | None:
 def _rounded(problem: Problem) -> _Whole:
     """Gains times a power of two, rounded up; the price rounded down."""
     table, thresholds = problem.patterns, problem.thresholds
-    total = Fraction(table.n_total)
+    total = Fraction(table.total_mass)
     ps = thresholds.fractions
     worth = sum(
         (
@@ -160,7 +155,7 @@ def _rounded(problem: Problem) -> _Whole:
     fine = Fraction(2) ** math.floor(math.log2(_FINE / float(total * worth)))
     positives = [Fraction(v) for v in table.positives.tolist()]
     negatives = [Fraction(v) for v in table.negatives.tolist()]
-    events = sum(positives)  # exactly: table.n_events is a rounded sum
+    events = sum(positives)  # exactly: table.event_mass is a rounded sum
     rows, constant = [], Fraction(0)
     for p, weight in zip(thresholds.fractions, thresholds.weight_fractions, strict=True):
         alarm = weight * p / (1 - p)

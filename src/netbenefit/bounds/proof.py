@@ -75,9 +75,6 @@ class Proof:
         What real weights, held in whole numbers, can add to the bound; 0 for counts.
     details : dict
         Figures for the trace and the certificate; only what JSON can hold.
-    smooth : Fraction or None
-        With a prior: no link has a higher S.  The bound is that of G, to which method and boxes
-        belong, plus this one times n0 / N.
     """
 
     method: str
@@ -86,4 +83,3 @@ class Proof:
     rounded: bool = False
     rounding: Fraction = Fraction(0)
     details: dict[str, Any] = field(default_factory=dict)
-    smooth: Fraction | None = None

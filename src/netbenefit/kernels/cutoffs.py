@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from netbenefit._validation import IntArray
 
-__all__ = ["allowed_cutoffs", "allowed_ranges", "best_cutoffs", "count_called", "floor_scores"]
+__all__ = ["allowed_cutoffs", "best_cutoffs", "count_called", "floor_scores"]
+
+#: Of each row: mass of events, and of others.
+Masses = tuple[NDArray[Any], NDArray[Any]]
 
 
 def floor_scores(codes: IntArray, decimals: Sequence[int], points: IntArray) -> IntArray:
@@ -47,35 +50,43 @@ def best_cutoffs(
     [(1, Fraction(5, 1))]
     """
     free = [(Fraction(0), None)] * len(odds)
-    best = allowed_cutoffs(scores, positives, negatives, odds, free)
+    masses = positives, negatives
+    best = allowed_cutoffs(scores, masses, odds, free, masses)
     return [found for found in best if found is not None]  # all of them: nothing is forbidden
 
 
 def allowed_cutoffs(
     scores: IntArray,
-    positives: NDArray[Any],
-    negatives: NDArray[Any],
+    masses: Masses,
     odds: Sequence[Fraction],
     limits: Sequence[tuple[Fraction, Fraction | None]],
+    outcomes: Masses,
 ) -> list[tuple[int, Fraction] | None]:
-    """Best cut-offs as above, among those with TP ≥ limits[i][0] and FP ≤ limits[i][1].
+    """Best cut-offs as above, among those that keep to limits.
 
-    None where there is no such cut-off; a limit of None asks for nothing.
+    Of the ``outcomes`` (rows with the event, rows without it), at least limits[i][0] events must be
+    found, and at most limits[i][1] others called; a limit of None asks for nothing.  None where
+    there is no such cut-off.
 
     Examples
     --------
     >>> scores, one = np.array([0, 1, 2]), Fraction(1)
-    >>> found, others = np.array([0, 1, 5]), np.array([5, 1, 0])
-    >>> allowed_cutoffs(scores, found, others, [one, one], [(6, 5), (0, 0)])
+    >>> rows = np.array([0, 1, 5]), np.array([5, 1, 0])
+    >>> allowed_cutoffs(scores, rows, [one, one], [(6, 5), (0, 0)], rows)
     [(1, Fraction(5, 1)), (2, Fraction(5, 1))]
-    >>> allowed_cutoffs(scores, found, others, [one], [(6, 0)])
+    >>> allowed_cutoffs(scores, rows, [one], [(6, 0)], rows)
     [None]
     """
-    candidates, tp, fp, unit = count_called(scores, positives, negatives)
+    candidates, tp, fp, unit = count_called(scores, *masses)
+    _, found, alarms, whole = (
+        (candidates, tp, fp, unit)
+        if outcomes[0] is masses[0]
+        else count_called(scores, *outcomes)
+    )
     most = max(int(tp[0]), int(fp[0]), 1)
     result: list[tuple[int, Fraction] | None] = []
     for r, limit in zip(odds, limits, strict=True):
-        first, last = _run(tp, fp, unit, limit)
+        first, last = _run(found, alarms, whole, limit)
         if first >= last:
             result.append(None)
             continue
@@ -87,32 +98,6 @@ def allowed_cutoffs(
         value = Fraction(int(values[best]), r.denominator * unit)
         result.append((int(candidates[first + best]), value))
     return result
-
-
-def allowed_ranges(
-    scores: IntArray,
-    positives: NDArray[Any],
-    negatives: NDArray[Any],
-    limits: Sequence[tuple[Fraction, Fraction | None]],
-) -> list[tuple[int, int]]:
-    """Lowest and highest whole cut-off with TP ≥ limits[i][0] and FP ≤ limits[i][1]; exact.
-
-    They lie between the lowest score and one above the highest, and there has to be one.
-
-    Examples
-    --------
-    >>> scores, found, others = np.array([0, 4, 9]), np.array([0, 1, 5]), np.array([5, 1, 0])
-    >>> allowed_ranges(scores, found, others, [(Fraction(0), None), (Fraction(6), Fraction(1))])
-    [(0, 10), (1, 4)]
-    """
-    candidates, tp, fp, unit = count_called(scores, positives, negatives)
-    ranges = []
-    for limit in limits:
-        first, last = _run(tp, fp, unit, limit)
-        # Between two scores that occur, all cut-offs call the same rows.
-        low = int(candidates[first - 1]) + 1 if first else int(candidates[0])
-        ranges.append((low, int(candidates[last - 1])))
-    return ranges
 
 
 _Counts = tuple[IntArray, NDArray[np.object_], NDArray[np.object_], int]

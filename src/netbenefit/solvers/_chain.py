@@ -13,8 +13,6 @@ import numpy as np
 from netbenefit.kernels._jit import inner, jit, merged
 from netbenefit.kernels.compiled import coordinate_gains, gain_now, move, place
 from netbenefit.kernels.layout import LOWER, START, UPPER, Array, Columns, State
-from netbenefit.kernels.link import Smooth, make_smooth
-from netbenefit.kernels.smooth import add_smooth, settle, settled, smooth_part
 from netbenefit.problem import Problem
 
 __all__ = ["DESCEND", "Chain", "anneal", "list_values", "make_chain", "metropolis", "start"]
@@ -33,7 +31,7 @@ class Chain(NamedTuple):
 
     rng: Array  #: (1,) state of the random numbers
     free: Array  #: columns that may change
-    rates: Array  #: (2,) objective = rates[0] · gain − rates[1] · size + smooth part
+    rates: Array  #: (2,) objective = rates[0] · gain − rates[1] · size
     slack: Array  #: (1,) what counts as a gain: more than 0, for floats more than their rounding
     value: Array  #: (2,) objective of the current and of the best points
     best: Array  #: (P,) best points seen
@@ -42,7 +40,6 @@ class Chain(NamedTuple):
     out: Array  #: work space: objectives of one coordinate's values
     sizes: Array  #: work space: their sizes
     shifts: Array  #: work space: common shifts of a group, and sizes that they leave
-    smooth: Smooth | None  #: the link of the current points, where the objective has a smooth part
 
 
 def make_chain(problem: Problem, state: State, seed: int) -> Chain:
@@ -51,9 +48,6 @@ def make_chain(problem: Problem, state: State, seed: int) -> Chain:
     movable = (problem.upper > problem.lower) & (np.diff(column[:, START]) > 0)
     widest = int((problem.upper - problem.lower).max(initial=0)) + 1
     n_columns = problem.lower.size
-    smooth = None
-    if problem.smooth_worth:
-        smooth = make_smooth(problem.columns, state.hist.size, problem.smooth_worth, widest)
     return Chain(
         rng=np.array([seed], dtype=np.uint64),
         free=np.flatnonzero(movable).astype(np.int64),
@@ -66,7 +60,6 @@ def make_chain(problem: Problem, state: State, seed: int) -> Chain:
         out=np.zeros(widest, dtype=problem.rates.dtype),
         sizes=np.zeros(widest, dtype=np.int64),
         shifts=np.zeros((n_columns + 1, 2), dtype=np.int64),
-        smooth=smooth,
     )
 
 
@@ -140,7 +133,6 @@ def _list_values(columns: Columns, state: State, chain: Chain, k: int) -> Any:
     for v in range(upper - lower + 1):
         chain.sizes[v] = rest + _best_shift(shifts, lower, upper, lower + v)[1]
         chain.out[v] = chain.rates[0] * chain.out[v] - chain.rates[1] * chain.sizes[v]
-    add_smooth(columns, state, chain.smooth, k, chain.out)
     return count
 
 
@@ -231,20 +223,12 @@ def anneal(
                 chain.size[0] += 1
                 continue
         # 4. Go there; a group shifts to where most of its points are zero.
-        old = points[k]
         shift = _best_shift(chain.shifts[:n_shifts], lower, upper, lower + top)[0]
         move(columns, state, k, lower + top)
         _shift(points, chain.group[k], shift)
-        value = settled(columns, state, chain.smooth, top, values[top])
-        if descent and value <= chain.value[0] + chain.slack[0]:
-            # Only an estimate was better: back, with the link.
-            _shift(points, chain.group[k], -shift)
-            move(columns, state, k, old)
-            smooth_part(columns, state, chain.smooth)
-            continue
         quiet = 0
-        chain.size[0], chain.value[0] = sizes[top], value
-        if value > chain.value[1]:
+        chain.size[0], chain.value[0] = sizes[top], values[top]
+        if values[top] > chain.value[1]:
             _keep(points, chain.value, chain.best)
     return evaluated
 
@@ -260,7 +244,6 @@ def start(columns: Columns, state: State, chain: Chain, points: Array, first: bo
     The value comes from the list of one column's values, so that nothing else needs compiling.
     """
     place(columns, state, points)
-    worth = 0.0 if chain.smooth is None else settle(columns, state, chain.smooth)
     chain.size[0] = np.count_nonzero(points)
     if chain.free.size:
         k = int(chain.free[0])
@@ -270,8 +253,6 @@ def start(columns: Columns, state: State, chain: Chain, points: Array, first: bo
     else:
         gain = gain_now(columns, state)
         chain.value[0] = chain.rates[0] * gain - chain.rates[1] * chain.size[0]
-        if chain.smooth is not None:
-            chain.value[0] += worth
     if first:
         chain.value[1] = chain.value[0]
         chain.best[:] = state.points
@@ -301,7 +282,6 @@ def metropolis(
         move(columns, state, k, new)
         evaluated += 1
         value = chain.rates[0] * gain_now(columns, state) - chain.rates[1] * size
-        value += smooth_part(columns, state, chain.smooth)
         gained = value - chain.value[0]
         if gained > 0 or random(chain.rng) < np.exp(gained / heat):
             chain.size[0] = size

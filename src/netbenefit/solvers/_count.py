@@ -24,7 +24,7 @@ class Counter(NamedTuple):
 
     units: Array  #: (P, n)
     unit: int
-    gains: Array  #: (n, m), and positives and negatives where rates are limited
+    gains: Array  #: (n, m), and rows with and without the event where rates are limited
     rates: Array  #: (thresholds, 3) row of gains or −1, least events found, most false alarms
     room: Array  #: (bins, columns of gains) zeros: room for a histogram
 
@@ -34,7 +34,7 @@ def make_counter(problem: Problem, pieces: Pieces) -> Counter:
     gains, rates = pieces.gains.T, np.zeros((0, 3), dtype=np.int64)
     if problem.limits.rates is not None:
         table = problem.patterns
-        gains = np.column_stack([gains, table.positives, table.negatives])
+        gains = np.column_stack([gains, table.events, table.others])
         rates = _rate_rows(problem)
     return Counter(
         units=np.ascontiguousarray(pieces.units.T),

@@ -31,8 +31,8 @@ from netbenefit.kernels.layout import (
     Array,
     Columns,
     State,
+    pack_masses,
 )
-from netbenefit.kernels.smooth import add_smooth, settled, smooth_part
 from netbenefit.problem import Problem
 from netbenefit.solvers._chain import Chain, anneal, random
 
@@ -55,6 +55,7 @@ class Rules(NamedTuple):
     total: Array  #: (2,) largest sum of absolute points; what a point beyond it counts for
     gains: Array  #: (2, M) worth of an event, cost of a false alarm; M = 0 without rates
     rates: Array  #: (2, M) least events found, most false alarms
+    outcomes: Array  #: (n,) rows with and without the event, packed; empty where masses say it
     events: Array  #: (1,) all events
     missing: Array  #: work space: units missing at each value of a column, −1 for no such value
     miss: Array  #: (1,) units that the current points miss
@@ -68,6 +69,8 @@ def make_rules(problem: Problem, strict: bool) -> Rules:
     limits = problem.limits
     spread = np.maximum(np.abs(problem.lower), np.abs(problem.upper))
     gains, rates = _rates(problem, strict)
+    table = problem.patterns
+    own = table.outcomes is None or limits.rates is None
     return Rules(
         values=limits.values,
         support=limits.support,
@@ -75,7 +78,8 @@ def make_rules(problem: Problem, strict: bool) -> Rules:
         total=np.array([limits.total, 1.0 / max(1.0, float(spread.mean()))]),
         gains=gains,
         rates=rates,
-        events=np.array([max(float(problem.patterns.n_events), 1e-300)]),
+        outcomes=pack_masses(table.events, table.others)[: 0 if own else None],
+        events=np.array([max(float(table.n_events), 1e-300)]),
         missing=np.zeros(limits.values.shape[1]),
         miss=np.zeros(1),
         found=np.zeros(1, dtype=np.int64),
@@ -111,10 +115,13 @@ def _rates(problem: Problem, strict: bool) -> tuple[Array, Array]:
 
 
 @inner
-def _count(columns: Columns, state: State) -> Any:
-    """Events and others at or above each score: curves[0] and curves[1]; return how many scores."""
+def _count(columns: Columns, state: State, outcomes: Array) -> Any:
+    """Events and others at or above each score: curves[0] and curves[1]; return how many scores.
+
+    Where outcomes are not what masses say, those at or above each score: curves[2] and curves[3].
+    """
     window, curves = state.window, state.curves
-    if window[IN_USE] == 1:
+    if window[IN_USE] == 1 and outcomes.size == 0:
         first, last = window[LOW] - window[ORIGIN], window[HIGH] - window[ORIGIN] + 1
         masses = state.work[0, : last - first]
         copy(masses, state.hist[first:last])
@@ -128,17 +135,27 @@ def _count(columns: Columns, state: State) -> Any:
         low, high = min(low, whole[j]), max(high, whole[j])
         keys[0, j], keys[2, j] = whole[j], j
     side = _sort_keys(keys, n, low, high)  # type: ignore[arg-type]
+    size = _curves(mass, keys, side, curves[0], curves[1])
+    if outcomes.size > 0:
+        _curves(outcomes, keys, side, curves[2], curves[3])
+    return size
+
+
+@inner
+def _curves(mass: Array, keys: Array, side: int, events: Array, others: Array) -> Any:
+    """Mass at or above each score, of rows that are sorted; return how many scores."""
+    n = mass.size
     above = mass[0] - mass[0]
     size = 0
     for back in range(n):  # from the highest score down
         j = n - 1 - back
         above += mass[keys[2 + side, j]]
         if j == 0 or keys[side, j - 1] != keys[side, j]:
-            curves[0, size], curves[1, size] = positives(above), negatives(above)
+            events[size], others[size] = positives(above), negatives(above)
             size += 1
     for t in range(size // 2):
-        for row in range(2):
-            curves[row, t], curves[row, size - 1 - t] = curves[row, size - 1 - t], curves[row, t]
+        events[t], events[size - 1 - t] = events[size - 1 - t], events[t]
+        others[t], others[size - 1 - t] = others[size - 1 - t], others[t]
     return size
 
 
@@ -149,24 +166,27 @@ def _rated_gain(columns: Columns, state: State, rules: Rules) -> Any:
     Where no cut-off meets both limits, the one that finds most events within the false alarms
     counts.
     """
-    size = _count(columns, state)
+    size = _count(columns, state, rules.outcomes)
     tp, fp = state.curves[0, :size], state.curves[1, :size]
+    own = rules.outcomes.size == 0
+    found = tp if own else state.curves[2, :size]
+    alarms = fp if own else state.curves[3, :size]
     none = rules.gains[0, 0] - rules.gains[0, 0]
     total, short = none, 0.0
     for i in range(rules.gains.shape[1]):
         a, b = rules.gains[0, i], rules.gains[1, i]
         least, most = rules.rates[0, i], rules.rates[1, i]
         first = 0  # the lowest cut-off with few enough false alarms, perhaps "nobody"
-        while first < size and fp[first] > most:
+        while first < size and alarms[first] > most:
             first += 1
         best, reach = none, 0.0
         if first < size:
-            best, reach = a * tp[first] - b * fp[first], float(tp[first])
+            best, reach = a * tp[first] - b * fp[first], float(found[first])
         if reach < least:
             short += (least - reach) / rules.events[0]
         else:
             for t in range(first, size):
-                if tp[t] < least:
+                if found[t] < least:
                     break
                 best = max(best, a * tp[t] - b * fp[t])
             if least <= 0.0:
@@ -214,7 +234,6 @@ def judge(columns: Columns, state: State, chain: Chain, rules: Rules) -> Any:
         value = chain.rates[0] * gain - chain.rates[1] * size
     else:
         value = chain.rates[0] * gain_now(columns, state) - chain.rates[1] * size
-    value += smooth_part(columns, state, chain.smooth)
     missing = _excess(points, rules, 0, points[0] != 0) + _beyond(points, rules, 0, points[0])
     return value, missing + short
 
@@ -244,7 +263,6 @@ def list_values(columns: Columns, state: State, chain: Chain, rules: Rules, k: i
         rules.missing[v] = missing
     if rated:
         move(columns, state, k, own)
-        add_smooth(columns, state, chain.smooth, k, chain.out)
 
 
 # -- walks -----------------------------------------------------------------------------------------
@@ -367,17 +385,9 @@ def walk(
                 _set(columns, state, chain, other, before)
                 continue
         # 4. Go there.
-        old = points[k]
         _set(columns, state, chain, k, lower + top)
-        value = settled(columns, state, chain.smooth, top, values[top])
-        if (
-            descent and missing[top] == rules.miss[0] and value <= chain.value[0] + chain.slack[0]
-        ):  # only an estimate was better: back, with the link
-            _set(columns, state, chain, k, old)
-            smooth_part(columns, state, chain.smooth)
-            continue
         quiet = 0
-        chain.value[0], rules.miss[0] = value, missing[top]
+        chain.value[0], rules.miss[0] = values[top], missing[top]
         _keep_best(state, chain, rules)
         if not descent:
             _adapt(rules, heat)

@@ -141,7 +141,7 @@ def _calls(
     thresholds, table, rates = problem.thresholds, problem.patterns, problem.limits.rates
     weighed = [p > 0 and w > 0 for p, w in zip(thresholds.values, thresholds.weights, strict=True)]
     finds = [False] * len(weighed) if rates is None else [f > 0 for f in rates.found]
-    others = _sum(table.negatives)
+    others = _sum(table.others)
     alarms = [False] * len(weighed) if rates is None else [f < others for f in rates.alarms]
     levels = tuple(
         i
@@ -152,8 +152,8 @@ def _calls(
     gains[[weighed[i] for i in levels]] = pieces.gains
     find = np.array([finds[i] for i in levels], dtype=np.bool_)[:, None]
     alarm = np.array([alarms[i] for i in levels], dtype=np.bool_)[:, None]
-    up = (gains > 0) | (find & (table.positives > 0))
-    down = (gains < 0) | (alarm & (table.negatives > 0))
+    up = (gains > 0) | (find & (table.events > 0))
+    down = (gains < 0) | (alarm & (table.others > 0))
     return levels, gains, up, down
 
 
@@ -387,7 +387,7 @@ def _rate_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Row
     found: list[tuple[dict[int, float], float, float]] = []
     if rates is None:
         return _from_lists(found, blocks)
-    if rates.alarms[0] < _sum(table.negatives):
+    if rates.alarms[0] < _sum(table.others):
         raise InputError(
             "no card meets the constraints: everybody is called positive at threshold 0, so false "
             "alarms cannot be limited there. Limit them at a threshold above 0."
@@ -397,8 +397,8 @@ def _rate_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Row
     for level, i in enumerate(plan.levels):
         call = (blocks["called"].start + place[level]).tolist()
         for masses, low, high in (
-            (table.positives, rates.found[i], None),
-            (table.negatives, None, rates.alarms[i]),
+            (table.events, rates.found[i], None),
+            (table.others, None, rates.alarms[i]),
         ):
             terms = {call[u]: float(m) for u, m in enumerate(masses.tolist()) if m > 0}
             total = _sum(masses)

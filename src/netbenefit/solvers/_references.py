@@ -72,6 +72,8 @@ def leave_out_references(problem: Problem, groups: IntArray) -> Reduced | None:
         positives=table.positives,
         negatives=table.negatives,
         pattern_of_row=table.pattern_of_row,
+        denominator=table.denominator,
+        outcomes=table.outcomes,
     )
     bounds = {
         name: (int(lower[k]), int(upper[k])) for name, k in zip(smaller.names, kept, strict=True)

@@ -29,7 +29,6 @@ __all__ = [
     "TraceRow",
     "check_time_limit",
     "first_points",
-    "refuse_prior",
     "round_up",
     "value_of",
 ]
@@ -81,12 +80,11 @@ class SolverResult:
     ----------
     points : (P,) int64
     cutoffs : tuple of int
-        T_1 … T_M, the best cut-off at each threshold.  (With a prior a card has others; see
-        :mod:`netbenefit.levels`.)
+        T_1 … T_M, the best cut-off at each threshold.
     objective : float
-        G, or F with a prior, penalty included; exact up to the last rounding to a float.
+        G, penalty included; exact up to the last rounding to a float.
     net_benefit : float
-        Weighted net benefit on the training rows, without the penalty.
+        Weighted net benefit of the masses that were trained on, without the penalty.
     score_range : (int, int)
         Lowest and highest floor-score of a training row.
     bound : float or None
@@ -164,16 +162,6 @@ def round_up(value: Fraction) -> float:
     """
     number = float(value)
     return number if number >= value else math.nextafter(number, math.inf)
-
-
-def refuse_prior(problem: Problem, who: str) -> None:
-    """Raise an error where a solver that knows the published objective meets another one."""
-    if problem.prior_strength:
-        raise InputError(
-            f"{who} knows the published objective only, but prior_strength is "
-            f"{float(problem.prior_strength):g}. Use prior_strength=0 (or RSSDNBClassifier), or "
-            'another solver, such as "auto".'
-        )
 
 
 def value_of(problem: Problem, points: IntArray) -> Any:

@@ -21,7 +21,6 @@ from netbenefit.solvers.base import (
     SolverResult,
     Status,
     check_time_limit,
-    refuse_prior,
     value_of,
 )
 from netbenefit.solvers.local_search import LocalSearch
@@ -84,7 +83,6 @@ class BranchAndBound:
     ) -> SolverResult:
         """Search and prove; Ctrl-C returns the best card so far, with its bound."""
         limit = check_time_limit(self.time_limit)
-        refuse_prior(problem, "branch and bound")
         pieces = Pieces.of(problem)
         pairs = n_pairs(pieces)
         if not can_count(problem, pieces):

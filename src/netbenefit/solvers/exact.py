@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,17 +12,13 @@ import numpy as np
 from netbenefit._validation import IntArray
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.bounds.proof import Boxes, Proof, Reason
-from netbenefit.kernels.logistic import saturated_smooth
 from netbenefit.problem import NoCardFound, Problem
 from netbenefit.solvers.base import (
     Callback,
-    Progress,
     Run,
     SolverResult,
     Status,
     check_time_limit,
-    round_up,
-    value_of,
 )
 from netbenefit.solvers.branch_and_bound import (
     MOST_PAIRS,
@@ -38,8 +33,6 @@ __all__ = ["Exact", "Step", "plan"]
 
 logger = logging.getLogger(__name__)
 
-#: More than the rounding of a sum of logarithms that adds up to less than 1.
-_UP = Fraction(1, 10**12)
 #: With at most this many columns the boxes of points are few enough to be searched to the end.
 _FEW_COLUMNS = 16
 #: With at most this many features asked for, all supports can be enumerated.
@@ -101,10 +94,6 @@ class Exact:
        gave what.  Better cards that turn up on the way are kept.
     3. Once the bound meets the incumbent, it is optimal.
 
-    With a prior, both parts of the objective are bounded separately, and their bounds are added:
-    step 2 is about net benefit and penalty, and S is at most that of the observed rates of all
-    patterns.  The sum is valid, and seldom tight.
-
     Parameters
     ----------
     time_limit : float or None, default=60.0
@@ -115,8 +104,6 @@ class Exact:
         Seed of the local search.
     search_share : float, default=0.3
         Share of the time for the local search.
-    bound_parts : bool, default=True
-        With a prior: lower the bound of net benefit, or be content with the trivial one.
     name : str, default="exact"
         What the result calls the solver.
 
@@ -134,7 +121,6 @@ class Exact:
     n_jobs: int = 1
     seed: int = 0
     search_share: float = 0.3
-    bound_parts: bool = True
     name: str = "exact"
 
     #: Seconds for the local search where there is no time limit.
@@ -149,12 +135,8 @@ class Exact:
     ) -> SolverResult:
         """Search and prove; Ctrl-C returns the best card so far, with its bound."""
         limit = check_time_limit(self.time_limit)
-        only_search = bool(problem.prior_strength) and not self.bound_parts
-        seconds = limit if only_search else min(self._SEARCH, self.search_share * limit)
+        seconds = min(self._SEARCH, self.search_share * limit)
         search = LocalSearch(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
-        if problem.prior_strength:
-            first = search.solve(problem, start=start, callback=callback)
-            return self._bound_parts(problem, first, limit, callback)
         run: Run | None = None
         status: Status = "time_limit"
         try:
@@ -171,40 +153,6 @@ class Exact:
         if run.best is None:
             raise no_card(problem, proven=status == "finished")
         return run.result(problem.primitive(run.best), status)
-
-    def _bound_parts(
-        self, problem: Problem, first: SolverResult, limit: float, callback: Callback | None
-    ) -> SolverResult:
-        """Bound net benefit and S, each by itself, and add the bounds."""
-        smooth = _smooth_bound(problem)
-        more = problem.prior_weight * smooth
-        found = float(problem.evaluate(first.points).objective)
-
-        def tell(progress: Progress) -> None:
-            """Turn news about one part into news about the whole."""
-            bound = None if progress.bound is None else round_up(Fraction(progress.bound) + more)
-            assert callback is not None
-            callback(replace(progress, objective=found, size=first.size, bound=bound))
-
-        run = Run(problem, self.name, limit, callback, spent=first.seconds)
-        run.follow(first)
-        plain = problem.without_prior()
-        part = Run(plain, self.name, limit, callback and tell, spent=first.seconds)
-        status = first.status
-        part.finish_proof(_ceiling(Pieces.of(plain)))
-        try:
-            part.report(0, value_of(plain, first.points), first.points)
-            if self.bound_parts and status != "interrupted" and self._prove(part) == "interrupted":
-                status = "interrupted"
-        except KeyboardInterrupt:  # in a callback, after which the card must not be lost
-            status = "interrupted"
-        assert part.proof is not None
-        whole = replace(part.proof, bound=part.proof.bound + more, smooth=smooth)
-        try:
-            run.report_proof(whole)
-        except KeyboardInterrupt:
-            status = "interrupted"
-        return run.result(problem.primitive(first.points), status)
 
     def _prove(self, run: Run) -> Status:
         """Step 2."""
@@ -255,12 +203,6 @@ def _ceiling(pieces: Pieces) -> Proof:
     )
     bound = pieces.to_objective(pieces.ceiling)
     return Proof("ceiling", bound, boxes=everything, rounding=pieces.rounding)
-
-
-def _smooth_bound(problem: Problem) -> Fraction:
-    """S of the observed rates of all patterns, rounded up."""
-    table = problem.patterns
-    return Fraction(saturated_smooth(table.positives, table.negatives)) + _UP
 
 
 def _incumbent(run: Run, pieces: Pieces) -> int | None:

@@ -22,7 +22,7 @@ from netbenefit.solvers.base import (
     check_time_limit,
     first_points,
 )
-from netbenefit.solvers.polish import compile_polish, polish, settle_values, simplify
+from netbenefit.solvers.polish import compile_polish, polish, simplify
 
 __all__ = ["LocalSearch", "plainness"]
 
@@ -50,9 +50,7 @@ class LocalSearch:
        better, or as good and simpler; then pairs of coordinates are tried on it.
     4. Make the chains four times longer, up to a limit, and go to 2, until ``patience`` rounds in a
        row brought nothing, or ``max_rounds`` are done, or time is up.
-    5. With a prior, whose part of the objective is estimated so far: count all single changes of
-       the best points, and those of pairs where these are few, until none improves.
-    6. Among equally good values take the smallest points; divide by the greatest common divisor.
+    5. Among equally good values take the smallest points; divide by the greatest common divisor.
 
     Under constraints that say more than bounds and size, annealings also walk through vectors that
     are not allowed, at a price that adapts, and only allowed ones count.  Where no vector is found
@@ -95,8 +93,6 @@ class LocalSearch:
 
     #: Steps of the shortest and of the longest chains, a column that may change.
     _SHORTEST, _LONGEST = 100, 5000
-    #: The same of the longest where the objective has a smooth part, which a search climbs quickly.
-    _LONGEST_SMOOTH = 500
     #: With fewer columns than this, chains are shorter still.
     _FEW_COLUMNS = 16
     #: Temperatures in units of the median loss of the best other value.
@@ -125,7 +121,6 @@ class LocalSearch:
             status: Status = "finished"
             try:
                 status = self._rounds(search, pool)
-                search.settle()
             except KeyboardInterrupt:
                 status = "interrupted"
             finally:  # whatever happened, no chain goes on searching
@@ -141,7 +136,6 @@ class LocalSearch:
         run, free = search.run, search.n_free
         heat = search.first_descents()
         quiet, done = 0, 0
-        longest = self._LONGEST_SMOOTH if search.problem.smooth_worth else self._LONGEST
         unit = free * min(1.0, free / self._FEW_COLUMNS)
         length = max(32, int(self._SHORTEST * unit))
         while not run.must_stop:
@@ -153,7 +147,7 @@ class LocalSearch:
                 return "time_limit"
             quiet = 0 if better else quiet + 1
             done += 1
-            length = min(4 * length, max(128, int(longest * unit)))
+            length = min(4 * length, max(128, int(self._LONGEST * unit)))
         return "time_limit"
 
 
@@ -255,11 +249,6 @@ class _Search:
             self._offer(walker, evaluated)
             self._polished = self.best
         return bool(self._value is not None and (before is None or self._value > before))
-
-    def settle(self) -> None:
-        """Step 5, for objectives that listings only estimate."""
-        if self.problem.smooth_worth and self.best is not None:
-            self._offer(*settle_values(self._walker(0), self.best, self.run))
 
     def _anneal(self, walker: Walker, schedule: Any, origin: IntArray) -> tuple[Walker, int, float]:
         """One chain, in slices; stops early when told to."""

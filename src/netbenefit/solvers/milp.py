@@ -24,7 +24,6 @@ from netbenefit.solvers.base import (
     TraceRow,
     check_time_limit,
     first_points,
-    refuse_prior,
 )
 from netbenefit.solvers.local_search import LocalSearch
 
@@ -105,7 +104,6 @@ class MixedInteger:
         Ctrl-C ends the search and returns the best card so far with the bound so far.
         """
         limit = check_time_limit(self.time_limit)
-        refuse_prior(problem, "the integer program")
         backend = find_backend(self.backend)  # before any work: it may be missing
         first, seconds, stopped = self._first_card(problem, start, limit)
         run = Run(problem, "milp", limit, callback, spent=seconds)

@@ -20,7 +20,7 @@ from netbenefit.bounds.proof import Boxes, Reason
 from netbenefit.kernels.cutoffs import floor_scores
 from netbenefit.problem import Problem
 from netbenefit.solvers._box_search import BoxSearch
-from netbenefit.solvers.base import check_time_limit, refuse_prior
+from netbenefit.solvers.base import check_time_limit
 from netbenefit.solvers.branch_and_bound import MOST_PAIRS, can_count, n_pairs
 from netbenefit.solvers.exact import Exact
 
@@ -123,7 +123,6 @@ def enumerate_near_optimal(
     >>> [card.points for card in near.cards], near.complete
     ([(1, 0), (2, 1), (2, -1)], True)
     """
-    refuse_prior(problem, "the list of near-optimal cards")
     slack = _check_tolerance(tolerance)
     most = _check_limit(limit)
     seconds = check_time_limit(time_limit)

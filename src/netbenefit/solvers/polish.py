@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,11 @@ from netbenefit.problem import Problem
 from netbenefit.solvers._walker import Walker, make_walker
 from netbenefit.solvers.base import Run
 
-__all__ = ["compile_polish", "polish", "settle_values", "simplify"]
+__all__ = ["compile_polish", "polish", "simplify"]
 
 _MANY_PAIRS = 100
 #: Columns with more values than this are left out of pairs.
 _MANY_VALUES = 100
-#: Pairs of values up to which all of them are counted.
-_FEW = 3000
 #: Seconds that tidying may take after the time limit.
 _OVERTIME = 0.5
 
@@ -45,57 +42,9 @@ def polish(walker: Walker, points: IntArray, run: Run) -> tuple[Walker, int]:
         values, better = _best_pair(walker, todo.pop(), gains)
         evaluated += values.size
         if values.max() > walker.best_value + problem.slack:
-            if _improves(walker, better):
-                todo = _pairs(walker.best, free)
-            else:
-                walker.start(walker.best.copy(), False)  # pairs are changes of the best
+            walker.start(better, True)
+            todo = _pairs(walker.best, free)
     return walker, evaluated
-
-
-def _improves(walker: Walker, points: IntArray) -> bool:
-    """Make points the best if they are better, and not only estimated to be."""
-    walker.start(points, False)
-    if walker.keeps_limits and walker.value > walker.best_value + walker.problem.slack:
-        walker.start(points, True)
-        return True
-    return False
-
-
-def settle_values(walker: Walker, points: IntArray, run: Run) -> tuple[Walker, int]:
-    """Where a listing only estimates: count every value of every column, until none improves.
-
-    Few columns with few values are tried in pairs, too.  Returns the walker, which holds the best
-    points, and the number of vectors evaluated.
-    """
-    walker.start(points, True)
-    evaluated, improved = 0, True
-    while improved:
-        improved = False
-        for other in _neighbours(walker, walker.best.copy()):
-            if run.must_stop:
-                return walker, evaluated
-            evaluated += 1
-            if _improves(walker, other):
-                improved = True
-                break
-    return walker, evaluated
-
-
-def _neighbours(walker: Walker, points: IntArray) -> Iterator[IntArray]:
-    """Allowed vectors that differ in one column, or in two where these are not many."""
-    problem = walker.problem
-    free = [k for k in walker.free.tolist() if _n_values(problem, k) <= _MANY_VALUES]
-    groups: list[tuple[int, ...]] = [(k,) for k in free]
-    pairs = list(combinations(free, 2))
-    if sum(_n_values(problem, k) * _n_values(problem, j) for k, j in pairs) <= _FEW:
-        groups += pairs
-    for group in groups:
-        values = [range(int(problem.lower[k]), int(problem.upper[k]) + 1) for k in group]
-        for chosen in product(*values):
-            other = points.copy()
-            other[list(group)] = chosen
-            if not np.array_equal(other, points) and problem.allows(other):
-                yield other
 
 
 def compile_polish(problem: Problem) -> None:
@@ -141,8 +90,7 @@ def _plain_pairs(walker: Walker, pair: tuple[int, int], room: Any) -> tuple[Any,
     problem, (k, j), points = walker.problem, pair, walker.best
     v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
     gains = room[: v_k.size, : v_j.size]
-    # The kernel for pairs knows gains only.
-    if problem.smooth_worth or not pair_gains(problem.columns, walker.state, k, j, room):
+    if not pair_gains(problem.columns, walker.state, k, j, room):
         for v, row in zip(v_k.tolist(), gains, strict=True):
             walker.move(k, v)
             row[:] = walker.gains(j)
@@ -186,10 +134,7 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
             plain = min(equals, key=lambda v: (abs(v), -v))
             if plain == current[k]:
                 continue
-            standing, other = walker.value, current.copy()
-            other[k] = plain
-            walker.start(other, True)  # values may be estimates: count it
-            gain, smaller = walker.value - standing, abs(plain) < abs(current[k])
-            if gain > problem.slack or (smaller and gain >= -problem.slack):
-                current, changed = other, True
+            gain = value[allowed].max() - value[current[k] - problem.lower[k]]
+            if gain > problem.slack or abs(plain) < abs(current[k]):
+                current[k], changed = plain, True
     return problem.primitive(current)

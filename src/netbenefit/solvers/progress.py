@@ -53,8 +53,7 @@ def conclude(result: SolverResult) -> str:
         return f"Proven optimal{trust}: no card within these limits has a higher objective."
     if proof is None:
         return "Nothing is proven: better cards may exist (solvers auto and exact give a bound)."
-    objective = "an objective" if proof.smooth is None else "a sum of both parts of the objective"
-    bound = f"no card within these limits has {objective} above {_up(proof.bound, 6)}"
+    bound = f"no card within these limits has an objective above {_up(proof.bound, 6)}"
     if not result.objective > 0:
         return f"Not proven optimal: {bound}."
     gap = proof.bound / Fraction(result.objective) - 1

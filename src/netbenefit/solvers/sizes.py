@@ -50,7 +50,6 @@ __all__ = ["best_of_every_size", "check_sizes", "limit_size"]
 #: Rounds of annealing without a better card of any size, after which a run ends.
 _PATIENCE = 3
 #: Additions that are tried where their worth is an estimate.
-_TRIES = 5
 #: The shortest search that is worth beginning, in seconds.
 _SHORTEST = 0.001
 
@@ -70,7 +69,7 @@ def best_of_every_size(
     Parameters
     ----------
     problem : Problem
-        Any prior strength, any constraints.  Its penalty is not used: it is 0 in all results.
+        With any constraints.  Its penalty is not used: it is 0 in all results.
     sizes : sequence of int
         At least 1 each; order and repetitions do not matter.
     time_limit : float or None, default=10.0
@@ -310,32 +309,19 @@ def _short(search: LocalSearch, seconds: float, seeds: tuple[int, ...]) -> Local
 
 
 def _grown(walker: Walker, points: IntArray) -> IntArray:
-    """Add the column and points that raise the objective most, as long as there is room.
-
-    With a prior, values of other points are estimates: the most promising ones are tried.
-    """
+    """Add the column and points that raise the objective most, as long as there is room."""
     problem, grown = walker.problem, points.copy()
-    tries = _TRIES if problem.smooth_worth else 1
     while np.count_nonzero(grown) < problem.max_features:
         walker.start(grown, True)
-        best, highest = grown, walker.value + problem.slack
-        promising: list[tuple[Any, int, int]] = []
+        best, highest = None, walker.value + problem.slack
         for k in walker.free[grown[walker.free] == 0].tolist():
             values, allowed = walker.values(k)
-            options, lowest = np.flatnonzero(allowed), int(problem.lower[k])
-            for way in (options[options < -lowest], options[options > -lowest]):
-                if way.size:
-                    top = int(way[np.argmax(values[way])])
-                    promising.append((values[top], k, lowest + top))
-        for _, k, value in sorted(promising, reverse=True)[:tries]:
-            more = grown.copy()
-            more[k] = value
-            walker.start(more, True)
-            if walker.value > highest:
-                best, highest = more, walker.value
-        if best is grown:
+            options = np.flatnonzero(allowed)
+            if options.size and (value := values[options].max()) > highest:
+                best, highest = (k, int(options[np.argmax(values[options])])), value
+        if best is None:
             break
-        grown = best
+        grown[best[0]] = problem.lower[best[0]] + best[1]
     return grown
 
 

@@ -1,12 +1,9 @@
-"""What logistic regression with an L1 penalty says before a search: signs, and where to begin.
+"""Where a search may begin: rounded coefficients of logistic regression with an L1 penalty.
 
 1. Fit a path: penalties from the one that leaves no column, over the noise level (what the largest
    of P columns without any effect would need to enter), down to almost none; columns divided by
    their standard deviations, one row a pattern and outcome.
-2. Signs: a column keeps that of its own association with the outcome.  Both signs stay free where
-   the path shows the opposite one above the noise level, so that other columns have turned it
-   round.  A search that keeps signs has fewer ways to fit noise.
-3. Starts: divide each coefficient vector of the path by its largest entry, multiply by many scales,
+2. Starts: divide each coefficient vector of the path by its largest entry, multiply by many scales,
    round, and move into what the problem allows.  The best of them by the objective is where a
    search begins.
 """
@@ -22,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._validation import FloatArray, InputError, IntArray
-from netbenefit.constraints import Bounds, Constraint, Sign, Values
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.solvers._walker import make_walker
 
-__all__ = ["Path", "allowed_start", "best_start", "kept_signs", "logistic_path"]
+__all__ = ["Path", "allowed_start", "best_start", "logistic_path"]
 
 #: Penalties above the noise level, and from there down.
 _ABOVE, _BELOW = 6, 8
@@ -37,18 +33,14 @@ _WEAKEST = 1 / 30
 _SCALES = 20
 #: Most rows (a pattern with an outcome is one) that the path is fitted on.
 _MOST_ROWS = 100_000
-#: An association below this is rounding.
-_NONE = 1e-12
 #: liblinear penalises the intercept, too; this factor makes that penalty negligible.
 _INTERCEPT_SCALING = 100.0
 
 
 class Path(NamedTuple):
-    """Coefficients along the path, and each column's own association with the outcome."""
+    """Coefficients along the path, and how much the columns vary."""
 
     coefficients: FloatArray  #: (steps, P) a unit of the column, from few columns to all of them
-    above_noise: int  #: how many of the steps have a penalty of at least the noise level
-    association: FloatArray  #: (P,) covariance with the outcome, in standard deviations
     spread: FloatArray  #: (P,) standard deviation of the column
 
 
@@ -59,10 +51,10 @@ def logistic_path(table: PatternTable) -> Path:
     --------
     >>> rows = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50
     >>> path = logistic_path(PatternTable.from_arrays(rows, [0, 0, 1, 1] * 40 + [0, 1, 0, 1] * 10))
-    >>> np.sign(path.coefficients[-1]), path.above_noise > 0
-    (array([1., 1.]), True)
+    >>> np.sign(path.coefficients[-1])
+    array([1., 1.])
     """
-    mass = np.concatenate([table.positives, table.negatives]).astype(np.float64)
+    mass = np.concatenate([table.positives, table.negatives]) / table.denominator
     total, share = float(mass.sum()), float(table.positives.sum()) / float(mass.sum())
     rows, mass = _some_rows(mass)
     pattern = rows % len(table)
@@ -74,10 +66,10 @@ def logistic_path(table: PatternTable) -> Path:
     association = (mass * (y - share)) @ x / total
     noise = math.sqrt(2.0 * math.log(max(2, table.n_features)) * share * (1.0 - share) / total)
     used = mass > 0
-    penalties, above = _penalties(float(np.abs(association).max()), noise)
+    penalties = _penalties(float(np.abs(association).max()), noise)
     path = [_fit(x[used], y[used], mass[used], 1.0 / (total * p)) for p in penalties]
     scale = np.where(spread > 0, spread, np.inf)
-    return Path(np.array(path) / scale, above, association, spread)
+    return Path(np.array(path) / scale, spread)
 
 
 def _some_rows(mass: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
@@ -96,14 +88,14 @@ def _some_rows(mass: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
     return rows.astype(np.intp), drawn
 
 
-def _penalties(strongest: float, noise: float) -> tuple[FloatArray, int]:
-    """Penalties of the path, and how many are at or above the noise level."""
+def _penalties(strongest: float, noise: float) -> FloatArray:
+    """Penalties of the path."""
     above = np.zeros(0)
     if strongest > noise:
         above = np.geomspace(0.9 * strongest + 0.1 * noise, noise, _ABOVE)
     first = min(noise, strongest) if strongest > noise * _WEAKEST else noise
     below = np.geomspace(first, noise * _WEAKEST, _BELOW + 1)[1:]
-    return np.concatenate([above, below]), above.size
+    return np.concatenate([above, below])
 
 
 def _fit(x: FloatArray, y: FloatArray, mass: FloatArray, c: float) -> FloatArray:
@@ -128,34 +120,10 @@ def _fit(x: FloatArray, y: FloatArray, mass: FloatArray, c: float) -> FloatArray
     return coefficients
 
 
-def kept_signs(path: Path, names: tuple[str, ...], asked: tuple[Constraint, ...]) -> list[Sign]:
-    """Step 2: one constraint for each column whose points keep one sign.
-
-    Columns whose values the user has restricted are left alone.
-
-    Examples
-    --------
-    >>> path = Path(np.array([[1.0, 0.5], [2.0, -1.0]]), 1, np.array([0.2, 0.1]), np.ones(2))
-    >>> kept_signs(path, ("a", "b"), ())
-    [Sign(feature='a', sign='+'), Sign(feature='b', sign='+')]
-    >>> kept_signs(path._replace(above_noise=2), ("a", "b"), (Sign("a", "-"),))
-    []
-    """
-    own = np.sign(np.where(np.abs(path.association) > _NONE, path.association, 0.0))
-    opposite = np.sign(path.coefficients[: path.above_noise]) * own < 0
-    turned = np.array(opposite.any(axis=0))
-    told = {c.feature for c in asked if isinstance(c, Sign | Bounds | Values)}
-    return [
-        Sign(name, "+" if sign > 0 else "-")
-        for name, sign, free in zip(names, own, turned, strict=True)
-        if sign and not free and name not in told
-    ]
-
-
 def best_start(
     problem: Problem, path: Path, given: Sequence[int] | IntArray | None = None
 ) -> IntArray | None:
-    """Step 3: the rounded vector with the highest objective; None where none is allowed.
+    """Step 2: the rounded vector with the highest objective; None where none is allowed.
 
     ``given`` points, such as those of an earlier card, compete where they are allowed.
 
@@ -164,7 +132,7 @@ def best_start(
     >>> from netbenefit.thresholds import Thresholds
     >>> rows = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50
     >>> table = PatternTable.from_arrays(rows, [0, 0, 1, 1] * 40 + [0, 1, 0, 1] * 10)
-    >>> problem = Problem.build(table, Thresholds.tenths(), prior_strength=100)
+    >>> problem = Problem.build(table, Thresholds.tenths(), penalty=0.001)
     >>> best_start(problem, logistic_path(table))
     array([3, 2])
     """
