@@ -59,6 +59,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_steps",
         "_engine",
         "_engine_*",
+        "teachers",
+        "teachers.*",
     ),
     ("kernels", "kernels.*"),
     (

@@ -31,7 +31,7 @@ from netbenefit._validation import FloatArray, InputError, shorten
 from netbenefit.conditions import Term
 from netbenefit.readings import Reading
 
-__all__ = ["learn_bins"]
+__all__ = ["learn_bins", "understand_all"]
 
 _Coarse = tuple[NDArray[np.int16], int, bool]
 #: Rows from which a column that equals the outcome is no accident.
@@ -68,7 +68,7 @@ def learn_bins(
     known = np.zeros(len(table), np.bool_) if event is None else event
     rows = Rows(known, weight)
     # 1.
-    drafts, sources, left_out = _understand_all(table, wishes, rows)
+    drafts, sources, left_out = understand_all(table, wishes, rows)
     # 2. and 3.
     codes = {}
     for draft in list(drafts):
@@ -120,7 +120,7 @@ def _own_rows(table: RawTable, name: str, rows: Rows) -> Rows:
     return rows if own is None else Rows(rows.event, own)
 
 
-def _understand_all(
+def understand_all(
     table: RawTable, wishes: Wishes, rows: Rows
 ) -> tuple[list[Draft], dict[str, tuple[Reading, ...]], list[LeftOut]]:
     """Return usable columns, the readings of combined columns' sources, and the other columns."""

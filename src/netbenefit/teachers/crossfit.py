@@ -1,0 +1,378 @@
+"""Cross-fitting: every training row gets a risk from a model that has not seen its outcome."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit._bin_raw import RawTable
+from netbenefit._tasks import tasks_at_once, threads_here
+from netbenefit._validation import (
+    FloatArray,
+    InputError,
+    IntArray,
+    check_binary,
+    check_risks,
+    check_seed,
+    check_weights,
+)
+from netbenefit.teachers.members import (
+    Member,
+    boosting,
+    expit,
+    foreign,
+    log_odds,
+    logistic_columns,
+    logistic_conditions,
+)
+from netbenefit.teachers.rows import CanonicalRows, Fold, deal, merge_rows, rank, read_numbers
+from netbenefit.teachers.stack import Cells, best_candidate, stack
+
+__all__ = ["Teaching", "teach"]
+
+#: Folds, and how often they are dealt anew in tables of fewer rows than this.
+N_FOLDS, N_REPEATS, FEW_ROWS = 5, 2, 5_000
+#: Rows of the rarer class that a fold holds at least, so that its loss is not one row's.
+_FEWEST_PER_FOLD = 2
+#: With fewer rows of the rarer class nothing can be learnt and checked: the prevalence it is.
+_FEWEST_FOR_MODELS = 5
+#: With fewer, trees with ten rows per leaf find nothing that logistic regression would not.
+_FEWEST_FOR_BOOSTING = 20
+
+_PREVALENCE = "the prevalence"
+_L1, _L2, _TREES = "L1 logistic", "L2 logistic", "boosting"
+_MEMBERS = {"auto": (_L1, _L2, _TREES), "logistic": (_L1, _L2), "boosting": (_TREES,)}
+_POSSIBLE = (
+    'Use "auto", "logistic", "boosting", a scikit-learn classifier (an instance with fit and '
+    "predict_proba), or an array with one risk per row."
+)
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """What a teacher says about the training rows.
+
+    Attributes
+    ----------
+    risks : (n_rows,) array
+        A risk per row, from a model that has not seen the row's outcome.
+    name : str
+        The teacher in plain words.
+    weights : mapping of str to float
+        Members of a stack and their weights on the log-odds scale; empty where there is no stack.
+    notes : tuple of str
+        What a user should know: fallbacks, and what was left out.
+
+    Examples
+    --------
+    >>> teaching = teach([0.1, 0.9, 0.4], {"age": [40, 80, 60]}, [False, True, False])
+    >>> teaching.name, teaching.risks
+    ('the given risks', array([0.1, 0.9, 0.4]))
+    """
+
+    risks: FloatArray
+    name: str
+    weights: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def teach(
+    teacher: Any,
+    X: Any,
+    event: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    binner: Any = None,
+    seed: int = 0,
+    n_jobs: int | None = -1,
+) -> Teaching:
+    """Give every training row a risk from a model that was fitted without it.
+
+    Rows are dealt to five folds (twice in tables of fewer than 5,000 rows), and each fold's rows
+    get their risks from models of the other folds' rows; whatever looks at the outcome, the cut
+    points of the binner included, is learnt from those alone.  The result depends neither on the
+    order of the rows, nor on ``n_jobs``, nor on whether equal rows come as one with a whole weight.
+
+    Parameters
+    ----------
+    teacher : str, classifier or array
+        ``"auto"``: L1 logistic regression on the binner's conditions, L2 logistic regression on the
+        columns, and boosted trees, combined by weights that minimise out-of-fold log loss.
+        ``"logistic"``: the first two.  ``"boosting"``: the trees.  A scikit-learn classifier: it is
+        cloned, and sees ``X`` as it is passed, columns that the binner drops included.  An array:
+        risks from elsewhere, one per row, which should not come from a model of these very rows.
+    X : table
+        With a binner anything that it takes.  Without: named numeric columns, nothing missing.
+    event : (n_rows,) array of bool
+    sample_weight : (n_rows,) array, optional
+        Whole weights count rows; others have any scale.  Rows of weight 0 count nowhere, and get
+        the share of events.
+    groups : (n_rows,) array, optional
+        Labels of rows that belong together, such as patients: they are never in different folds.
+    binner : Binner, optional
+        It says how columns are read and left out, and is fitted again (a clone) in every fold.
+    seed : int, default=0
+    n_jobs : int, default=-1
+        Models that are fitted at a time, as of joblib.
+
+    Returns
+    -------
+    Teaching
+        Risks, the teacher's name, weights of its members, and notes.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> age = rng.integers(20, 90, size=300)
+    >>> died = rng.random(300) < 1 / (1 + np.exp((60 - age) / 10))
+    >>> teaching = teach("logistic", {"age": age}, died)
+    >>> teaching.name
+    'logistic regression'
+    >>> bool(teaching.risks[age > 80].min() > teaching.risks[age < 40].max())
+    True
+    """
+    happened = check_binary(event, name="event")
+    weight = check_weights(sample_weight, happened.size)
+    seed = check_seed(seed)
+    tasks_at_once(n_jobs)  # refuses 0
+    _check_teacher(teacher)
+    if not isinstance(teacher, str) and not hasattr(teacher, "fit"):
+        return _given(teacher, happened.size)
+    table = X if isinstance(X, RawTable) else RawTable(X)
+    if len(table) != happened.size or not table.names:
+        raise InputError(
+            f"event has {happened.size} rows, but X has {len(table)} rows and {len(table.names)} "
+            "columns. Pass one outcome per row, and at least one column."
+        )
+    labels = None if groups is None else _check_groups(groups, happened.size)
+    used = np.flatnonzero(weight > 0)
+    table, happened, weight = table.take(used), happened[used], weight[used]
+    labels = None if labels is None else labels[used]
+    if happened.all() or not happened.any():
+        raise InputError(
+            f"every row with a weight has {'an' if happened.all() else 'no'} event. A teacher "
+            "needs both: pass more rows, or check which label is the event."
+        )
+    if isinstance(teacher, str):
+        numbers, readable = read_numbers(table, binner, weight)
+        rows = merge_rows(list(numbers.columns.T), happened, weight, labels)
+        folds, why_none = _make_folds(rows, seed)
+        if folds:
+            asked, notes = _choose_members(teacher, rows)
+            makers = {
+                _L1: lambda: (
+                    logistic_columns(rows, numbers, "L1")
+                    if binner is None
+                    else logistic_conditions(rows, readable, binner)
+                ),
+                _L2: lambda: logistic_columns(rows, numbers, "L2"),
+                _TREES: lambda: boosting(rows, numbers, seed),
+            }
+            found = _by_members({name: makers[name]() for name in asked}, rows, folds, n_jobs)
+            found = replace(found, notes=(*notes, *found.notes))
+    else:
+        rows = merge_rows([table.column(n).values for n in table.names], happened, weight, labels)
+        folds, why_none = _make_folds(rows, seed)
+        if folds:
+            original = _as_array(X) if isinstance(X, RawTable | Mapping) else X
+            member = foreign(rows, original, used[rows.first], teacher, seed)
+            found = _by_classifier(member, type(teacher).__name__, rows, folds)
+    share = rows.share(rows.units)
+    if not folds:
+        found = Teaching(np.full(rows.units.size, share), _PREVALENCE, notes=(why_none,))
+    risks = np.full(np.size(event), share)
+    risks[used] = found.risks[rows.place]
+    return replace(found, risks=risks)
+
+
+# -- what was passed -------------------------------------------------------------------------------
+
+
+def _check_teacher(teacher: Any) -> None:
+    """Refuse what cannot teach."""
+    if isinstance(teacher, str):
+        if teacher not in _MEMBERS:
+            raise InputError(f"teacher={teacher!r} is not known. {_POSSIBLE}")
+    elif isinstance(teacher, type):
+        raise InputError(
+            f"the teacher {teacher.__name__} is a class. Pass an instance: {teacher.__name__}()."
+        )
+    elif hasattr(teacher, "fit") or hasattr(teacher, "predict_proba"):
+        lacking = [n for n in ("fit", "predict_proba", "get_params") if not hasattr(teacher, n)]
+        if lacking:
+            raise InputError(
+                f"the teacher {type(teacher).__name__} has no {lacking[0]}. Pass a classifier of "
+                "scikit-learn's kind that predicts probabilities; one without them can be wrapped "
+                "in CalibratedClassifierCV."
+            )
+    elif isinstance(teacher, Mapping | set) or not hasattr(teacher, "__len__"):
+        raise InputError(f"teacher={teacher!r} cannot teach. {_POSSIBLE}")
+
+
+def _given(teacher: Any, n_rows: int) -> Teaching:
+    """Take risks from elsewhere."""
+    risks = check_risks(teacher, n_rows, name="teacher")
+    if risks.min() == risks.max():
+        raise InputError(
+            f"the teacher gives every row the same risk, {risks[0].item()!r}, and has nothing to "
+            "teach. Pass risks that differ between rows, or another teacher."
+        )
+    return Teaching(risks.copy(), "the given risks")
+
+
+def _check_groups(groups: ArrayLike, n_rows: int) -> IntArray:
+    """Return the groups of the rows as numbers."""
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise InputError(
+            f"groups has shape {labels.shape}, but there are {n_rows} rows. Pass one label per row."
+        )
+    missing = [i for i, v in enumerate(labels.tolist()) if v is None or v != v]
+    if missing:
+        raise InputError(
+            f"groups is missing in row {missing[0]} ({len(missing)} such rows). Give every row a "
+            "label; a row on its own gets one of its own."
+        )
+    return rank(labels)
+
+
+def _as_array(X: Any) -> NDArray[Any]:
+    """Columns by name as the array that a classifier takes."""
+    table = X if isinstance(X, RawTable) else RawTable(X)
+    columns = [table.column(name).values for name in table.names]
+    kind = np.float64 if all(column.dtype.kind in "biuf" for column in columns) else object
+    return np.column_stack([column.astype(kind) for column in columns])
+
+
+# -- what can be learnt ----------------------------------------------------------------------------
+
+
+def _make_folds(rows: CanonicalRows, seed: int) -> tuple[list[Fold], str]:
+    """Deal the rows; without folds, say why there are none."""
+    rarer = min(rows.class_sizes())
+    if rarer < _FEWEST_FOR_MODELS:
+        what = "events" if rarer == rows.class_sizes()[0] else "rows without an event"
+        return [], (
+            f"Only {rarer} {what}, fewer than {_FEWEST_FOR_MODELS}: every row is given the share "
+            "of events as its risk. More rows would allow a better teacher."
+        )
+    most = rarer // _FEWEST_PER_FOLD
+    if rows.group is not None:
+        both = [np.unique(rows.group[rows.event == e]).size for e in (True, False)]
+        most = min(most, *both)
+        if most < 2:
+            what = "events" if both[0] < 2 else "rows without an event"
+            return [], (
+                f"All {what} belong to one group: every row is given the share of events as its "
+                "risk. Rows of more groups would allow a better teacher."
+            )
+    n_folds = min(N_FOLDS, most)
+    n_repeats = N_REPEATS if rows.units.sum() < FEW_ROWS else 1
+    return deal(rows, n_folds, n_repeats, seed), ""
+
+
+def _choose_members(teacher: str, rows: CanonicalRows) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Leave out boosting where there is too little for it, and say so."""
+    asked = _MEMBERS[teacher]
+    rarer = min(rows.class_sizes())
+    if _TREES not in asked or rarer >= _FEWEST_FOR_BOOSTING:
+        return asked, ()
+    return _MEMBERS["logistic"], (
+        f"The rarer outcome has {rarer} rows, fewer than {_FEWEST_FOR_BOOSTING}: logistic "
+        "regression teaches alone, without boosting.",
+    )
+
+
+# -- fitting ---------------------------------------------------------------------------------------
+
+
+def _by_members(
+    members: Mapping[str, Member], rows: CanonicalRows, folds: list[Fold], n_jobs: int | None
+) -> Teaching:
+    """Fit members in all folds, choose their penalties, and stack them."""
+    results = _run(members, folds, n_jobs)
+    place, units, cells = _cells(rows, folds)
+    odds, notes = {}, []
+    for name in members:
+        parts = [results[name, k] for k in range(len(folds))]
+        failed = [(fold, p) for fold, p in zip(folds, parts, strict=True) if isinstance(p, str)]
+        if failed:
+            notes.append(f"{name} regression left out: on {failed[0][0]}, {failed[0][1]}")
+        else:
+            odds[name] = best_candidate(cells, np.concatenate(parts, axis=1))
+    if list(members) == [_TREES]:
+        return Teaching(_mean_risks(place, units, expit(odds[_TREES])), _TREES)
+    weights, combined = stack(cells, odds)
+    kept = [name for name, weight in weights.items() if weight > 0]
+    trees, logistic = _TREES in kept, any(name != _TREES for name in kept)
+    name = "a stack of logistic regression and boosting"
+    if not (trees and logistic):
+        name = _TREES if trees else "logistic regression" if logistic else _PREVALENCE
+    if not kept:
+        notes.append(
+            "No model of the columns predicts held-out rows better than the share of events, which "
+            "every row is given as its risk."
+        )
+    return Teaching(_mean_risks(place, units, expit(combined)), name, weights, tuple(notes))
+
+
+def _by_classifier(member: Member, name: str, rows: CanonicalRows, folds: list[Fold]) -> Teaching:
+    """Fit somebody's classifier in one fold after another: it may not take several threads."""
+    place, units, _ = _cells(rows, folds)
+    risks = np.concatenate([member(fold)[0] for fold in folds])
+    notes: tuple[str, ...] = ()
+    if all(
+        np.ptp(part) == 0 for part in np.split(risks, np.cumsum([f.rows.size for f in folds])[:-1])
+    ):
+        notes = (f"The teacher {name} gives every row of a fold the same risk: nothing to teach.",)
+    return Teaching(_mean_risks(place, units, risks), name, notes=notes)
+
+
+def _cells(rows: CanonicalRows, folds: list[Fold]) -> tuple[NDArray[np.intp], IntArray, Cells]:
+    """Rows of all folds one after another: which, how many units, and what is known of them."""
+    place = np.concatenate([fold.rows for fold in folds])
+    units = np.concatenate([fold.units for fold in folds])
+    base = [np.full(fold.rows.size, log_odds(rows.share(fold.train))) for fold in folds]
+    return place, units, Cells(rows.event[place], units * rows.mass[place], np.concatenate(base))
+
+
+def _mean_risks(place: NDArray[np.intp], units: IntArray, risks: FloatArray) -> FloatArray:
+    """Return the mean risk of each canonical row over folds and repeats."""
+    mean: FloatArray = np.bincount(place, units * risks) / np.bincount(place, units)
+    return np.clip(mean, 0.0, 1.0)
+
+
+def _run(
+    members: Mapping[str, Member], folds: list[Fold], n_jobs: int | None
+) -> dict[tuple[str, int], Any]:
+    """Fit every member in every fold: log-odds, or what the member had to complain of.
+
+    Threads do: almost all the time is spent outside Python.  Libraries get one thread per task, or
+    the last bits of sums would depend on how many there are.
+    """
+    import sklearn.ensemble  # noqa: F401  # so that its libraries are there to be limited
+    from joblib import Parallel, delayed  # type: ignore[import-untyped]  # by scikit-learn
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # too
+
+    control = ThreadpoolController()
+
+    def one(name: str, k: int) -> Any:
+        with control.limit(limits=1, user_api="openmp"):  # a setting of each thread's own
+            try:
+                return members[name](folds[k])
+            except InputError as error:
+                return str(error)
+
+    # The slowest first, so that none of them is waited for alone.
+    tasks = [(name, k) for name in reversed(list(members)) for k in range(len(folds))]
+    with control.limit(limits=1, user_api="blas"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of binners: the one that is kept warns by itself
+        parallel = Parallel(n_jobs=threads_here(n_jobs), backend="threading")
+        results = parallel(delayed(one)(*task) for task in tasks)
+    return dict(zip(tasks, results, strict=True))

@@ -1,0 +1,404 @@
+"""The models that a teacher is made of, each fitted in one fold.
+
+A member is a function of a fold.  It learns from the fold's training units, the preparation of the
+columns included, and returns log-odds for the fold's own rows: (n_candidates, n_rows), one row per
+penalty where it has a choice of penalties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._bin_raw import Lazy, RawTable
+from netbenefit._validation import FloatArray, InputError, IntArray
+from netbenefit.teachers.rows import CanonicalRows, Fold, Numbers
+
+__all__ = [
+    "Member",
+    "boosting",
+    "expit",
+    "fit_path",
+    "foreign",
+    "log_odds",
+    "logistic_columns",
+    "logistic_conditions",
+]
+
+Member = Callable[[Fold], FloatArray]
+Penalty = Literal["L1", "L2"]
+
+#: L1 penalties, as shares of the least one that leaves no column.
+_L1_SHARES = np.geomspace(0.6, 0.003, 12)
+#: L2 penalties of standardised columns, for the mean log loss.
+_L2_PENALTIES = np.geomspace(1.0, 1e-4, 9)
+#: Newton steps per penalty, and the gain in mean log loss below which they end.
+_MOST_STEPS, _LEAST_GAIN = 25, 1e-7
+#: Curvature that a row has at least, so that certain rows do not stop Newton's method.
+_LEAST_CURVATURE = 1e-5
+#: Of more columns only those with the strongest association in the fold are used: a Newton step
+#: takes time by the square of their number.
+_MOST_COLUMNS = 400
+#: Levels of fewer training rows share one column.
+_RARE = 10
+#: Levels that boosting can tell apart.
+_MOST_LEVELS = 255
+#: Rows up to which a whole weight is spelt out as so many rows; beyond, it is passed as a weight.
+_MOST_ROWS = 1_000_000
+#: Risks are this far from 0 and 1 at least, so that log-odds are finite.
+_LEAST_RISK = 1e-6
+
+
+def log_odds(risk: Any) -> Any:
+    """Return the log-odds of risks, those of 0 and 1 moved inside.
+
+    >>> log_odds(0.5)
+    np.float64(0.0)
+    """
+    inside = np.clip(risk, _LEAST_RISK, 1.0 - _LEAST_RISK)
+    return np.log(inside) - np.log1p(-inside)
+
+
+def expit(odds: FloatArray) -> FloatArray:
+    """Return the risks that log-odds stand for."""
+    risk: FloatArray = 0.5 * (1.0 + np.tanh(0.5 * odds))
+    return risk
+
+
+# -- logistic regression ---------------------------------------------------------------------------
+
+
+def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Member:
+    """L1 logistic regression on conditions that are learnt in the fold."""
+    from sklearn.base import clone
+
+    table = RawTable.of([table.take(rows.first).column(name) for name in table.names])
+
+    def member(fold: Fold) -> FloatArray:
+        own = clone(binner)
+        chosen, mass = _spelt_out(rows, fold.train, whole=False)
+        own.fit(table.take(chosen), rows.event[chosen].astype(np.int64), mass)
+        matrix = own.fitted_.codes(Lazy(table), len(table)).astype(np.float64)
+        return _predict_path(rows, fold, matrix, "L1")
+
+    return member
+
+
+def logistic_columns(rows: CanonicalRows, numbers: Numbers, penalty: Penalty) -> Member:
+    """Logistic regression on the columns as they are: levels one by one, missing values marked."""
+    columns = numbers.columns[rows.first]
+
+    def member(fold: Fold) -> FloatArray:
+        matrix = _spread(columns, numbers.levels, fold.train)
+        return _predict_path(rows, fold, matrix, penalty)
+
+    return member
+
+
+def _spread(columns: FloatArray, levels: NDArray[np.bool_], train: IntArray) -> FloatArray:
+    """Make columns that logistic regression can use: one per level, no value missing."""
+    parts = []
+    for k, is_levels in enumerate(levels):
+        values = columns[:, k]
+        missing = np.isnan(values)
+        if is_levels:
+            code = np.where(missing, -1, values).astype(np.int64) + 1
+            held = np.bincount(code, train)
+            common = np.flatnonzero(held >= _RARE)
+            parts.append(code[:, None] == common)
+            parts.append(~np.isin(code, common)[:, None])
+            continue
+        if missing.any():
+            parts.append(missing[:, None])
+            values = np.where(missing, _median(values, train * ~missing), values)
+        parts.append(values[:, None])
+    return np.concatenate(parts, axis=1, dtype=np.float64)
+
+
+def _median(values: FloatArray, units: IntArray) -> float:
+    """The lower median of values, each with its number of units; 0 without any."""
+    if not units.any():
+        return 0.0
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(units[order])
+    return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
+
+
+def _predict_path(
+    rows: CanonicalRows, fold: Fold, matrix: FloatArray, penalty: Penalty
+) -> FloatArray:
+    """Fit a path of penalties on a fold's training rows, and predict its own rows."""
+    mass = rows.mass * fold.train
+    y = rows.event.astype(np.float64)
+    total = mass.sum()
+    mean = mass @ matrix / total
+    variance = mass @ np.square(matrix) / total - mean**2
+    useful = np.flatnonzero(variance > 1e-9 * (1.0 + mean**2))
+    x = (matrix[:, useful] - mean[useful]) / np.sqrt(variance[useful])
+    if useful.size > _MOST_COLUMNS:
+        strength = np.abs((mass * (y - mass @ y / total)) @ x)
+        x = x[:, np.sort(np.argsort(-strength, kind="stable")[:_MOST_COLUMNS])]
+    used = np.flatnonzero(mass)
+    intercepts, slopes = fit_path(*_merged(x[used], y[used], mass[used]), penalty)
+    predicted: FloatArray = intercepts[:, None] + slopes @ x[fold.rows].T
+    return predicted
+
+
+def _merged(
+    x: FloatArray, y: FloatArray, mass: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Merge equal rows, by which no optimum changes."""
+    both = np.ascontiguousarray(np.column_stack([x, y]))
+    bits = both.view(np.dtype((np.void, both.dtype.itemsize * both.shape[1]))).reshape(-1)
+    _, first, place = np.unique(bits, return_index=True, return_inverse=True)
+    return x[first], y[first], np.bincount(place.reshape(-1), mass).astype(np.float64)
+
+
+def fit_path(
+    x: FloatArray, y: FloatArray, mass: FloatArray, penalty: Penalty
+) -> tuple[FloatArray, FloatArray]:
+    """Fit penalised logistic regression for a path of penalties, strongest first.
+
+    Minimises mean log loss + λ · (‖β‖₁ or ‖β‖²/2); the intercept is free.
+
+    1. Replace the loss by its quadratic approximation; leave out the intercept by centring.
+    2. Minimise that with the penalty: coordinate descent for L1, a linear system for L2.
+    3. Halve the step until the true objective does not rise; stop when it hardly falls.
+
+    Parameters
+    ----------
+    x : (n, p) array
+        Standardised columns.
+    y : (n,) array
+        0 or 1.
+    mass : (n,) array
+    penalty : {"L1", "L2"}
+
+    Returns
+    -------
+    intercepts, slopes : (n_penalties,) and (n_penalties, p) arrays
+    """
+    mass = mass / mass.sum()
+    share = float(mass @ y)
+    intercept, slopes = float(log_odds(share)), np.zeros(x.shape[1])
+    penalties = _L2_PENALTIES
+    if penalty == "L1":
+        penalties = _L1_SHARES * float(np.abs((mass * (y - share)) @ x).max(initial=1e-12))
+    if not slopes.size:
+        return np.full(penalties.size, intercept), np.zeros((penalties.size, 0))
+    path = []
+    for strength in penalties:
+        eta = intercept + x @ slopes
+        value = _objective(eta, slopes, y, mass, strength, penalty)
+        for _ in range(_MOST_STEPS):
+            # 1.
+            risk = expit(eta)
+            curvature = mass * np.maximum(risk * (1.0 - risk), _LEAST_CURVATURE)
+            pull = mass * (y - risk)
+            mean = curvature @ x / curvature.sum()
+            centred = (x - mean) * np.sqrt(curvature)[:, None]
+            gram = centred.T @ centred
+            gradient = pull @ x - pull.sum() * mean
+            # 2.
+            if penalty == "L2":
+                target = _ridge(gram, gradient, slopes, strength)
+            else:
+                response = pull / curvature + eta
+                response -= curvature @ response / curvature.sum()
+                squares = float(curvature @ response**2)
+                target = _lasso(gram, gradient + gram @ slopes, squares, slopes, strength)
+            step = target - slopes
+            shift = pull.sum() / curvature.sum() - mean @ step
+            # 3.
+            move, size, gain = shift + x @ step, 1.0, -np.inf
+            while size > 1e-3:
+                new = _objective(
+                    eta + size * move, slopes + size * step, y, mass, strength, penalty
+                )
+                gain = value - new
+                if gain >= 0:
+                    break
+                size /= 2
+            if gain < 0:
+                break
+            slopes, intercept = slopes + size * step, intercept + size * shift
+            eta, value = eta + size * move, new
+            if gain < _LEAST_GAIN:
+                break
+        path.append(np.append(slopes, intercept))
+    found = np.array(path)
+    return found[:, -1], found[:, :-1]
+
+
+def _objective(
+    eta: FloatArray,
+    slopes: FloatArray,
+    y: FloatArray,
+    mass: FloatArray,
+    strength: float,
+    penalty: Penalty,
+) -> float:
+    size = np.abs(slopes).sum() if penalty == "L1" else 0.5 * slopes @ slopes
+    return float(mass @ (np.logaddexp(0.0, eta) - y * eta) + strength * size)
+
+
+def _ridge(
+    gram: FloatArray, gradient: FloatArray, slopes: FloatArray, strength: float
+) -> FloatArray:
+    """Minimise the quadratic with an L2 penalty."""
+    from scipy.linalg import solve
+
+    penalised = gram + strength * np.eye(slopes.size)
+    step = solve(penalised, gradient - strength * slopes, assume_a="pos", check_finite=False)
+    target: FloatArray = slopes + step
+    return target
+
+
+def _lasso(
+    gram: FloatArray, pull: FloatArray, squares: float, slopes: FloatArray, strength: float
+) -> FloatArray:
+    """Minimise β'Gβ/2 − β'q + λ ‖β‖₁ by scikit-learn's coordinate descent.
+
+    It wants rows, too, but looks only at how many there are and at the responses' sum of squares,
+    by which it judges when to stop.
+    """
+    from sklearn.linear_model import enet_path
+
+    size = slopes.size
+    target: FloatArray = enet_path(
+        gram,
+        np.full(size, np.sqrt(squares / size)),
+        l1_ratio=1.0,
+        alphas=[strength / size],
+        precompute=gram,
+        Xy=pull,
+        coef_init=slopes,
+        check_input=False,
+        tol=1e-6,
+        max_iter=1000,
+    )[1][:, 0]
+    return target
+
+
+# -- boosting and others ---------------------------------------------------------------------------
+
+
+def boosting(rows: CanonicalRows, numbers: Numbers, seed: int) -> Member:
+    """Boosted trees on the columns as they are; missing values and levels are theirs to split."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    columns = numbers.columns[rows.first]
+    for k in np.flatnonzero(numbers.levels):
+        columns[:, k] = _fewer_levels(columns[:, k], rows.units)
+
+    def member(fold: Fold) -> FloatArray:
+        model = HistGradientBoostingClassifier(
+            max_depth=3,
+            learning_rate=0.1,
+            max_iter=100,
+            min_samples_leaf=10,
+            l2_regularization=1.0,
+            early_stopping=False,
+            categorical_features=numbers.levels if numbers.levels.any() else None,
+            random_state=seed,
+        )
+        chosen, mass = _spelt_out(rows, fold.train)
+        model.fit(columns[chosen], rows.event[chosen], sample_weight=mass)
+        odds: FloatArray = log_odds(model.predict_proba(columns[fold.rows])[:, 1])
+        return odds[None, :]
+
+    return member
+
+
+def _fewer_levels(values: FloatArray, units: IntArray) -> FloatArray:
+    """Merge the rarest levels where there are more than boosting can tell apart."""
+    there = ~np.isnan(values)
+    held = np.bincount(values[there].astype(np.int64), units[there])
+    if held.size <= _MOST_LEVELS:
+        return values
+    new = np.full(held.size, float(_MOST_LEVELS - 1))
+    new[np.argsort(-held, kind="stable")[: _MOST_LEVELS - 1]] = np.arange(_MOST_LEVELS - 1)
+    merged = values.copy()
+    merged[there] = new[values[there].astype(np.int64)]
+    return merged
+
+
+def _spelt_out(
+    rows: CanonicalRows, units: IntArray, whole: bool = True
+) -> tuple[NDArray[np.intp], FloatArray | None]:
+    """Spell units out as rows, and return their weights where these are uneven.
+
+    Whole weights stay weights where there would be too many rows, or ``whole`` is False.
+    """
+    places = np.flatnonzero(units)
+    even = bool((rows.mass == 1.0).all())
+    if even and not (whole and units.sum() <= _MOST_ROWS):
+        return places, units[places].astype(np.float64)
+    chosen = np.repeat(places, units[places])
+    return chosen, None if even else rows.mass[chosen]
+
+
+def foreign(
+    rows: CanonicalRows, X: Any, where: NDArray[np.intp], teacher: Any, seed: int
+) -> Member:
+    """Any classifier of scikit-learn's kind, cloned for each fold; ``where`` its rows are in X.
+
+    Unlike other members, it returns risks.
+    """
+    from sklearn.base import clone
+    from sklearn.utils import _safe_indexing
+    from sklearn.utils.validation import has_fit_parameter
+
+    name = type(teacher).__name__
+    event = rows.event.astype(np.int64)
+
+    def fit(fold: Fold) -> tuple[Any, Any]:
+        model = clone(teacher)
+        model.set_params(
+            **{
+                key: seed
+                for key, value in sorted(model.get_params().items())
+                if value is None and key.split("__")[-1] == "random_state"
+            }
+        )
+        chosen, mass = _spelt_out(rows, fold.train)
+        weights = {} if mass is None else {"sample_weight": mass}
+        model.fit(_safe_indexing(X, where[chosen]), event[chosen], **weights)
+        return model, model.predict_proba(_safe_indexing(X, where[fold.rows]))
+
+    def member(fold: Fold) -> FloatArray:
+        try:
+            model, risks = fit(fold)
+        except Exception as error:
+            raise InputError(
+                f"the teacher {name} failed on {fold}: {type(error).__name__}: {error}. Correct "
+                f"{name} or its input, for instance by a pipeline that prepares the columns, or "
+                'choose another teacher, such as "auto".'
+            ) from error
+        classes = np.asarray(getattr(model, "classes_", [0, 1])).tolist()
+        risks = np.asarray(risks, dtype=np.float64)
+        if 1 not in classes or risks.shape != (fold.rows.size, len(classes)):
+            raise InputError(
+                f"the teacher {name} gave risks of shape {risks.shape} on {fold}, for "
+                f"{fold.rows.size} rows and classes {classes}. Its predict_proba must return one "
+                "column per class, in the order of classes_."
+            )
+        risk = risks[:, classes.index(1)]
+        bad = np.flatnonzero(~((risk >= 0) & (risk <= 1)))
+        if bad.size:
+            raise InputError(
+                f"the teacher {name} gave the risk {risk[bad[0]].item()!r} on {fold} ({bad.size} "
+                "of its rows are outside 0 to 1 or missing). Pass a classifier whose predict_proba "
+                "returns probabilities."
+            )
+        return risk[None, :]
+
+    if not (rows.mass == 1.0).all() and not has_fit_parameter(teacher, "sample_weight"):
+        raise InputError(
+            f"the teacher {name} takes no sample_weight. Pass whole weights, no weights, or "
+            "another teacher."
+        )
+    return member
