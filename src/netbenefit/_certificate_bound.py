@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from netbenefit._certificate_blend import check_smooth_bound
 from netbenefit._certificate_boxes import BoxJudge
 from netbenefit._certificate_count import Ground, Whole
 from netbenefit._certificate_cover import Undecided, find_uncovered
@@ -27,17 +26,13 @@ def check_claim(
 ) -> Iterator[Check]:
     """Look at a claimed bound of a problem; see :mod:`netbenefit.verify` for what is checked."""
     yield _check_order(objective, proof.bound)
-    bound = proof.bound
-    if ground.said.prior_strength or proof.smooth is not None:
-        yield check_smooth_bound(ground, proof.smooth)
-        bound -= ground.prior_weight * (proof.smooth or 0)  # what is left is to bound G
     whole = _whole_numbers(ground, proof)
     if isinstance(whole, str):
         yield Check("scale", False, whole)
     elif proof.boxes is None:
         yield Check("bound", None, f"not rechecked: it was obtained by {proof.method}")
     else:
-        yield from _check_boxes(whole, bound, proof.boxes, full, sample, seed)
+        yield from _check_boxes(whole, proof.bound, proof.boxes, full, sample, seed)
 
 
 def _check_order(objective: Fraction, bound: Fraction) -> Check:
@@ -173,8 +168,7 @@ def _check_bound(judge: BoxJudge, bound: Fraction) -> Check:
         if worth is not None and worth.objective > bound:
             text = f"the card without points is worth {float(worth.objective):.9f}, above the bound"
             return Check("bound", False, text)
-    what = ", the bound less n0 / N times that of S" if ground.said.prior_strength else ""
-    return Check("bound", True, f"no box is worth more than {shown(bound)}{what}")
+    return Check("bound", True, f"no box is worth more than {shown(bound)}")
 
 
 def shown(value: Fraction) -> str:

@@ -77,8 +77,11 @@ def record_differences(
         "n_patterns": problem.data.patterns,
         "objective": float(answer.objective),
         "penalty": float(problem.penalty),
-        "prior_strength": float(problem.prior_strength),
+        "prior_strength": _strength(problem),
+        "teacher": None if problem.teacher is None else problem.teacher.name,
     }
+    if problem.teacher is not None:
+        expected["teacher_net_benefit"] = problem.teacher.net_benefit
     wrong = [
         f"it says {name} = {said!r}, the certificate {value!r}"
         for name, value in expected.items()
@@ -90,6 +93,12 @@ def record_differences(
     if origin.status == "optimal" and not reached:
         wrong.append("it calls itself optimal, which the certificate does not")
     return wrong
+
+
+def _strength(problem: Statement) -> float:
+    if problem.teacher is None:
+        return 0.0
+    return math.inf if problem.teacher.strength is None else float(problem.teacher.strength)
 
 
 def _bare(term: Term) -> Term:

@@ -15,7 +15,8 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from netbenefit._certificate_types import RateLimits, Scale, Statement
+from netbenefit._certificate_digest import pattern_order
+from netbenefit._certificate_types import Lesson, RateLimits, Scale, Statement
 from netbenefit._validation import InputError, IntArray
 from netbenefit.kernels.reference import floor_scores
 from netbenefit.patterns import PatternTable
@@ -58,21 +59,46 @@ class Ground:
     table: PatternTable
 
     @cached_property
-    def masses(self) -> tuple[list[Fraction], list[Fraction]]:
-        """Events and non-events of each pattern, exactly."""
+    def outcomes(self) -> tuple[list[Fraction], list[Fraction]]:
+        """Rows of each pattern with the event, and without it, exactly."""
         table = self.table
-        events, others = table.positives.tolist(), table.negatives.tolist()
+        events, others = table.events.tolist(), table.others.tolist()
         return [Fraction(v) for v in events], [Fraction(v) for v in others]
 
-    @property
-    def total(self) -> Fraction:
-        """N: the sum of masses as the table gives it (rounded once where weights are real)."""
-        return Fraction(self.table.n_total)
+    @cached_property
+    def masses(self) -> tuple[list[Fraction], list[Fraction]]:
+        """Mass of events and of non-events of each pattern: outcomes, or the blend of them."""
+        lesson = self.said.teacher
+        return self.outcomes if lesson is None else self._blended(lesson)
 
-    @property
-    def prior_weight(self) -> Fraction:
-        """n0 / N, with the N of the data."""
-        return self.said.prior_strength / self.total
+    def _blended(self, lesson: Lesson) -> tuple[list[Fraction], list[Fraction]]:
+        """The blend counted again from the outcomes and the teacher's expected events."""
+        table, parts = self.table, lesson.denominator
+        n_rows, n0 = Fraction(table.n_total), lesson.strength
+        masses = [Fraction(0)] * len(table), [Fraction(0)] * len(table)
+        for u, expected in zip(pattern_order(table), lesson.expected.tolist(), strict=True):
+            events, rows = self.outcomes[0][u], self.outcomes[0][u] + self.outcomes[1][u]
+            taught = Fraction(expected, parts)
+            if not 0 <= taught <= rows + Fraction(1, parts):
+                raise InputError(f"the teacher expects {float(taught):g} events of {rows} rows.")
+            mass = min(taught, rows)
+            if n0 is not None:
+                mass = (n_rows * events + n0 * mass) / (n_rows + n0)
+            if table.is_whole:
+                positive = Fraction(math.floor(parts * mass + Fraction(1, 2)))
+                masses[0][u], masses[1][u] = positive, parts * rows - positive
+            else:
+                positive = Fraction(float(mass))
+                masses[0][u], masses[1][u] = positive, Fraction(float(rows - positive))
+        return masses
+
+    @cached_property
+    def total(self) -> Fraction:
+        """Mass of all rows (rounded once where weights are real, as the table does)."""
+        if self.table.is_whole:
+            return sum((a + b for a, b in zip(*self.masses, strict=True)), Fraction(0))
+        events, others = (np.array([float(v) for v in part]) for part in self.masses)
+        return Fraction(float(events.sum() + others.sum()))
 
     @property
     def odds(self) -> list[Fraction]:
@@ -85,13 +111,15 @@ class Ground:
 
     def worth(self, points: Sequence[int]) -> Worth | None:
         """Count G of a vector with its best cut-offs; None where rates allow no cut-offs."""
-        candidates, found, alarms = self.called(self.scores(points))
+        scores = self.scores(points)
+        candidates, *masses = _at_or_above(scores, *self.masses)
+        _, *rows = _at_or_above(scores, *self.outcomes)
         benefit, cutoffs = Fraction(0), []
         for i, (weight, odds) in enumerate(zip(self.said.weights, self.odds, strict=True)):
             best: tuple[Fraction, int] | None = None
-            for t, a, b in zip(candidates, found, alarms, strict=True):
+            for t, a, b, found, alarms in zip(candidates, *masses, *rows, strict=True):
                 value = a - odds * b
-                if self._rates_allow(i, a, b) and (best is None or value > best[0]):
+                if self._rates_allow(i, found, alarms) and (best is None or value > best[0]):
                     best = value, t
             if best is None:
                 return None
@@ -101,18 +129,14 @@ class Ground:
         size = sum(v != 0 for v in points)
         return Worth(net_benefit - self.said.penalty * size, net_benefit, tuple(cutoffs[1:]))
 
-    def called(self, scores: Sequence[int]) -> tuple[list[int], list[Fraction], list[Fraction]]:
-        """Cut-offs that differ, rising, and the events and others that each of them calls."""
-        return _at_or_above(scores, *self.masses)
-
     def net_benefit(self, points: Sequence[int], cutoffs: Sequence[int]) -> Fraction:
-        """Count Σ_i ω_i NB_i of given cut-offs T_1 … T_M; at threshold 0 all rows are called."""
-        scores, (events, others) = self.scores(points), self.masses
+        """Count Σ_i ω_i NB_i of cut-offs T_1 … T_M by the outcomes; at p = 0 all are called."""
+        scores, (events, others) = self.scores(points), self.outcomes
         benefit = self.said.weights[0] * sum(events)
         for weight, odds, t in zip(self.said.weights[1:], self.odds[1:], cutoffs, strict=True):
             rows = zip(scores, events, others, strict=True)
             benefit += weight * sum((a - odds * b for s, a, b in rows if s >= t), Fraction(0))
-        return benefit / self.total
+        return benefit / Fraction(self.table.n_total)
 
     def _rates_allow(self, i: int, found: Fraction, alarms: Fraction) -> bool:
         rates = self.said.limits.rates
@@ -256,8 +280,8 @@ class Whole:
     def _rated_value(self, points: list[int], rates: RateLimits) -> int | None:
         """Value with the best cut-offs that the rates allow; None where there are none."""
         ground = self.ground
-        scores, (events, others) = ground.scores(points), ground.masses
-        _, found, alarms = _at_or_above(scores, events, others)
+        scores = ground.scores(points)
+        _, found, alarms = _at_or_above(scores, *ground.outcomes)
         allowed = [
             [a >= least and b <= most for a, b in zip(found, alarms, strict=True)]
             for least, most in zip(rates.found, rates.alarms, strict=True)

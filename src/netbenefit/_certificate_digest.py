@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from netbenefit._validation import IntArray
 from netbenefit.patterns import PatternTable
 
-__all__ = ["canonical", "json_digest", "table_digest"]
+__all__ = ["canonical", "json_digest", "pattern_order", "table_digest"]
 
 
 def canonical(data: Any) -> bytes:
@@ -34,15 +35,25 @@ def json_digest(data: Any) -> str:
     return hashlib.sha256(canonical(data)).hexdigest()
 
 
+def pattern_order(table: PatternTable) -> IntArray:
+    """Patterns in lexicographic order of their codes.
+
+    >>> pattern_order(PatternTable.from_arrays([[1, 0], [0, 1], [0, 0]], [0, 1, 1]))
+    array([2, 1, 0])
+    """
+    order: IntArray = np.lexsort(table.codes.T[::-1])
+    return order
+
+
 def table_digest(table: PatternTable) -> str:
-    """SHA-256 of the distinct rows and their masses, whatever the order and format of the file.
+    """SHA-256 of the distinct rows and their outcomes, whatever the order and format of the file.
 
     Hashed are, one after the other,
 
     1. the canonical JSON of ``{"columns": P, "decimals": […], "masses": "int64" or "float64",
        "names": […], "patterns": n}`` and a line feed,
     2. the codes, n rows of P little-endian int64, rows in lexicographic order,
-    3. the n masses of events in that order, then the n masses of non-events, little-endian, as
+    3. the n numbers of rows with the event in that order, then of those without, little-endian, as
        int64 or (where some weight is not whole) float64.
 
     Real weights of equal rows are added in the order of the file, so that with them another order
@@ -61,10 +72,10 @@ def table_digest(table: PatternTable) -> str:
         "names": list(table.names),
         "patterns": len(table),
     }
-    order = np.lexsort(table.codes.T[::-1])
+    order = pattern_order(table)
     small = np.dtype(kind).newbyteorder("<")
     digest = hashlib.sha256(canonical(header) + b"\n")
     digest.update(np.ascontiguousarray(table.codes[order], dtype="<i8").tobytes())
-    for masses in (table.positives, table.negatives):
-        digest.update(masses[order].astype(small).tobytes())
+    for rows in (table.events, table.others):
+        digest.update(rows[order].astype(small).tobytes())
     return digest.hexdigest()

@@ -27,6 +27,7 @@ from netbenefit._certificate_types import (
     Answer,
     Claim,
     DataDigest,
+    Lesson,
     Limits,
     RateLimits,
     Scale,
@@ -77,7 +78,7 @@ def write_problem(said: Statement) -> dict[str, Any]:
         "weights": [str(w) for w in said.weights],
         "objective": said.objective,
         "penalty": str(said.penalty),
-        "prior_strength": str(said.prior_strength),
+        "teacher": None if said.teacher is None else _write_lesson(said.teacher),
         "lower": said.lower.tolist(),
         "upper": said.upper.tolist(),
         "max_features": said.max_features,
@@ -115,7 +116,6 @@ def write_answer(answer: Answer) -> dict[str, Any]:
         "cutoffs": list(answer.cutoffs),
         "objective": str(answer.objective),
         "net_benefit": str(answer.net_benefit),
-        "smooth": _or_text(answer.smooth),
     }
 
 
@@ -130,7 +130,6 @@ def write_claim(claim: Claim | None) -> dict[str, Any] | None:
         "rounded": claim.rounded,
         "rounding": str(claim.rounding),
         "details": claim.details,
-        "smooth": _or_text(claim.smooth),
         "scale": {
             "total": str(scale.total),
             "constant": str(scale.constant),
@@ -141,15 +140,24 @@ def write_claim(claim: Claim | None) -> dict[str, Any] | None:
     }
 
 
-def _or_text(value: Fraction | None) -> str | None:
-    return None if value is None else str(value)
+def _write_lesson(lesson: Lesson) -> dict[str, Any]:
+    return {
+        "name": lesson.name,
+        "strength": "inf" if lesson.strength is None else str(lesson.strength),
+        "denominator": lesson.denominator,
+        "patterns": int(lesson.expected.size),
+        "expected": _pack(lesson.expected, "<i8"),
+        "net_benefit": lesson.net_benefit,
+        "blended_benefit": lesson.blended_benefit,
+    }
+
+
+def _pack(values: IntArray, kind: str) -> str:
+    return base64.b64encode(zlib.compress(values.astype(kind).tobytes(), 6)).decode()
 
 
 def _write_boxes(boxes: Boxes) -> dict[str, Any]:
-    packed = {
-        key: base64.b64encode(zlib.compress(getattr(boxes, key).astype(kind).tobytes(), 6)).decode()
-        for key, kind in _PACKED.items()
-    }
+    packed = {key: _pack(getattr(boxes, key), kind) for key, kind in _PACKED.items()}
     return {"count": len(boxes), "columns": int(boxes.lower.shape[1]), **packed}
 
 
@@ -168,7 +176,7 @@ def read_problem(data: Any, path: str) -> Statement:
         "objective",
         "penalty",
     )
-    more = ("prior_strength", "lower", "upper", "max_features", "limits", "constraints")
+    more = ("teacher", "lower", "upper", "max_features", "limits", "constraints")
     read_object(data, path, (*keys, *more))
     columns = read_columns(data["columns"], f"{path}.columns")
     n_columns = len(columns)
@@ -182,10 +190,11 @@ def read_problem(data: Any, path: str) -> Statement:
     if min(weights) < 0:
         _wrong(f"{path}.weights", "numbers from 0", data["weights"])
     penalty = _fraction(data["penalty"], f"{path}.penalty")
-    prior = _fraction(data["prior_strength"], f"{path}.prior_strength")
-    for key, value in (("penalty", penalty), ("prior_strength", prior)):
-        if value < 0:
-            _wrong(f"{path}.{key}", "a number from 0", data[key])
+    if penalty < 0:
+        _wrong(f"{path}.penalty", "a number from 0", data["penalty"])
+    teacher = None
+    if data["teacher"] is not None:
+        teacher = _read_lesson(data["teacher"], f"{path}.teacher")
     lower = _list(data["lower"], f"{path}.lower", _points, n_columns)
     upper = _list(data["upper"], f"{path}.upper", _points, n_columns)
     if any(a > b for a, b in zip(lower, upper, strict=True)):
@@ -203,14 +212,43 @@ def read_problem(data: Any, path: str) -> Statement:
         max_features=_whole(data["max_features"], f"{path}.max_features"),
         limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds)),
         constraints=_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
-        prior_strength=prior,
+        teacher=teacher,
         readings=read_readings(data["readings"], f"{path}.readings"),
     )
     if said.data.rows <= 0:
         _wrong(f"{path}.data.rows", "a positive number", data["data"]["rows"])
+    if teacher is not None and teacher.expected.size != said.data.patterns:
+        _wrong(f"{path}.teacher.patterns", f"{said.data.patterns}", teacher.expected.size)
     if data["objective"] != said.objective:
         _wrong(f"{path}.objective", f'"{said.objective}"', data["objective"])
     return said
+
+
+def _read_lesson(data: Any, path: str) -> Lesson:
+    keys = ("name", "strength", "denominator", "patterns", "expected")
+    read_object(data, path, (*keys, "net_benefit", "blended_benefit"))
+    strength = None
+    if data["strength"] != "inf":
+        strength = _fraction(data["strength"], f"{path}.strength")
+        if strength <= 0:
+            _wrong(f"{path}.strength", 'a positive number of rows or "inf"', data["strength"])
+    denominator = _whole(data["denominator"], f"{path}.denominator")
+    patterns = _whole(data["patterns"], f"{path}.patterns")
+    if denominator < 1:
+        _wrong(f"{path}.denominator", "a whole number from 1", denominator)
+    if not 0 <= patterns <= _MOST_ENTRIES:
+        _wrong(f"{path}.patterns", "a usable number", patterns)
+    for key in ("net_benefit", "blended_benefit"):
+        if isinstance(data[key], bool) or not isinstance(data[key], int | float):
+            _wrong(f"{path}.{key}", "a number", data[key])
+    return Lesson(
+        read_text(data["name"], f"{path}.name"),
+        strength,
+        denominator,
+        _unpack(data["expected"], f"{path}.expected", "<i8", (patterns,)),
+        float(data["net_benefit"]),
+        float(data["blended_benefit"]),
+    )
 
 
 def _data_digest(data: Any, path: str) -> DataDigest:
@@ -259,13 +297,12 @@ def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_threshol
 
 def read_answer(data: Any, path: str) -> Answer:
     """Read what :func:`write_answer` wrote."""
-    read_object(data, path, ("points", "cutoffs", "objective", "net_benefit", "smooth"))
+    read_object(data, path, ("points", "cutoffs", "objective", "net_benefit"))
     return Answer(
         tuple(_list(data["points"], f"{path}.points", _points)),
         tuple(_list(data["cutoffs"], f"{path}.cutoffs", _whole)),
         _fraction(data["objective"], f"{path}.objective"),
         _fraction(data["net_benefit"], f"{path}.net_benefit"),
-        _or_fraction(data["smooth"], f"{path}.smooth"),
     )
 
 
@@ -273,7 +310,7 @@ def read_claim(data: Any, path: str) -> Claim | None:
     """Read what :func:`write_claim` wrote."""
     if data is None:
         return None
-    keys = ("method", "bound", "rounded", "rounding", "details", "smooth", "scale", "boxes")
+    keys = ("method", "bound", "rounded", "rounding", "details", "scale", "boxes")
     read_object(data, path, keys)
     scale = data["scale"]
     read_object(scale, f"{path}.scale", ("total", "constant", "price", "exact"))
@@ -292,7 +329,6 @@ def read_claim(data: Any, path: str) -> Claim | None:
             _boolean(scale["exact"], f"{path}.scale.exact"),
         ),
         boxes=None if data["boxes"] is None else _read_boxes(data["boxes"], f"{path}.boxes"),
-        smooth=_or_fraction(data["smooth"], f"{path}.smooth"),
     )
 
 
@@ -317,7 +353,7 @@ def _unpack(text: Any, path: str, kind: str, shape: tuple[int, ...]) -> IntArray
     except (binascii.Error, ValueError, zlib.error):
         raise InputError(f"{path} cannot be unpacked. The file is damaged.") from None
     if len(raw) != size or not unzip.eof or unzip.unused_data:
-        raise InputError(f"{path} does not hold {shape[0]:,} boxes. The file is damaged.")
+        raise InputError(f"{path} does not hold {shape[0]:,} entries. The file is damaged.")
     return np.frombuffer(raw, dtype=kind).astype(np.int64).reshape(shape)
 
 
@@ -420,10 +456,6 @@ def _fraction(data: Any, path: str) -> Fraction:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         _wrong(path, 'a fraction such as "3/10"', data)
-
-
-def _or_fraction(data: Any, path: str) -> Fraction | None:
-    return None if data is None else _fraction(data, path)
 
 
 def _boolean(data: Any, path: str) -> bool:

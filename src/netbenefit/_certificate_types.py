@@ -14,7 +14,17 @@ from netbenefit.bounds.proof import Boxes
 from netbenefit.conditions import Term
 from netbenefit.readings import Reading
 
-__all__ = ["Answer", "Check", "Claim", "DataDigest", "Limits", "RateLimits", "Scale", "Statement"]
+__all__ = [
+    "Answer",
+    "Check",
+    "Claim",
+    "DataDigest",
+    "Lesson",
+    "Limits",
+    "RateLimits",
+    "Scale",
+    "Statement",
+]
 
 
 class DataDigest(NamedTuple):
@@ -26,8 +36,19 @@ class DataDigest(NamedTuple):
     events: Fraction  #: mass of the events
 
 
+class Lesson(NamedTuple):
+    """What a teacher added to the outcomes (:mod:`netbenefit.teachers.blend`)."""
+
+    name: str  #: the teacher, in words
+    strength: Fraction | None  #: n0, in rows; None where only the teacher counts
+    denominator: int  #: parts of a row that ``expected`` is counted in
+    expected: IntArray  #: the teacher's expected events of each pattern, in the digest's order
+    net_benefit: float  #: of its out-of-fold risks, by the outcomes; as stated
+    blended_benefit: float  #: of the same, by the masses; as stated
+
+
 class RateLimits(NamedTuple):
-    """Least events found and most false alarms at each threshold, in masses."""
+    """Least events found and most false alarms at each threshold, in rows."""
 
     found: tuple[Fraction, ...]
     alarms: tuple[Fraction, ...]
@@ -72,8 +93,8 @@ class Statement:
         All that is asked of the points.
     constraints : list
         What the user asked for, as JSON: where the limits come from.
-    prior_strength : Fraction
-        n0, in rows.
+    teacher : Lesson or None
+        What the outcomes are blended with; None where they are all that counts.
     readings : tuple of Reading
         How raw columns are read, where a binner made the columns.
     """
@@ -90,24 +111,26 @@ class Statement:
     max_features: int
     limits: Limits
     constraints: list[Any]
-    prior_strength: Fraction = Fraction(0)
+    teacher: Lesson | None = None
     readings: tuple[Reading, ...] = ()
 
     @property
     def objective(self) -> str:
         """What is maximised, in words."""
         published = "weighted net benefit less the penalty of every rule"
-        if not self.prior_strength:
+        if self.teacher is None:
             return published
-        return f"{published}, plus n0 / N times S"
+        return f"{published}, on outcomes blended with a teacher's risks"
 
     @property
     def objective_in_full(self) -> str:
         """What is maximised, in words, and n0, where it matters."""
-        rows = self.prior_strength
-        if not rows:
+        if self.teacher is None:
             return self.objective
-        number = f"{rows.numerator}" if rows.denominator == 1 else f"{float(rows):g}"
+        rows = self.teacher.strength
+        if rows is None:
+            return f"{self.objective} (of which only the risks count)"
+        number = f"{rows.numerator:,}" if rows.denominator == 1 else f"{float(rows):,g}"
         return f"{self.objective} (n0 = {number} rows)"
 
 
@@ -118,7 +141,6 @@ class Answer(NamedTuple):
     cutoffs: tuple[int, ...]
     objective: Fraction
     net_benefit: Fraction
-    smooth: Fraction | None = None  #: S, where there is a prior
 
 
 class Scale(NamedTuple):
@@ -145,7 +167,6 @@ class Claim:
     details: dict[str, Any]
     scale: Scale
     boxes: Boxes | None
-    smooth: Fraction | None = None
 
 
 class Check(NamedTuple):

@@ -223,9 +223,8 @@ def fit(
         if out is not None:
             learned.card.save(out)
         if certificate is not None:
-            blend = None if learned.taught is None else learned.taught.blend
             proof = make_certificate(
-                learned.problem, learned.result, learned.card, bins=training.bins, blend=blend
+                learned.problem, learned.result, learned.card, bins=training.bins, taught=learned.taught
             )
             proof.save(certificate)
         _show(learned)

@@ -5,8 +5,7 @@ format, for those who would rather write their own verifier.  A certificate is a
 gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
 
 ``schema, version``
-    ``"netbenefit.certificate"`` and 3.  (Version 1 knew one objective only, version 2 no raw
-    columns.)
+    ``"netbenefit.certificate"`` and 4.  (Earlier versions knew no teacher.)
 ``package``
     Version of the package that wrote it.
 ``problem``
@@ -17,26 +16,25 @@ gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
     ``readings``: how raw columns are read before that (:mod:`netbenefit.readings`); empty where
     columns are taken as they are.
     ``thresholds`` p_0 … p_M, ``weights`` ω_0 … ω_M, ``penalty`` C0.  ``objective``: what is
-    maximised, in words, and ``prior_strength`` n0: with n0 = 0 it is G, the published objective,
-    otherwise F = G + (n0 / N) · S with S the net benefit over all thresholds of a logistic link
-    (:mod:`netbenefit.kernels.logistic`).  ``lower``, ``upper``: the box of points that is
-    searched.  ``max_features``.  ``limits``: see
+    maximised, in words.  ``teacher``: null where the outcomes are all that counts, or what they are
+    blended with: ``name``, ``strength`` n0 in rows (or "inf"), ``denominator`` D, and ``expected``
+    t_u, the teacher's expected events of each of the ``patterns`` in units of 1 / D, in the order
+    of the digest (base64 of a zlib stream of little-endian int64).  The masses of pattern u, with
+    O_u events among its W_u rows, are then m_u = ⌊D (N O_u + n0 t_u / D) / (N + n0) + 1/2⌋ and
+    D W_u − m_u, in units of 1 / D (with real weights: (N O_u + n0 t_u / D) / (N + n0), rounded to a
+    float, and W_u less that).  ``net_benefit`` and ``blended_benefit`` are what the teacher's own
+    decisions are worth, by outcomes and by masses: stated, as they need its risk of every row.
+    ``lower``, ``upper``: the box of points that is searched.  ``max_features``.  ``limits``: see
     :class:`netbenefit.limits.Limits`; ``values`` lists the allowed points of a column (null: all
-    from lower to upper).  ``constraints``: what the user asked for.  ``digest``: SHA-256 of the
+    from lower to upper), and ``rates`` speak of outcomes.  ``constraints``: what was asked for.  ``digest``: SHA-256 of the
     rest of the object as canonical JSON (sorted keys, no spaces, UTF-8).
 ``answer``
-    ``points`` λ, ``cutoffs`` T_1 … T_M of the card, ``objective`` G(λ) or F(λ) and ``net_benefit``,
-    exactly, and ``smooth`` S, a float (null for n0 = 0).  For n0 = 0 the cut-offs are the best
-    ones; otherwise they follow from averaged risks (:mod:`netbenefit.levels`), in which the slope
-    of the link is shrunk by 1 − spent / χ² with spent = min(2 · ‖λ‖₀, number of columns with
-    lower < upper).
+    ``points`` λ, ``cutoffs`` T_1 … T_M of the card, ``objective`` G(λ) and ``net_benefit``, the
+    same without penalties, exactly.  The cut-offs are the best ones.
 ``proof``
     null, or: ``bound``, which no allowed λ exceeds, ``method``, ``details`` of it, ``rounded``
     (whether a floating-point solver took part and was rounded outward), and ``rounding`` (how much
-    of the bound may come from holding real weights in whole numbers).  ``smooth`` (null for
-    n0 = 0): no S is higher, as it is at least that of the observed rates of all patterns,
-    Σ_u (a_u + b_u ln(b_u / (a_u + b_u))) / N; all the rest is about G, whose bound is
-    ``bound`` − (n0 / N) · ``smooth``.  ``scale``: with
+    of the bound may come from holding real weights in whole numbers).  ``scale``: with
     N = mass of all rows and gains g_iu = ⌈total · ω_i (a_u − p_i / (1 − p_i) b_u) / N⌉ of a pattern
     u with masses a_u, b_u of events and others, for thresholds with p_i ω_i > 0, and
     price = ⌊total · C0⌋,
@@ -85,11 +83,12 @@ from netbenefit import _certificate_json as read
 from netbenefit._atomic import write_bytes
 from netbenefit._bin_fitted import Fitted
 from netbenefit._certificate_card import differences
-from netbenefit._certificate_digest import json_digest, table_digest
+from netbenefit._certificate_digest import json_digest, pattern_order, table_digest
 from netbenefit._certificate_types import (
     Answer,
     Claim,
     DataDigest,
+    Lesson,
     Limits,
     RateLimits,
     Scale,
@@ -100,7 +99,9 @@ from netbenefit._version import __version__
 from netbenefit.conditions import PerUnit, Term
 
 if TYPE_CHECKING:  # the judge reads this module, and must not depend on a solver
+    from netbenefit.assemble import Taught
     from netbenefit.bounds.proof import Proof
+    from netbenefit.patterns import PatternTable
     from netbenefit.problem import Problem
     from netbenefit.scorecard import Scorecard
     from netbenefit.solvers.base import SolverResult
@@ -108,7 +109,7 @@ if TYPE_CHECKING:  # the judge reads this module, and must not depend on a solve
 __all__ = ["SCHEMA", "VERSIONS", "Certificate", "make_certificate"]
 
 SCHEMA = "netbenefit.certificate"
-VERSIONS = (3,)
+VERSIONS = (4,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +230,7 @@ def make_certificate(
     *,
     terms: Sequence[Term] | None = None,
     bins: Fitted | None = None,
+    taught: Taught | None = None,
 ) -> Certificate:
     """Put on record what a solver found and proved.
 
@@ -243,13 +245,15 @@ def make_certificate(
         :func:`netbenefit.assemble.assemble_card`; by default each column is its own, per unit.
     bins : Fitted, optional
         What a binner has learnt, where it made the columns.
+    taught : Taught, optional
+        What a teacher said, where the problem's masses are blended.
 
     Examples
     --------
     See :class:`Certificate`.
     """
-    from netbenefit.levels import find_levels  # late: the judge does without
-
+    if (taught is None) != (problem.patterns.outcomes is None):
+        raise InputError("a problem with blended masses needs what they were blended from: taught.")
     table, grid = problem.patterns, problem.thresholds
     if bins is not None:
         terms = bins.terms
@@ -272,21 +276,32 @@ def make_certificate(
         max_features=problem.max_features,
         limits=_limits(problem),
         constraints=[item.to_json() for item in problem.constraints],
-        prior_strength=problem.prior_strength,
+        teacher=None if taught is None else _lesson(table, taught),
         readings=() if bins is None else bins.readings,
     )
     answer = Answer(
         points=tuple(int(v) for v in result.points),
-        cutoffs=find_levels(problem, result.points).cutoffs,
+        cutoffs=value.cutoffs,
         objective=value.objective,
         net_benefit=value.net_benefit,
-        smooth=None if value.link is None else Fraction(value.link.value),
     )
     proof = None if result.proof is None else _claim(problem, result.proof)
     wrong = [] if card is None else differences(card, statement, answer)
     if wrong:
         raise InputError(f"the card is not the one that was found: {wrong[0]}.")
     return Certificate(statement, answer, proof)
+
+
+def _lesson(table: PatternTable, taught: Taught) -> Lesson:
+    how = taught.blend
+    return Lesson(
+        name=taught.teaching.name,
+        strength=how.strength,
+        denominator=how.denominator,
+        expected=how.expected[pattern_order(table)],
+        net_benefit=taught.net_benefit,
+        blended_benefit=taught.blended_benefit,
+    )
 
 
 def _limits(problem: Problem) -> Limits:
@@ -298,7 +313,7 @@ def _limits(problem: Problem) -> Limits:
 def _claim(problem: Problem, proof: Proof) -> Claim:
     from netbenefit.bounds.pieces import Pieces  # late: the judge does without
 
-    pieces = Pieces.of(problem.without_prior())
+    pieces = Pieces.of(problem)
     return Claim(
         method=proof.method,
         bound=proof.bound,
@@ -307,5 +322,4 @@ def _claim(problem: Problem, proof: Proof) -> Claim:
         details=proof.details,
         scale=Scale(pieces.total, pieces.constant, pieces.price, pieces.exact),
         boxes=proof.boxes,
-        smooth=proof.smooth,
     )

@@ -340,9 +340,8 @@ class RiskScoreClassifier(CardClassifier):
             warnings.warn(note, stacklevel=4)
         self.__dict__.pop("certificate_", None)  # of an earlier fit
         if proven:
-            blend = None if learned.taught is None else learned.taught.blend
             self.certificate_ = make_certificate(
-                learned.problem, learned.result, learned.card, bins=training.bins, blend=blend
+                learned.problem, learned.result, learned.card, bins=training.bins, taught=learned.taught
             )
         if learned.problem.too_small:
             warnings.warn(too_small_text(learned.problem), stacklevel=4)

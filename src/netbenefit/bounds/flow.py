@@ -59,7 +59,7 @@ class Flow(NamedTuple):
     state: Array  #: (2,) TOTAL sent, LENGTH of the log
     log: Array  #: (L, 4) threshold, u, w, change
     seen: Array  #: (W + WU,) work space: visited w and u
-    path: Array  #: (3, max(U, S)) work space: where w was reached from, where u was, the stack
+    path: Array  #: (3, max(U, S)) work space: where w was reached from, where u was, the queue
 
 
 TOTAL, LENGTH = 0, 1
@@ -267,16 +267,19 @@ def take_back(flow: Flow, mark: int) -> None:
 
 @inner
 def _reach(bits: Array, has_room: Array, flow: Flow, i: int, source: int) -> Any:
-    """Find a w with room that u = source can send to, by way of others; −1 where there is none."""
+    """Find a w with room that u = source can send to, by way of others; −1 where there is none.
+
+    Breadth first: along shortest paths, the number of paths does not grow with the masses.
+    """
     words = has_room.shape[1]
     seen, seen_above = flow.seen[:words], flow.seen[words:]
-    from_above, from_below, stack = flow.path[0], flow.path[1], flow.path[2]
-    stack[0] = source
+    from_above, from_below, queue = flow.path[0], flow.path[1], flow.path[2]
+    queue[0] = source
     from_below[source] = -1
-    size = 1
-    while size > 0:
-        size -= 1
-        u = stack[size]
+    head, size = 0, 1
+    while head < size:
+        u = queue[head]
+        head += 1
         for b in range(words):
             hits = bits[u, b] & flow.is_free[i, b]
             if hits != ZERO:
@@ -297,7 +300,7 @@ def _reach(bits: Array, has_room: Array, flow: Flow, i: int, source: int) -> Any
                         other = c * WORD + lowest_bit(more)
                         more &= more - ONE
                         from_below[other] = w
-                        stack[size] = other
+                        queue[size] = other
                         size += 1
     return -1
 

@@ -214,6 +214,8 @@ class Run:
         self.best: IntArray | None = None
         self._trace: list[TraceRow] = []
         self.proof: Proof | None = None
+        self._patience = math.inf
+        self._progress = (0.0, math.inf)  # when the bound last fell by much, and the gap then
 
     @property
     def seconds(self) -> float:
@@ -238,7 +240,20 @@ class Run:
     @property
     def must_stop(self) -> bool:
         """Whether loops should end, for whatever reason."""
-        return self.stop.is_set() or self.out_of_time
+        return self.stop.is_set() or self.out_of_time or self._stalled
+
+    @property
+    def _stalled(self) -> bool:
+        return self.seconds - self._progress[0] > self._patience
+
+    @contextmanager
+    def patient(self, seconds: float) -> Iterator[None]:
+        """Let a proof go on only while the gap falls by a tenth within so many seconds."""
+        self._patience, self._progress = seconds, (self.seconds, math.inf)
+        try:
+            yield
+        finally:
+            self._patience = math.inf
 
     def poll(self) -> bool:
         """Show that work goes on; True where it should end."""
@@ -300,6 +315,9 @@ class Run:
                 last = self._trace[-1] if self._trace else None
                 if last is not None:
                     self._note(last.objective, last.size, proof.method)
+                    gap = float(proof.bound) - last.objective
+                    if gap <= 0.9 * self._progress[1]:
+                        self._progress = self.seconds, gap
             self._tell(better)
 
     def _note(self, objective: float, size: int, source: str = "") -> None:

@@ -104,6 +104,9 @@ class Exact:
         Seed of the local search.
     search_share : float, default=0.3
         Share of the time for the local search.
+    patience : float or None, default=None
+        Seconds within which a method has to lower the gap by a tenth to go on; None lets it have
+        all of the time.
     name : str, default="exact"
         What the result calls the solver.
 
@@ -121,6 +124,7 @@ class Exact:
     n_jobs: int = 1
     seed: int = 0
     search_share: float = 0.3
+    patience: float | None = None
     name: str = "exact"
 
     #: Seconds for the local search where there is no time limit.
@@ -171,14 +175,15 @@ class Exact:
                     break
                 # With all the time there is, what can come to an end should.
                 endless = np.isinf(run.time_left) and step.share > 0.5
-                with run.within(1.0 if endless else step.share):
+                patience = np.inf if self.patience is None else self.patience
+                with run.within(1.0 if endless else step.share), run.patient(patience):
                     status = self._take(step, run, pieces)
         except KeyboardInterrupt:
             run.stop.set()
             return "interrupted"
         if run.stop.is_set():
             return "interrupted"
-        return "time_limit" if run.out_of_time else status
+        return "time_limit" if run.out_of_time else "finished" if self.patience else status
 
     def _take(self, step: Step, run: Run, pieces: Pieces) -> Status:
         """Lower the bound in one way."""

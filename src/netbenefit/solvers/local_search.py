@@ -93,6 +93,8 @@ class LocalSearch:
 
     #: Steps of the shortest and of the longest chains, a column that may change.
     _SHORTEST, _LONGEST = 100, 5000
+    #: The same of the longest where masses are blended: such a landscape is climbed quickly.
+    _LONGEST_BLENDED = 500
     #: With fewer columns than this, chains are shorter still.
     _FEW_COLUMNS = 16
     #: Temperatures in units of the median loss of the best other value.
@@ -136,6 +138,8 @@ class LocalSearch:
         run, free = search.run, search.n_free
         heat = search.first_descents()
         quiet, done = 0, 0
+        blended = search.problem.patterns.outcomes is not None
+        longest = self._LONGEST_BLENDED if blended else self._LONGEST
         unit = free * min(1.0, free / self._FEW_COLUMNS)
         length = max(32, int(self._SHORTEST * unit))
         while not run.must_stop:
@@ -147,7 +151,7 @@ class LocalSearch:
                 return "time_limit"
             quiet = 0 if better else quiet + 1
             done += 1
-            length = min(4 * length, max(128, int(self._LONGEST * unit)))
+            length = min(4 * length, max(128, int(longest * unit)))
         return "time_limit"
 
 

@@ -55,7 +55,7 @@ def logistic_path(table: PatternTable) -> Path:
     array([1., 1.])
     """
     mass = np.concatenate([table.positives, table.negatives]) / table.denominator
-    total, share = float(mass.sum()), float(table.positives.sum()) / float(mass.sum())
+    total, share = float(mass.sum()), table.event_mass / table.total_mass
     rows, mass = _some_rows(mass)
     pattern = rows % len(table)
     both = table.codes[pattern] / 10.0 ** np.array(table.decimals)

@@ -2,4 +2,7 @@
 
 from netbenefit.teachers.crossfit import Teaching, teach
 
-__all__ = ["Teaching", "teach"]
+__all__ = ["TEACHERS", "Teaching", "teach"]
+
+#: Teachers that are known by name.
+TEACHERS = ("auto", "logistic", "boosting")
