@@ -273,7 +273,7 @@ def test_rates_outside_their_interval_are_refused():
     everybody = level_risks(table, problem.thresholds, scores, (0,))
     assert everybody == (None, 13 / 30)
     with pytest.raises(InputError, match=r"risks\[1\] = 0.43.* must lie in \[0.5, 1\]"):
-        Scorecard((), (0,), everybody, problem.thresholds, score_range=(0, 2))
+        Scorecard.from_levels((), (0,), everybody, problem.thresholds, score_range=(0, 2))
 
 
 def test_rounding_of_real_weights_does_not_move_a_level():

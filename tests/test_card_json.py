@@ -94,7 +94,9 @@ def cards(draw):
     extra = draw(st.lists(texts.filter(bool), max_size=2, unique=True))
     used = list(dict.fromkeys(rule.term.feature for rule in rules))
     columns = used + [name for name in extra if name not in used] if extra else ()
-    return Scorecard(rules, cutoffs, risks, thresholds, score_range, tuple(columns), provenance)
+    return Scorecard.from_levels(
+        rules, cutoffs, risks, thresholds, score_range, tuple(columns), provenance
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -112,7 +114,7 @@ def test_a_card_comes_back_as_it_was(card):
 
 
 def example() -> Scorecard:
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=[
             Rule(Condition("age", ">=", 52), -2),
             Rule(PerUnit("utilisation", decimals=1, upper=1.5), 10),

@@ -21,7 +21,7 @@ HALF = Thresholds.of([0.5])
 
 def credit_card(**options) -> Scorecard:
     """The published card on credit data."""
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=[
             Rule(Condition("age", ">=", 52), -2),
             Rule(PerUnit("utilisation", decimals=1, upper=1.5), 10),
@@ -142,7 +142,7 @@ def test_every_line_of_the_box_lines_up(columns, count, start, step, outcome):
     cutoffs = [start + i * step for i in range(count)]
     reached = [True] + [step > 0] * (count - 1) + [True]
     risks = [p if r else None for p, r in zip(thresholds.values, reached, strict=True)]
-    card = Scorecard(
+    card = Scorecard.from_levels(
         tuple(rules.values()),
         cutoffs,
         risks,
@@ -169,7 +169,7 @@ def test_the_alignment_check_can_fail():
 def test_long_names_wrap_and_long_tables_split():
     name = "worst concave points of the cell nucleus, as the mean over the three largest of them"
     thresholds = Thresholds.of([i / 20 for i in range(20)])
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [Rule(Condition(name, ">=", 0.142), 4)],
         range(-19, 0),
         [p + 0.01 for p in thresholds.values],
@@ -187,11 +187,13 @@ def test_long_names_wrap_and_long_tables_split():
 
 
 def test_a_card_without_rules_and_with_many():
-    empty = Scorecard([], [1], [0.2, 0.7], HALF)
+    empty = Scorecard.from_levels([], [1], [0.2, 0.7], HALF)
     check_box(box_of(empty))
     assert "no rules: every row scores 0" in str(empty)
     assert "no rules: every row scores 0" in empty._repr_html_()
-    many = Scorecard([Rule(PerUnit(f"x{i}"), i) for i in range(1, 201)], [1], [0.2, 0.7], HALF)
+    many = Scorecard.from_levels(
+        [Rule(PerUnit(f"x{i}"), i) for i in range(1, 201)], [1], [0.2, 0.7], HALF
+    )
     lines = box_of(many)
     check_box(lines)
     assert all(any(re.search(rf"\bx{i} ", line) for line in lines) for i in range(1, 201))
@@ -205,7 +207,7 @@ def test_rules_of_a_column_stay_together_heaviest_first():
         Rule(PerUnit("sex"), 2),
         Rule(Condition("age", "missing"), 0),
     ]
-    assert contents(Scorecard(rules, [1], [0.2, 0.7], HALF)).rules == [
+    assert contents(Scorecard.from_levels(rules, [1], [0.2, 0.7], HALF)).rules == [
         ("40 ≤ age < 60", "+1 point"),
         ("age ≥ 60", "+4 points"),
         ("age missing", "0 points"),
@@ -215,7 +217,7 @@ def test_rules_of_a_column_stay_together_heaviest_first():
 
 
 def test_points_say_what_they_count():
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [
             Rule(PerUnit("falls"), 2),
             Rule(PerUnit("bmi", decimals=1), -1),
@@ -230,7 +232,7 @@ def test_points_say_what_they_count():
     for words in ("× 2 per unit", "bmi (rounded to 0.1)", "× −1 per unit", "+1 point ", "0 points"):
         assert words in str(card)
     assert "rounded down" in str(card)
-    whole = Scorecard([Rule(PerUnit("falls"), 2)], [1], [0.2, 0.7], HALF)
+    whole = Scorecard.from_levels([Rule(PerUnit("falls"), 2)], [1], [0.2, 0.7], HALF)
     assert "rounded down" not in str(whole)
 
 
@@ -301,7 +303,7 @@ def test_names_cannot_disturb_the_terminal():
 
 
 def raw_card(*readings: Reading) -> Scorecard:
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=[
             Rule(Condition("age", ">=", 40), 1),
             Rule(Condition("age", ">=", 60), 2),
@@ -408,7 +410,7 @@ def test_html_says_what_the_text_says():
 
 
 def test_html_escapes_names():
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [
             Rule(Condition(EVIL, "==", EVIL), 1),
             Rule(PerUnit("<b>bold</b>"), 1),

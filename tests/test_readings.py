@@ -24,7 +24,7 @@ HALF = Thresholds.of([0.5])
 
 
 def make(rules, readings=()) -> Scorecard:
-    return Scorecard(rules, [1], [0.2, 0.7], HALF, readings=readings)
+    return Scorecard.from_levels(rules, [1], [0.2, 0.7], HALF, readings=readings)
 
 
 # -- a slow twin, written from the docstring -------------------------------------------------------

@@ -53,7 +53,7 @@ def random_card(rng: np.random.Generator, ranged: bool | None = None) -> Scoreca
         a if rng.random() < 0.2 else a + (b - a) * rng.random() * 0.999 for a, b in pairwise(edges)
     ]
     ranged = bool(rng.random() < 0.5) if ranged is None else ranged
-    return Scorecard(
+    return Scorecard.from_levels(
         rules,
         cutoffs,
         risks,
@@ -134,7 +134,9 @@ def test_new_risks_lose_no_net_benefit_and_are_calibrated(block: int) -> None:
 
 def test_belief_in_the_old_risks_is_counted_as_rows() -> None:
     rng = np.random.default_rng(3)
-    card = Scorecard([Rule(PerUnit("x"), 1)], [1, 3], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]))
+    card = Scorecard.from_levels(
+        [Rule(PerUnit("x"), 1)], [1, 3], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5])
+    )
     x, y = rng.integers(0, 5, 50), rng.random(50) < 0.5
     for strength in (1.0, 50.0, 1e4):
         new = update_card(card, {"x": x}, y, "risks", prior_strength=strength).new
@@ -373,7 +375,7 @@ def test_a_refit_begins_at_the_old_points() -> None:
 
 def test_a_refit_with_a_prior_is_no_worse_than_its_start() -> None:
     columns, y = numbers(2)
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [Rule(PerUnit("a"), 7), Rule(PerUnit("b", decimals=1), 10), Rule(PerUnit("c"), -5)],
         [5] * 9,
         [0.05, *[None] * 8, 0.95],
@@ -435,7 +437,9 @@ def test_a_raw_card_is_refitted_with_its_own_conditions() -> None:
 
 def test_held_out_rows_choose_the_update() -> None:
     rng = np.random.default_rng(0)
-    card = Scorecard([Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]))
+    card = Scorecard.from_levels(
+        [Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5])
+    )
     x = rng.integers(0, 3, 900)
     for rates, wanted in (([0.1, 0.3, 0.6], "keep"), ([0.1, 0.6, 0.8], "risks")):
         y = rng.random(900) < np.array(rates)[x]
@@ -464,7 +468,9 @@ def test_held_out_rows_choose_the_update() -> None:
 )
 def test_errors_of_an_update_allow_for_any_splitter(splitter: Any, ratio: float) -> None:
     rng = np.random.default_rng(0)
-    card = Scorecard([Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]))
+    card = Scorecard.from_levels(
+        [Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5])
+    )
     x = rng.integers(0, 3, 400)
     y = np.arange(400) % 4 == 0
     choice = choose_update(card, {"x": x}, y, what=["keep", "risks"], cv=splitter)

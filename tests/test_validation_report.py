@@ -98,7 +98,9 @@ def test_roc_is_scikit_learns(fitted: Any) -> None:
 
 def test_roc_circles_are_where_the_card_acts() -> None:
     rules = [Rule(PerUnit("x"), 1)]
-    card = Scorecard(rules, [2, 6], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]), score_range=(2, 5))
+    card = Scorecard.from_levels(
+        rules, [2, 6], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]), score_range=(2, 5)
+    )
     score, event = np.array([0, 2, 3, 7, 9]), np.array([False, True, False, True, True])
     circles = re.findall(r'class="point" cx="([\d.]+)" cy="([\d.]+)"', roc_svg(card, event, score))
     risk = np.asarray(card.risk_of_score(score))
@@ -133,7 +135,7 @@ def test_columns_say_how_they_were_prepared() -> None:
 def test_numbers_that_came_as_text_are_reported() -> None:
     readings = [Reading(feature="age", text=True, special=("NA",), fill=50)]
     rules = [Rule(Condition("age", ">=", 52), 1)]
-    card = Scorecard(rules, [1], [0.1, 0.6], Thresholds.of([0.5]), readings=readings)
+    card = Scorecard.from_levels(rules, [1], [0.1, 0.6], Thresholds.of([0.5]), readings=readings)
     columns = {"age": ["40", "60", "NA", " 70 ", ""]}
     assert card.score(columns).tolist() == [0, 1, 0, 1, 0]
     (row,) = column_rows(card, columns)
@@ -193,7 +195,7 @@ def test_the_checklist_tells_of_updates() -> None:
     updated = Provenance(version="1", updated="risks on 512 rows (96 with the event)")
     answers = []
     for origin in (Provenance(version="1"), updated):
-        card = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
+        card = Scorecard.from_levels([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
         known = Known(card, measure([0, 1], [0.2, 0.2], card.thresholds), [], "rows", "")
         answers.append({item.number: item.known for item in checklist(known)})
     assert (answers[0]["12f"], answers[0]["24"]) == ("", "")
@@ -203,7 +205,7 @@ def test_the_checklist_tells_of_updates() -> None:
 
 def small_card(objective: float | None, bound: float | None) -> Scorecard:
     origin = Provenance(version="1", objective=objective, bound=bound)
-    return Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
+    return Scorecard.from_levels([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
 
 
 def claimed(

@@ -34,7 +34,7 @@ def _check_published(card: Scorecard, answer: Answer, ground: Ground) -> Iterato
     rated, scores = ground.said.limits.rates is not None, ground.scores(answer.points)
     kinds = expected_risks(ground.table, card.thresholds.values, scores, answer.cutoffs, rated)
     slack = 0.0 if ground.table.is_whole else SLACK
-    yield _check_risks(card.risks, kinds, "the event rates of the levels", slack)
+    yield _check_risks(_level_risks(card), kinds, "the event rates of the levels", slack)
 
 
 def _check_blended(card: Scorecard, answer: Answer, ground: Ground) -> Iterator[Check]:
@@ -48,7 +48,13 @@ def _check_blended(card: Scorecard, answer: Answer, ground: Ground) -> Iterator[
         right += ", or the nearest that the limits on rates allow"
     yield Check("cut-offs", True, right)
     kinds = blended_risks(ground, scores, answer.cutoffs, blend)
-    yield _check_risks(card.risks, kinds, "the mean averaged risks of the levels", SLACK)
+    yield _check_risks(_level_risks(card), kinds, "the mean averaged risks of the levels", SLACK)
+
+
+def _level_risks(card: Scorecard) -> list[float | None]:
+    """The risk of each level; None for one that no score is on."""
+    known = {card.level_of_score(score): risk for score, risk in card.risks}
+    return [known.get(level) for level in range(len(card.thresholds))]
 
 
 def _check_risks(risks: Risks, kinds: tuple[Risks, Risks], text: str, slack: float) -> Check:

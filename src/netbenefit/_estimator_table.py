@@ -36,7 +36,7 @@ from netbenefit.constraints import MaxFPR, MinTPR
 from netbenefit.levels import degrees_spent, find_levels
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
-from netbenefit.scorecard import Provenance
+from netbenefit.scorecard import Provenance, Scorecard
 
 __all__ = [
     "MAX_PATTERNS",
@@ -415,11 +415,14 @@ def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: boo
         bound=None,
         updated=f"points from a sample of {mass(sample)} rows; cut-offs and risks from all rows",
     )
-    new = replace(
-        card,
+    new = Scorecard.from_levels(
+        rules=card.rules,
         cutoffs=levels.cutoffs,
         risks=levels.risks,
+        thresholds=card.thresholds,
         score_range=(int(score.min()), int(score.max())),
+        feature_names=card.feature_names,
         provenance=provenance,
+        readings=card.readings,
     )
     return learned._replace(card=new)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from netbenefit._bin_fitted import Fitted
 from netbenefit._bin_raw import raw_rows
+from netbenefit._card_types import steps_of_levels
 from netbenefit._columns import Frame, check_present, numeric_column, read_columns
 from netbenefit._constraint_raw import RawNames, by_condition
 from netbenefit._estimator_input import Training
@@ -92,6 +93,9 @@ def note_update(card: Scorecard, what: str, n: float, events: float) -> Provenan
         objective=None,
         bound=None,
         net_benefit=None,
+        teacher_net_benefit=None,
+        share_kept=None,
+        share_bound=None,
         status=None,
         updated=before + what,
     )
@@ -101,50 +105,46 @@ def note_update(card: Scorecard, what: str, n: float, events: float) -> Provenan
 
 
 def with_new_risks(card: Scorecard, rows: Evidence) -> Scorecard:
-    """Recalibrate levels (SPEC Algorithm 2); groups of scores stay, or join.
+    """Give scores the event rates of new rows; groups of scores stay, or join.
 
-    1. Algorithm 2 gives each level with rows a new risk; a level without rows keeps its own.
-    2. The cut-off of a threshold becomes the first of the old ones from which risks reach it.
+    Where each level of the thresholds has one risk, the levels are recalibrated (SPEC Algorithm 2).
+    Where scores have risks of their own, each gets its rate, and neighbours whose rates are not in
+    order are pooled.  What has no rows keeps its risk, within those of its neighbours.
     """
-    # 1.
+    if not card._one_risk_per_level:
+        return replace(card, risks=_pooled(card, rows))
     risk = np.asarray(card.risk_of_score(rows.score), dtype=np.float64)
     found = calibrate_levels(rows.event, risk, card.thresholds, sample_weight=rows.weight)
-    groups = card._reachable_levels()
-    new = [_value(found.values[level], card.risks[level]) for _, _, level in groups]
-    # 2.
-    low, high = _ends(card)
-    starts = [low, *(start for start, _, _ in groups[1:] if start is not None)]
-    cutoffs = []
-    for threshold in card.thresholds.values[1:]:
-        reached = [start for start, q in zip(starts, new, strict=True) if q >= threshold]
-        cutoffs.append(reached[0] if reached else high + 1)
-    risks: list[float | None] = [None] * len(card.thresholds)
-    for place, q in zip(card.thresholds.level_of(np.array(new)).tolist(), new, strict=True):
-        risks[place] = q
-    ended = cutoffs[0] <= low or cutoffs[-1] > high  # a level beyond all scores: say where they end
-    return replace(
-        card,
-        cutoffs=tuple(cutoffs),
-        risks=tuple(risks),
-        score_range=(low, high) if ended else card.score_range,
-    )
+    steps = []
+    for score, old in card.risks:
+        new = found.values[card.level_of_score(score)]
+        steps.append((score, old if new is None else new))
+    return replace(card, risks=tuple(steps))
 
 
-def _value(new: float | None, old: float | None) -> float:
-    value = old if new is None else new
-    assert value is not None  # reachable levels have risks
-    return value
-
-
-def _ends(card: Scorecard) -> tuple[int, int]:
-    """Range of scores; where the card has none, one score of its first and of its last level."""
-    if card.score_range is not None:
-        return card.score_range
-    groups = card._reachable_levels()
-    first, last = groups[0][1], groups[-1][0]
-    if first is None or last is None:  # one level only
-        return 0, 0
-    return first, last
+def _pooled(card: Scorecard, rows: Evidence) -> tuple[tuple[int, float], ...]:
+    """Rates of a card's steps, made monotone by pooling neighbours (isotonic regression)."""
+    starts = np.array([score for score, _ in card.risks])
+    place = np.maximum(np.searchsorted(starts, rows.score, side="right") - 1, 0)
+    n = np.bincount(place, weights=rows.weight, minlength=starts.size)
+    events = np.bincount(place, weights=rows.weight * rows.event, minlength=starts.size)
+    blocks: list[tuple[float, float, list[int]]] = []  # events, rows, steps
+    for step in np.flatnonzero(n > 0).tolist():
+        block = float(events[step]), float(n[step]), [step]
+        while blocks and blocks[-1][0] / blocks[-1][1] >= block[0] / block[1]:
+            before = blocks.pop()
+            block = before[0] + block[0], before[1] + block[1], before[2] + block[2]
+        blocks.append(block)
+    rates = {step: min(a / b, 1.0) for a, b, steps in blocks for step in steps}
+    found, low = [], 0.0
+    for step, (score, old) in enumerate(card.risks):
+        if step in rates:
+            low = rates[step]
+        else:  # between the rates below and above
+            above = [rates[later] for later in rates if later > step]
+            low = min(max(low, old), min(above, default=1.0))
+        found.append((score, low))
+    return tuple(found)
 
 
 # -- cut-offs --------------------------------------------------------------------------------------
@@ -158,7 +158,8 @@ def with_new_cutoffs(card: Scorecard, rows: Evidence) -> Scorecard:
     problem = Problem.build(table, card.thresholds, penalty=0, max_points=1)
     levels = find_levels(problem, [1])
     ends = int(table.codes.min()), int(table.codes.max())
-    return replace(card, cutoffs=levels.cutoffs, risks=levels.risks, score_range=ends)
+    steps = steps_of_levels(levels.cutoffs, levels.risks, card.thresholds, ends)
+    return replace(card, risks=steps, score_range=ends)
 
 
 # -- points ----------------------------------------------------------------------------------------

@@ -300,7 +300,7 @@ def assemble_card(
     rules, names, readings = rules_of(problem.patterns, result.points, terms=terms, bins=bins)
     levels = find_levels(problem, result.points, calibrate=calibrate)
     provenance = replace(provenance, net_benefit=levels.net_benefit)
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=rules,
         cutoffs=levels.cutoffs,
         risks=levels.risks,

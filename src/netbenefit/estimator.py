@@ -131,8 +131,6 @@ class RiskScoreClassifier(CardClassifier):
         The fitted binner, if any.
     cutoffs_ : (M,) int64
         T_1 … T_M.
-    risks_ : (M + 1,) float
-        Risk of each level; NaN for a level that no score between those of training reaches.
     thresholds_ : Thresholds
     classes_ : (2,) array
         Labels; the second one is the event.
@@ -319,7 +317,6 @@ class RiskScoreClassifier(CardClassifier):
             warnings.warn("the search was interrupted; the card is the best so far", stacklevel=4)
         self.coef_ = self.result_.points
         self.cutoffs_ = np.array(self.scorecard_.cutoffs, dtype=np.int64)
-        self.risks_ = np.array(self.scorecard_.risks, dtype=np.float64)
 
     def near_optimal(
         self,
@@ -398,10 +395,7 @@ class RiskScoreClassifier(CardClassifier):
         card = self.scorecard_
         low, high = self.result_.score_range
         score = np.clip(np.asarray(card.score(rows), dtype=np.int64), low, high)
-        reached = [row.low for row in card.risk_table() if row.risk >= 0.5]
-        # The table's first row has no lower end: there everybody is positive.
-        first = high + 1 if not reached else low if reached[0] is None else reached[0]
-        result: IntArray = score - first + 1
+        result: IntArray = score - card.cutoff(0.5) + 1
         return result
 
     # -- steps of fit ----------------------------------------------------------------------------

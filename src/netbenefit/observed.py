@@ -46,7 +46,7 @@ def level_rows(
     >>> from netbenefit.conditions import PerUnit
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [2], [0.1, 0.6], Thresholds.of([0.5]))
+    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.5]))
     >>> [(row.scores, row.n, row.events) for row in level_rows(card, [0, 1, 2], [0, 1, 1])]
     [('≤ 1', 2.0, 1.0), ('≥ 2', 1.0, 1.0)]
     """
@@ -54,10 +54,12 @@ def level_rows(
     weight = check_weights(sample_weight, happened.size)
     # Weights of any scale: an interval needs a number of rows.
     effective = (effective_rows(weight) if worth is None else worth) / float(weight.sum())
-    level = np.asarray(card.level_of_score(np.asarray(score, dtype=np.int64)))
+    table = card.risk_table()
+    risk = card.risk_of_score(np.asarray(score, dtype=np.int64))
+    places = np.searchsorted([row.risk for row in table], risk, side="right") - 1
     rows = []
-    for (_, _, place), row in zip(card._reachable_levels(), card.risk_table(), strict=True):
-        here = level == place
+    for place, row in enumerate(table):
+        here = np.maximum(places, 0) == place
         n, events = float(weight[here].sum()), float(weight[here & happened].sum())
         rate = events / n if n else None
         ends = (None, None) if rate is None else wilson(rate, n * effective)

@@ -40,7 +40,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
 
     Attributes
     ----------
-    scorecard_, result_, certificate_, coef_, cutoffs_, risks_, thresholds_, classes_
+    scorecard_, result_, certificate_, coef_, cutoffs_, thresholds_, classes_
         As for :class:`RiskScoreClassifier`.
     n_features_in_, feature_names_in_
         As for :class:`RiskScoreClassifier`.

@@ -34,7 +34,9 @@ def tricky_card() -> Scorecard:
     readings = [Reading(feature=name, special=("n/a",)) for name in TRICKS]
     provenance = Provenance(version="0", outcome="a_b & c_d | 100%", n_rows=5)
     thresholds = Thresholds.of([0.5])
-    return Scorecard(rules, [1], [0.1, 0.6], thresholds, readings=readings, provenance=provenance)
+    return Scorecard.from_levels(
+        rules, [1], [0.1, 0.6], thresholds, readings=readings, provenance=provenance
+    )
 
 
 def cards() -> dict[str, Scorecard]:

@@ -66,7 +66,7 @@ def _some(values: dict[str, list[Any]], most: int) -> list[tuple[Any, ...]]:
 
 def _card(rules: list[Rule], readings: list[Reading] | None = None, **more: Any) -> Scorecard:
     low, high = more.pop("cutoffs", (3, 8))
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=rules,
         cutoffs=[low, high],
         risks=[0.04, 0.3, 0.75],
@@ -162,7 +162,7 @@ def _hostile() -> Truth:
 
 
 def _no_rules() -> Truth:
-    card = Scorecard([], [1], [0.2, None], Thresholds.of([0.5]), score_range=(0, 0))
+    card = Scorecard.from_levels([], [1], [0.2, None], Thresholds.of([0.5]), score_range=(0, 0))
     return truth_of(card, [{"age": 3}, {"age": None}])
 
 

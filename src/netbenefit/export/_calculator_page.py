@@ -233,13 +233,14 @@ def _name(name: str) -> str:
 def _card(card: Scorecard, scaling: str) -> str:
     """Return the card as it hangs on a wall."""
     told, rows = contents(card), card_rows(card)
+    places = {row.risk: place for place, row in enumerate(card._risk_rows)}
     body = "".join(_row(place, row, first) for place, (row, first) in enumerate(_starts(rows)))
     if not rows:
         body = '<tr><td colspan="3">no rules: every row scores 0</td></tr>'
     risks = "".join(
-        f'<tr role="row" data-level="{place}"><th role="rowheader" scope="row">{escape(scores)}'
-        f'</th><td role="cell">{escape(risk)}</td></tr>'
-        for place, (scores, risk) in enumerate(told.table)
+        f'<tr role="row" data-level="{places[row.risk]}"><th role="rowheader" scope="row">'
+        f'{escape(scores)}</th><td role="cell">{escape(risk)}</td></tr>'
+        for row, (scores, risk) in zip(card.risk_table(), told.table, strict=True)
     )
     notes = "".join(f"<li>{_text(note)}</li>" for note in [*told.notes, scaling] if note)
     # Five levels stand beside each other on paper, and take two lines.
