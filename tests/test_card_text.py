@@ -170,7 +170,7 @@ def test_long_names_wrap_and_long_tables_split():
     name = "worst concave points of the cell nucleus, as the mean over the three largest of them"
     thresholds = Thresholds.of([i / 20 for i in range(20)])
     card = Scorecard.from_levels(
-        [Rule(Condition(name, ">=", 0.142), 4)],
+        [Rule(Condition(name, ">=", 0.142), 4), Rule(PerUnit("falls"), -1)],
         range(-19, 0),
         [p + 0.01 for p in thresholds.values],
         thresholds,
@@ -327,7 +327,7 @@ NOTED = """\
 ├──────────────────┴───────────┼─────────┤
 │                        SCORE │ = _____ │
 ├───────┬────────────────┬─────┴─────────┤
-│ SCORE │      ≤ 3       │      ≥ 4      │
+│ SCORE │      0–3       │      4–7      │
 │ RISK  │     10.0%      │     70.0%     │
 └───────┴────────────────┴───────────────┘
   past due: the sum of late 30, late 60
@@ -347,7 +347,7 @@ def noted_card() -> Scorecard:
 def test_notes_stand_between_box_and_footer():
     assert str(noted_card()) == NOTED
     html = noted_card()._repr_html_()
-    places = [html.index(words) for words in ("≥ 4", "past due: the", "late 60: −9", "90 rows")]
+    places = [html.index(words) for words in ("4–7", "past due: the", "late 60: −9", "90 rows")]
     assert places == sorted(places)
 
 

@@ -93,7 +93,7 @@ def test_the_default_settings():
     origin = fit.scorecard_.provenance
     assert origin.prior_strength == 3000
     assert origin.penalty == pytest.approx(2 * y.mean() / 300)
-    assert "prior of 3,000 rows" in str(fit.scorecard_)
+    assert "prior" not in str(fit.scorecard_)
     assert fit.certificate_.problem.prior_strength == 3000
     assert fit.cutoffs_.tolist() == list(fit.scorecard_.cutoffs)
 
@@ -114,7 +114,7 @@ def test_weights_are_repetitions():
     twice = local().fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     weighed = local().fit(X, y, sample_weight=np.full(120, 2))
     assert twice.coef_.tolist() == weighed.coef_.tolist()
-    assert twice.scorecard_.risks == pytest.approx(weighed.scorecard_.risks)
+    np.testing.assert_allclose(twice.scorecard_.risks, weighed.scorecard_.risks, rtol=1e-6)
 
 
 def test_weights_that_are_no_numbers_of_rows_are_refused():

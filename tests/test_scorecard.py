@@ -770,9 +770,9 @@ RULE = Rule(PerUnit("x"), 1)
 )
 def test_a_card_that_contradicts_itself_is_refused(parts, message):
     good = {"rules": [RULE], "cutoffs": [1, 2], "risks": [0.1, 0.3, 1.0], "thresholds": TWO}
-    assert Scorecard(**good).risk({"x": 5}) == 1.0
+    assert Scorecard.from_levels(**good).risk({"x": 5}) == 1.0
     with pytest.raises(InputError, match=message):
-        Scorecard(**{**good, **parts})
+        Scorecard.from_levels(**{**good, **parts})
 
 
 @pytest.mark.parametrize(
@@ -814,7 +814,7 @@ def test_numpy_numbers_are_taken_and_kept_plain():
         (np.int64(0), np.int32(9)),
     )
     assert {type(t) for t in card.cutoffs + card.score_range} == {int}
-    assert {type(q) for q in card.risks} == {float}
+    assert {(type(score), type(risk)) for score, risk in card.risks} == {(int, float)}
     assert type(card.rules[0].points) is int
 
 

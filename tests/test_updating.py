@@ -185,7 +185,7 @@ def test_new_cutoffs_are_the_best_of_all(block: int) -> None:
         for i in np.unique(level):
             here = level == i
             rate = w[used][here & y[used]].sum() / w[used][here].sum()
-            assert new.risks[i] == pytest.approx(rate, abs=1e-9)
+            assert new.risk_of_score(score[here])[0] == pytest.approx(rate, abs=1e-9)
         assert Scorecard.from_json(new.to_json()) == new
 
 

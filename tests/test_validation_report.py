@@ -104,8 +104,7 @@ def test_roc_circles_are_where_the_card_acts() -> None:
     score, event = np.array([0, 2, 3, 7, 9]), np.array([False, True, False, True, True])
     circles = re.findall(r'class="point" cx="([\d.]+)" cy="([\d.]+)"', roc_svg(card, event, score))
     risk = np.asarray(card.risk_of_score(score))
-    levels = [float(r) for r in card.risks[1:] if r is not None]
-    acts = [risk >= level for level in levels]
+    acts = [risk >= p for p in (0.2, 0.5)]
     expected = [(_x(act[~event].mean()), _y(act[event].mean())) for act in acts]
     assert [(float(a), float(b)) for a, b in circles] == expected
     assert expected[1] == (_x(0), _y(0))  # no score reaches 6: the card clips 7 and 9 to 5

@@ -230,9 +230,9 @@ def _other_rule(card: Scorecard) -> Scorecard:
 
 
 def _other_risk(card: Scorecard) -> Scorecard:
-    place = next(i for i, risk in enumerate(card.risks) if risk is not None and 0 < risk < 1)
+    place = next(i for i, (_, risk) in enumerate(card.risks) if 0 < risk < 1)
     risks = list(card.risks)
-    risks[place] = np.nextafter(risks[place], 1.0)
+    risks[place] = risks[place][0], np.nextafter(risks[place][1], 1.0)
     return replace(card, risks=tuple(risks))
 
 

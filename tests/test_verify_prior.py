@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from netbenefit._card_types import steps_of_levels
 from netbenefit._certificate_blend import Blend, blended_risks, wrong_cutoff
 from netbenefit._certificate_count import Ground
 from netbenefit._certificate_digest import json_digest
@@ -29,6 +30,7 @@ from netbenefit.scorecard import Provenance, Scorecard
 from netbenefit.solvers.base import Run, SolverResult
 from netbenefit.thresholds import Thresholds
 from netbenefit.verify import Verdict, verify
+from tests.cards import risks_by_level
 from tests.strategies import GRIDS, constrained_problems, points_of, problems, tables
 
 PRIORS = [Fraction(1, 2), Fraction(20), Fraction(3000), Fraction(10**7)]
@@ -224,19 +226,18 @@ def _other_cutoff(by: int, where: int) -> Callable[[Case], Case]:
         cutoffs[where] += by
         moved = _set("answer", "cutoffs", cutoffs)(case)
         p = case.card.thresholds.values  # a level that was out of reach may need a risk now
-        risks = tuple(low if q is None else q for q, low in zip(case.card.risks, p, strict=True))
-        card = replace(case.card, cutoffs=tuple(cutoffs), risks=risks)
-        return replace(moved, card=card)
+        old = risks_by_level(case.card)
+        risks = [low if q is None else q for q, low in zip(old, p, strict=True)]
+        steps = steps_of_levels(cutoffs, risks, case.card.thresholds, case.card.score_range)
+        return replace(moved, card=replace(case.card, risks=steps))
 
     return change
 
 
 def _other_risk(case: Case) -> Case:
-    place = next(
-        i for i, risk in enumerate(case.card.risks) if risk is not None and 0.01 < risk % 0.1 < 0.09
-    )
+    place = next(i for i, (_, risk) in enumerate(case.card.risks) if 0.01 < risk % 0.1 < 0.09)
     risks = list(case.card.risks)
-    risks[place] += 1e-7
+    risks[place] = risks[place][0], risks[place][1] + 1e-7
     return replace(case, card=replace(case.card, risks=tuple(risks)))
 
 
