@@ -41,6 +41,7 @@ from netbenefit.published import RSSDNBClassifier
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Progress, Run, SolverResult
 from netbenefit.solvers.local_search import LocalSearch
+from tests.cards import risks_by_level
 
 NAMES = ["fever", "cough", "age", "lactate"]
 GRID = "0.1:0.6:0.1"

@@ -249,7 +249,7 @@ CARDS: dict[str, tuple[Callable[[Scorecard], Scorecard], str]] = {
         'it gives "age ≥ 2" 1 points, the certificate 0',
     ),
     "cut-offs": (
-        lambda c: replace(c, cutoffs=(c.cutoffs[0] - 1, *c.cutoffs[1:]), score_range=None),
+        lambda c: replace(c, risks=tuple((s + 1, q) for s, q in c.risks), score_range=None),
         "card: its cut-offs are",
     ),
     "a risk": (_other_risk, "risks: level "),

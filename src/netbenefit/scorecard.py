@@ -46,8 +46,8 @@ __all__ = ["Provenance", "Reading", "RiskRow", "Rule", "Scorecard"]
 class Scorecard:
     """Rules with integer points, and the risk of each score.
 
-    Risks are steps, from one score on to the next, and never decrease.  So decisions agree:
-    the risk reaches a threshold p where the score reaches :meth:`cutoff` (p), and only there.
+    Risks are steps, from one score on to the next, and never decrease.  So decisions agree: of the
+    scores in training, those from :meth:`cutoff` (p) on have a risk of p or more, and no others.
 
     Parameters
     ----------
