@@ -21,6 +21,7 @@ _RIGHT = f"{_CELL}text-align:right;white-space:nowrap;"
 _CENTRE = f"{_CELL}text-align:center;white-space:nowrap;"
 _TABLE = "border-collapse:collapse;margin:0;color:inherit;background:transparent;font-size:1em;"
 _SMALL = "font-size:0.85em;overflow-wrap:anywhere;"
+_WRAP = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start;"
 _GAP = "margin-top:0.5em;"
 _ROW = "background:transparent;border-top:1px solid rgba(128,128,128,0.45);"
 
@@ -42,6 +43,7 @@ def render(card: Card) -> str:
         for name, points in told.rules
     )
     risks = "".join(map(_risks, side_by_side(told.table)))
+    risks = f'<div style="{_WRAP}">{risks}</div>'
     notes = "".join(
         f'<div style="{_SMALL}{"" if i else _GAP}"><bdi>{escape(note)}</bdi></div>'
         for i, note in enumerate(told.notes)
@@ -51,7 +53,7 @@ def render(card: Card) -> str:
         '<div class="netbenefit-card" style="display:inline-block;max-width:100%;color:inherit;'
         f'background:transparent;border:{_LINE};border-radius:6px;padding:0.8em 1em;">'
         f'<div style="font-weight:bold;margin-bottom:0.5em"><bdi>{escape(told.title)}</bdi></div>'
-        '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
+        f'<div style="{_WRAP}">'
         f'<table style="{_TABLE}"><thead><tr style="background:transparent">'
         f'<th scope="col" style="{_LEFT}">Rule</th><th scope="col" style="{_RIGHT}">Points</th>'
         f'</tr></thead><tbody>{rules}</tbody><tfoot><tr style="background:transparent;'

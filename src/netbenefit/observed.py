@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit._card_text import percent, scores_text
+from netbenefit._card_types import RiskRow
 from netbenefit._validation import FloatArray, check_binary, check_weights
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["LevelRow", "effective_rows", "level_rows", "wilson"]
+
+#: Rows of a table that are counted one by one.
+_MOST = 12
 
 
 class LevelRow(NamedTuple):
@@ -38,6 +42,10 @@ def level_rows(
 ) -> list[LevelRow]:
     """Count rows and events of each row of the card's SCORE → RISK table.
 
+    A table of more than twelve rows is counted by levels, that is, between the card's thresholds:
+    few rows have any one score.  The risk of several scores is the mean over the rows that have
+    them.
+
     ``worth`` is how many rows of equal weight all of these are worth, where a row stands for many;
     by default :func:`effective_rows` of the weights.
 
@@ -55,11 +63,16 @@ def level_rows(
     # Weights of any scale: an interval needs a number of rows.
     effective = (effective_rows(weight) if worth is None else worth) / float(weight.sum())
     table = card.risk_table()
+    known = np.array([row.risk for row in table])
+    groups = np.arange(len(table)) if len(table) <= _MOST else card.thresholds.level_of(known)
     risk = card.risk_of_score(np.asarray(score, dtype=np.int64))
-    places = np.searchsorted([row.risk for row in table], risk, side="right") - 1
+    places = np.maximum(np.searchsorted(known, risk, side="right") - 1, 0)
     rows = []
-    for place, row in enumerate(table):
-        here = np.maximum(places, 0) == place
+    for group in np.unique(groups):
+        own = [row for row, its in zip(table, groups, strict=True) if its == group]
+        here = groups[places] == group
+        mean = np.average(risk[here], weights=weight[here]) if weight[here].any() else own[0].risk
+        row = RiskRow(own[0].low, own[-1].high, float(np.clip(mean, own[0].risk, own[-1].risk)))
         n, events = float(weight[here].sum()), float(weight[here & happened].sum())
         rate = events / n if n else None
         ends = (None, None) if rate is None else wilson(rate, n * effective)
