@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from netbenefit._card_text import clean, contents, display_width, percent, wrap
 from netbenefit.conditions import Condition, PerUnit
+from netbenefit.export.tables import to_latex, to_markdown
 from netbenefit.readings import Reading
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.thresholds import Thresholds
@@ -184,6 +186,75 @@ def test_long_names_wrap_and_long_tables_split():
     assert len(scores) > 1
     printed = [cell.strip() for line in scores for cell in line.split("│")[2:-1] if cell.strip()]
     assert printed == ["≤ −20", *(f"−{n}" for n in range(19, 1, -1)), "≥ −1"]
+
+
+def long_card(n: int) -> Scorecard:
+    """A card with ``n`` scores, each with a risk of its own."""
+    rules = [Rule(Condition("sex", "==", "male"), 1), Rule(PerUnit("falls", 0, 0, n - 2), 1)]
+    risks = [(s, 0.004 + 0.99 * (s / n) ** 2) for s in range(n)]
+    return Scorecard(rules, risks, Thresholds.tenths(), (0, n - 1))
+
+
+@pytest.mark.parametrize("n", [5, 16, 40, 60])
+def test_long_tables_are_printed_in_full(n):
+    card = long_card(n)
+    expected = [(str(s), percent(q, card.thresholds)) for s, q in card.risks]
+    lines = box_of(card)
+    check_box(lines)
+    assert max(map(display_width, lines)) <= 80
+    scores, risks = (
+        [cell.strip() for line in lines if line.startswith(head) for cell in line.split("│")[2:-1]]
+        for head in ("│ SCORE │", "│ RISK  │")
+    )
+    assert list(zip(filter(None, scores), filter(None, risks), strict=True)) == expected
+    words = [text.strip() for text in read(card._repr_html_()).text.split("|")]
+    assert [w for w in words if w.endswith("%")] == [risk for _, risk in expected]
+    pairs = [
+        tuple(cells[i : i + 2])
+        for line in to_markdown(card).splitlines()
+        if line.endswith(("% |", "|  |"))
+        for cells in [[cell.strip() for cell in line.split("|")[1:-1]]]
+        for i in range(0, len(cells), 2)
+        if cells[i]
+    ]
+    assert sorted(pairs, key=lambda pair: int(pair[0])) == expected
+    assert len(to_latex(card).splitlines()) < 40
+    assert to_latex(card).count("\\%") == n
+
+
+def test_neighbours_of_equal_risk_are_one_row():
+    steps = [(0, 0.1), (1, 0.2), (2, 0.2), (3, 0.2), (4, 0.6)]
+    card = Scorecard([Rule(PerUnit("falls", 0, 0, 4), 1)], steps, HALF, (0, 4))
+    assert contents(card).table == [("0", "10.0%"), ("1–3", "20.0%"), ("4", "60.0%")]
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ({"teacher": "boosting"}, "taught by boosting"),
+        (
+            {"teacher": "boosting", "share_kept": 0.9899, "share_bound": 0.99501},
+            "taught by boosting · keeps 98.9% of its net benefit (no card with as few rules keeps "
+            "more than 99.6%)",
+        ),
+        (
+            {"teacher": "boosting", "share_kept": 0.9899},
+            "taught by boosting · keeps 98.9% of its net benefit",
+        ),
+        (
+            {"teacher": "boosting", "share_kept": 0.99, "share_bound": 0.99},
+            "taught by boosting · keeps 99.0% of its net benefit (no card with as few rules keeps "
+            "more)",
+        ),
+        ({}, ""),
+    ],
+)
+def test_the_footer_says_what_taught_the_card(known, words):
+    origin = Provenance(
+        version="1", n_rows=90, net_benefit=0.3474, prior_strength=math.inf, **known
+    )
+    footer = contents(Scorecard([], [(0, 0.1)], HALF, provenance=origin)).footer
+    assert footer == " · ".join(filter(None, ["90 rows", "net benefit 0.3474", words]))
 
 
 def test_a_card_without_rules_and_with_many():

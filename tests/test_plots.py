@@ -353,7 +353,10 @@ def test_a_long_card_and_long_names() -> None:
     card = Scorecard.from_levels([long], [1], [0.1, 0.9], Thresholds.of([0.5]))
     assert ScorecardDisplay(card).plot().figure_.get_size_inches()[0] < 10
     levels = Scorecard.from_levels(
-        [long], range(1, 40), [i / 40 for i in range(40)], Thresholds.of(np.arange(1, 40) / 40)
+        [long, *(Rule(Condition("falls", ">=", k), 1) for k in range(1, 38))],
+        range(1, 40),
+        [i / 40 for i in range(40)],
+        Thresholds.of(np.arange(1, 40) / 40),
     )
     display = ScorecardDisplay(levels).plot()
     assert_apart(display.ax_, display.texts_)

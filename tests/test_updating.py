@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import (
     RepeatedStratifiedKFold,
     StratifiedKFold,
@@ -187,6 +188,48 @@ def test_new_cutoffs_are_the_best_of_all(block: int) -> None:
             rate = w[used][here & y[used]].sum() / w[used][here].sum()
             assert new.risk_of_score(score[here])[0] == pytest.approx(rate, abs=1e-9)
         assert Scorecard.from_json(new.to_json()) == new
+
+
+# -- a risk for every score ------------------------------------------------------------------------
+
+
+def stepped_card(rng: np.random.Generator) -> Scorecard:
+    scores = np.sort(rng.choice(np.arange(-3, 14), rng.integers(6, 13), replace=False))
+    risks = np.sort(rng.random(scores.size).round(2))
+    steps = list(zip(scores.tolist(), risks.tolist(), strict=True))
+    return Scorecard([Rule(PerUnit("x"), 1)], steps, Thresholds.of([0.5]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_scores_get_their_own_rates_made_monotone(seed):
+    rng = np.random.default_rng(seed)
+    card = stepped_card(rng)
+    n = int(rng.integers(5, 200))
+    x, weight = rng.integers(-4, 15, n), rng.integers(1, 5, n).astype(float)
+    y = rng.random(n) < card.risk_of_score(x)
+    y[:2] = [True, False]
+    new = update_card(card, {"x": x}, y, sample_weight=weight).new
+    starts = [score for score, _ in card.risks]
+    assert [score for score, _ in new.risks] == starts
+    place = np.maximum(np.searchsorted(starts, x, side="right") - 1, 0)
+    expected = IsotonicRegression().fit(place, y, weight).predict(place)
+    np.testing.assert_allclose(new.risk_of_score(x), expected, atol=1e-12)
+    for step in set(range(len(starts))) - set(place.tolist()):  # no rows: between its neighbours
+        old, found = card.risks[step][1], new.risks[step][1]
+        near = [new.risks[k][1] for k in (step - 1, step + 1) if 0 <= k < len(starts)]
+        assert found == old or found in near
+
+
+def test_belief_in_a_card_holds_its_risks():
+    card = stepped_card(np.random.default_rng(1))
+    rows = {"x": np.arange(0, 12).repeat(2)}
+    y = np.arange(24) % 3 == 0
+    new = update_card(card, rows, y, prior_strength=1e9).new
+    np.testing.assert_allclose(
+        new.risk_of_score(rows["x"]), card.risk_of_score(rows["x"]), atol=1e-6
+    )
+    text = str(update_card(card, rows, y))
+    assert "neighbours whose rates were not in order are pooled" in text
 
 
 # -- what changed ----------------------------------------------------------------------------------

@@ -69,6 +69,25 @@ def test_levels_are_counted(fitted: Any) -> None:
                 assert row.low <= row.rate <= row.high
 
 
+def test_long_tables_are_counted_by_level() -> None:
+    steps = [(s, s / 40) for s in range(40)]
+    rules = [Rule(PerUnit("x", 0, 0, 39), 1)]
+    card = Scorecard(rules, steps, Thresholds.of([0.25, 0.5]), score_range=(0, 39))
+    rng = np.random.default_rng(0)
+    score, weight = rng.integers(0, 30, 500), rng.uniform(0.5, 2, 500)
+    event = rng.random(500) < score / 40
+    rows = level_rows(card, score, event, weight)
+    assert [row.scores for row in rows] == ["0–9", "10–19", "20–39"]
+    for row, here in zip(
+        rows, (score < 10, (score >= 10) & (score < 20), score >= 20), strict=True
+    ):
+        assert row.n == pytest.approx(weight[here].sum())
+        assert row.events == pytest.approx(weight[here & event].sum())
+        assert row.risk == pytest.approx(np.average(score[here] / 40, weights=weight[here]))
+    few = level_rows(card, [3, 3], [0, 1])
+    assert [(row.n, row.rate) for row in few] == [(2.0, 0.5), (0.0, None), (0.0, None)]
+
+
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 10), (10, 10), (7, 200)])
 def test_wilson_is_scipys(k: int, n: int) -> None:
     expected = binomtest(k, n).proportion_ci(method="wilson")

@@ -377,7 +377,7 @@ def test_what_is_no_card(tmp_path: Path) -> None:
 
 def test_a_level_that_no_cell_holds(tmp_path: Path) -> None:
     rule = Rule(Condition("a", "==", "x" * 40_000), 1)
-    card = dataclasses.replace(truths()["no rules"].card, rules=(rule,), risks=(0.2, 0.6))
+    card = dataclasses.replace(truths()["no rules"].card, rules=(rule,))
     with pytest.raises(InputError, match="more than 32767 characters"):
         xlsx.to_xlsx(card, tmp_path / "x.xlsx")
 
