@@ -22,6 +22,7 @@ from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance, Scorecard
 from netbenefit.solvers.base import Run, SolverResult
 from netbenefit.thresholds import Thresholds
+from tests.cards import risks_by_level
 from tests.strategies import points_of, problems
 
 ORIGIN = Provenance(version="0")
@@ -75,7 +76,7 @@ def test_levels_and_risks_are_those_of_the_twin(data):
     assert card.level(rows).tolist() == levels
     assert card.score_range == (min(scores), max(scores))
     p = [*problem.thresholds.fractions, Fraction(1)]
-    for i, (risk, rate) in enumerate(zip(card.risks, rates, strict=True)):
+    for i, (risk, rate) in enumerate(zip(risks_by_level(card), rates, strict=True)):
         if rate is None:
             assert risk is None
             continue
@@ -94,7 +95,7 @@ def test_real_weights_and_thresholds_without_a_scale(data):
     rows = rows_of(problem.patterns)
     table, grid = problem.patterns, problem.thresholds
     level = card.level(rows)
-    for i, risk in enumerate(card.risks):
+    for i, risk in enumerate(risks_by_level(card)):
         inside = level == i
         assert (risk is None) == (not inside.any())
         if risk is None:
@@ -112,7 +113,7 @@ def test_without_calibration_every_level_gets_its_middle(data):
     card = card_of(problem, points, calibrate=False)
     _, levels, _ = twin(problem, points)
     edges = [*problem.thresholds.values, 1.0]
-    for i, risk in enumerate(card.risks):
+    for i, risk in enumerate(risks_by_level(card)):
         assert risk == ((edges[i] + edges[i + 1]) / 2 if i in levels else None)
 
 
@@ -130,7 +131,7 @@ def small_problem(thresholds: Thresholds | None = None) -> Problem:
 def test_a_card_by_hand():
     card = card_of(small_problem(), [1])
     assert card.cutoffs == (0, 1, 1, 2, 2, 2, 2, 2, 2)
-    assert card.risks == (None, 0.1, None, 0.3, None, None, None, None, None, 0.9)
+    assert risks_by_level(card) == (None, 0.1, None, 0.3, None, None, None, None, None, 0.9)
     assert [tuple(row) for row in card.risk_table()] == [
         (None, 0, 0.1),
         (1, 1, 0.3),
@@ -145,7 +146,7 @@ def test_empty_levels_have_no_risk_and_no_row():
     problem = small_problem(Thresholds.of([0.05, 0.5, 0.95]))
     card = card_of(problem, [1])
     assert card.cutoffs == (0, 2, 3)  # nobody reaches the last one
-    assert card.risks == (None, 0.2, 0.9, None)
+    assert risks_by_level(card) == (None, 0.2, 0.9, None)
     assert len(card.risk_table()) == 2
     assert card.decide({"falls": [0, 1, 2, 50]}, 0.95).tolist() == [False] * 4
 
@@ -154,8 +155,8 @@ def test_points_that_are_all_zero_give_one_level():
     card = card_of(small_problem(), [0])
     assert card.rules == ()
     assert card.score({"falls": [0, 1, 2]}).tolist() == [0, 0, 0]
-    assert [q for q in card.risks if q is not None] == [13 / 30]
-    assert [tuple(row) for row in card.risk_table()] == [(None, None, 13 / 30)]
+    assert card.risks == ((0, 13 / 30),)
+    assert [tuple(row) for row in card.risk_table()] == [(0, 0, 13 / 30)]
 
 
 def test_columns_without_points_get_no_rule_but_keep_their_place():
@@ -216,8 +217,10 @@ def test_the_printed_table_says_what_is_predicted(data):
     rows = rows_of(problem.patterns)
     scores, risks = card.score(rows).tolist(), card.risk(rows).tolist()
     low, high = card.score_range
-    scores += [low - 3, high + 3]
-    risks += [card.risk_of_score(low - 3), card.risk_of_score(high + 3)]
+    limits = card.score_limits
+    for score in (low - 3, high + 3):  # beyond training
+        if limits is None or limits[0] <= score <= limits[1]:
+            scores, risks = [*scores, score], [*risks, card.risk_of_score(score)]
     printed = contents(card).table
     for score, risk in zip(scores, risks, strict=True):
         assert printed_risk(printed, score) == percent(risk, problem.thresholds)
@@ -273,7 +276,7 @@ def test_rates_outside_their_interval_are_refused():
     everybody = level_risks(table, problem.thresholds, scores, (0,))
     assert everybody == (None, 13 / 30)
     with pytest.raises(InputError, match=r"risks\[1\] = 0.43.* must lie in \[0.5, 1\]"):
-        Scorecard((), (0,), everybody, problem.thresholds, score_range=(0, 2))
+        Scorecard.from_levels((), (0,), everybody, problem.thresholds, score_range=(0, 2))
 
 
 def test_rounding_of_real_weights_does_not_move_a_level():

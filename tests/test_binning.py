@@ -63,7 +63,7 @@ def random_card(fit: Fitted, seed: int) -> tuple[Scorecard, np.ndarray]:
         for name in fit.own_missing
         if name in used and Condition(name, "missing") not in terms
     ]
-    card = Scorecard(
+    card = Scorecard.from_levels(
         rules=rules,
         cutoffs=[0, 5],
         risks=[0.1, 0.3, 0.7],

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,17 +64,12 @@ def cards(draw):
     asked = sorted(draw(st.lists(grid, min_size=1, max_size=5, unique_by=lambda p: round(p, 6))))
     weights = draw(st.sampled_from(["equal", "length"]))
     thresholds = Thresholds.of(asked, weights)
-    count = len(thresholds) - 1
     small = st.integers(-20, 20)
-    cutoffs = sorted(draw(st.lists(small, min_size=count, max_size=count)))
     score_range = draw(st.none() | st.lists(small, min_size=2, max_size=2).map(sorted).map(tuple))
-    low, high = score_range or (-30, 30)
-    reached = {sum(s >= t for t in cutoffs) for s in range(low, high + 1)}
-    edges = (*thresholds.values, 1.0)
-    risks = [
-        draw(st.floats(edges[i], edges[i + 1], exclude_max=i < count)) if i in reached else None
-        for i in range(count + 1)
-    ]
+    low, high = score_range or (-20, 20)
+    scores = sorted(draw(st.sets(st.integers(low, high), min_size=1, max_size=12)))
+    same = st.lists(st.floats(0, 1), min_size=len(scores), max_size=len(scores))
+    risks = list(zip(scores, sorted(draw(same)), strict=True))
     some = st.none() | st.floats(0, 1)
     provenance = draw(
         st.none()
@@ -88,13 +85,18 @@ def cards(draw):
             solver=st.none() | texts,
             random_state=st.none() | st.integers(0, 2**32),
             outcome=st.none() | texts,
+            prior_strength=st.none() | st.just(math.inf) | st.floats(0, 1e9),
+            teacher=st.none() | texts,
+            teacher_net_benefit=some | st.floats(-1, 1),
+            share_kept=some,
+            share_bound=some,
         )
     )
     rules = [Rule(term, points) for term, points in terms.items()]
     extra = draw(st.lists(texts.filter(bool), max_size=2, unique=True))
     used = list(dict.fromkeys(rule.term.feature for rule in rules))
     columns = used + [name for name in extra if name not in used] if extra else ()
-    return Scorecard(rules, cutoffs, risks, thresholds, score_range, tuple(columns), provenance)
+    return Scorecard(rules, risks, thresholds, score_range, tuple(columns), provenance)
 
 
 @settings(max_examples=150, deadline=None)
@@ -118,8 +120,7 @@ def example() -> Scorecard:
             Rule(PerUnit("utilisation", decimals=1, upper=1.5), 10),
             Rule(Condition("größe", "in", ("S", "M")), 1),
         ],
-        cutoffs=[3, 8],
-        risks=[0.05, 0.1 + 0.2, 0.8],
+        risks=[(-2, 0.05), (3, 0.1 + 0.2), (5, 0.4), (8, 0.8)],
         thresholds=Thresholds.of([0.2, 0.5]),
         score_range=(-2, 16),
         provenance=Provenance(version="0.1.0", n_rows=100, prevalence=0.25, outcome="Default = 1"),
@@ -143,7 +144,7 @@ def test_the_layout_is_readable_and_versioned():
     text = example().to_json()
     data = json.loads(text)
     assert list(data)[:2] == ["schema", "version"]
-    assert (data["schema"], data["version"]) == ("netbenefit.scorecard", 2)
+    assert (data["schema"], data["version"]) == ("netbenefit.scorecard", 3)
     assert data["rules"][0] == {
         "kind": "condition",
         "feature": "age",
@@ -151,7 +152,9 @@ def test_the_layout_is_readable_and_versioned():
         "value": 52,
         "points": -2,
     }
-    assert data["risks"] == [0.05, 0.30000000000000004, 0.8]
+    assert data["risks"] == [[-2, 0.05], [3, 0.30000000000000004], [5, 0.4], [8, 0.8]]
+    assert "cutoffs" not in data
+    assert "teacher" not in data["provenance"]  # written only where it is known
     assert "größe" in text
     assert text.endswith("}\n")
 
@@ -166,7 +169,7 @@ def test_the_layout_is_readable_and_versioned():
         ("{}", 'not a card: .* "schema": "netbenefit.scorecard"'),
         (changed(["schema"], "other"), "not a card"),
         (changed(["version"], KeyError), "^version is missing"),
-        (changed(["version"], 3), "version 3 .* package reads version 1, 2. Update the package"),
+        (changed(["version"], 4), "version 4 .* reads version 1, 2, 3. Update the package"),
         (changed(["version"], "1"), 'version "1" of the card format is not known'),
         (changed(["version"], True), "version true of the card format is not known"),
         (changed(["version"], 1.0), "version 1.0 of the card format is not known"),
@@ -177,7 +180,7 @@ def test_the_layout_is_readable_and_versioned():
         ("1" * 10_000, "too large to read"),
         *[
             (changed([key], KeyError), f"^{key} is missing. The file is incomplete")
-            for key in ("rules", "cutoffs", "risks", "thresholds", "score_range", "feature_names")
+            for key in ("rules", "risks", "thresholds", "score_range", "feature_names")
         ],
         (changed(["provenance"], KeyError), "^provenance is missing"),
         (changed(["colour"], "red"), "^colour is not a known key"),
@@ -207,10 +210,14 @@ def test_the_layout_is_readable_and_versioned():
         (changed(["rules", 1, "decimals"], "1"), r"^rules\[1\].decimals must be an integer"),
         (changed(["rules", 1, "upper"], "1"), r"^rules\[1\].upper must be a finite number"),
         (changed(["rules", 1, "binary"], 0), r"^rules\[1\].binary must be true or false"),
-        (changed(["cutoffs", 1], 8.0), r"^cutoffs\[1\] must be an integer, but is 8.0"),
-        (changed(["cutoffs"], "38"), '^cutoffs must be a list, but is "38"'),
-        (changed(["risks", 0], "low"), r"^risks\[0\] must be a finite number"),
-        (changed(["risks", 0], False), r"^risks\[0\] must be a finite number, but is false"),
+        (changed(["cutoffs"], [3]), "^cutoffs is not a known key"),
+        (changed(["risks"], "38"), '^risks must be a list, but is "38"'),
+        (changed(["risks", 0], 0.05), r"^risks\[0\] must be a list of a score and its risk"),
+        (changed(["risks", 0], [1]), r"^risks\[0\] must be a list of a score and its risk"),
+        (changed(["risks", 1, 0], 8.0), r"^risks\[1\]\[0\] must be an integer, but is 8.0"),
+        (changed(["risks", 0, 1], "low"), r"^risks\[0\]\[1\] must be a finite number"),
+        (changed(["risks", 0, 1], False), r"^risks\[0\]\[1\] must be a finite .* is false"),
+        (changed(["risks", 0, 1], None), r"^risks\[0\]\[1\] must be a finite number"),
         (changed(["thresholds"], [0.2]), "^thresholds must be an object"),
         (changed(["thresholds", "end"], None), "^thresholds.end must be a finite number"),
         (changed(["thresholds", "zero_asked"], 1), "^thresholds.zero_asked must be true or false"),
@@ -235,13 +242,18 @@ def test_the_layout_is_readable_and_versioned():
         (changed(["thresholds", "values", 1], 1.5), "^thresholds: threshold 1.5 .* is outside"),
         (changed(["thresholds", "weights", 1], 0.9), "^thresholds: threshold weights sum to"),
         (changed(["provenance", "prevalence"], 2), "^provenance: .*prevalence=2 must be a number"),
-        (changed(["cutoffs", 1], 2), r"cutoffs\[1\] = 2 follows 3"),
-        (changed(["risks", 1], 0.9), r"risks\[1\] = 0.9 must lie in"),
-        (changed(["risks", 1], None), r"risks\[1\] is None"),
+        (changed(["risks"], []), "risks is empty"),
+        (changed(["risks", 1, 0], -2), "risks must increase, but .* has -2 after -2"),
+        (changed(["risks", 1, 1], 0.9), "must not decrease, but score 5 has 0.4 after 0.9"),
+        (changed(["risks", 3, 0], 17), r"risks\[3\] starts at score 17, beyond score_range"),
+        (changed(["provenance", "prior_strength"], "Inf"), "^provenance.prior_strength must be"),
+        (changed(["provenance", "prior_strength"], -1), "prior_strength=-1 must be a number from"),
+        (changed(["provenance", "teacher"], 3), "^provenance.teacher must be text"),
+        (changed(["provenance", "share_kept"], "all"), "^provenance.share_kept must be a finite"),
         (changed(["feature_names"], ["age"]), "feature_names lack 'utilisation', 'größe'"),
         (
-            changed(["risks", 0], 0).replace('"risks": [0,', '"risks": [1e999,'),
-            r"^risks\[0\] must be a finite number",
+            changed(["risks", 0, 1], 0).replace("[-2, 0]", "[-2, 1e999]"),
+            r"^risks\[0\]\[1\] must be a finite number",
         ),
     ],
 )
@@ -278,6 +290,131 @@ def test_no_replacement_crashes_the_reader(data):
     except InputError:
         return
     assert Scorecard.from_json(again.to_json()) == again
+
+
+# -- older files -----------------------------------------------------------------------------------
+
+VERSION_1 = """{"schema": "netbenefit.scorecard", "version": 1,
+  "rules": [
+    {"kind": "condition", "feature": "age", "op": ">=", "value": 52, "points": -2},
+    {"kind": "per_unit", "feature": "falls", "decimals": 0, "lower": 0, "upper": 9,
+     "binary": false, "points": 1}
+  ],
+  "cutoffs": [1, 4, 4], "risks": [0.05, 0.2, null, 0.9],
+  "thresholds": {"values": [0, 0.1, 0.5, 0.8], "weights": [0, 0.4, 0.3, 0.3], "end": 1.0,
+    "zero_asked": false},
+  "score_range": [-2, 9], "feature_names": ["age", "falls"], "provenance": null}"""
+
+VERSION_2 = """{"schema": "netbenefit.scorecard", "version": 2,
+  "rules": [
+    {"kind": "condition", "feature": "stage", "op": "not in", "value": ["I", "II"], "points": 3},
+    {"kind": "per_unit", "feature": "income", "decimals": 0, "lower": null, "upper": null,
+     "binary": false, "log": true, "points": -1}
+  ],
+  "cutoffs": [-3, 2], "risks": [0.01, 0.3, 0.7],
+  "thresholds": {"values": [0, 0.1, 0.5], "weights": [0, 0.5, 0.5], "end": 1.0,
+    "zero_asked": false},
+  "score_range": null, "feature_names": ["stage", "income"],
+  "provenance": {"version": "0.1", "n_rows": 100, "n_events": 20, "n_patterns": null,
+    "prevalence": 0.2, "objective": 0.1, "bound": null, "penalty": null, "prior_strength": 3000.0,
+    "net_benefit": 0.1, "solver": null, "status": null, "seconds": null, "random_state": null,
+    "outcome": null},
+  "readings": [{"feature": "stage", "special": [], "fill": "I", "holes": true, "levels": [],
+    "whole": false, "text": false, "refuse": false, "sources": [], "combine": null}]}"""
+
+
+def old_risk(data: dict, score: int) -> float:
+    """The rule of versions 1 and 2: move the score into the range, count cut-offs, look up."""
+    if data["score_range"] is not None:
+        low, high = data["score_range"]
+        score = min(max(score, low), high)
+    return data["risks"][sum(score >= cutoff for cutoff in data["cutoffs"])]
+
+
+@pytest.mark.parametrize("text", [VERSION_1, VERSION_2])
+def test_older_files_load_and_score_as_before(text):
+    data, card = json.loads(text), Scorecard.from_json(text)
+    scores = list(range(-40, 40))
+    assert [card.risk_of_score(s) for s in scores] == [old_risk(data, s) for s in scores]
+    assert card.risk_of_score(np.array(scores)).tolist() == [old_risk(data, s) for s in scores]
+    assert Scorecard.from_json(card.to_json()) == card
+    assert json.loads(card.to_json())["version"] == 3
+
+
+def test_older_files_score_as_they_were_written():
+    assert Scorecard.from_json(VERSION_1).risk(
+        {"age": [60, 40, 40], "falls": [1, 2, 20]}
+    ).tolist() == [0.05, 0.2, 0.9]
+    card = Scorecard.from_json(VERSION_2)
+    assert card.risk({"stage": ["III", None, "I"], "income": [0, 90, 5400]}).tolist() == [
+        0.7,
+        0.01,
+        0.01,
+    ]
+    assert card.provenance.teacher is None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_any_older_card_scores_as_before(data):
+    grid = Thresholds.of(
+        sorted(data.draw(st.sets(st.sampled_from([0.1, 0.2, 0.5, 0.7, 0.9]), min_size=1)))
+    )
+    count, small = len(grid) - 1, st.integers(-20, 20)
+    cutoffs = sorted(data.draw(st.lists(small, min_size=count, max_size=count)))
+    ends = data.draw(st.none() | st.lists(small, min_size=2, max_size=2).map(sorted))
+    low, high = ends or (-30, 30)
+    reached = {sum(s >= t for t in cutoffs) for s in range(low, high + 1)}
+    edges = (*grid.values, 1.0)
+    risks = [
+        data.draw(st.floats(edges[i], edges[i + 1], exclude_max=i < count))
+        if i in reached or data.draw(st.booleans())
+        else None
+        for i in range(count + 1)
+    ]
+    old = json.loads(VERSION_1) | {"cutoffs": cutoffs, "risks": risks, "score_range": ends}
+    old["thresholds"] = {
+        "values": grid.values,
+        "weights": grid.weights,
+        "end": grid.end,
+        "zero_asked": grid.zero_asked,
+    }
+    card = Scorecard.from_json(json.dumps(old))
+    for score in range(-35, 36):
+        assert card.risk_of_score(score) == old_risk(old, score)
+        inside = score if ends is None else min(max(score, ends[0]), ends[1])
+        level = sum(inside >= cutoff for cutoff in cutoffs)
+        assert card.level_of_score(score) == level
+    # Cut-offs among the scores seen, or one more, come back as they were.
+    kept = [c if ends is None else min(max(c, low), high + 1) for c in cutoffs]
+    assert list(card.cutoffs) == kept
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cutoffs": [1, 4]}, "2 cutoffs for 3 thresholds above 0"),
+        ({"cutoffs": [4, 1, 4]}, r"cutoffs\[1\] = 1 follows 4"),
+        ({"cutoffs": [1, 4.0, 4]}, r"^cutoffs\[1\] must be an integer"),
+        ({"risks": [0.05, 0.2, 0.9]}, "3 risks for 4 levels"),
+        ({"risks": [0.05, None, None, 0.9]}, r"risks\[1\] is None, but a score such as 1 is on"),
+        ({"risks": [0.05, 0.6, None, 0.9]}, r"risks\[1\] = 0.6 must lie in \[0.1, 0.5\)"),
+        ({"risks": [[0, 0.1]]}, r"^risks\[0\] must be a finite number"),
+        ({"score_range": [3, 1]}, "must not decrease"),
+    ],
+)
+def test_older_files_are_checked_as_before(change, message):
+    with pytest.raises(InputError, match=message):
+        Scorecard.from_json(json.dumps(json.loads(VERSION_1) | change))
+
+
+def test_what_taught_a_card_comes_back():
+    origin = Provenance(
+        version="1", prior_strength=math.inf, teacher="boosting", share_kept=0.98, share_bound=1.01
+    )
+    card = Scorecard([], [(0, 0.2)], Thresholds.of([0.5]), provenance=origin)
+    assert json.loads(card.to_json())["provenance"]["prior_strength"] == "inf"
+    assert Scorecard.from_json(card.to_json()).provenance == origin
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ STEPS, LEVELS = (">=", "<", "between"), ("==", "!=", "in", "not in")
 
 
 def make(rules, readings=()) -> Scorecard:
-    return Scorecard(rules, [1], [0.2, 0.7], HALF, readings=readings)
+    return Scorecard.from_levels(rules, [1], [0.2, 0.7], HALF, readings=readings)
 
 
 def age(*pairs, feature="age", **reading) -> Scorecard:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from netbenefit._card_text import clean, contents, display_width, percent, wrap
 from netbenefit.conditions import Condition, PerUnit
+from netbenefit.export.tables import to_latex, to_markdown
 from netbenefit.readings import Reading
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.thresholds import Thresholds
@@ -21,7 +23,7 @@ HALF = Thresholds.of([0.5])
 
 def credit_card(**options) -> Scorecard:
     """The published card on credit data."""
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=[
             Rule(Condition("age", ">=", 52), -2),
             Rule(PerUnit("utilisation", decimals=1, upper=1.5), 10),
@@ -142,7 +144,7 @@ def test_every_line_of_the_box_lines_up(columns, count, start, step, outcome):
     cutoffs = [start + i * step for i in range(count)]
     reached = [True] + [step > 0] * (count - 1) + [True]
     risks = [p if r else None for p, r in zip(thresholds.values, reached, strict=True)]
-    card = Scorecard(
+    card = Scorecard.from_levels(
         tuple(rules.values()),
         cutoffs,
         risks,
@@ -169,8 +171,8 @@ def test_the_alignment_check_can_fail():
 def test_long_names_wrap_and_long_tables_split():
     name = "worst concave points of the cell nucleus, as the mean over the three largest of them"
     thresholds = Thresholds.of([i / 20 for i in range(20)])
-    card = Scorecard(
-        [Rule(Condition(name, ">=", 0.142), 4)],
+    card = Scorecard.from_levels(
+        [Rule(Condition(name, ">=", 0.142), 4), Rule(PerUnit("falls"), -1)],
         range(-19, 0),
         [p + 0.01 for p in thresholds.values],
         thresholds,
@@ -186,12 +188,83 @@ def test_long_names_wrap_and_long_tables_split():
     assert printed == ["≤ −20", *(f"−{n}" for n in range(19, 1, -1)), "≥ −1"]
 
 
+def long_card(n: int) -> Scorecard:
+    """A card with ``n`` scores, each with a risk of its own."""
+    rules = [Rule(Condition("sex", "==", "male"), 1), Rule(PerUnit("falls", 0, 0, n - 2), 1)]
+    risks = [(s, 0.004 + 0.99 * (s / n) ** 2) for s in range(n)]
+    return Scorecard(rules, risks, Thresholds.tenths(), (0, n - 1))
+
+
+@pytest.mark.parametrize("n", [5, 16, 40, 60])
+def test_long_tables_are_printed_in_full(n):
+    card = long_card(n)
+    expected = [(str(s), percent(q, card.thresholds)) for s, q in card.risks]
+    lines = box_of(card)
+    check_box(lines)
+    assert max(map(display_width, lines)) <= 80
+    scores, risks = (
+        [cell.strip() for line in lines if line.startswith(head) for cell in line.split("│")[2:-1]]
+        for head in ("│ SCORE │", "│ RISK  │")
+    )
+    assert list(zip(filter(None, scores), filter(None, risks), strict=True)) == expected
+    words = [text.strip() for text in read(card._repr_html_()).text.split("|")]
+    assert [w for w in words if w.endswith("%")] == [risk for _, risk in expected]
+    pairs = [
+        tuple(cells[i : i + 2])
+        for line in to_markdown(card).splitlines()
+        if line.endswith(("% |", "|  |"))
+        for cells in [[cell.strip() for cell in line.split("|")[1:-1]]]
+        for i in range(0, len(cells), 2)
+        if cells[i]
+    ]
+    assert sorted(pairs, key=lambda pair: int(pair[0])) == expected
+    assert len(to_latex(card).splitlines()) < 40
+    assert to_latex(card).count("\\%") == n
+
+
+def test_neighbours_of_equal_risk_are_one_row():
+    steps = [(0, 0.1), (1, 0.2), (2, 0.2), (3, 0.2), (4, 0.6)]
+    card = Scorecard([Rule(PerUnit("falls", 0, 0, 4), 1)], steps, HALF, (0, 4))
+    assert contents(card).table == [("0", "10.0%"), ("1–3", "20.0%"), ("4", "60.0%")]
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ({"teacher": "boosting"}, "taught by boosting"),
+        (
+            {"teacher": "boosting", "share_kept": 0.9899, "share_bound": 0.99501},
+            "taught by boosting · keeps 98.9% of its net benefit (no card with as few rules keeps "
+            "more than 99.6%)",
+        ),
+        (
+            {"teacher": "boosting", "share_kept": 0.9899},
+            "taught by boosting · keeps 98.9% of its net benefit",
+        ),
+        (
+            {"teacher": "boosting", "share_kept": 0.99, "share_bound": 0.99},
+            "taught by boosting · keeps 99.0% of its net benefit (no card with as few rules keeps "
+            "more)",
+        ),
+        ({}, ""),
+    ],
+)
+def test_the_footer_says_what_taught_the_card(known, words):
+    origin = Provenance(
+        version="1", n_rows=90, net_benefit=0.3474, prior_strength=math.inf, **known
+    )
+    footer = contents(Scorecard([], [(0, 0.1)], HALF, provenance=origin)).footer
+    assert footer == " · ".join(filter(None, ["90 rows", "net benefit 0.3474", words]))
+
+
 def test_a_card_without_rules_and_with_many():
-    empty = Scorecard([], [1], [0.2, 0.7], HALF)
+    empty = Scorecard.from_levels([], [1], [0.2, 0.7], HALF)
     check_box(box_of(empty))
     assert "no rules: every row scores 0" in str(empty)
     assert "no rules: every row scores 0" in empty._repr_html_()
-    many = Scorecard([Rule(PerUnit(f"x{i}"), i) for i in range(1, 201)], [1], [0.2, 0.7], HALF)
+    many = Scorecard.from_levels(
+        [Rule(PerUnit(f"x{i}"), i) for i in range(1, 201)], [1], [0.2, 0.7], HALF
+    )
     lines = box_of(many)
     check_box(lines)
     assert all(any(re.search(rf"\bx{i} ", line) for line in lines) for i in range(1, 201))
@@ -205,7 +278,7 @@ def test_rules_of_a_column_stay_together_heaviest_first():
         Rule(PerUnit("sex"), 2),
         Rule(Condition("age", "missing"), 0),
     ]
-    assert contents(Scorecard(rules, [1], [0.2, 0.7], HALF)).rules == [
+    assert contents(Scorecard.from_levels(rules, [1], [0.2, 0.7], HALF)).rules == [
         ("40 ≤ age < 60", "+1 point"),
         ("age ≥ 60", "+4 points"),
         ("age missing", "0 points"),
@@ -215,7 +288,7 @@ def test_rules_of_a_column_stay_together_heaviest_first():
 
 
 def test_points_say_what_they_count():
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [
             Rule(PerUnit("falls"), 2),
             Rule(PerUnit("bmi", decimals=1), -1),
@@ -230,7 +303,7 @@ def test_points_say_what_they_count():
     for words in ("× 2 per unit", "bmi (rounded to 0.1)", "× −1 per unit", "+1 point ", "0 points"):
         assert words in str(card)
     assert "rounded down" in str(card)
-    whole = Scorecard([Rule(PerUnit("falls"), 2)], [1], [0.2, 0.7], HALF)
+    whole = Scorecard.from_levels([Rule(PerUnit("falls"), 2)], [1], [0.2, 0.7], HALF)
     assert "rounded down" not in str(whole)
 
 
@@ -301,7 +374,7 @@ def test_names_cannot_disturb_the_terminal():
 
 
 def raw_card(*readings: Reading) -> Scorecard:
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=[
             Rule(Condition("age", ">=", 40), 1),
             Rule(Condition("age", ">=", 60), 2),
@@ -325,7 +398,7 @@ NOTED = """\
 ├──────────────────┴───────────┼─────────┤
 │                        SCORE │ = _____ │
 ├───────┬────────────────┬─────┴─────────┤
-│ SCORE │      ≤ 3       │      ≥ 4      │
+│ SCORE │      0–3       │      4–7      │
 │ RISK  │     10.0%      │     70.0%     │
 └───────┴────────────────┴───────────────┘
   past due: the sum of late 30, late 60
@@ -345,7 +418,7 @@ def noted_card() -> Scorecard:
 def test_notes_stand_between_box_and_footer():
     assert str(noted_card()) == NOTED
     html = noted_card()._repr_html_()
-    places = [html.index(words) for words in ("≥ 4", "past due: the", "late 60: −9", "90 rows")]
+    places = [html.index(words) for words in ("4–7", "past due: the", "late 60: −9", "90 rows")]
     assert places == sorted(places)
 
 
@@ -408,7 +481,7 @@ def test_html_says_what_the_text_says():
 
 
 def test_html_escapes_names():
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [
             Rule(Condition(EVIL, "==", EVIL), 1),
             Rule(PerUnit("<b>bold</b>"), 1),

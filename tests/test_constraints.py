@@ -348,7 +348,7 @@ def test_the_estimator_takes_constraints() -> None:
     assert model.coef_[3] != 0
     called = model.predict(features, threshold=0.4)
     assert called[y].mean() >= 0.8
-    risks = [q for q in model.risks_ if q == q]
+    risks = [q for _, q in model.scorecard_.risks]
     assert risks == sorted(risks)
 
 

@@ -100,7 +100,7 @@ def test_lines_over_time_are_those_of_the_table(data: Data) -> None:
 def test_models_and_cards_predict_for_outcomes_over_time(data: Data) -> None:
     y, weight = censoring_weights(data.y)
     model = LogisticRegression().fit(data.X, y, sample_weight=weight)
-    card = Scorecard(
+    card = Scorecard.from_levels(
         rules=[Rule(Condition("x", ">=", 0.0), 1)],
         cutoffs=[1],
         risks=[0.2, 0.6],

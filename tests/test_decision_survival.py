@@ -255,7 +255,7 @@ def test_breakpoints_miss_no_decision() -> None:
 
 
 def test_breakpoints_of_a_card_and_of_several_models() -> None:
-    card = Scorecard(
+    card = Scorecard.from_levels(
         rules=[Rule(Condition("age", ">=", 52), 2)],
         cutoffs=[2, 4],
         risks=[0.04, 0.3, None],

@@ -41,6 +41,7 @@ from netbenefit.published import RSSDNBClassifier
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Progress, Run, SolverResult
 from netbenefit.solvers.local_search import LocalSearch
+from tests.cards import risks_by_level
 
 NAMES = ["fever", "cough", "age", "lactate"]
 GRID = "0.1:0.6:0.1"
@@ -130,14 +131,10 @@ def test_fitted_attributes(fitted):
     assert fitted.coef_.dtype == np.int64
     assert fitted.cutoffs_.shape == (levels - 1,)
     assert fitted.cutoffs_.dtype == np.int64
-    assert fitted.risks_.shape == (levels,)
-    assert fitted.risks_.dtype == np.float64
     assert fitted.classes_.tolist() == [0, 1]
     assert fitted.n_features_in_ == 4
     assert not hasattr(fitted, "feature_names_in_")
     assert tuple(fitted.cutoffs_) == fitted.scorecard_.cutoffs == fitted.result_.cutoffs
-    shown = [None if np.isnan(q) else q for q in fitted.risks_]
-    assert tuple(shown) == fitted.scorecard_.risks
     assert fitted.scorecard_.size == fitted.result_.size == np.count_nonzero(fitted.coef_) > 0
     points = {rule.term.feature: rule.points for rule in fitted.scorecard_.rules}
     assert [points.get(f"x{k}", 0) for k in range(4)] == fitted.coef_.tolist()
@@ -526,10 +523,10 @@ def test_risks_are_event_rates_calibrated_and_as_useful_as_promised(case):
     risk = estimator.predict_proba(X)[:, 1]
     level = estimator.scorecard_.level(X)
     mass = np.ones(len(y)) if weight is None else weight
-    for i, q in enumerate(estimator.risks_):
+    for i, q in enumerate(risks_by_level(estimator.scorecard_)):
         inside = (level == i) & (mass > 0)
         if not inside.any():
-            assert np.isnan(q) or not (estimator.scorecard_.level(X[mass > 0]) == i).any()
+            assert q is None or not (estimator.scorecard_.level(X[mass > 0]) == i).any()
             continue
         assert q == pytest.approx(np.average(y[inside], weights=mass[inside]), abs=1e-12)
         assert grid.level_of(np.array([q]))[0] == i
@@ -585,7 +582,8 @@ def test_tiny_real_weights_never_put_a_risk_outside_its_interval():
         grid = [Thresholds.tenths(), Thresholds.of([0.5]), Thresholds.of([0.25, 1 / 3, 0.5])]
         fit = model(thresholds=grid[seed % 3], solver=FixedPoints(1)).fit(X, y, weight)
         p = fit.thresholds_.array
-        ties += int((np.abs(fit.risks_[:, None] - p[None, 1:]) < 1e-12).any())
+        risks = np.array([risk for _, risk in fit.scorecard_.risks])
+        ties += int((np.abs(risks[:, None] - p[None, 1:]) < 1e-12).any())
     assert ties > 20  # the cases that this test is about did occur
 
 

@@ -350,10 +350,13 @@ def test_a_long_card_and_long_names() -> None:
     assert len(many.texts_) > 400
     assert many.figure_.get_size_inches()[1] > 30
     long = Rule(Condition("w" * 300 + " and so on", ">=", 1), 2)
-    card = Scorecard([long], [1], [0.1, 0.9], Thresholds.of([0.5]))
+    card = Scorecard.from_levels([long], [1], [0.1, 0.9], Thresholds.of([0.5]))
     assert ScorecardDisplay(card).plot().figure_.get_size_inches()[0] < 10
-    levels = Scorecard(
-        [long], range(1, 40), [i / 40 for i in range(40)], Thresholds.of(np.arange(1, 40) / 40)
+    levels = Scorecard.from_levels(
+        [long, *(Rule(Condition("falls", ">=", k), 1) for k in range(1, 38))],
+        range(1, 40),
+        [i / 40 for i in range(40)],
+        Thresholds.of(np.arange(1, 40) / 40),
     )
     display = ScorecardDisplay(levels).plot()
     assert_apart(display.ax_, display.texts_)
@@ -501,7 +504,7 @@ def test_names_stand_as_they_are(fitted: Fitted, tmp_path: Path) -> None:
         assert not any(text.get_parse_math() for text in display.ax_.get_legend().get_texts())
         assert_safe(display, tmp_path, "$x_1$ \\frac")
     rules = [Rule(Condition(f"{name} $a$ $\\bad{{", "==", HOSTILE_LEVEL), 1) for name in TRICKY]
-    card = Scorecard(rules, [1], [0.1, 0.9], Thresholds.of([0.5]))
+    card = Scorecard.from_levels(rules, [1], [0.1, 0.9], Thresholds.of([0.5]))
     for kind in (ScorecardDisplay, PointsDisplay):
         assert_safe(kind(card), tmp_path, "$a$ $\\bad{")
 

@@ -24,7 +24,7 @@ HALF = Thresholds.of([0.5])
 
 
 def make(rules, readings=()) -> Scorecard:
-    return Scorecard(rules, [1], [0.2, 0.7], HALF, readings=readings)
+    return Scorecard.from_levels(rules, [1], [0.2, 0.7], HALF, readings=readings)
 
 
 # -- a slow twin, written from the docstring -------------------------------------------------------
@@ -447,7 +447,7 @@ def test_files_of_the_first_version_still_load():
     )
     assert card.score({"age": 60, "use": 0.7}) == 5
     assert Scorecard.from_json(card.to_json()) == card
-    assert json.loads(card.to_json())["version"] == 2
+    assert json.loads(card.to_json())["version"] == 3
 
 
 def damaged(path: list, value) -> str:
@@ -497,7 +497,7 @@ def damaged(path: list, value) -> str:
     ],
 )
 def test_damaged_readings_are_refused_with_their_place(path, value, message):
-    assert Scorecard.from_json(damaged(["version"], 2)) == raw_card()
+    assert Scorecard.from_json(damaged(["version"], 3)) == raw_card()
     with pytest.raises(InputError, match=message):
         Scorecard.from_json(damaged(["readings", *path], value))
 

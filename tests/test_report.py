@@ -26,7 +26,7 @@ NASTY = '<script>alert(1)</script> & "co"'
 
 
 def card(outcome: str = "malignancy") -> Scorecard:
-    return Scorecard(
+    return Scorecard.from_levels(
         [Rule(Condition("area", ">=", 690), 3), Rule(Condition(NASTY, ">=", 2), -1)],
         [1, 1, 2, 3, 3],
         [0.05, None, 0.2, 0.35, None, 0.9],
@@ -140,7 +140,7 @@ def test_titles_hold_no_control_characters() -> None:
 
 
 def test_card_page_without_provenance() -> None:
-    bare = Scorecard([], [1], [0.2, 0.7], Thresholds.of([0.5]))
+    bare = Scorecard.from_levels([], [1], [0.2, 0.7], Thresholds.of([0.5]))
     page = card_page(bare)
     check(page)
     assert "<title>Risk score</title>" in page

@@ -27,12 +27,12 @@ HALF = Thresholds.of([0.5])
 
 
 def simple(*rules: Rule, **options) -> Scorecard:
-    return Scorecard(rules, [1], [0.2, 0.7], HALF, **options)
+    return Scorecard.from_levels(rules, [1], [0.2, 0.7], HALF, **options)
 
 
 def credit_card() -> Scorecard:
     """The published card on credit data."""
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=[
             Rule(Condition("age", ">=", 52), -2),
             Rule(PerUnit("utilisation", decimals=1, upper=1.5), 10),
@@ -348,7 +348,7 @@ def test_numbers_are_kept_in_one_form():
 
 
 def mixed_card() -> Scorecard:
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=[
             Rule(Condition("sex", "==", "male"), 3),
             Rule(Condition("sex", "missing"), 1),
@@ -611,7 +611,7 @@ def test_the_printed_table_gives_the_risk_of_every_score():
     card_rule = Rule(PerUnit("x"), 1)
     for _ in range(600):
         thresholds, cutoffs, risks, score_range, reached = random_levels(rng)
-        card = Scorecard([card_rule], cutoffs, risks, thresholds, score_range)
+        card = Scorecard.from_levels([card_rule], cutoffs, risks, thresholds, score_range)
         table = card.risk_table()
         assert len(table) == len(reached)
         assert table[0].low is None
@@ -630,7 +630,7 @@ def test_the_printed_table_gives_the_risk_of_every_score():
         for level in reached:  # a level that scores reach must not lack its risk
             broken = [None if i == level else q for i, q in enumerate(risks)]
             with pytest.raises(InputError, match=rf"risks\[{level}\] is None, but a score such as"):
-                Scorecard([card_rule], cutoffs, broken, thresholds, score_range)
+                Scorecard.from_levels([card_rule], cutoffs, broken, thresholds, score_range)
 
 
 def test_the_published_credit_card():
@@ -657,7 +657,7 @@ def test_the_published_credit_card():
 
 
 def test_scores_beyond_training_read_as_the_nearest_seen():
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [Rule(PerUnit("x"), 1)], [3, 9], [None, 0.3, None], Thresholds.of([0.2, 0.5]), (3, 7)
     )
     assert card.risk({"x": [-100, 3, 7, 9, 1000]}).tolist() == [0.3] * 5
@@ -770,9 +770,9 @@ RULE = Rule(PerUnit("x"), 1)
 )
 def test_a_card_that_contradicts_itself_is_refused(parts, message):
     good = {"rules": [RULE], "cutoffs": [1, 2], "risks": [0.1, 0.3, 1.0], "thresholds": TWO}
-    assert Scorecard(**good).risk({"x": 5}) == 1.0
+    assert Scorecard.from_levels(**good).risk({"x": 5}) == 1.0
     with pytest.raises(InputError, match=message):
-        Scorecard(**{**good, **parts})
+        Scorecard.from_levels(**{**good, **parts})
 
 
 @pytest.mark.parametrize(
@@ -806,7 +806,7 @@ def test_provenance_keeps_plain_numbers_and_knows_the_gap():
 
 
 def test_numpy_numbers_are_taken_and_kept_plain():
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [Rule(PerUnit("x"), np.int64(3))],
         np.array([1, 2]),
         np.array([0.1, 0.3, 1.0]),
@@ -814,7 +814,7 @@ def test_numpy_numbers_are_taken_and_kept_plain():
         (np.int64(0), np.int32(9)),
     )
     assert {type(t) for t in card.cutoffs + card.score_range} == {int}
-    assert {type(q) for q in card.risks} == {float}
+    assert {(type(score), type(risk)) for score, risk in card.risks} == {(int, float)}
     assert type(card.rules[0].points) is int
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import (
     RepeatedStratifiedKFold,
     StratifiedKFold,
@@ -53,7 +54,7 @@ def random_card(rng: np.random.Generator, ranged: bool | None = None) -> Scoreca
         a if rng.random() < 0.2 else a + (b - a) * rng.random() * 0.999 for a, b in pairwise(edges)
     ]
     ranged = bool(rng.random() < 0.5) if ranged is None else ranged
-    return Scorecard(
+    return Scorecard.from_levels(
         rules,
         cutoffs,
         risks,
@@ -134,7 +135,9 @@ def test_new_risks_lose_no_net_benefit_and_are_calibrated(block: int) -> None:
 
 def test_belief_in_the_old_risks_is_counted_as_rows() -> None:
     rng = np.random.default_rng(3)
-    card = Scorecard([Rule(PerUnit("x"), 1)], [1, 3], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]))
+    card = Scorecard.from_levels(
+        [Rule(PerUnit("x"), 1)], [1, 3], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5])
+    )
     x, y = rng.integers(0, 5, 50), rng.random(50) < 0.5
     for strength in (1.0, 50.0, 1e4):
         new = update_card(card, {"x": x}, y, "risks", prior_strength=strength).new
@@ -183,8 +186,50 @@ def test_new_cutoffs_are_the_best_of_all(block: int) -> None:
         for i in np.unique(level):
             here = level == i
             rate = w[used][here & y[used]].sum() / w[used][here].sum()
-            assert new.risks[i] == pytest.approx(rate, abs=1e-9)
+            assert new.risk_of_score(score[here])[0] == pytest.approx(rate, abs=1e-9)
         assert Scorecard.from_json(new.to_json()) == new
+
+
+# -- a risk for every score ------------------------------------------------------------------------
+
+
+def stepped_card(rng: np.random.Generator) -> Scorecard:
+    scores = np.sort(rng.choice(np.arange(-3, 14), rng.integers(6, 13), replace=False))
+    risks = np.sort(rng.random(scores.size).round(2))
+    steps = list(zip(scores.tolist(), risks.tolist(), strict=True))
+    return Scorecard([Rule(PerUnit("x"), 1)], steps, Thresholds.of([0.5]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_scores_get_their_own_rates_made_monotone(seed):
+    rng = np.random.default_rng(seed)
+    card = stepped_card(rng)
+    n = int(rng.integers(5, 200))
+    x, weight = rng.integers(-4, 15, n), rng.integers(1, 5, n).astype(float)
+    y = rng.random(n) < card.risk_of_score(x)
+    y[:2] = [True, False]
+    new = update_card(card, {"x": x}, y, sample_weight=weight).new
+    starts = [score for score, _ in card.risks]
+    assert [score for score, _ in new.risks] == starts
+    place = np.maximum(np.searchsorted(starts, x, side="right") - 1, 0)
+    expected = IsotonicRegression().fit(place, y, weight).predict(place)
+    np.testing.assert_allclose(new.risk_of_score(x), expected, atol=1e-12)
+    for step in set(range(len(starts))) - set(place.tolist()):  # no rows: between its neighbours
+        old, found = card.risks[step][1], new.risks[step][1]
+        near = [new.risks[k][1] for k in (step - 1, step + 1) if 0 <= k < len(starts)]
+        assert found == old or found in near
+
+
+def test_belief_in_a_card_holds_its_risks():
+    card = stepped_card(np.random.default_rng(1))
+    rows = {"x": np.arange(0, 12).repeat(2)}
+    y = np.arange(24) % 3 == 0
+    new = update_card(card, rows, y, prior_strength=1e9).new
+    np.testing.assert_allclose(
+        new.risk_of_score(rows["x"]), card.risk_of_score(rows["x"]), atol=1e-6
+    )
+    text = str(update_card(card, rows, y))
+    assert "neighbours whose rates were not in order are pooled" in text
 
 
 # -- what changed ----------------------------------------------------------------------------------
@@ -373,7 +418,7 @@ def test_a_refit_begins_at_the_old_points() -> None:
 
 def test_a_refit_with_a_prior_is_no_worse_than_its_start() -> None:
     columns, y = numbers(2)
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [Rule(PerUnit("a"), 7), Rule(PerUnit("b", decimals=1), 10), Rule(PerUnit("c"), -5)],
         [5] * 9,
         [0.05, *[None] * 8, 0.95],
@@ -435,7 +480,9 @@ def test_a_raw_card_is_refitted_with_its_own_conditions() -> None:
 
 def test_held_out_rows_choose_the_update() -> None:
     rng = np.random.default_rng(0)
-    card = Scorecard([Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]))
+    card = Scorecard.from_levels(
+        [Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5])
+    )
     x = rng.integers(0, 3, 900)
     for rates, wanted in (([0.1, 0.3, 0.6], "keep"), ([0.1, 0.6, 0.8], "risks")):
         y = rng.random(900) < np.array(rates)[x]
@@ -464,7 +511,9 @@ def test_held_out_rows_choose_the_update() -> None:
 )
 def test_errors_of_an_update_allow_for_any_splitter(splitter: Any, ratio: float) -> None:
     rng = np.random.default_rng(0)
-    card = Scorecard([Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]))
+    card = Scorecard.from_levels(
+        [Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5])
+    )
     x = rng.integers(0, 3, 400)
     y = np.arange(400) % 4 == 0
     choice = choose_update(card, {"x": x}, y, what=["keep", "risks"], cv=splitter)

@@ -192,7 +192,7 @@ def test_bins_tell_a_frequent_value_from_the_others(sign: float) -> None:
 
 # -- drift of a card -------------------------------------------------------------------------------
 
-CARD = Scorecard(
+CARD = Scorecard.from_levels(
     [
         Rule(PerUnit("visits"), 1),
         Rule(Condition("age", ">=", 60), 2),
@@ -290,7 +290,7 @@ def test_drift_without_a_reference_tells_what_the_card_knows() -> None:
     assert "no reference table" in str(drift)
     with pytest.raises(InputError, match="go with reference"):
         card_drift(CARD, rows(1, 10), reference_y=[0, 1])
-    empty = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]))
+    empty = Scorecard.from_levels([], [1], [0.2, 0.6], Thresholds.of([0.5]))
     with pytest.raises(InputError, match="no rules"):
         card_drift(empty, {"x": [1]})
 
@@ -354,12 +354,12 @@ def test_raw_tables_of_every_kind_are_evaluated_alike(container: str, fitted: An
 
 
 def test_other_thresholds_can_be_asked_for() -> None:
-    card = Scorecard([Rule(PerUnit("x"), 1)], [2], [0.1, 0.6], Thresholds.of([0.5]))
+    card = Scorecard.from_levels([Rule(PerUnit("x"), 1)], [2], [0.1, 0.6], Thresholds.of([0.5]))
     x, y = {"x": [0, 1, 2, 3]}, [0, 1, 0, 1]
     found = evaluate_card(card, x, y, thresholds="0.1:0.3:0.1")
     assert found.measures.aunbc == aunbc(y, card.risk(x), "0.1:0.3:0.1")
     assert "10.0%" in str(found)
-    empty = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]))
+    empty = Scorecard.from_levels([], [1], [0.2, 0.6], Thresholds.of([0.5]))
     assert evaluate_card(empty, {}, y).drift is None
 
 
@@ -367,7 +367,7 @@ def test_other_thresholds_can_be_asked_for() -> None:
 def test_sources_of_a_derived_column_are_columns() -> None:
     late = Reading(feature="late", sources=("a", "b"), combine="sum")
     kind = Reading(feature="kind", levels=(1, 2), holes=True)
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [Rule(Condition("late", ">=", 2), 1), Rule(Condition("kind", "==", 2), 1)],
         [1],
         [0.1, 0.6],

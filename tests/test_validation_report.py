@@ -69,6 +69,25 @@ def test_levels_are_counted(fitted: Any) -> None:
                 assert row.low <= row.rate <= row.high
 
 
+def test_long_tables_are_counted_by_level() -> None:
+    steps = [(s, s / 40) for s in range(40)]
+    rules = [Rule(PerUnit("x", 0, 0, 39), 1)]
+    card = Scorecard(rules, steps, Thresholds.of([0.25, 0.5]), score_range=(0, 39))
+    rng = np.random.default_rng(0)
+    score, weight = rng.integers(0, 30, 500), rng.uniform(0.5, 2, 500)
+    event = rng.random(500) < score / 40
+    rows = level_rows(card, score, event, weight)
+    assert [row.scores for row in rows] == ["0–9", "10–19", "20–39"]
+    for row, here in zip(
+        rows, (score < 10, (score >= 10) & (score < 20), score >= 20), strict=True
+    ):
+        assert row.n == pytest.approx(weight[here].sum())
+        assert row.events == pytest.approx(weight[here & event].sum())
+        assert row.risk == pytest.approx(np.average(score[here] / 40, weights=weight[here]))
+    few = level_rows(card, [3, 3], [0, 1])
+    assert [(row.n, row.rate) for row in few] == [(2.0, 0.5), (0.0, None), (0.0, None)]
+
+
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 10), (10, 10), (7, 200)])
 def test_wilson_is_scipys(k: int, n: int) -> None:
     expected = binomtest(k, n).proportion_ci(method="wilson")
@@ -98,12 +117,13 @@ def test_roc_is_scikit_learns(fitted: Any) -> None:
 
 def test_roc_circles_are_where_the_card_acts() -> None:
     rules = [Rule(PerUnit("x"), 1)]
-    card = Scorecard(rules, [2, 6], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]), score_range=(2, 5))
+    card = Scorecard.from_levels(
+        rules, [2, 6], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]), score_range=(2, 5)
+    )
     score, event = np.array([0, 2, 3, 7, 9]), np.array([False, True, False, True, True])
     circles = re.findall(r'class="point" cx="([\d.]+)" cy="([\d.]+)"', roc_svg(card, event, score))
     risk = np.asarray(card.risk_of_score(score))
-    levels = [float(r) for r in card.risks[1:] if r is not None]
-    acts = [risk >= level for level in levels]
+    acts = [risk >= p for p in (0.2, 0.5)]
     expected = [(_x(act[~event].mean()), _y(act[event].mean())) for act in acts]
     assert [(float(a), float(b)) for a, b in circles] == expected
     assert expected[1] == (_x(0), _y(0))  # no score reaches 6: the card clips 7 and 9 to 5
@@ -133,7 +153,7 @@ def test_columns_say_how_they_were_prepared() -> None:
 def test_numbers_that_came_as_text_are_reported() -> None:
     readings = [Reading(feature="age", text=True, special=("NA",), fill=50)]
     rules = [Rule(Condition("age", ">=", 52), 1)]
-    card = Scorecard(rules, [1], [0.1, 0.6], Thresholds.of([0.5]), readings=readings)
+    card = Scorecard.from_levels(rules, [1], [0.1, 0.6], Thresholds.of([0.5]), readings=readings)
     columns = {"age": ["40", "60", "NA", " 70 ", ""]}
     assert card.score(columns).tolist() == [0, 1, 0, 1, 0]
     (row,) = column_rows(card, columns)
@@ -193,7 +213,7 @@ def test_the_checklist_tells_of_updates() -> None:
     updated = Provenance(version="1", updated="risks on 512 rows (96 with the event)")
     answers = []
     for origin in (Provenance(version="1"), updated):
-        card = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
+        card = Scorecard.from_levels([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
         known = Known(card, measure([0, 1], [0.2, 0.2], card.thresholds), [], "rows", "")
         answers.append({item.number: item.known for item in checklist(known)})
     assert (answers[0]["12f"], answers[0]["24"]) == ("", "")
@@ -203,7 +223,7 @@ def test_the_checklist_tells_of_updates() -> None:
 
 def small_card(objective: float | None, bound: float | None) -> Scorecard:
     origin = Provenance(version="1", objective=objective, bound=bound)
-    return Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
+    return Scorecard.from_levels([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
 
 
 def claimed(

@@ -230,9 +230,9 @@ def _other_rule(card: Scorecard) -> Scorecard:
 
 
 def _other_risk(card: Scorecard) -> Scorecard:
-    place = next(i for i, risk in enumerate(card.risks) if risk is not None and 0 < risk < 1)
+    place = next(i for i, (_, risk) in enumerate(card.risks) if 0 < risk < 1)
     risks = list(card.risks)
-    risks[place] = np.nextafter(risks[place], 1.0)
+    risks[place] = risks[place][0], np.nextafter(risks[place][1], 1.0)
     return replace(card, risks=tuple(risks))
 
 
@@ -249,7 +249,7 @@ CARDS: dict[str, tuple[Callable[[Scorecard], Scorecard], str]] = {
         'it gives "age ≥ 2" 1 points, the certificate 0',
     ),
     "cut-offs": (
-        lambda c: replace(c, cutoffs=(c.cutoffs[0] - 1, *c.cutoffs[1:]), score_range=None),
+        lambda c: replace(c, risks=tuple((s + 1, q) for s, q in c.risks), score_range=None),
         "card: its cut-offs are",
     ),
     "a risk": (_other_risk, "risks: level "),

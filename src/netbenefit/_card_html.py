@@ -6,9 +6,10 @@ Colours are inherited, so that the card reads on light and on dark pages alike.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 
-from netbenefit._card_text import contents
+from netbenefit._card_text import contents, side_by_side
 from netbenefit._card_types import Card
 
 __all__ = ["render"]
@@ -20,6 +21,7 @@ _RIGHT = f"{_CELL}text-align:right;white-space:nowrap;"
 _CENTRE = f"{_CELL}text-align:center;white-space:nowrap;"
 _TABLE = "border-collapse:collapse;margin:0;color:inherit;background:transparent;font-size:1em;"
 _SMALL = "font-size:0.85em;overflow-wrap:anywhere;"
+_WRAP = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start;"
 _GAP = "margin-top:0.5em;"
 _ROW = "background:transparent;border-top:1px solid rgba(128,128,128,0.45);"
 
@@ -31,7 +33,7 @@ def render(card: Card) -> str:
     --------
     >>> from netbenefit.scorecard import Scorecard
     >>> from netbenefit.thresholds import Thresholds
-    >>> "<table" in render(Scorecard([], [1], [0.2, 0.7], Thresholds.of([0.5])))
+    >>> "<table" in render(Scorecard([], [(0, 0.2)], Thresholds.of([0.5])))
     True
     """
     told = contents(card)
@@ -40,11 +42,8 @@ def render(card: Card) -> str:
         f'<td style="{_RIGHT}">{escape(points)}</td></tr>'
         for name, points in told.rules
     )
-    table = "".join(
-        f'<tr style="{_ROW}"><td style="{_CENTRE}">{escape(scores)}</td>'
-        f'<td style="{_CENTRE}">{escape(risk)}</td></tr>'
-        for scores, risk in told.table
-    )
+    risks = "".join(map(_risks, side_by_side(told.table)))
+    risks = f'<div style="{_WRAP}">{risks}</div>'
     notes = "".join(
         f'<div style="{_SMALL}{"" if i else _GAP}"><bdi>{escape(note)}</bdi></div>'
         for i, note in enumerate(told.notes)
@@ -54,16 +53,26 @@ def render(card: Card) -> str:
         '<div class="netbenefit-card" style="display:inline-block;max-width:100%;color:inherit;'
         f'background:transparent;border:{_LINE};border-radius:6px;padding:0.8em 1em;">'
         f'<div style="font-weight:bold;margin-bottom:0.5em"><bdi>{escape(told.title)}</bdi></div>'
-        '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
+        f'<div style="{_WRAP}">'
         f'<table style="{_TABLE}"><thead><tr style="background:transparent">'
         f'<th scope="col" style="{_LEFT}">Rule</th><th scope="col" style="{_RIGHT}">Points</th>'
         f'</tr></thead><tbody>{rules}</tbody><tfoot><tr style="background:transparent;'
         f'border-top:2px solid currentColor"><th scope="row" style="{_LEFT}">{escape(told.score)}'
-        f'</th><td style="{_RIGHT}">=&nbsp;_____</td></tr></tfoot></table>'
+        f'</th><td style="{_RIGHT}">=&nbsp;_____</td></tr></tfoot></table>{risks}</div>'
+        f"{notes}{footer if told.footer else ''}</div>"
+    )
+
+
+def _risks(table: Sequence[tuple[str, str]]) -> str:
+    rows = "".join(
+        f'<tr style="{_ROW}"><td style="{_CENTRE}">{escape(scores)}</td>'
+        f'<td style="{_CENTRE}">{escape(risk)}</td></tr>'
+        for scores, risk in table
+    )
+    return (
         f'<table style="{_TABLE}"><thead><tr style="background:transparent">'
         f'<th scope="col" style="{_CENTRE}">SCORE</th><th scope="col" style="{_CENTRE}">RISK</th>'
-        f"</tr></thead><tbody>{table}</tbody></table></div>"
-        f"{notes}{footer if told.footer else ''}</div>"
+        f"</tr></thead><tbody>{rows}</tbody></table>"
     )
 
 

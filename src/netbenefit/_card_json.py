@@ -7,6 +7,7 @@ the place of the culprit, such as ``rules[2].points``.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, fields
 from typing import Any, TypedDict
 
@@ -25,7 +26,7 @@ from netbenefit._card_parse import (
     show,
     wrong,
 )
-from netbenefit._card_types import Card, Provenance, Rule
+from netbenefit._card_types import TEXTS, Card, Provenance, Rule, steps_of_levels
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit, Term, Value
 from netbenefit.readings import Reading
@@ -43,13 +44,14 @@ __all__ = [
 ]
 
 SCHEMA = "netbenefit.scorecard"
-VERSIONS = (1, 2)  #: the second knows readings, logarithms and "not in"
+#: The second knows readings, logarithms and "not in"; the third has a risk for every score, where
+#: the others have cut-offs and one risk per level.
+VERSIONS = (1, 2, 3)
 
 _CARD_KEYS = (
     "schema",
     "version",
     "rules",
-    "cutoffs",
     "risks",
     "thresholds",
     "score_range",
@@ -64,15 +66,15 @@ _TERM_KEYS = {
 _READING_KEYS = tuple(field.name for field in fields(Reading))
 _THRESHOLD_KEYS = ("values", "weights", "end", "zero_asked")
 _PROVENANCE_KEYS = tuple(field.name for field in fields(Provenance))
-_TEXT_KEYS = ("version", "solver", "status", "outcome", "updated")
+#: Written only where they are known, so that other files stay as they are.
+_LATER_KEYS = ("updated", "teacher", "teacher_net_benefit", "share_kept", "share_bound")
 
 
 class Parts(TypedDict):
     """What a :class:`netbenefit.scorecard.Scorecard` is made from."""
 
     rules: tuple[Rule, ...]
-    cutoffs: tuple[int, ...]
-    risks: tuple[float | None, ...]
+    risks: tuple[tuple[int, float], ...]
     thresholds: Thresholds
     score_range: tuple[int, int] | None
     feature_names: tuple[str, ...]
@@ -86,7 +88,7 @@ def dumps(card: Card) -> str:
     Examples
     --------
     >>> from netbenefit.scorecard import Scorecard
-    >>> card = Scorecard([], [0], [None, 0.6], Thresholds.of([0.5]), score_range=(0, 0))
+    >>> card = Scorecard([], [(0, 0.6)], Thresholds.of([0.5]), score_range=(0, 0))
     >>> Scorecard(**loads(dumps(card))) == card
     True
     """
@@ -94,7 +96,6 @@ def dumps(card: Card) -> str:
         "schema": SCHEMA,
         "version": VERSIONS[-1],
         "rules": [{**term_data(rule.term), "points": rule.points} for rule in card.rules],
-        "cutoffs": card.cutoffs,
         "risks": card.risks,
         "thresholds": {key: getattr(card.thresholds, key) for key in _THRESHOLD_KEYS},
         "score_range": card.score_range,
@@ -106,10 +107,12 @@ def dumps(card: Card) -> str:
 
 
 def _provenance_data(origin: Provenance) -> dict[str, Any]:
-    """All fields; that of updates only where there was one: other files stay as they are."""
     data = asdict(origin)
-    if origin.updated is None:
-        del data["updated"]
+    for key in _LATER_KEYS:
+        if data[key] is None:
+            del data[key]
+    if origin.prior_strength == math.inf:
+        data["prior_strength"] = "inf"
     return data
 
 
@@ -143,13 +146,18 @@ def loads(text: str) -> Parts:
         )
     if data["version"] == 1:
         _upgrade(data)
-    check_object(data, "", _CARD_KEYS)
+    levels = data["version"] < 3
+    check_object(data, "", (*_CARD_KEYS, "cutoffs") if levels else _CARD_KEYS)
+    rules = tuple(read_list(data["rules"], "rules", _rule))
+    thresholds = _thresholds(data["thresholds"], "thresholds")
+    score_range = or_null(_pair)(data["score_range"], "score_range")
     return Parts(
-        rules=tuple(read_list(data["rules"], "rules", _rule)),
-        cutoffs=tuple(read_list(data["cutoffs"], "cutoffs", read_integer)),
-        risks=tuple(read_list(data["risks"], "risks", or_null(read_number))),
-        thresholds=_thresholds(data["thresholds"], "thresholds"),
-        score_range=or_null(_pair)(data["score_range"], "score_range"),
+        rules=rules,
+        risks=_levels(data, thresholds, score_range)
+        if levels
+        else tuple(read_list(data["risks"], "risks", _step)),
+        thresholds=thresholds,
+        score_range=score_range,
         feature_names=tuple(read_list(data["feature_names"], "feature_names", read_text)),
         provenance=or_null(_provenance)(data["provenance"], "provenance"),
         readings=tuple(read_list(data["readings"], "readings", read_reading)),
@@ -166,6 +174,21 @@ def _upgrade(data: dict[str, Any]) -> None:
 
 
 # -- the parts of a card ---------------------------------------------------------------------------
+
+
+def _step(data: Any, path: str) -> tuple[int, float]:
+    if not isinstance(data, list) or len(data) != 2:
+        wrong(path, "a list of a score and its risk", data)
+    return read_integer(data[0], f"{path}[0]"), read_number(data[1], f"{path}[1]")
+
+
+def _levels(
+    data: dict[str, Any], thresholds: Thresholds, score_range: tuple[int, int] | None
+) -> tuple[tuple[int, float], ...]:
+    """Read cut-offs and one risk per level."""
+    cutoffs = read_list(data["cutoffs"], "cutoffs", read_integer)
+    risks = read_list(data["risks"], "risks", or_null(read_number))
+    return steps_of_levels(cutoffs, risks, thresholds, score_range)
 
 
 def _rule(data: Any, path: str) -> Rule:
@@ -242,13 +265,18 @@ def _thresholds(data: Any, path: str) -> Thresholds:
 
 def _provenance(data: Any, path: str) -> Provenance:
     if isinstance(data, dict):
-        data = {"updated": None, **data}
+        data = {**dict.fromkeys(_LATER_KEYS), **data}
     check_object(data, path, _PROVENANCE_KEYS)
+    infinite = data["prior_strength"] == "inf"
+    if infinite:
+        data["prior_strength"] = None
     for key, value in data.items():
-        if key == "version" or (key in _TEXT_KEYS and value is not None):
+        if key == "version" or (key in TEXTS and value is not None):
             read_text(value, f"{path}.{key}")
         elif value is not None:
             read_number(value, f"{path}.{key}")
+    if infinite:
+        data["prior_strength"] = math.inf
     with at(path):
         return Provenance(**data)
 

@@ -5,7 +5,9 @@ One unit is 10^-D of a point, with D the most decimals of any rule, so that no f
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +17,15 @@ from numpy.typing import NDArray
 from netbenefit._card_types import INT64, Rule
 from netbenefit._columns import Kind, check_present, missing_error
 from netbenefit._validation import InputError, IntArray, shorten
-from netbenefit.conditions import Condition, PerUnit, Term
+from netbenefit.conditions import Condition, PerUnit, Term, log_ends
 from netbenefit.readings import Reading, Readings
 
 __all__ = ["ColumnPlan", "Plan", "check_readings", "check_rules"]
+
+#: Scores are listed where at most so many units lie between the fewest and the most.
+_MOST_UNITS = 100_000
+#: Steps of points per unit on a column that also has conditions: those that are gone through.
+_MOST_STEPS = 2_000
 
 
 def check_rules(rules: Any) -> tuple[Rule, ...]:
@@ -174,42 +181,108 @@ class Plan(NamedTuple):
         """Return the fewest and most units that any row can get, or None where there is no end."""
         low = high = 0
         for column in self.columns:
-            limits = _column_limits(column.kind, column.terms, column.missing_allowed)
+            limits = self._column_limits(column)
             if limits is None:
                 return None
             low, high = low + limits[0], high + limits[1]
         return low, high
+
+    def _column_limits(self, column: ColumnPlan) -> tuple[int, int] | None:
+        units = [term for term, _ in column.terms if isinstance(term, PerUnit) and not term.binary]
+        if len(units) < 2:
+            totals = self._totals(column)
+            return None if totals is None else (min(totals), max(totals))
+        # Roundings may work against each other: bound each on its own.
+        parts = [self._column_limits(column._replace(terms=(pair,))) for pair in column.terms]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        return sum(low for low, _ in known), sum(high for _, high in known)
+
+    def scores(self) -> Sequence[int] | None:
+        """Return all scores that answers can produce, ascending, or None where there is no end.
+
+        Every answer to one column may go with every answer to another.  Where there are too many
+        to list, all whole numbers between the lowest and the highest score are returned.
+
+        >>> ages = [Rule(Condition("age", ">=", 40), 3), Rule(Condition("age", ">=", 60), 1)]
+        >>> Plan.of([*ages, Rule(Condition("sex", "==", "m"), 2)]).scores()
+        [0, 2, 3, 4, 5, 6]
+        """
+        limits = self.limits()
+        if limits is None:
+            return None
+        if limits[1] - limits[0] <= _MOST_UNITS:
+            columns = [self._totals(column, every=True) for column in self.columns]
+            known = [totals for totals in columns if totals is not None]
+            if len(known) == len(columns):
+                return _sums(known, self.unit)
+        low, high = (end // self.unit for end in limits)
+        return range(low, high + 1) if high - low < INT64 - 1 else None
+
+    def _totals(self, column: ColumnPlan, every: bool = False) -> set[int] | None:
+        """Return units that one column can bring, the fewest and the most among them, or None.
+
+        With ``every``, all of them; None then also stands for too many.  Codes only change at the
+        numbers that terms name and at the ends of steps, so these and their neighbours are tried.
+        """
+        terms = column.terms
+        reading = self.readings.by_name.get(column.name)
+        missing = column.missing_allowed
+        if reading is not None and (reading.fill is not None or reading.refuse):
+            missing = False  # filled in, or refused
+        values: list[Any] = []
+        for term, _ in terms:
+            if isinstance(term, Condition):
+                values += term.values
+            elif term.binary:
+                values += [0.0, 1.0]
+            elif term.lower is None or term.upper is None:
+                return None
+            else:
+                values += [term.lower, term.upper]
+                first, last = (term.value_code(end) for end in (term.lower, term.upper))
+                if every and len(terms) == 1:
+                    codes = {0, *range(first, last + 1)} if missing else range(first, last + 1)
+                    return {terms[0][1] * code for code in codes}
+                if every and last - first > _MOST_STEPS:
+                    return None
+                if every:
+                    values += _within(term, first, last)
+        if column.kind == "text":
+            values.append("".join(values) + "…")  # equals none of them
+        elif any(isinstance(term, PerUnit) and term.binary for term, _ in terms):
+            values = [0.0, 1.0]
+        else:
+            near = values or [0.0]
+            values = near + [math.nextafter(v, end) for v in near for end in (-math.inf, math.inf)]
+        coded = () if reading is None else reading.special
+        answers = [value for value in values if value not in coded] or values
+        answers += [None] if missing else []
+        return {sum(factor * term.value_code(v) for term, factor in terms) for v in answers}
 
 
 def _takes_others(term: Term) -> bool:
     return isinstance(term, Condition) and term.op in ("not in", "!=")
 
 
-def _column_limits(kind: Kind, terms: Sequence[tuple[Term, int]], holes: bool) -> Any:
-    """Return the fewest and most units that one column can bring, or None."""
-    units = [term for term, _ in terms if isinstance(term, PerUnit) and not term.binary]
-    if len(units) > 1:  # roundings may work against each other: bound each on its own
-        parts = [_column_limits(kind, [pair], holes) for pair in terms]
-        return None if None in parts else tuple(map(sum, zip(*parts, strict=True)))
-    values: list[Any] = [None] if holes else []
-    for term, _ in terms:
-        if isinstance(term, Condition):
-            values += term.values
-        elif term.binary:
-            values += [0.0, 1.0]
-        elif term.lower is None or term.upper is None:
-            return None
-        else:
-            values += [term.lower, term.upper]
-    if kind == "text":
-        values.append("".join(filter(None, values)) + "…")  # equals none of them
-    elif any(isinstance(term, PerUnit) and term.binary for term, _ in terms):
-        values = [value for value in values if value in (None, 0, 1)]
-    else:
-        near = [v for v in values if v is not None] or [0.0]
-        values += [math.nextafter(v, end) for v in near for end in (-math.inf, math.inf)]
-    sums = [sum(factor * term.value_code(v) for term, factor in terms) for v in values]
-    return min(sums), max(sums)
+def _within(term: PerUnit, first: int, last: int) -> list[float]:
+    """Return the lower ends of steps, and a number inside each."""
+    if term.log:
+        return [float(end) for end in log_ends(term.decimals)[first:last]]
+    steps = 10**term.decimals
+    return [k / 2 / steps for k in range(2 * first, 2 * last + 1)]
+
+
+def _sums(columns: Sequence[set[int]], unit: int) -> list[int]:
+    """Return the scores that one number of units of each column adds up to."""
+    found, low = 1, sum(map(min, columns))  # bit i of found: low + i units can be reached
+    for totals in columns:
+        least = min(totals)
+        found = functools.reduce(operator.or_, (found << (total - least) for total in totals))
+    size = (found.bit_length() + 7) // 8
+    bits = np.unpackbits(np.frombuffer(found.to_bytes(size, "little"), np.uint8), bitorder="little")
+    return sorted({(low + units) // unit for units in np.flatnonzero(bits).tolist()})
 
 
 def _add_large(total: IntArray, parts: list[tuple[NDArray[Any], int]]) -> IntArray:

@@ -51,7 +51,7 @@ def card_rows(card: Card) -> list[Row]:
     >>> from netbenefit.thresholds import Thresholds
     >>> rules = [Rule(Condition("age", ">=", 40), 1), Rule(Condition("age", ">=", 60), 2)]
     >>> whole = Reading(feature="age", whole=True)
-    >>> card = Scorecard(rules, [1], [0.1, 0.9], Thresholds.of([0.5]), readings=[whole])
+    >>> card = Scorecard(rules, [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]), readings=[whole])
     >>> [(row.text, row.points) for row in card_rows(card)]
     [('age 40–59', 1), ('age ≥ 60', 3)]
     """
@@ -72,7 +72,7 @@ def card_notes(card: Card, rows: Iterable[Row]) -> list[str]:
     >>> from netbenefit.scorecard import Scorecard
     >>> from netbenefit.thresholds import Thresholds
     >>> late = Reading(feature="late", sources=("a", "b"), combine="sum")
-    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [1], [0.1, 0.9], Thresholds.of([0.5]),
+    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]),
     ...     readings=[late, Reading(feature="b", special=(-9,))])
     >>> card_notes(card, card_rows(card))
     ['late: the sum of a, b', 'b: −9 means missing']

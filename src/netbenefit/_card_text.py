@@ -18,10 +18,20 @@ from netbenefit._card_types import Card, Provenance, RiskRow
 from netbenefit.conditions import PerUnit, Term
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["Contents", "contents", "display_width", "percent", "render"]
+__all__ = [
+    "Contents",
+    "contents",
+    "display_width",
+    "kept_text",
+    "percent",
+    "render",
+    "side_by_side",
+]
 
 _BLANK = "_____"
 _NARROWEST = 16
+#: Rows of a SCORE → RISK table, where it stands upright; more go into columns side by side.
+_LONGEST = 15
 #: Format characters that belong to writing (joiners); the others could reorder or hide text.
 _JOINERS = "\u200c\u200d"
 #: A horizontal line meets a vertical one (above, below).
@@ -115,6 +125,17 @@ def _level(thresholds: Thresholds, risk: float) -> int:
     return bisect_right(thresholds.values, risk)
 
 
+def side_by_side(table: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Break a long SCORE → RISK table into columns of about equal length.
+
+    >>> [len(part) for part in side_by_side([("0", "1%")] * 40)]
+    [14, 14, 12]
+    """
+    columns = -(-len(table) // _LONGEST)
+    length = -(-len(table) // columns)
+    return [list(table[start : start + length]) for start in range(0, len(table), length)]
+
+
 def integer_text(number: int) -> str:
     """Write an integer with a true minus sign."""
     return f"−{-number}" if number < 0 else str(number)
@@ -132,16 +153,34 @@ def _footer(provenance: Provenance | None) -> str:
         # The objective is a sum that means nothing to a reader; its net benefit does.
         if provenance.net_benefit is not None:
             parts.append(f"net benefit {provenance.net_benefit:.4f}".replace("-", "−"))
-        parts.append(f"prior of {provenance.prior_strength:,.10g} rows")
     else:
         if provenance.objective is not None:
             parts.append(f"objective {provenance.objective:.4f}".replace("-", "−"))
         gap = provenance.gap
         if gap is not None and gap < math.inf:
             parts.append("proven optimal" if gap == 0 else f"gap {percent(gap)}")
+    if provenance.teacher is not None:
+        parts.append(f"taught by {clean(provenance.teacher)}")
+        parts += [kept_text(provenance)] if provenance.share_kept is not None else []
     if provenance.updated is not None:
         parts.append(f"updated: {clean(provenance.updated)}")
     return " · ".join(parts)
+
+
+def kept_text(provenance: Provenance) -> str:
+    """Say how much of its teacher's net benefit a card keeps; rounding never flatters it.
+
+    >>> kept_text(Provenance(version="0", share_kept=0.98957, share_bound=0.9951))
+    'keeps 98.9% of its net benefit (no card with as few rules keeps more than 99.6%)'
+    """
+    kept, bound = provenance.share_kept, provenance.share_bound
+    assert kept is not None
+    text = f"keeps {math.floor(1000 * kept) / 10:.1f}% of its net benefit".replace("-", "−")
+    if bound is None:
+        return text
+    if bound <= kept:
+        return f"{text} (no card with as few rules keeps more)"
+    return f"{text} (no card with as few rules keeps more than {math.ceil(1000 * bound) / 10:.1f}%)"
 
 
 # -- drawing ---------------------------------------------------------------------------------------

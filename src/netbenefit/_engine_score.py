@@ -46,7 +46,7 @@ def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
 
 def risk_of(card: Scorecard, score: nw.Expr) -> nw.Expr:
     """Return the expression of the risk of a score."""
-    rows = card.risk_table()
+    rows = card._risk_rows
     if len(rows) == 1:
         return nw.when(~score.is_null()).then(nw.lit(float(rows[0].risk)))
     # The lowest scores first: most rows have them, and are done then.  Null reaches no end.

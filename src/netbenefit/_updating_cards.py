@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from netbenefit._bin_fitted import Fitted
 from netbenefit._bin_raw import raw_rows
 from netbenefit._columns import Frame, check_present, numeric_column, read_columns
 from netbenefit._constraint_raw import RawNames, by_condition
-from netbenefit._estimator_input import Training
+from netbenefit._estimator_input import Rows, Training
 from netbenefit._text_table import mass
 from netbenefit._validation import FloatArray, InputError, IntArray
 from netbenefit._version import __version__
@@ -22,7 +23,7 @@ from netbenefit.calibration import calibrate_levels
 from netbenefit.conditions import PerUnit, Term
 from netbenefit.constraints import Sign
 from netbenefit.estimator import RiskScoreClassifier
-from netbenefit.levels import find_levels
+from netbenefit.levels import find_levels, pooled_rates
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance, Rule, Scorecard
@@ -92,6 +93,9 @@ def note_update(card: Scorecard, what: str, n: float, events: float) -> Provenan
         objective=None,
         bound=None,
         net_benefit=None,
+        teacher_net_benefit=None,
+        share_kept=None,
+        share_bound=None,
         status=None,
         updated=before + what,
     )
@@ -101,50 +105,45 @@ def note_update(card: Scorecard, what: str, n: float, events: float) -> Provenan
 
 
 def with_new_risks(card: Scorecard, rows: Evidence) -> Scorecard:
-    """Recalibrate levels (SPEC Algorithm 2); groups of scores stay, or join.
+    """Give scores the event rates of new rows; groups of scores stay, or join.
 
-    1. Algorithm 2 gives each level with rows a new risk; a level without rows keeps its own.
-    2. The cut-off of a threshold becomes the first of the old ones from which risks reach it.
+    Where each level of the thresholds has one risk, the levels are recalibrated (SPEC Algorithm 2).
+    Where scores have risks of their own, each gets its rate, and neighbours whose rates are not in
+    order are pooled.  What has no rows keeps its risk, within those of its neighbours.
     """
-    # 1.
+    if not card._one_risk_per_level:
+        return replace(card, risks=_pooled(card, rows))
     risk = np.asarray(card.risk_of_score(rows.score), dtype=np.float64)
     found = calibrate_levels(rows.event, risk, card.thresholds, sample_weight=rows.weight)
-    groups = card._reachable_levels()
-    new = [_value(found.values[level], card.risks[level]) for _, _, level in groups]
-    # 2.
-    low, high = _ends(card)
-    starts = [low, *(start for start, _, _ in groups[1:] if start is not None)]
-    cutoffs = []
-    for threshold in card.thresholds.values[1:]:
-        reached = [start for start, q in zip(starts, new, strict=True) if q >= threshold]
-        cutoffs.append(reached[0] if reached else high + 1)
-    risks: list[float | None] = [None] * len(card.thresholds)
-    for place, q in zip(card.thresholds.level_of(np.array(new)).tolist(), new, strict=True):
-        risks[place] = q
-    ended = cutoffs[0] <= low or cutoffs[-1] > high  # a level beyond all scores: say where they end
-    return replace(
-        card,
-        cutoffs=tuple(cutoffs),
-        risks=tuple(risks),
-        score_range=(low, high) if ended else card.score_range,
+    steps = []
+    for score, old in card.risks:
+        new = found.values[card.level_of_score(score)]
+        steps.append((score, old if new is None else new))
+    return replace(card, risks=tuple(steps))
+
+
+def _pooled(card: Scorecard, rows: Evidence) -> tuple[tuple[int, float], ...]:
+    """Rates of a card's steps, made monotone by pooling neighbours (isotonic regression)."""
+    starts = np.array([score for score, _ in card.risks])
+    place = np.maximum(np.searchsorted(starts, rows.score, side="right") - 1, 0)
+    n = np.bincount(place, weights=rows.weight, minlength=starts.size)
+    events = np.bincount(place, weights=rows.weight * rows.event, minlength=starts.size)
+    seen = np.flatnonzero(n > 0)
+    shares = pooled_rates(
+        seen,
+        [Fraction(v) for v in events[seen].tolist()],
+        [Fraction(v) for v in (n - events)[seen].tolist()],
     )
-
-
-def _value(new: float | None, old: float | None) -> float:
-    value = old if new is None else new
-    assert value is not None  # reachable levels have risks
-    return value
-
-
-def _ends(card: Scorecard) -> tuple[int, int]:
-    """Range of scores; where the card has none, one score of its first and of its last level."""
-    if card.score_range is not None:
-        return card.score_range
-    groups = card._reachable_levels()
-    first, last = groups[0][1], groups[-1][0]
-    if first is None or last is None:  # one level only
-        return 0, 0
-    return first, last
+    rates = {step: float(rate) for step, rate in shares}
+    found, low = [], 0.0
+    for step, (score, old) in enumerate(card.risks):
+        if step in rates:
+            low = rates[step]
+        else:  # between the rates below and above
+            above = [rates[later] for later in rates if later > step]
+            low = min(max(low, old), min(above, default=1.0))
+        found.append((score, low))
+    return tuple(found)
 
 
 # -- cut-offs --------------------------------------------------------------------------------------
@@ -158,14 +157,14 @@ def with_new_cutoffs(card: Scorecard, rows: Evidence) -> Scorecard:
     problem = Problem.build(table, card.thresholds, penalty=0, max_points=1)
     levels = find_levels(problem, [1])
     ends = int(table.codes.min()), int(table.codes.max())
-    return replace(card, cutoffs=levels.cutoffs, risks=levels.risks, score_range=ends)
+    return replace(card, risks=levels.risks, score_range=ends)
 
 
 # -- points ----------------------------------------------------------------------------------------
 
 
 def default_estimator(card: Scorecard) -> RiskScoreClassifier:
-    """The settings that a card tells of: thresholds, prior, and whether its columns were binned."""
+    """The settings that a card tells of: thresholds, whether it was taught, or columns binned."""
     origin = card.provenance
     prior = None if origin is None else origin.prior_strength
     plain = all(
@@ -176,7 +175,7 @@ def default_estimator(card: Scorecard) -> RiskScoreClassifier:
         thresholds=card.thresholds,
         binner=None if plain and not card.readings else "auto",
         max_points=max(10, most),
-        prior_strength="auto" if prior is None else prior,
+        teacher=None if prior == 0 else "auto",
     )
 
 
@@ -208,17 +207,17 @@ def refit(
         estimator.solver, time_limit=estimator.time_limit, seed=seed, n_jobs=estimator.n_jobs
     )
     return learn(
-        training.table,
+        training,
         grid,
         solver,
         outcome=outcome,
+        teacher=estimator.teacher,
+        prior_strength=estimator.prior_strength,
         seed=seed,
+        n_jobs=estimator.n_jobs,
         calibrate=estimator.calibrate,
-        keep_signs=estimator.keep_signs,
         start=_start(card, terms),
         callback=estimator.callback,
-        bins=training.bins,
-        **training.settings,
     )
 
 
@@ -245,13 +244,15 @@ def _of_numbers(
     weight: FloatArray,
 ) -> Training:
     """Columns as they are, those of rules in the card's own steps."""
+    risks, X = estimator._given_risks(X)
     data, _ = read_columns(X, card.feature_names, card.feature_names)
     columns = {name: numeric_column(name, values) for name, values in data.items()}
     steps = {rule.term.feature: rule.term.decimals for rule in card.rules}
     table = PatternTable.from_columns(
         columns, event, sample_weight=weight, decimals={**steps, **(estimator.decimals or {})}
     )
-    return Training(table, estimator._settings())
+    rows = Rows(columns, columns, event, weight, risks=risks)
+    return Training(table, estimator._settings(), rows)
 
 
 def _of_raw(
@@ -262,7 +263,8 @@ def _of_raw(
     weight: FloatArray,
 ) -> Training:
     """Conditions that the binner finds on the new rows, and those of the old card."""
-    rows = _chosen(X, card.feature_names)
+    given = estimator._teacher_column()
+    rows = _chosen(X, card.feature_names if given is None else (*card.feature_names, given))
     training = estimator._training(rows, event, weight)
     assert training.bins is not None
     settings = estimator._settings()
@@ -279,7 +281,8 @@ def _of_raw(
     )
     known = RawNames(bins.names, bins.terms, bins.columns)
     asked = by_condition(known, settings["sign"], settings["bounds"], settings["constraints"])
-    return Training(table, {**settings, "sign": None, "bounds": None, "constraints": asked}, bins)
+    own = {**settings, "sign": None, "bounds": None, "constraints": asked}
+    return Training(table, own, training.rows, bins)
 
 
 def _chosen(X: Any, names: tuple[str, ...]) -> Any:

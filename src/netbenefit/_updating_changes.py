@@ -131,7 +131,7 @@ def _cutoffs(old: Scorecard, new: Scorecard) -> Table:
 def _groups(old: Scored, new: Scored, event: NDArray[np.bool_], weight: FloatArray) -> Table:
     """Groups of scores that neither card tells apart."""
     edges = sorted(
-        {row.low for one in (old, new) for row in one.card.risk_table() if row.low is not None}
+        {row.low for one in (old, new) for row in one.card._risk_rows if row.low is not None}
     )
     if not edges:
         firsts, rows = [0], [RiskRow(None, None, 0.0)]
@@ -144,14 +144,17 @@ def _groups(old: Scored, new: Scored, event: NDArray[np.bool_], weight: FloatArr
     events = np.bincount(place, weights=weight * event, minlength=len(rows)).astype(np.float64)
     with np.errstate(invalid="ignore"):
         observed = np.where(n > 0, events / np.where(n > 0, n, 1.0), np.nan)
+    listed = [old.card._listed(row) for row in rows]
+    kept = np.array([row is not None or n[i] > 0 for i, row in enumerate(listed)])
+    texts = [scores_text(own or row) for own, row in zip(listed, rows, strict=True)]
     return Table(
         {
-            "scores": np.array([scores_text(row) for row in rows], dtype=object),
-            "n": n,
-            "events": events,
-            "observed": observed,
-            "old": np.array([old.card.risk_of_score(first) for first in firsts]),
-            "new": np.array([new.card.risk_of_score(first) for first in firsts]),
+            "scores": np.array(texts, dtype=object)[kept],
+            "n": n[kept],
+            "events": events[kept],
+            "observed": observed[kept],
+            "old": np.array([old.card.risk_of_score(first) for first in firsts])[kept],
+            "new": np.array([new.card.risk_of_score(first) for first in firsts])[kept],
         }
     )
 
@@ -235,9 +238,11 @@ def _joined_lines(update: CardUpdate) -> list[str]:
     before, after = (len(card.risk_table()) for card in (update.old, update.new))
     if update.what != "risks" or after >= before:
         return []
+    joined = f"{before} groups of scores have become {after}"
+    if not update.old._one_risk_per_level:
+        return [f"{joined}: neighbours whose rates were not in order are pooled."]
     return [
-        f"{before} groups of scores have become {after}: Algorithm 2 joins neighbours whose rates "
-        "have crossed a threshold.",
+        f"{joined}: Algorithm 2 joins neighbours whose rates have crossed a threshold.",
         'New cut-offs (what="cutoffs") keep apart what the scores still tell apart.',
     ]
 

@@ -142,7 +142,7 @@ def card_drift(
     >>> from netbenefit.conditions import Condition
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [2], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [(1, 0.1), (2, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> drift = card_drift(card, {"age": [50, 60, 70, 80]}, {"age": [40, 50, 60, 70]})
     >>> drift.rules["reference"], drift.rules["new"], drift.columns["unseen"]
@@ -176,7 +176,7 @@ def score_drift(card: Scorecard, new: ScoreCounts, reference: ScoreCounts | None
     >>> from netbenefit.conditions import Condition
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [2], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [(1, 0.1), (2, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> scores = np.array([0, 2])
     >>> then = ScoreCounts(scores, None, np.array([50.0, 50.0]), 100.0)
@@ -224,7 +224,7 @@ def score_rows(card: Scorecard, X: Any, n_rows: int | None = None) -> IntArray:
     """Score a table; a card without rules, which sees no columns, gives every row its 0.
 
     >>> from netbenefit.thresholds import Thresholds
-    >>> score_rows(Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5])), {}, 2)
+    >>> score_rows(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])), {}, 2)
     array([0, 0])
     """
     if not card.rules and n_rows is not None:

@@ -164,7 +164,7 @@ def evaluate_card(
     >>> from netbenefit.conditions import PerUnit
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [2], [0.1, 0.6], Thresholds.of([0.5]))
+    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.5]))
     >>> found = evaluate_card(card, {"x": [0, 1, 1, 2, 3]}, [0, 0, 1, 1, 1])
     >>> found.to_table()["observed"].round(3), found.measures.aunbc
     (array([0.333, 1.   ]), 0.4)
@@ -213,7 +213,7 @@ def evaluate_scores(
     --------
     >>> from netbenefit.conditions import PerUnit
     >>> from netbenefit.scorecard import Rule
-    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [2], [0.1, 0.6], Thresholds.of([0.5]))
+    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.5]))
     >>> rows, events = np.array([90.0, 10, 5, 5]), np.array([False, True, False, True])
     >>> found = evaluate_scores(card, [1, 1, 2, 2], events, rows, card.thresholds, worth=110)
     >>> [row.rate for row in found.levels]

@@ -434,10 +434,7 @@ class RiskScoreClassifier(CardClassifier):
         card = self.scorecard_
         low, high = self.result_.score_range
         score = np.clip(np.asarray(card.score(rows), dtype=np.int64), low, high)
-        reached = [row.low for row in card.risk_table() if row.risk >= 0.5]
-        # The table's first row has no lower end: there everybody is positive.
-        first = high + 1 if not reached else low if reached[0] is None else reached[0]
-        result: IntArray = score - first + 1
+        result: IntArray = score - card.cutoff(0.5) + 1
         return result
 
     # -- steps of fit ----------------------------------------------------------------------------

@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit._card_text import percent, scores_text
+from netbenefit._card_types import RiskRow
 from netbenefit._validation import FloatArray, check_binary, check_weights
 from netbenefit.scorecard import Scorecard
 
 __all__ = ["LevelRow", "effective_rows", "level_rows", "wilson"]
+
+#: Rows of a table that are counted one by one.
+_MOST = 12
 
 
 class LevelRow(NamedTuple):
@@ -38,6 +42,10 @@ def level_rows(
 ) -> list[LevelRow]:
     """Count rows and events of each row of the card's SCORE → RISK table.
 
+    A table of more than twelve rows is counted by levels, that is, between the card's thresholds:
+    few rows have any one score.  The risk of several scores is the mean over the rows that have
+    them.
+
     ``worth`` is how many rows of equal weight all of these are worth, where a row stands for many;
     by default :func:`effective_rows` of the weights.
 
@@ -46,7 +54,7 @@ def level_rows(
     >>> from netbenefit.conditions import PerUnit
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [2], [0.1, 0.6], Thresholds.of([0.5]))
+    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.5]))
     >>> [(row.scores, row.n, row.events) for row in level_rows(card, [0, 1, 2], [0, 1, 1])]
     [('≤ 1', 2.0, 1.0), ('≥ 2', 1.0, 1.0)]
     """
@@ -54,10 +62,17 @@ def level_rows(
     weight = check_weights(sample_weight, happened.size)
     # Weights of any scale: an interval needs a number of rows.
     effective = (effective_rows(weight) if worth is None else worth) / float(weight.sum())
-    level = np.asarray(card.level_of_score(np.asarray(score, dtype=np.int64)))
+    table = card.risk_table()
+    known = np.array([row.risk for row in table])
+    groups = np.arange(len(table)) if len(table) <= _MOST else card.thresholds.level_of(known)
+    risk = card.risk_of_score(np.asarray(score, dtype=np.int64))
+    places = np.maximum(np.searchsorted(known, risk, side="right") - 1, 0)
     rows = []
-    for (_, _, place), row in zip(card._reachable_levels(), card.risk_table(), strict=True):
-        here = level == place
+    for group in np.unique(groups):
+        own = [row for row, its in zip(table, groups, strict=True) if its == group]
+        here = groups[places] == group
+        mean = np.average(risk[here], weights=weight[here]) if weight[here].any() else own[0].risk
+        row = RiskRow(own[0].low, own[-1].high, float(np.clip(mean, own[0].risk, own[-1].risk)))
         n, events = float(weight[here].sum()), float(weight[here & happened].sum())
         rate = events / n if n else None
         ends = (None, None) if rate is None else wilson(rate, n * effective)

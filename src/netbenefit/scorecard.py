@@ -6,28 +6,34 @@ Recipe, with the same arithmetic in every place where a card is used:
    :mod:`netbenefit.conditions`).
 2. units = Σ points · code · ``10**(D - d)`` with D the largest d of the card; the score is
    ``units // 10**D``.  No float takes part.
-3. The score is moved into the range that training has seen; its level is the number of cut-offs
-   that it reaches, and the level has a risk.
+3. The risk is that of the last step that the score reaches; the first step holds for all lower
+   scores, the last for all higher ones.
 """
 
 from __future__ import annotations
 
-import math
 import os
-from bisect import bisect_right
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from netbenefit import _card_html, _card_json, _card_text
 from netbenefit._atomic import write_text
 from netbenefit._card_plan import Plan, check_readings, check_rules
-from netbenefit._card_types import Provenance, RiskRow, Rule, check_integer, is_finite
+from netbenefit._card_types import (
+    Provenance,
+    RiskRow,
+    Rule,
+    check_range,
+    check_steps,
+    is_finite,
+    steps_of_levels,
+)
 from netbenefit._columns import is_one_row, read_columns
 from netbenefit._validation import FloatArray, InputError, IntArray, check_names, shorten
 from netbenefit.readings import Reading
@@ -38,24 +44,23 @@ __all__ = ["Provenance", "Reading", "RiskRow", "Rule", "Scorecard"]
 
 @dataclass(frozen=True)
 class Scorecard:
-    """Rules with integer points, cut-offs and the risk of each level.
+    """Rules with integer points, and the risk of each score.
 
-    With thresholds 0 = p_0 < p_1 < … < p_M, a row with score s is on level i when s reaches
-    exactly the first i cut-offs T_1 ≤ … ≤ T_M; its risk q_i lies in [p_i, p_{i+1}).
+    Risks are steps, from one score on to the next, and never decrease.  So decisions agree: of the
+    scores in training, those from :meth:`cutoff` (p) on have a risk of p or more, and no others.
 
     Parameters
     ----------
     rules : sequence of Rule
         Points of conditions and per unit; a rule for missing values may be worth 0.
-    cutoffs : sequence of int
-        T_1 … T_M, not decreasing.
-    risks : sequence of float or None
-        q_0 … q_M; None for a level that no training row reaches.
+    risks : sequence of (int, float)
+        Pairs (score, risk): from this score on, this risk.  Scores increase, risks do not
+        decrease.  The first risk also holds for lower scores.
     thresholds : Thresholds
         p_0 … p_M.
     score_range : (int, int), optional
-        Lowest and highest score in training.  A score beyond is read as the nearest of them, as
-        on the printed table, whose first row says "≤" and whose last says "≥".
+        Lowest and highest score in training.  A score beyond has the risk of the nearest of them,
+        as on the printed table, whose first row then says "≤" and whose last says "≥".
     feature_names : sequence of str, optional
         Raw columns in the order of an array to be scored; by default :attr:`features`.
     provenance : Provenance, optional
@@ -69,21 +74,21 @@ class Scorecard:
     >>> from netbenefit.conditions import Condition, PerUnit
     >>> card = Scorecard(
     ...     rules=[Rule(Condition("age", ">=", 52), 2), Rule(PerUnit("falls"), 1)],
-    ...     cutoffs=[2, 4],
-    ...     risks=[0.04, 0.3, 0.75],
+    ...     risks=[(0, 0.04), (2, 0.2), (3, 0.3), (4, 0.75)],
     ...     thresholds=Thresholds.of([0.1, 0.5]),
     ... )
     >>> card.score({"age": 60, "falls": 1}), card.risk({"age": 60, "falls": 1})
     (3, 0.3)
     >>> card.risk({"age": [40, 60, 80], "falls": [0, 1, 3]})
     array([0.04, 0.3 , 0.75])
+    >>> card.cutoffs
+    (2, 4)
     >>> Scorecard.from_json(card.to_json()) == card
     True
     """
 
     rules: tuple[Rule, ...]
-    cutoffs: tuple[int, ...]
-    risks: tuple[float | None, ...]
+    risks: tuple[tuple[int, float], ...]
     thresholds: Thresholds
     score_range: tuple[int, int] | None = None
     feature_names: tuple[str, ...] = ()
@@ -99,10 +104,56 @@ class Scorecard:
         put(self, "rules", check_rules(self.rules))
         put(self, "readings", check_readings(self.readings, self.rules))
         put(self, "feature_names", self._checked_names())
-        put(self, "cutoffs", self._checked_cutoffs())
         if self.score_range is not None:
-            put(self, "score_range", _checked_range(self.score_range))
-        put(self, "risks", self._checked_risks())
+            put(self, "score_range", check_range(self.score_range))
+        put(self, "risks", check_steps(self.risks, self.score_range))
+
+    @classmethod
+    def from_levels(
+        cls,
+        rules: Sequence[Rule],
+        cutoffs: Sequence[int],
+        risks: Sequence[float | None],
+        thresholds: Thresholds,
+        score_range: tuple[int, int] | None = None,
+        feature_names: Sequence[str] = (),
+        provenance: Provenance | None = None,
+        readings: Sequence[Reading] = (),
+    ) -> Scorecard:
+        """Make a card with one risk per level, as published.
+
+        With thresholds 0 = p_0 < p_1 < … < p_M, a row with score s is on level i when s reaches
+        exactly the first i cut-offs T_1 ≤ … ≤ T_M; its risk q_i lies in [p_i, p_{i+1}).
+
+        Parameters
+        ----------
+        rules : sequence of Rule
+        cutoffs : sequence of int
+            T_1 … T_M, not decreasing.
+        risks : sequence of float or None
+            q_0 … q_M; None for a level that no score reaches.
+        thresholds : Thresholds
+            p_0 … p_M.
+        score_range, feature_names, provenance, readings
+            As for a :class:`Scorecard`.
+
+        Examples
+        --------
+        >>> card = Scorecard.from_levels([], [1, 2], [0.1, 0.3, 0.7], Thresholds.of([0.2, 0.5]))
+        >>> card.risks, card.cutoffs
+        (((0, 0.1), (1, 0.3), (2, 0.7)), (1, 2))
+        """
+        if not isinstance(thresholds, Thresholds):
+            raise InputError(f"thresholds must be Thresholds, not {thresholds!r}.")
+        return cls(
+            rules=tuple(rules),
+            risks=steps_of_levels(cutoffs, risks, thresholds, score_range),
+            thresholds=thresholds,
+            score_range=score_range,
+            feature_names=tuple(feature_names),
+            provenance=provenance,
+            readings=tuple(readings),
+        )
 
     def _checked_names(self) -> tuple[str, ...]:
         if not self.feature_names:
@@ -112,45 +163,6 @@ class Scorecard:
         if unknown:
             raise InputError(f"feature_names lack {shorten(unknown)}, of which rules speak.")
         return names
-
-    def _checked_cutoffs(self) -> tuple[int, ...]:
-        cutoffs = tuple(check_integer(t, f"cutoffs[{i}]") for i, t in enumerate(self.cutoffs))
-        if len(cutoffs) != len(self.thresholds) - 1:
-            raise InputError(
-                f"{len(cutoffs)} cutoffs for {len(self.thresholds) - 1} thresholds above 0. "
-                "Pass one cut-off for each."
-            )
-        for i, (before, after) in enumerate(pairwise(cutoffs), start=1):
-            if after < before:
-                raise InputError(
-                    f"cutoffs must not decrease, but cutoffs[{i}] = {after} follows {before}."
-                )
-        return cutoffs
-
-    def _checked_risks(self) -> tuple[float | None, ...]:
-        p = (*self.thresholds.values, 1.0)
-        if len(self.risks) != len(p) - 1:
-            raise InputError(
-                f"{len(self.risks)} risks for {len(p) - 1} levels. Pass one risk (or None) a level."
-            )
-        risks = []
-        for i, risk in enumerate(self.risks):
-            risk = risk.item() if isinstance(risk, np.generic) else risk
-            last = i == len(p) - 2
-            if risk is not None and not (
-                is_finite(risk) and p[i] <= risk and (risk < p[i + 1] or (last and risk == 1))
-            ):
-                interval = f"[{p[i]:g}, {p[i + 1]:g}{']' if last else ')'}"
-                raise InputError(f"risks[{i}] = {risk!r} must lie in {interval}, or be None.")
-            risks.append(None if risk is None else float(risk))
-        for low, high, level in self._reachable_levels():
-            if risks[level] is None:
-                example = low if low is not None else high if high is not None else 0
-                raise InputError(
-                    f"risks[{level}] is None, but a score such as {example} is on level {level}. "
-                    "Give the level a risk, or narrow score_range."
-                )
-        return tuple(risks)
 
     # -- what it knows ---------------------------------------------------------------------------
 
@@ -179,32 +191,88 @@ class Scorecard:
 
         >>> from netbenefit.conditions import Condition
         >>> rules = [Rule(Condition("age", ">=", 40), 3), Rule(Condition("age", "<", 30), 2)]
-        >>> Scorecard(rules, [1], [0.1, 0.9], Thresholds.of([0.5])).score_limits
+        >>> Scorecard(rules, [(0, 0.1)], Thresholds.of([0.5])).score_limits
         (0, 3)
         """
         limits, unit = self._plan.limits(), self._plan.unit
         return None if limits is None else (limits[0] // unit, limits[1] // unit)
 
+    @cached_property
+    def cutoffs(self) -> tuple[int, ...]:
+        """T_1 … T_M: the cut-off of each threshold above 0."""
+        return tuple(self.cutoff(p) for p in self.thresholds.values[1:])
+
+    def cutoff(self, threshold: float) -> int:
+        """Return the first score whose risk reaches a threshold.
+
+        Where none does, it is one more than the highest score in training (or than the last score
+        of :attr:`risks`, where that is not known).
+        """
+        place = bisect_left(self.risks, threshold, key=lambda step: step[1])
+        if place < len(self.risks):
+            return self.risks[place][0]
+        return 1 + (self.risks[-1][0] if self.score_range is None else self.score_range[1])
+
     def risk_table(self) -> tuple[RiskRow, ...]:
-        """Return the SCORE → RISK table: the levels that a score can reach, lowest first."""
-        return tuple(
-            RiskRow(low, high, cast(float, self.risks[level]))
-            for low, high, level in self._reachable_levels()
+        """Return the SCORE → RISK table, lowest first; neighbours of equal risk are one row.
+
+        It lists scores that some combination of answers can produce, each column on its own.  An
+        end is open where there is no last score, or where scores beyond those of training can
+        occur.
+
+        >>> from netbenefit.conditions import Condition
+        >>> rules = [Rule(Condition("age", ">=", 40), 3), Rule(Condition("sex", "==", "m"), 2)]
+        >>> risks = [(0, 0.1), (1, 0.2), (2, 0.3), (3, 0.3), (4, 0.6)]
+        >>> for row in Scorecard(rules, risks, Thresholds.of([0.5])).risk_table():
+        ...     print(row)
+        RiskRow(low=0, high=0, risk=0.1)
+        RiskRow(low=2, high=3, risk=0.3)
+        RiskRow(low=5, high=5, risk=0.6)
+        """
+        return self._risk_table
+
+    @cached_property
+    def _risk_table(self) -> tuple[RiskRow, ...]:
+        rows = (self._listed(row) for row in self._risk_rows)
+        return tuple(row for row in rows if row is not None)
+
+    def _listed(self, row: RiskRow) -> RiskRow | None:
+        """Return a row of scores that can occur, or None where none of its scores can."""
+        scores = self._scores
+        if scores is None:
+            return row
+        first = 0 if row.low is None else bisect_left(scores, row.low)
+        last = len(scores) if row.high is None else bisect_right(scores, row.high)
+        if first >= last:
+            return None
+        low, high = self.score_range or (scores[0], scores[-1])
+        return RiskRow(
+            None if first == 0 and scores[0] < low else scores[first],
+            None if last == len(scores) and scores[-1] > high else scores[last - 1],
+            row.risk,
         )
 
-    def _reachable_levels(self) -> list[tuple[int | None, int | None, int]]:
-        """List (lowest score, highest score, level); the ends are open."""
-        edges = [-math.inf, *self.cutoffs, math.inf]
-        low, high = self.score_range or (-math.inf, math.inf)
-        levels = [i for i, (a, b) in enumerate(pairwise(edges)) if a < b and a <= high and low < b]
-        return [
-            (
-                None if i == levels[0] else self.cutoffs[i - 1],
-                None if i == levels[-1] else self.cutoffs[i] - 1,
-                i,
-            )
-            for i in levels
+    @property
+    def _one_risk_per_level(self) -> bool:
+        """Whether scores on one level all have the same risk, as published."""
+        levels = {self.level_of_score(score) for score, _ in self.risks}
+        return len(levels) == len({risk for _, risk in self.risks})
+
+    @cached_property
+    def _scores(self) -> Sequence[int] | None:
+        return self._plan.scores()
+
+    @cached_property
+    def _risk_rows(self) -> tuple[RiskRow, ...]:
+        """The risk of every score, whether it can occur or not: the ends are open."""
+        kept = [
+            step for i, step in enumerate(self.risks) if i == 0 or step[1] > self.risks[i - 1][1]
         ]
+        lows = [None, *(score for score, _ in kept[1:])]
+        highs = [*(score - 1 for score, _ in kept[1:]), None]
+        return tuple(
+            RiskRow(low, high, risk) for low, high, (_, risk) in zip(lows, highs, kept, strict=True)
+        )
 
     # -- scoring ---------------------------------------------------------------------------------
 
@@ -234,7 +302,7 @@ class Scorecard:
         return self._plan.units_of_rows(data, n_rows) // self._plan.unit
 
     def level(self, X: Any) -> Any:
-        """Return the level of each row: how many cut-offs its score reaches."""
+        """Return the level of each row: how many thresholds above 0 its risk reaches."""
         return self.level_of_score(self.score(X))
 
     def risk(self, X: Any) -> Any:
@@ -248,18 +316,19 @@ class Scorecard:
         return self.risk(X) >= threshold
 
     def level_of_score(self, score: int | IntArray) -> Any:
-        """Return the level of scores, read as on the printed table."""
-        if isinstance(score, int):
-            if self.score_range is not None:
-                score = min(max(score, self.score_range[0]), self.score_range[1])
-            return bisect_right(self.cutoffs, score)
-        seen = score if self.score_range is None else np.clip(score, *self.score_range)
-        return np.searchsorted(self._cutoff_array, seen, side="right")
+        """Return the level of scores: how many thresholds above 0 their risk reaches."""
+        risk = self.risk_of_score(score)
+        if isinstance(risk, float):
+            return bisect_right(self.thresholds.values, risk) - 1
+        return np.searchsorted(self.thresholds.values, risk, side="right") - 1
 
     def risk_of_score(self, score: int | IntArray) -> Any:
         """Return the risk of scores, read as on the printed table."""
-        level = self.level_of_score(score)
-        return self.risks[level] if isinstance(level, int) else self._risk_array[level]
+        if isinstance(score, int):
+            place = bisect_right(self.risks, score, key=lambda step: step[0])
+            return self.risks[max(place - 1, 0)][1]
+        starts, risks = self._step_arrays
+        return risks[np.maximum(np.searchsorted(starts, score, side="right") - 1, 0)]
 
     def explain(self, row: Mapping[str, Any]) -> list[tuple[Rule, int | float]]:
         """Return the rules that brought or took points for one row, with those points.
@@ -267,7 +336,7 @@ class Scorecard:
         >>> from netbenefit.conditions import Condition, PerUnit
         >>> card = Scorecard(
         ...     [Rule(PerUnit("bmi", decimals=1), 2), Rule(Condition("age", ">=", 40), 3)],
-        ...     [50], [0.1, 0.9], Thresholds.of([0.5]))
+        ...     [(0, 0.1), (50, 0.9)], Thresholds.of([0.5]))
         >>> [points for _, points in card.explain({"bmi": 25.25, "age": 30})]
         [50.6]
         """
@@ -286,12 +355,9 @@ class Scorecard:
         return Plan.of(self.rules, self.readings)
 
     @cached_property
-    def _cutoff_array(self) -> IntArray:
-        return np.array(self.cutoffs, dtype=np.int64)
-
-    @cached_property
-    def _risk_array(self) -> FloatArray:
-        return np.array([math.nan if q is None else q for q in self.risks])
+    def _step_arrays(self) -> tuple[IntArray, FloatArray]:
+        scores, risks = zip(*self.risks, strict=True)
+        return np.array(scores, dtype=np.int64), np.array(risks, dtype=np.float64)
 
     # -- in and out ------------------------------------------------------------------------------
 
@@ -323,12 +389,3 @@ class Scorecard:
 
     def _repr_html_(self) -> str:
         return _card_html.render(self)
-
-
-def _checked_range(score_range: Any) -> tuple[int, int]:
-    if not isinstance(score_range, tuple | list) or len(score_range) != 2:
-        raise InputError(f"score_range={score_range!r} must be (lowest, highest), or None.")
-    low, high = (check_integer(s, f"score_range[{i}]") for i, s in enumerate(score_range))
-    if low > high:
-        raise InputError(f"score_range=({low}, {high}) must not decrease.")
-    return low, high

@@ -59,7 +59,7 @@ def score_table(
     >>> from netbenefit.conditions import Condition
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> patients = duckdb.sql("SELECT * FROM (VALUES (40), (60)) AS t(age)")
     >>> score_table(card, patients).fetchall()
@@ -135,7 +135,7 @@ def evaluate_table(
     >>> from netbenefit.conditions import Condition
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> patients = duckdb.sql("SELECT x AS age, x >= 60 AS died FROM range(40, 80) AS t(x)")
     >>> evaluate_table(card, patients, "died").measures.auroc

@@ -80,8 +80,9 @@ def update_card(
         was learnt from (``card.feature_names``).
     y : (n_rows,) array of 0/1 or booleans
     what : {"risks", "cutoffs", "refit"}, default="risks"
-        ``"risks"`` gives each group of scores its rate on the new rows (SPEC Algorithm 2); no group
-        is divided, but neighbours join where a rate has crossed a threshold.  ``"cutoffs"`` keeps
+        ``"risks"`` gives each group of scores its rate on the new rows; no group is divided, but
+        neighbours join where a rate has crossed a threshold (one risk per level: SPEC Algorithm 2)
+        or where rates are not in order (a risk for every score).  ``"cutoffs"`` keeps
         the points and chooses the cut-offs of the highest net benefit; risks are the rates between
         them.  ``"refit"`` learns all anew, from the old points on, with the old rules among the
         candidates.
@@ -103,12 +104,12 @@ def update_card(
     >>> from netbenefit.conditions import PerUnit
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6],
+    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(0, 0.1), (1, 0.3), (2, 0.6)],
     ...     Thresholds.of([0.2, 0.5]))
     >>> x, y = [0] * 10 + [1] * 10 + [2] * 10, [1] + [0] * 9 + [1, 0] * 5 + [1] * 8 + [0] * 2
     >>> update = update_card(card, {"x": x}, y)
     >>> update.new.cutoffs, update.new.risks
-    ((1, 1), (0.1, None, 0.65))
+    ((1, 1), ((0, 0.1), (1, 0.65), (2, 0.65)))
     >>> update.decisions["to_positive"]
     array([ 0., 10.])
     >>> update.new.provenance.updated
@@ -290,7 +291,7 @@ def choose_update(
     >>> from netbenefit.conditions import PerUnit
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6],
+    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(0, 0.1), (1, 0.3), (2, 0.6)],
     ...     Thresholds.of([0.2, 0.5]))
     >>> rng = np.random.default_rng(0)
     >>> x = rng.integers(0, 3, 600)

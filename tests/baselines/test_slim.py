@@ -160,7 +160,9 @@ def test_a_binner_makes_conditions(data) -> None:
     X, y = data
     frame = pd.DataFrame(X, columns=["fever", "cough", "age"])
     model = SLIMClassifier(binner="auto", n_jobs=1, time_limit=5.0).fit(frame, y)
-    assert set(np.unique(model.predict_proba(frame)[:, 1])) <= set(model.risks_.tolist())
+    assert set(np.unique(model.predict_proba(frame)[:, 1])) <= {
+        q for _, q in model.scorecard_.risks
+    }
     assert model.predict({"fever": [1], "cough": [0], "age": [4]}).shape == (1,)
 
 

@@ -79,7 +79,7 @@ def test_bad_tables(run: Any, message: str) -> None:
 
 def card(*readings: Reading) -> Scorecard:
     rules = [Rule(Condition("age", ">=", 60), 2), Rule(Condition("sex", "==", "m"), 1)]
-    return Scorecard(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=readings)
+    return Scorecard.from_levels(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=readings)
 
 
 def test_bad_columns_are_refused_before_any_query() -> None:
@@ -144,7 +144,9 @@ def test_names_that_differ_in_case_clash() -> None:
 
 
 def test_names_that_polars_takes_for_patterns() -> None:
-    only = Scorecard([Rule(Condition("^x$", ">=", 2), 2)], [2], [0.1, 0.6], Thresholds.of([0.5]))
+    only = Scorecard.from_levels(
+        [Rule(Condition("^x$", ">=", 2), 2)], [2], [0.1, 0.6], Thresholds.of([0.5])
+    )
     frame = pl.LazyFrame({"x": [5, 5], "^x$": [1, 3], "*": [0, 0]})
     scored = score_table(only, frame, keep=["^x$"]).collect()
     assert scored["card_score"].to_list() == [0, 2]
@@ -154,7 +156,7 @@ def test_names_that_polars_takes_for_patterns() -> None:
 def test_missing_codes_in_other_spellings() -> None:
     reading = Reading(feature="d", special=(-9,), text=True, holes=True)
     rules = [Rule(Condition("d", "missing"), 2)]
-    only = Scorecard(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=[reading])
+    only = Scorecard.from_levels(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=[reading])
     spelt = ["-9", " -9 ", "-9.0", "4", None, ""]
     assert only.score({"d": spelt}).tolist() == [2, 2, 2, 0, 2, 2]
     for frame in (pl.LazyFrame({"d": spelt}), duckdb.sql("SELECT * FROM frame_of_texts")):
@@ -168,7 +170,7 @@ frame_of_texts = pl.DataFrame({"d": ["-9", " -9 ", "-9.0", "4", None, ""]})
 def test_levels_that_mean_missing_are_none() -> None:
     rules = [Rule(Condition("s", "==", "unk"), 2), Rule(Condition("s", "==", "a"), 1)]
     reading = Reading(feature="s", special=("unk",), fill="a", holes=True)
-    only = Scorecard(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=[reading])
+    only = Scorecard.from_levels(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=[reading])
     values = ["unk", "a", "b", ""]
     expected = only.score({"s": values}).tolist()
     found = score_table(only, pl.LazyFrame({"s": values})).collect()
@@ -176,7 +178,9 @@ def test_levels_that_mean_missing_are_none() -> None:
 
 
 def test_decimals_of_arrow_are_exact() -> None:
-    only = Scorecard([Rule(Condition("n", "==", 0.35), 2)], [2], [0.1, 0.6], Thresholds.of([0.5]))
+    only = Scorecard.from_levels(
+        [Rule(Condition("n", "==", 0.35), 2)], [2], [0.1, 0.6], Thresholds.of([0.5])
+    )
     table = pa.table({"n": pa.array([Decimal("0.35"), Decimal("0.36")], pa.decimal128(10, 2))})
     for frame in (table, table.to_pandas(types_mapper=pd.ArrowDtype)):
         assert nw.from_native(score_table(only, frame))["card_score"].to_list() == [2, 0]

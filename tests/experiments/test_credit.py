@@ -246,7 +246,7 @@ def test_our_card_is_the_same_again() -> None:
 def test_cards_of_plain_arrays_get_names() -> None:
     grid = Thresholds.of([0.5])
     rules = [Rule(PerUnit("x2", decimals=1), 3), Rule(Condition("x0", ">=", 1), 1)]
-    plain = Scorecard(rules, [1], [0.1, 0.6], grid, feature_names=("x0", "x1", "x2"))
+    plain = Scorecard.from_levels(rules, [1], [0.1, 0.6], grid, feature_names=("x0", "x1", "x2"))
     named = with_names(plain, ["a", "b", "c"])
     assert named.features == ("c", "a")
     X = np.array([[1.0, 0.0, 0.4], [0.0, 1.0, 0.0]])
@@ -312,7 +312,7 @@ def test_files_put_ours_beside_what_was_published(tmp_path: Path) -> None:
 
 def test_verdict_says_who_is_better(tmp_path: Path) -> None:
     data = small_data()
-    poor = Scorecard([Rule(PerUnit("age ≥ 52"), 1)], [2] * 9, [0.05] + [None] * 9,
+    poor = Scorecard.from_levels([Rule(PerUnit("age ≥ 52"), 1)], [2] * 9, [0.05] + [None] * 9,
                      Thresholds.tenths(), score_range=(0, 1))  # fmt: skip
     for card, word in ((poor, "ours is worse"), (published_card(), "as good as")):
         text = write_credit(run_rows(card), tmp_path, data=data, splits=[])[0].read_text("utf-8")

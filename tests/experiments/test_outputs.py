@@ -16,7 +16,7 @@ from netbenefit.experiments.plan import Job
 from netbenefit.experiments.store import Store, read_rows
 from netbenefit.scorecard import Rule
 
-CARD = Scorecard(
+CARD = Scorecard.from_levels(
     [Rule(PerUnit("x1"), 2)],
     [1],
     [0.1, 0.6],

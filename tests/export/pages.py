@@ -81,6 +81,6 @@ def small_card(**more: Any) -> Scorecard:
         Reading(feature="diabetes", fill=0, holes=True),
         Reading(feature="stage", levels=("I", "II")),
     ]
-    return Scorecard(
+    return Scorecard.from_levels(
         rules, [2, 4], [0.0996, 0.3, 0.75], Thresholds.of([0.1, 0.5]), readings=readings, **more
     )

@@ -25,7 +25,7 @@ def test_a_column_that_is_added_up_is_a_number(missing_first: bool) -> None:
     late = Reading(feature="late", sources=("a", "b"), combine="sum", fill=0)
     if missing_first:
         rules.reverse()
-    logic = logic_of(Scorecard(rules, [1], [0.1, 0.6], HALF, readings=[late]))
+    logic = logic_of(Scorecard.from_levels(rules, [1], [0.1, 0.6], HALF, readings=[late]))
     assert {one.name: one.kind for one in logic.inputs} == {"a": "number", "b": "number"}
     hints = {one.name: xlsx._hint(logic, one) for one in logic.inputs}
     assert hints["b"].startswith("number")
@@ -35,7 +35,7 @@ def test_what_is_refused_is_never_filled() -> None:
     reading = Reading(feature="age", refuse=True, special=(7,), fill=2)
     assert reading.fill is None
     assert reading.notes() == ["age: 7 means missing"]
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [Rule(Condition("age", ">=", 1), 1)], [1], [0.1, 0.6], HALF, readings=[reading]
     )
     logic = logic_of(card)

@@ -160,7 +160,7 @@ def test_a_number_outside_of_its_range_is_asked_about(show: Callable[..., Watche
 
 @needs_browser
 def test_a_code_for_missing_is_refused_with_a_reason(show: Callable[..., Watched]) -> None:
-    card = Scorecard(
+    card = Scorecard.from_levels(
         [Rule(Condition("dose", ">=", 1), 1), Rule(PerUnit("count"), 1)],
         [1],
         [0.1, 0.6],
@@ -237,7 +237,7 @@ def test_threshold_decides_by_the_exact_risk(show: Callable[..., Watched]) -> No
 
 @needs_browser
 def test_a_risk_is_never_shown_on_the_wrong_side(show: Callable[..., Watched]) -> None:
-    card = Scorecard([], [1], [0.2996, None], Thresholds.of([0.5]), score_range=(0, 0))
+    card = Scorecard.from_levels([], [1], [0.2996, None], Thresholds.of([0.5]), score_range=(0, 0))
     page = show(to_calculator(card)).page
     assert shown_result(page) == ("0", "30.0%")
     page.locator("#threshold").fill("30")

@@ -179,7 +179,7 @@ def evil_card() -> Scorecard:
     rules += [Rule(PerUnit(f"{name} 2"), 1) for name in EVIL]
     readings = [Reading(feature=name, fill=f"fill {name}", levels=EVIL) for name in EVIL]
     origin = Provenance(version=EVIL[0], outcome=EVIL[0] + EVIL[1])
-    return Scorecard(
+    return Scorecard.from_levels(
         rules, [3], [0.1, 0.6], Thresholds.of([0.5]), readings=readings, provenance=origin
     )
 

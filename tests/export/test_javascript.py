@@ -64,7 +64,7 @@ def check(folder: Path, given: list[Truth]) -> None:
 
 
 def card_of(rules: list[Rule], readings: list[Reading] | None = None) -> Scorecard:
-    return Scorecard(
+    return Scorecard.from_levels(
         rules, [1, 4], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5]), readings=readings or []
     )
 
@@ -152,14 +152,14 @@ def test_node_agrees_on_random_cards(tmp_path: Path) -> None:
 @needs_node
 def test_scores_beyond_doubles_are_exact(tmp_path: Path) -> None:
     rules = [Rule(PerUnit("a"), 10**9), Rule(PerUnit("b", decimals=9), 1)]
-    card = Scorecard(rules, [2**60], [0.1, 0.6], Thresholds.of([0.5]))
+    card = Scorecard.from_levels(rules, [2**60], [0.1, 0.6], Thresholds.of([0.5]))
     rows = [{"a": 3, "b": -1e-9}, {"a": 9, "b": 0.5}, {"a": 2**53, "b": 0}]
     found = run(tmp_path, [card], [[js_row(row) for row in rows]])[0]
     assert found[0] == [card.score(rows[0]), 0.1] == [2_999_999_999, 0.1]
     assert found[1] == [card.score(rows[1]), 0.1]
     assert found[2] == [None, None]  # more than 64 bits: refused, as in Python
 
-    whole = Scorecard(
+    whole = Scorecard.from_levels(
         [Rule(PerUnit("a"), 1023)], [1023 * (2**50 + 1)], [0.1, 0.6], Thresholds.of([0.5])
     )
     rows = [{"a": 2**53}, {"a": 2**50 + 1}, {"a": 2**50}, {"a": -(2**53)}]

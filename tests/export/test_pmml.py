@@ -38,7 +38,7 @@ def engine() -> Iterator[Any]:
 
 
 def card_of(rules: list[Rule], readings: Sequence[Reading] = (), **more: Any) -> Scorecard:
-    return Scorecard(rules, [3], [0.1, 0.6], HALF, readings=readings, **more)
+    return Scorecard.from_levels(rules, [3], [0.1, 0.6], HALF, readings=readings, **more)
 
 
 def predictions(

@@ -29,7 +29,7 @@ SPELT += ["8.", "inf", "+7", "Infinity", "--7", "0x10", "1e", "e7", "7,5", "1.e2
 
 def small_card(rules: list[Rule], readings: list[Reading] | None = None, **more: Any) -> Scorecard:
     given = {"cutoffs": [2, 6], "risks": [0.04, 0.3, 0.75], "thresholds": Thresholds.of([0.1, 0.5])}
-    return Scorecard(rules, readings=readings or [], **{**given, **more})
+    return Scorecard.from_levels(rules, readings=readings or [], **{**given, **more})
 
 
 # -- truths beyond those that all exports share: engines in which a column has one type ------------

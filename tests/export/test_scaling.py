@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from netbenefit import InputError, PerUnit, Rule, Scorecard, Thresholds
 from netbenefit.export.scaling import scale
 
-SIMPLE = Scorecard(
+SIMPLE = Scorecard.from_levels(
     [Rule(PerUnit("late", upper=9, lower=0), 1)],
     [2, 4],
     [0.05, 0.2, 0.6],
@@ -77,6 +77,6 @@ def test_settings_are_checked(params: dict[str, float], message: str) -> None:
 
 
 def test_a_card_of_one_level_cannot_be_scaled() -> None:
-    card = Scorecard([], [1], [0.2, None], Thresholds.of([0.5]), score_range=(0, 0))
+    card = Scorecard.from_levels([], [1], [0.2, None], Thresholds.of([0.5]), score_range=(0, 0))
     with pytest.raises(InputError, match="at least two levels"):
         scale(card)

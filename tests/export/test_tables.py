@@ -34,7 +34,9 @@ def tricky_card() -> Scorecard:
     readings = [Reading(feature=name, special=("n/a",)) for name in TRICKS]
     provenance = Provenance(version="0", outcome="a_b & c_d | 100%", n_rows=5)
     thresholds = Thresholds.of([0.5])
-    return Scorecard(rules, [1], [0.1, 0.6], thresholds, readings=readings, provenance=provenance)
+    return Scorecard.from_levels(
+        rules, [1], [0.1, 0.6], thresholds, readings=readings, provenance=provenance
+    )
 
 
 def cards() -> dict[str, Scorecard]:
@@ -168,7 +170,7 @@ def test_latex_says_what_the_card_says() -> None:
     assert r"visits ($-$9: unknown) 3\textendash{}4 & +3 points \\" in text
     assert r"Größe is west & $-$4 points \\" in text
     assert r"1.5 $\leq$ lactate $<$ 1.85 & $-$7 points \\" in text
-    assert r"$\leq$ 2 & 4.0\% \\" in text
+    assert r"$-$16 to 2 & 4.0\% \\" in text
     assert r"SCORE & = \underline{\hspace{3em}} \\" in text
     assert text.count("price: missing counts as 5") == 1
     assert r"1,000 rows $\cdot$ prevalence 20.0\%" in text

@@ -95,7 +95,7 @@ def calculator_answer(table: list[list[str]]) -> tuple[float | None, float | Non
 
 @pytest.mark.parametrize(("x", "near"), [(18.499999999999996, True), (18.5, False), (18.4, False)])
 def test_the_rule_takes_only_what_is_near_and_not_equal(x: float, near: bool) -> None:
-    card = Scorecard([Rule(Condition("bmi", ">=", 18.5), 1)], [1], [0.1, 0.6], HALF)
+    card = Scorecard.from_levels([Rule(Condition("bmi", ">=", 18.5), 1)], [1], [0.1, 0.6], HALF)
     assert undecidable(logic_of(card), {"bmi": x}) is near
 
 
@@ -193,7 +193,7 @@ def test_what_cannot_be_read_has_no_score(tmp_path: Path) -> None:
         Reading(feature="seen", special=(-9, "none")),
         Reading(feature="must", refuse=True),
     ]
-    card = Scorecard(rules, [3], [0.1, 0.6], HALF, readings=readings)
+    card = Scorecard.from_levels(rules, [3], [0.1, 0.6], HALF, readings=readings)
     base = {"age": 30, "stage": "x", "seen": 1, "must": 0}
     cases: list[tuple[dict[str, Any], int | None]] = [
         ({}, 0),
@@ -228,7 +228,7 @@ def test_what_cannot_be_read_has_no_score(tmp_path: Path) -> None:
 
 
 def test_large_numbers_have_no_score_rather_than_a_wrong_one(tmp_path: Path) -> None:
-    card = Scorecard([Rule(PerUnit("x", decimals=3), 7)], [3], [0.1, 0.6], HALF)
+    card = Scorecard.from_levels([Rule(PerUnit("x", decimals=3), 7)], [3], [0.1, 0.6], HALF)
     rows = [{"x": v} for v in (1.2345, -0.0005, 1e9, 1e14, 1e300, 123456.7894)]
     found = recalculated(tmp_path, {"book": xlsx.workbook_bytes(card, len(rows), rows)})
     scores = [answer(line)[0] for line in found["book"]["Rows"][1:]]
@@ -239,7 +239,9 @@ def test_many_sources_and_codes(tmp_path: Path) -> None:
     names = tuple(f"x{k}" for k in range(300))
     total = Reading(feature="t", sources=names, combine="sum", special=(7, 9), fill=2, holes=True)
     codes = Reading(feature="x0", special=tuple(range(100, 400)), fill=0, holes=True)
-    card = Scorecard([Rule(PerUnit("t"), 1)], [3], [0.1, 0.6], HALF, readings=[total, codes])
+    card = Scorecard.from_levels(
+        [Rule(PerUnit("t"), 1)], [3], [0.1, 0.6], HALF, readings=[total, codes]
+    )
     base: dict[str, Any] = dict.fromkeys(names, 0)
     rows = [{**base, "x1": 3}, {**base, "x299": 7}, {**base, "x0": 250}, {**base, "x5": None}]
     found = recalculated(tmp_path, {"book": xlsx.workbook_bytes(card, 4, rows)})
@@ -315,7 +317,9 @@ def test_no_formula_has_a_stored_result(tmp_path: Path) -> None:
 
 def test_numbers_are_written_in_full(tmp_path: Path) -> None:
     cut = 0.30000000000000004
-    card = Scorecard([Rule(Condition("x", ">=", cut), 1)], [1], [0.1, 1 / 3 + 0.5], HALF)
+    card = Scorecard.from_levels(
+        [Rule(Condition("x", ">=", cut), 1)], [1], [0.1, 1 / 3 + 0.5], HALF
+    )
     parts = parts_of(xlsx.workbook_bytes(card, 1), tmp_path)
     assert f"<v>{cut!r}</v>" in parts["xl/worksheets/sheet5.xml"]
     assert f"<v>{1 / 3 + 0.5!r}</v>" in parts["xl/worksheets/sheet5.xml"]
@@ -340,7 +344,7 @@ def test_a_large_card_stays_within_the_limits(tmp_path: Path) -> None:
     xlsx.to_xlsx(truths()["200 rules"].card, path)
     assert path.stat().st_size < 20_000_000
     levels = tuple(f"level {k} " + "x" * 300 for k in range(2000))
-    card = Scorecard([Rule(Condition("a", "in", levels), 1)], [1], [0.1, 0.6], HALF)
+    card = Scorecard.from_levels([Rule(Condition("a", "in", levels), 1)], [1], [0.1, 0.6], HALF)
     formulas = formulas_of(parts_of(xlsx.workbook_bytes(card, 1), tmp_path))
     assert max(map(len, formulas)) < 8192
 
@@ -373,7 +377,7 @@ def test_what_is_no_card(tmp_path: Path) -> None:
 
 def test_a_level_that_no_cell_holds(tmp_path: Path) -> None:
     rule = Rule(Condition("a", "==", "x" * 40_000), 1)
-    card = dataclasses.replace(truths()["no rules"].card, rules=(rule,), risks=(0.2, 0.6))
+    card = dataclasses.replace(truths()["no rules"].card, rules=(rule,))
     with pytest.raises(InputError, match="more than 32767 characters"):
         xlsx.to_xlsx(card, tmp_path / "x.xlsx")
 

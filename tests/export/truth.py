@@ -66,7 +66,7 @@ def _some(values: dict[str, list[Any]], most: int) -> list[tuple[Any, ...]]:
 
 def _card(rules: list[Rule], readings: list[Reading] | None = None, **more: Any) -> Scorecard:
     low, high = more.pop("cutoffs", (3, 8))
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=rules,
         cutoffs=[low, high],
         risks=[0.04, 0.3, 0.75],
@@ -162,7 +162,7 @@ def _hostile() -> Truth:
 
 
 def _no_rules() -> Truth:
-    card = Scorecard([], [1], [0.2, None], Thresholds.of([0.5]), score_range=(0, 0))
+    card = Scorecard.from_levels([], [1], [0.2, None], Thresholds.of([0.5]), score_range=(0, 0))
     return truth_of(card, [{"age": 3}, {"age": None}])
 
 
@@ -197,6 +197,33 @@ def _binned() -> Truth:
     return truth_of(card, records)
 
 
+def _many_steps() -> Truth:
+    """A risk for every score: neighbours of equal risk, scores that cannot occur, decimals."""
+    rules = [
+        Rule(PerUnit("use", decimals=1, lower=0, upper=2), 9),
+        Rule(Condition("age", ">=", 40), 3),
+        Rule(Condition("age", ">=", 70), 5),
+        Rule(Condition("age", "missing"), 2),
+        Rule(Condition("stage", "in", ("III", "IV")), 6),
+        Rule(Condition("stage", "!=", "I"), -4),
+    ]
+    risks = [(s, round(0.02 + 0.95 * ((s + 4) // 2 / 18) ** 1.5, 4)) for s in range(-4, 31)]
+    card = Scorecard(
+        rules=rules,
+        risks=risks,
+        thresholds=Thresholds.tenths(),
+        score_range=(-4, 30),
+        readings=[Reading(feature="age", special=(-9,), holes=True)],
+        provenance=Provenance(version="0", outcome="death = 1", n_rows=1000, prevalence=0.2),
+    )
+    values = {
+        "use": [k / 20 for k in range(41)] + [-1, 3],
+        "age": [39, 40, 69.5, 70, 90, -9, None],
+        "stage": ["I", "II", "III", "IV", "V"],
+    }
+    return truth_of(card, all_rows(values))
+
+
 @cache
 def truths() -> dict[str, Truth]:
     """All of them, by name."""
@@ -207,4 +234,5 @@ def truths() -> dict[str, Truth]:
         "no rules": _no_rules(),
         "200 rules": _many_rules(),
         "binned": _binned(),
+        "many steps": _many_steps(),
     }

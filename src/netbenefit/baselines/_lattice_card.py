@@ -56,10 +56,10 @@ def make_card(
     >>> table = PatternTable.from_arrays([[0], [1]], [0, 1], names=["fever"])
     >>> card = make_card(table, -2, np.array([3]), Provenance(version="0"))
     >>> [(row.low, row.high, round(row.risk, 3)) for row in card.risk_table()]
-    [(None, 0, 0.119), (1, 1, 0.269), (2, 2, 0.5), (3, None, 0.731)]
+    [(0, 0, 0.119), (3, 3, 0.731)]
     """
     rules, names, readings = rules_of(table, points, bins=bins)
-    bare = Scorecard(rules, (0,), (0.25, 0.75), Thresholds.of([0.5]), readings=readings)
+    bare = Scorecard(rules, ((0, 0.5),), Thresholds.of([0.5]), readings=readings)
     low, high = _ends(bare.score_limits, intercept)
     # a card has at least two levels; where one score is all there is, the other stays out of reach
     levels = np.arange(low, max(high, low + 1) + 1)
@@ -70,7 +70,7 @@ def make_card(
     count = levels.size - 1
     grid = Thresholds((0.0, *starts[1:].tolist()), (0.0, *[1.0 / count] * count))
     benefit = training_benefit(table, risks[_level(score, levels)], grid)
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=rules,
         cutoffs=tuple(int(s) for s in levels[1:]),
         risks=tuple(float(q) for q in risks),

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from netbenefit._card_types import steps_of_levels
 from netbenefit._estimator_input import Training
 from netbenefit._labels import encode_labels
 from netbenefit._objective import read_number
@@ -91,7 +92,7 @@ class SLIMClassifier(RiskScoreClassifier):
         (loss − bound) / loss, the gap that integer programs report; 0 if proven optimal.
     intercept_ : int
         b, minus the cut-off.
-    coef_, cutoffs_, risks_, binner_, thresholds_, classes_, n_features_in_, feature_names_in_
+    coef_, cutoffs_, binner_, thresholds_, classes_, n_features_in_, feature_names_in_
         As for :class:`RiskScoreClassifier`.
 
     References
@@ -199,7 +200,6 @@ class SLIMClassifier(RiskScoreClassifier):
         self.coef_ = result.points
         self.cutoffs_ = np.array(result.cutoffs, dtype=np.int64)
         self.intercept_ = -result.cutoffs[0]
-        self.risks_ = np.array(self.scorecard_.risks, dtype=np.float64)
         self._losses(task)
         return self
 
@@ -249,12 +249,8 @@ class SLIMClassifier(RiskScoreClassifier):
         rates = level_risks(table, HALF, scores, result.cutoffs, rated=True)
         if not self.calibrate:
             rates = tuple(None if q is None else float(level) for level, q in enumerate(rates))
-        return replace(
-            card,
-            cutoffs=result.cutoffs,
-            risks=rates,
-            provenance=provenance,
-        )
+        steps = steps_of_levels(result.cutoffs, rates, HALF, card.score_range)
+        return replace(card, risks=steps, provenance=provenance)
 
     def _losses(self, task: SlimTask) -> None:
         """Loss, bound and gap as integer programs report them."""

@@ -37,7 +37,7 @@ def published_card() -> Scorecard:
     >>> published_card().score(row), published_card().risk(row)
     (17, 0.268)
     """
-    return Scorecard(
+    return Scorecard.from_levels(
         rules=(
             Rule(PerUnit("utilisation", decimals=1), 10),
             Rule(PerUnit("ever past due", binary=True), 9),
@@ -83,7 +83,7 @@ def score_table(card: Scorecard, data: Dataset) -> list[ScoreRow]:
     Examples
     --------
     >>> data = Dataset(np.array([[1.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
-    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [1], [0.1, 0.6], Thresholds.of([0.5]))
+    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [(0, 0.1), (1, 0.6)], Thresholds.of([0.5]))
     >>> [(row.risk, row.rows, row.observed) for row in score_table(card, data)]
     [(0.1, 1, 0.0), (0.6, 2, 0.5)]
     """
@@ -115,7 +115,7 @@ def with_names(card: Scorecard, names: Sequence[str]) -> Scorecard:
 
     Examples
     --------
-    >>> card = Scorecard([Rule(PerUnit("x1"), 1)], [1], [0.1, 0.6], Thresholds.of([0.5]),
+    >>> card = Scorecard([Rule(PerUnit("x1"), 1)], [(0, 0.1), (1, 0.6)], Thresholds.of([0.5]),
     ...     feature_names=("x0", "x1"))
     >>> with_names(card, ["age", "late"]).features
     ('late',)
@@ -156,7 +156,7 @@ def card_on_rows(card: Scorecard, data: Dataset) -> CardOnRows:
     Examples
     --------
     >>> data = Dataset(np.array([[1.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
-    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [2], [0.1, 0.6], Thresholds.of([0.25]))
+    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.25]))
     >>> found = card_on_rows(card, data)
     >>> found.measures.aunbc, round(found.best, 3)
     (0.0, 0.222)
@@ -175,7 +175,7 @@ def best_net_benefit(card: Scorecard, data: Dataset) -> float:
     Examples
     --------
     >>> data = Dataset(np.array([[2.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
-    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [9], [0.1, 0.6], Thresholds.of([0.5]))
+    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [(8, 0.1), (9, 0.6)], Thresholds.of([0.5]))
     >>> round(best_net_benefit(card, data), 3)  # one of three is found, with no false alarm
     0.333
     """

@@ -114,13 +114,13 @@ def without_calibration(card: Scorecard) -> Scorecard:
     >>> from netbenefit.conditions import PerUnit
     >>> from netbenefit.scorecard import Rule
     >>> rules = [Rule(PerUnit("late"), 1)]
-    >>> card = Scorecard(rules, [1, 2], [0.05, 0.22, 0.7], Thresholds.of([0.0, 0.1, 0.5]))
+    >>> card = Scorecard(rules, [(0, 0.05), (1, 0.22), (2, 0.7)], Thresholds.of([0.0, 0.1, 0.5]))
     >>> without_calibration(card).risks
-    (0.0, 0.1, 0.5)
+    ((0, 0.0), (1, 0.1), (2, 0.5))
     """
-    ends = zip(card.thresholds.values, card.risks, strict=True)
-    # A level that no score reaches has no risk, before as after.
-    return replace(card, risks=tuple(None if risk is None else low for low, risk in ends))
+    ends = card.thresholds.values
+    steps = [(score, ends[card.level_of_score(score)]) for score, _ in card.risks]
+    return replace(card, risks=tuple(steps))
 
 
 # -- measuring -------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def groups_of(card: Scorecard) -> tuple[Group, ...]:
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
     >>> rules = [Rule(Condition("age", ">=", 52), 2), Rule(Condition("sex", "==", "m"), 1)]
-    >>> card = Scorecard(rules, [1], [0.1, 0.6], Thresholds.of([0.5]))
+    >>> card = Scorecard(rules, [(0, 0.1), (1, 0.6)], Thresholds.of([0.5]))
     >>> [(f.name, f.control, f.hint) for group in groups_of(card) for f in group.fields]
     [('age', 'number', 'points change at 52'), ('sex', 'select', '')]
     """

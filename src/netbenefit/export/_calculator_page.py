@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 
 from netbenefit._card_rows import Row, card_rows
-from netbenefit._card_text import clean, contents, points_text
+from netbenefit._card_text import clean, contents, points_text, side_by_side
 from netbenefit.conditions import value_text
 from netbenefit.export._calculator_fields import Field, Group
 from netbenefit.scorecard import Scorecard
@@ -233,24 +233,27 @@ def _name(name: str) -> str:
 def _card(card: Scorecard, scaling: str) -> str:
     """Return the card as it hangs on a wall."""
     told, rows = contents(card), card_rows(card)
+    places = {row.risk: place for place, row in enumerate(card._risk_rows)}
     body = "".join(_row(place, row, first) for place, (row, first) in enumerate(_starts(rows)))
     if not rows:
         body = '<tr><td colspan="3">no rules: every row scores 0</td></tr>'
     risks = "".join(
-        f'<tr role="row" data-level="{place}"><th role="rowheader" scope="row">{escape(scores)}'
-        f'</th><td role="cell">{escape(risk)}</td></tr>'
-        for place, (scores, risk) in enumerate(told.table)
+        f'<tr role="row" data-level="{places[row.risk]}"><th role="rowheader" scope="row">'
+        f'{escape(scores)}</th><td role="cell">{escape(risk)}</td></tr>'
+        for row, (scores, risk) in zip(card.risk_table(), told.table, strict=True)
     )
     notes = "".join(f"<li>{_text(note)}</li>" for note in [*told.notes, scaling] if note)
     # Five levels stand beside each other on paper, and take two lines.
     lines = len(rows) + 2 * -(-len(told.table) // 5) + len(told.notes)
+    # A long table of risks stands below the rules, not beside them.
+    long = " long" if len(side_by_side(told.table)) > 1 else ""
     size = next((name for most, name in _SIZES if lines <= most), "many")
     return (
         f'<section class="card {size}" aria-labelledby="card-title">'
         '<div class="card-head"><h2 id="card-title"><span class="on-screen">The card</span>'
         f'<span class="on-paper"><bdi>{escape(told.title)}</bdi></span></h2>'
         '<button type="button" id="print">Print the card</button></div>'
-        '<div class="card-body"><table class="rules">'
+        f'<div class="card-body{long}"><table class="rules">'
         '<thead><tr><th scope="col">Rule</th><th scope="col">Points</th>'
         '<th scope="col" class="on-paper blank"><span class="unseen">Your points</span></th></tr>'
         f"</thead><tbody>{body}</tbody><tfoot><tr>"

@@ -43,7 +43,7 @@ class Logic:
     >>> from netbenefit.readings import Reading
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]), readings=[Reading(feature="age", fill=50, holes=True)])
     >>> logic = logic_of(card)
     >>> logic.steps[0].inputs[0].fill, logic.risks
@@ -52,7 +52,7 @@ class Logic:
 
     steps: tuple[Step, ...]
     unit: int  #: units in one point
-    risks: tuple[RiskRow, ...]  #: lowest first; the first has no lower end
+    risks: tuple[RiskRow, ...]  #: of all scores, lowest first; the first has no lower end
     outcome: str
 
     @property
@@ -78,7 +78,7 @@ def logic_of(card: Scorecard) -> Logic:
     plan = card._plan
     steps = make_steps(plan.columns, plan.readings.by_name)
     outcome = (card.provenance.outcome if card.provenance else None) or ""
-    return Logic(steps, plan.unit, card.risk_table(), outcome)
+    return Logic(steps, plan.unit, card._risk_rows, outcome)
 
 
 def unit_ends(term: PerUnit) -> tuple[float | None, float | None]:

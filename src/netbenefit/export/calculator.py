@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from netbenefit._card_rows import card_rows
-from netbenefit._card_text import clean, contents
+from netbenefit._card_text import clean, integer_text, percent
 from netbenefit._card_types import is_finite
 from netbenefit._validation import InputError, shorten
 from netbenefit._version import __version__
@@ -73,7 +73,7 @@ def to_calculator(
     >>> from netbenefit.conditions import Condition
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("lactate", ">=", 2), 2)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("lactate", ">=", 2), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> text = to_calculator(card, threshold=0.2, units={"lactate": "mmol/l"})
     >>> text.startswith("<!DOCTYPE html>"), "mmol/l" in text, "http://" in text
@@ -152,7 +152,7 @@ def _page_data(
     card: Scorecard, fields: list[Field], words: Words, threshold: float | None
 ) -> dict[str, Any]:
     """Return what the page's own script has to know, as data for JSON."""
-    told = contents(card)
+    places = {row.risk: place for place, row in enumerate(card._risk_rows)}
     steps = {column.name: place for place, column in enumerate(card._plan.columns)}
     decimals = max((rule.term.decimals for rule in card.rules), default=0)
     return {
@@ -178,8 +178,12 @@ def _page_data(
             }
             for row in card_rows(card)
         ],
-        "scores": [scores for scores, _ in told.table],
-        "risks": [risk for _, risk in told.table],
+        "risks": [percent(row.risk, card.thresholds) for row in card._risk_rows],
+        # Rows of the printed table: which of these risks, and its first score in words.
+        "listed": [
+            [places[row.risk], None if row.low is None else integer_text(row.low)]
+            for row in card.risk_table()
+        ],
         "decimals": decimals,
         "threshold": threshold,
     }

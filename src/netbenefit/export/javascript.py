@@ -53,7 +53,7 @@ def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     >>> from netbenefit.conditions import Condition
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("</script>", ">=", 1), 2)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("</script>", ">=", 1), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> module = to_javascript(card)
     >>> "</script>" in module, module.endswith("export { score, risk };\n")

@@ -68,7 +68,7 @@ def to_pmml(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     Examples
     --------
     >>> from netbenefit import Condition, Rule, Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> text = to_pmml(card)
     >>> '<Attribute partialScore="2">' in text and '<Characteristic name="age">' in text

@@ -88,8 +88,8 @@ def scale(
     >>> from netbenefit.conditions import PerUnit
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(PerUnit("late", upper=9, lower=0), 1)], [2, 4], [0.05, 0.2, 0.6],
-    ...     Thresholds.of([0.1, 0.5]), score_range=(0, 9))
+    >>> card = Scorecard([Rule(PerUnit("late", upper=9, lower=0), 1)],
+    ...     [(0, 0.05), (2, 0.2), (4, 0.6)], Thresholds.of([0.1, 0.5]), score_range=(0, 9))
     >>> made = scale(card)
     >>> [made.scaled(score) for score in (0, 9)], round(made.points_to_double, 1)
     ([574, 430], 20.4)

@@ -72,7 +72,7 @@ def to_sql(
     --------
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> print(to_sql(card, table="patients").splitlines()[0])
     SELECT netbenefit_row.*, nb6.nb_score AS "card_score", nb7.nb_risk AS "card_risk"

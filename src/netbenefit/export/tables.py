@@ -7,8 +7,9 @@ take for markup is escaped.
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
-from netbenefit._card_text import Contents, contents
+from netbenefit._card_text import Contents, contents, side_by_side
 from netbenefit._validation import InputError
 from netbenefit.export.scaling import Scaling
 from netbenefit.scorecard import Scorecard
@@ -74,7 +75,7 @@ def to_markdown(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     Examples
     --------
     >>> from netbenefit import Condition, Rule, Thresholds
-    >>> card = Scorecard([Rule(Condition("age|days", ">=", 52), 2)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age|days", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> print(to_markdown(card))
     **Risk score**
@@ -86,16 +87,18 @@ def to_markdown(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     <BLANKLINE>
     | SCORE | RISK |
     | :---: | :---: |
-    | ≤ 0 | 10.0% |
-    | ≥ 1 | 60.0% |
+    | 0 | 10.0% |
+    | 2 | 60.0% |
     <BLANKLINE>
     """
     told = _contents(card, scaling)
     lines = [f"**{_markdown(told.title)}**", "", "| Rule | Points |", "| :--- | ---: |"]
     lines += [f"| {_markdown(name)} | {_markdown(points)} |" for name, points in told.rules]
     lines += [rf"| **{_markdown(told.score)}** | = \_\_\_\_\_ |", ""]
-    lines += ["| SCORE | RISK |", "| :---: | :---: |"]
-    lines += [f"| {_markdown(scores)} | {_markdown(risk)} |" for scores, risk in told.table]
+    columns = side_by_side(told.table)
+    lines += ["|" + " SCORE | RISK |" * len(columns), "|" + " :---: | :---: |" * len(columns)]
+    for row in zip_longest(*columns, fillvalue=("", "")):
+        lines.append("|" + "".join(f" {_markdown(a)} | {_markdown(b)} |" for a, b in row))
     if told.notes:
         lines += ["", *(f"- {_markdown_line(note)}" for note in told.notes)]
     if told.footer:
@@ -122,7 +125,7 @@ def to_latex(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     Examples
     --------
     >>> from netbenefit import Condition, Rule, Thresholds
-    >>> card = Scorecard([Rule(Condition("age_50%", ">=", 52), 2)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age_50%", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> print(to_latex(card))
     % Needs \usepackage{array,booktabs} in the preamble.
@@ -144,8 +147,8 @@ def to_latex(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     \toprule
     SCORE & RISK \\
     \midrule
-    $\leq$ 0 & 10.0\% \\
-    $\geq$ 1 & 60.0\% \\
+    0 & 10.0\% \\
+    2 & 60.0\% \\
     \bottomrule
     \end{tabular}
     \end{table}
@@ -228,8 +231,12 @@ def _latex(text: str) -> str:
 
 def _latex_below(told: Contents) -> list[str]:
     """The table of risks, notes and footer."""
-    lines = [r"\begin{tabular}{cc}", "\\toprule", r"SCORE & RISK \\", "\\midrule"]
-    lines += [rf"{_latex(scores)} & {_latex(risk)} \\" for scores, risk in told.table]
+    columns = side_by_side(told.table)
+    heads = " & ".join(["SCORE & RISK"] * len(columns))
+    lines = [rf"\begin{{tabular}}{{{'cc' * len(columns)}}}", "\\toprule"]
+    lines += [rf"{heads} \\", "\\midrule"]
+    for row in zip_longest(*columns, fillvalue=("", "")):
+        lines.append(" & ".join(f"{_latex(a)} & {_latex(b)}" for a, b in row) + r" \\")
     lines += ["\\bottomrule", r"\end{tabular}"]
     small = [line for line in (*told.notes, told.footer) if line]
     if small:

@@ -80,7 +80,7 @@ def to_xlsx(
     --------
     >>> import tempfile
     >>> from netbenefit import Condition, Rule, Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     to_xlsx(card, f"{folder}/card.xlsx", rows=10)

@@ -91,7 +91,7 @@ class ScorecardDisplay(Display):
     >>> matplotlib.use("Agg")  # no screen is needed
     >>> from netbenefit import Condition, Rule, Thresholds
     >>> rules = [Rule(Condition("age", ">=", 40), 2)]
-    >>> card = Scorecard(rules, [1], [0.1, 0.9], Thresholds.of([0.5]))
+    >>> card = Scorecard(rules, [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]))
     >>> display = ScorecardDisplay.from_estimator(card)
     >>> [text.get_text() for text in display.texts_][:3]
     ['Risk score', 'age ≥ 40', '+2 points']

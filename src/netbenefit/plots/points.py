@@ -55,7 +55,7 @@ class PointsDisplay(Display):
     >>> matplotlib.use("Agg")  # no screen is needed
     >>> from netbenefit import Condition, Rule, Thresholds
     >>> rules = [Rule(Condition("age", ">=", 40), 1), Rule(Condition("age", ">=", 60), 2)]
-    >>> card = Scorecard(rules, [1], [0.1, 0.9], Thresholds.of([0.5]))
+    >>> card = Scorecard(rules, [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]))
     >>> display = PointsDisplay.from_estimator(card)
     >>> display.labels_, [int(bar.get_width()) for bar in display.bars_]
     (['40 ≤ age < 60', 'age ≥ 60'], [1, 3])

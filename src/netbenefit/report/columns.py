@@ -32,7 +32,7 @@ def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
     >>> from netbenefit.readings import Reading
     >>> from netbenefit.scorecard import Rule
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]), readings=[Reading(feature="age", fill=50)])
     >>> column_rows(card, {"age": [40, None, 60, 70]})
     [ColumnRow(name='age', prepared='cut at 52; missing counts as 50', missing=1, share=0.25)]

@@ -98,7 +98,7 @@ def roc_svg(
     Examples
     --------
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]))
+    >>> card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
     >>> "act from 50%: score of 1 or more" in roc_svg(card, [0, 1, 1], [0, 0, 2])
     True
     """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
-from netbenefit._card_text import contents
+from netbenefit._card_text import contents, kept_text
 from netbenefit._table import Table
 from netbenefit._text_table import number
 from netbenefit.measures import ModelRow
@@ -91,7 +92,7 @@ def card_page(card: Scorecard) -> str:
 
     Examples
     --------
-    >>> text = card_page(Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5])))
+    >>> text = card_page(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])))
     >>> text.startswith("<!DOCTYPE html>"), "Where it comes from" in text
     (True, True)
     """
@@ -123,7 +124,7 @@ def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style:
 def page_title(card: Scorecard) -> str:
     """Say what a card is about, as its own heading does.
 
-    >>> page_title(Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5])))
+    >>> page_title(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])))
     'Risk score'
     """
     return contents(card).title
@@ -140,9 +141,14 @@ def thresholds_text(thresholds: Thresholds) -> str:
 
 
 def _objective(p: Provenance) -> str:
-    price = f", after a penalty of {p.penalty:.4g} a rule" if p.penalty else ""
+    price = f", after a penalty of {p.penalty:.4g} per rule" if p.penalty else ""
     if not p.prior_strength:
         return f"{p.objective:.5f}, the mean net benefit in training{price}"
+    if p.teacher:
+        counted = "the teacher's risks"
+        if p.prior_strength < math.inf:
+            counted = f"outcomes blended with {counted}"
+        return f"{p.objective:.5f}, the mean net benefit in training{price}, counted on {counted}"
     return (
         f"{p.objective:.5f}: the mean net benefit in training{price}, plus that of a risk logistic "
         f"in the score, weighed like {p.prior_strength:,.10g} rows"
@@ -160,6 +166,9 @@ def made_table(card: Scorecard) -> str:
             told["Updated"] = p.updated
         if p.objective is not None:
             told["Objective"] = _objective(p)
+        if p.teacher is not None:
+            kept = "" if p.share_kept is None else f"; the card {kept_text(p)}"
+            told["Taught by"] = f"{p.teacher}{kept}"
         if p.net_benefit is not None:
             told["Net benefit"] = f"{p.net_benefit:.5f} in training, mean over the thresholds"
         proof = "no better card is known" if p.bound is None else f"none can exceed {p.bound:.5f}"

@@ -102,7 +102,7 @@ def checklist(known: Known) -> list[Item]:
     --------
     >>> from netbenefit.measures import measure
     >>> from netbenefit.thresholds import Thresholds
-    >>> card = Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5]))
+    >>> card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
     >>> measures = measure([0, 1], [0.2, 0.2], card.thresholds)
     >>> items = checklist(Known(card, measures, [], "two rows", "Nothing is proven."))
     >>> [(item.number, item.known) for item in items if item.number in ("5a", "5b", "21")]
@@ -161,10 +161,9 @@ def _of_origin(card: Scorecard, proof: str) -> dict[str, str]:
             "included where there were any; the card's risks were calibrated there."
         )
     if origin.solver is not None:
-        prior = origin.prior_strength
-        belief = f", with a prior of {prior:,.10g} rows" if prior else ""
+        belief = f", taught by {origin.teacher}" if origin.teacher else ""
         told["12c"] = (
             f"Whole points found by the solver “{origin.solver}”, maximising weighted net benefit "
-            f"less a price of {origin.penalty or 0:.4g} a rule{belief}. {proof}"
+            f"less a price of {origin.penalty or 0:.4g} per rule{belief}. {proof}"
         )
     return told

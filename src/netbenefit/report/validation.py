@@ -106,7 +106,7 @@ def validation_page(
     Examples
     --------
     >>> from netbenefit import Condition, Rule, Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [1], [0.1, 0.6],
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> text = validation_page(card, {"age": [40, 60, 70]}, np.array([False, False, True]))
     >>> "Held against these rows: 3 rows, 1 with the event." in text
@@ -156,7 +156,7 @@ def certificate_sentence(
     """Say in one sentence what is proven about a card.
 
     >>> from netbenefit.thresholds import Thresholds
-    >>> certificate_sentence(Scorecard([], [1], [0.2, 0.6], Thresholds.of([0.5])), None)
+    >>> certificate_sentence(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])), None)
     'Nothing is proven about better cards.'
     """
     if verdict is not None and not verdict.accepted:
@@ -192,6 +192,8 @@ def _proven(card: Scorecard, certificate: Certificate | None) -> str | None:
     if objective is None or bound is None:
         return None
     belief = f", plus a logistic prior worth {prior:,.10g} rows" if prior else ""
+    if prior and origin is not None and origin.teacher:
+        belief = ", counted with the risks of its teacher"
     measured = f"the objective is net benefit in training less a price for each rule{belief}"
     return f"no card within the same limits has {_excess(objective, bound, rounding)} ({measured})"
 

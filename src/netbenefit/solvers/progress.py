@@ -11,6 +11,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.status import Status
 
+from netbenefit.scorecard import Provenance
 from netbenefit.solvers.base import Progress, SolverResult
 
 __all__ = ["LiveLine", "conclude", "describe"]
@@ -33,8 +34,11 @@ def describe(progress: Progress) -> str:
     return " · ".join(parts)
 
 
-def conclude(result: SolverResult) -> str:
+def conclude(result: SolverResult, origin: Provenance | None = None) -> str:
     """One honest sentence about how far from the best possible card a card is.
+
+    Where the card's ``origin`` names a teacher, it says how much of the teacher's net benefit the
+    card keeps, and how much any other card could.
 
     Examples
     --------
@@ -46,6 +50,8 @@ def conclude(result: SolverResult) -> str:
     >>> conclude(Exact().solve(Problem.build(table, Thresholds.of([0.5]))))
     'Proven optimal: no card within these limits has a higher objective.'
     """
+    if origin is not None and origin.share_kept is not None:
+        return _share(result, origin.share_kept, origin.share_bound)
     proof = result.proof
     if result.status == "optimal":
         solver = proof.method if proof is not None and proof.rounded else ""
@@ -58,6 +64,18 @@ def conclude(result: SolverResult) -> str:
         return f"Not proven optimal: {bound}."
     gap = proof.bound / Fraction(result.objective) - 1
     return f"Within {_up(100 * gap, 1)}% of the best possible card: {bound}."
+
+
+def _share(result: SolverResult, kept: float, most: float | None) -> str:
+    rules = f"{result.size} rule{'s' * (result.size != 1)}"
+    own = f"This card of {rules} keeps {kept:.1%} of the net benefit of the model behind it"
+    if most is None:
+        return f"{own}; how much a better card could keep is not known."
+    exact = result.status == "optimal" and not (result.proof is not None and result.proof.rounded)
+    if exact:
+        return f"{own}, and no card of at most {rules} can keep more: this is proven."
+    most_text = _up(Fraction(100) * Fraction(most), 1)
+    return f"{own}; no card of at most {rules} can keep more than {most_text}%."
 
 
 def _up(value: Fraction, digits: int) -> str:

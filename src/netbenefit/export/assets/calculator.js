@@ -108,10 +108,10 @@ function weightText(p) {
 
 // The scores that reach the threshold, in words.
 function reachText() {
-  const first = CARD.risks.findIndex(([, risk]) => risk >= threshold);
+  const first = PAGE.listed.findIndex(([level]) => CARD.risks[level][1] >= threshold);
   if (first < 0) return "No score on this card reaches it.";
-  if (CARD.risks[first][0] === null) return "Every score on this card reaches it.";
-  return `On this card that is a score of ${wholeText(CARD.risks[first][0])} or more.`;
+  if (first === 0) return "Every score on this card reaches it.";
+  return `On this card that is a score of ${PAGE.listed[first][1]} or more.`;
 }
 
 // -- showing -------------------------------------------------------------------------------------
