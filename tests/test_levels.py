@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from netbenefit.kernels.logistic import fit_link, shrink_link
 
 from netbenefit.assemble import assemble_card, learn
 from netbenefit.constraints import MaxFPR, MinTPR
 from netbenefit.kernels.cutoffs import floor_scores
-from netbenefit.kernels.logistic import fit_link, shrink_link
 from netbenefit.levels import find_levels, level_risks
 from netbenefit.metrics import weighted_net_benefit
 from netbenefit.patterns import PatternTable

@@ -58,7 +58,7 @@ def _by_score(card: Scorecard, answer: Answer, ground: Ground) -> Steps:
         entry = sums.setdefault(score, [Fraction(0), Fraction(0)])
         entry[0] += a
         entry[1] += a + b
-    blocks = [([score], *sums[score]) for score in sorted(sums)]
+    blocks = [([score], sums[score][0], sums[score][1]) for score in sorted(sums)]
     at = 0
     while at + 1 < len(blocks):
         (first, a, m), (second, b, n) = blocks[at : at + 2]

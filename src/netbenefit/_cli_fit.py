@@ -224,7 +224,11 @@ def fit(
             learned.card.save(out)
         if certificate is not None:
             proof = make_certificate(
-                learned.problem, learned.result, learned.card, bins=training.bins, taught=learned.taught
+                learned.problem,
+                learned.result,
+                learned.card,
+                bins=training.bins,
+                taught=learned.taught,
             )
             proof.save(certificate)
         _show(learned)
@@ -250,7 +254,11 @@ def _show(learned: Learned) -> None:
         f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
     if origin.teacher is not None and origin.teacher_net_benefit is not None:
-        kept = "" if origin.share_kept is None else f", of which the card keeps {origin.share_kept:.1%}"
+        kept = (
+            ""
+            if origin.share_kept is None
+            else f", of which the card keeps {origin.share_kept:.1%}"
+        )
         console.print(
             f"teacher: {origin.teacher}, net benefit {origin.teacher_net_benefit:.6f} on rows that "
             f"it had not seen{kept}"

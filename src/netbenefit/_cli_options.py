@@ -19,6 +19,7 @@ __all__ = [
     "Jobs",
     "MaxPoints",
     "Positive",
+    "PriorStrength",
     "Quiet",
     "RowWeights",
     "Seconds",
@@ -27,6 +28,7 @@ __all__ = [
     "Sources",
     "Stream",
     "Target",
+    "Teacher",
     "Thresholds",
     "WeightNames",
     "Weights",
@@ -104,8 +106,8 @@ Teacher = Annotated[
     str,
     option(
         "WHO",
-        "The model whose risks the card learns from, beside the outcomes: auto (a stack), logistic, "
-        "boosting, none, or a COLUMN of risks that somebody else computed.",
+        "The model whose risks the card learns from, beside the outcomes: auto (a stack), "
+        "logistic, boosting, none, or a COLUMN of risks that somebody else computed.",
     ),
 ]
 PriorStrength = Annotated[

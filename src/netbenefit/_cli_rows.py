@@ -121,9 +121,7 @@ def split_rows(rows: Rows, share: float | None, seed: int) -> tuple[Rows, Rows |
     return rows.only(np.flatnonzero(~held)), rows.only(np.flatnonzero(held))
 
 
-def model_of(
-    rows: Rows, asked: Asked, params: dict[str, Any]
-) -> tuple[RiskScoreClassifier, Any]:
+def model_of(rows: Rows, asked: Asked, params: dict[str, Any]) -> tuple[RiskScoreClassifier, Any]:
     """An estimator that does all that ``fit`` does, and the rows as it takes them."""
     from netbenefit._fit_notes import check_features
     from netbenefit._named_columns import NamedColumns

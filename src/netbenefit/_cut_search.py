@@ -6,8 +6,8 @@ V / (H + ridge), with V the variance of G.
 
 A bin pays ``PRICE`` times that, so a cut is made only where it gains clearly more than noise would
 (Takeuchi's information criterion, at a higher price because the best of many cuts is taken).  On
-small tables, though, cuts that follow the outcome fit noise, and a card with a prior bears spare
-conditions better than misplaced ones.  There the price fades, and bins are drawn to equal mass.
+small tables, though, cuts that follow the outcome fit noise, and a card bears spare conditions
+better than misplaced ones.  There the price fades, and bins are drawn to equal mass.
 With w = N / (N + 3000), a bin pays w times ``PRICE``, and 1 − w times ``PULL`` times the square of
 its share of the rows, of which equal bins pay least.  Payments differ by bin, and add up, so the
 best partition with its best number of bins comes out of one pass over the cells.
@@ -32,7 +32,7 @@ __all__ = ["PRICE", "PULL", "CellScores", "equal_mass_edges", "gain_edges", "sco
 PRICE = 10.0
 #: How strongly bins are drawn to equal mass on small tables, in the same units.
 PULL = 40.0
-#: Rows at which a table is half large: the rows of the estimator's prior.
+#: Rows at which a table is half large.
 _HALF_LARGE = 3000.0
 #: How much the word of the other columns counts.  A card holds few of them: judged next to all of
 #: them in full, a column that others resemble would have nothing to say, nor would the others.

@@ -163,12 +163,11 @@ def read_training(
             search_sampled = True
             used = [name for name in names if name not in (binner.drop or ())]
             counted = _some_patterns(engine, survey, used, binner, asked)
-        decimals = [term.decimals for term in fitted.terms]
         patterns = PatternTable.from_codes(
             counted.codes,
             counted.event,
             names=fitted.names,
-            decimals=decimals,
+            decimals=[term.decimals for term in fitted.terms],
             sample_weight=counted.weight,
         )
         # A teacher on the conditions will do: what it says is a function of the pattern.
@@ -483,9 +482,7 @@ def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: boo
     return learned._replace(card=new)
 
 
-def _risks_by_score(
-    problem: Problem, points: IntArray, how: Blend, scores: IntArray
-) -> FloatArray:
+def _risks_by_score(problem: Problem, points: IntArray, how: Blend, scores: IntArray) -> FloatArray:
     """Mean risk that the teacher gave rows of each score, in the sample; between them, linear."""
     table = problem.patterns
     own = floor_scores(table.codes, table.decimals, points)

@@ -129,9 +129,7 @@ def all_cards(
 
 
 def _card(posed: Posed, result: SolverResult, plan: Plan) -> Scorecard:
-    origin = assemble.make_provenance(
-        posed.problem, result, plan.outcome, plan.seed, posed.taught
-    )
+    origin = assemble.make_provenance(posed.problem, result, plan.outcome, plan.seed, posed.taught)
     return assemble.assemble_card(
         posed.problem, result, origin, bins=posed.bins, calibrate=plan.estimator.calibrate
     )

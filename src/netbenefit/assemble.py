@@ -157,9 +157,7 @@ def teach_masses(
     # What the teacher's own decisions are worth, row by row: by outcomes, and by blended masses.
     share = 1.0 if strength is None else float(strength / (strength + Fraction(table.n_total)))
     masses = (1.0 - share) * rows.event + share * teaching.risks
-    worth = [
-        _worth(of, teaching.risks, thresholds, weight) for of in (rows.event, masses)
-    ]
+    worth = [_worth(of, teaching.risks, thresholds, weight) for of in (rows.event, masses)]
     return blended, Taught(teaching, how, *worth)
 
 

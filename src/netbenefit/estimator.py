@@ -341,7 +341,11 @@ class RiskScoreClassifier(CardClassifier):
         self.__dict__.pop("certificate_", None)  # of an earlier fit
         if proven:
             self.certificate_ = make_certificate(
-                learned.problem, learned.result, learned.card, bins=training.bins, taught=learned.taught
+                learned.problem,
+                learned.result,
+                learned.card,
+                bins=training.bins,
+                taught=learned.taught,
             )
         if learned.problem.too_small:
             warnings.warn(too_small_text(learned.problem), stacklevel=4)

@@ -32,12 +32,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._certificate_bound import check_claim, shown
 from netbenefit._certificate_card import differences, record_differences
-from netbenefit._certificate_count import Ground, Worth
+from netbenefit._certificate_count import Ground
 from netbenefit._certificate_data import rebuild_table
 from netbenefit._certificate_digest import table_digest
 from netbenefit._certificate_levels import SLACK, check_levels
 from netbenefit._certificate_limits import limits_differ
-from netbenefit._certificate_types import Answer, Check
+from netbenefit._certificate_types import Check
 from netbenefit._gap import relative_gap
 from netbenefit._validation import InputError
 from netbenefit.certificate import Certificate

@@ -79,9 +79,7 @@ def allowed_cutoffs(
     """
     candidates, tp, fp, unit = count_called(scores, *masses)
     _, found, alarms, whole = (
-        (candidates, tp, fp, unit)
-        if outcomes[0] is masses[0]
-        else count_called(scores, *outcomes)
+        (candidates, tp, fp, unit) if outcomes[0] is masses[0] else count_called(scores, *outcomes)
     )
     most = max(int(tp[0]), int(fp[0]), 1)
     result: list[tuple[int, Fraction] | None] = []

@@ -149,10 +149,7 @@ def _objective(p: Provenance) -> str:
         if p.prior_strength < math.inf:
             counted = f"outcomes blended with {counted}"
         return f"{p.objective:.5f}, the mean net benefit in training{price}, counted on {counted}"
-    return (
-        f"{p.objective:.5f}: the mean net benefit in training{price}, plus that of a risk logistic "
-        f"in the score, weighed like {p.prior_strength:,.10g} rows"
-    )
+    return f"{p.objective:.5f}, of an objective that this version no longer has"
 
 
 def made_table(card: Scorecard) -> str:

@@ -182,18 +182,17 @@ def certificate_sentence(
 def _proven(card: Scorecard, certificate: Certificate | None) -> str | None:
     """Say what bound there is: the certificate's, or else the card's own; None without one."""
     origin = card.provenance
-    prior = origin.prior_strength if origin is not None else None
+    teacher = origin.teacher if origin is not None else None
     objective = origin.objective if origin is not None else None
     bound, rounding = (origin.bound, 0.0) if origin is not None else (None, 0.0)
     if certificate is not None and certificate.proof is not None:
-        prior = float(certificate.problem.prior_strength)
+        lesson = certificate.problem.teacher
+        teacher = None if lesson is None else lesson.name
         objective = float(certificate.answer.objective)
         bound, rounding = float(certificate.proof.bound), float(certificate.proof.rounding)
     if objective is None or bound is None:
         return None
-    belief = f", plus a logistic prior worth {prior:,.10g} rows" if prior else ""
-    if prior and origin is not None and origin.teacher:
-        belief = ", counted with the risks of its teacher"
+    belief = ", counted on outcomes and the risks of its teacher" if teacher else ""
     measured = f"the objective is net benefit in training less a price for each rule{belief}"
     return f"no card within the same limits has {_excess(objective, bound, rounding)} ({measured})"
 
