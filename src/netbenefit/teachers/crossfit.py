@@ -45,8 +45,9 @@ _FEWEST_FOR_MODELS = 5
 _FEWEST_FOR_BOOSTING = 20
 
 _PREVALENCE = "the prevalence"
-_L1, _L2, _TREES = "L1 logistic", "L2 logistic", "boosting"
-_MEMBERS = {"auto": (_L1, _L2, _TREES), "logistic": (_L1, _L2), "boosting": (_TREES,)}
+_CONDITIONS, _COLUMNS, _TREES = "logistic on conditions", "logistic on columns", "boosting"
+_LOGISTIC = (_CONDITIONS, _COLUMNS)
+_MEMBERS = {"auto": (*_LOGISTIC, _TREES), "logistic": _LOGISTIC, "boosting": (_TREES,)}
 _POSSIBLE = (
     'Use "auto", "logistic", "boosting", a scikit-learn classifier (an instance with fit and '
     "predict_proba), or an array with one risk per row."
@@ -102,11 +103,12 @@ def teach(
     Parameters
     ----------
     teacher : str, classifier or array
-        ``"auto"``: L1 logistic regression on the binner's conditions, L2 logistic regression on the
+        ``"auto"``: logistic regression on the binner's conditions, logistic regression on the
         columns, and boosted trees, combined by weights that minimise out-of-fold log loss.
-        ``"logistic"``: the first two.  ``"boosting"``: the trees.  A scikit-learn classifier: it is
-        cloned, and sees ``X`` as it is passed, columns that the binner drops included.  An array:
-        risks from elsewhere, one per row, which should not come from a model of these very rows.
+        ``"logistic"``: the first two (without a binner, the second).  ``"boosting"``: the trees.
+        A scikit-learn classifier: it is cloned, fitted in one fold after another, and sees ``X`` as
+        it is passed, columns that the binner drops included.  An array: risks from elsewhere, one
+        per row, which should not come from a model of these very rows.
     X : table
         With a binner anything that it takes.  Without: named numeric columns, nothing missing.
     event : (n_rows,) array of bool
@@ -165,16 +167,14 @@ def teach(
         folds, why_none = _make_folds(rows, seed)
         if folds:
             asked, notes = _choose_members(teacher, rows)
-            makers = {
-                _L1: lambda: (
-                    logistic_columns(rows, numbers, "L1")
-                    if binner is None
-                    else logistic_conditions(rows, readable, binner)
-                ),
-                _L2: lambda: logistic_columns(rows, numbers, "L2"),
-                _TREES: lambda: boosting(rows, numbers, seed),
-            }
-            found = _by_members({name: makers[name]() for name in asked}, rows, folds, n_jobs)
+            members: dict[str, Member] = {}
+            if _CONDITIONS in asked and binner is not None:
+                members[_CONDITIONS] = logistic_conditions(rows, readable, binner)
+            if _COLUMNS in asked:
+                members[_COLUMNS] = logistic_columns(rows, numbers)
+            if _TREES in asked:
+                members[_TREES] = boosting(rows, numbers, seed)
+            found = _by_members(members, rows, folds, n_jobs)
             found = replace(found, notes=(*notes, *found.notes))
     else:
         rows = merge_rows([table.column(n).values for n in table.names], happened, weight, labels)
@@ -283,7 +283,7 @@ def _choose_members(teacher: str, rows: CanonicalRows) -> tuple[tuple[str, ...],
     rarer = min(rows.class_sizes())
     if _TREES not in asked or rarer >= _FEWEST_FOR_BOOSTING:
         return asked, ()
-    return _MEMBERS["logistic"], (
+    return _LOGISTIC, (
         f"The rarer outcome has {rarer} rows, fewer than {_FEWEST_FOR_BOOSTING}: logistic "
         "regression teaches alone, without boosting.",
     )
@@ -303,7 +303,7 @@ def _by_members(
         parts = [results[name, k] for k in range(len(folds))]
         failed = [(fold, p) for fold, p in zip(folds, parts, strict=True) if isinstance(p, str)]
         if failed:
-            notes.append(f"{name} regression left out: on {failed[0][0]}, {failed[0][1]}")
+            notes.append(f"{name} was left out: on {failed[0][0]}, {failed[0][1]}")
         else:
             odds[name] = best_candidate(cells, np.concatenate(parts, axis=1))
     if list(members) == [_TREES]:

@@ -36,7 +36,7 @@ _L1_SHARES = np.geomspace(0.6, 0.003, 12)
 #: L2 penalties of standardised columns, for the mean log loss.
 _L2_PENALTIES = np.geomspace(1.0, 1e-4, 9)
 #: Newton steps per penalty, and the gain in mean log loss below which they end.
-_MOST_STEPS, _LEAST_GAIN = 25, 1e-7
+_MOST_STEPS, _LEAST_GAIN = 25, 1e-6
 #: Curvature that a row has at least, so that certain rows do not stop Newton's method.
 _LEAST_CURVATURE = 1e-5
 #: Of more columns only those with the strongest association in the fold are used: a Newton step
@@ -78,7 +78,7 @@ def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Me
     table = RawTable.of([table.take(rows.first).column(name) for name in table.names])
 
     def member(fold: Fold) -> FloatArray:
-        own = clone(binner)
+        own = clone(binner).set_params(round_cuts=False)  # nobody will read these
         chosen, mass = _spelt_out(rows, fold.train, whole=False)
         own.fit(table.take(chosen), rows.event[chosen].astype(np.int64), mass)
         matrix = own.fitted_.codes(Lazy(table), len(table)).astype(np.float64)
@@ -87,13 +87,16 @@ def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Me
     return member
 
 
-def logistic_columns(rows: CanonicalRows, numbers: Numbers, penalty: Penalty) -> Member:
-    """Logistic regression on the columns as they are: levels one by one, missing values marked."""
+def logistic_columns(rows: CanonicalRows, numbers: Numbers) -> Member:
+    """L2 or L1 logistic regression on the columns: levels one by one, missing values marked.
+
+    L2 comes first.  L1 is better where most columns say nothing.
+    """
     columns = numbers.columns[rows.first]
 
     def member(fold: Fold) -> FloatArray:
         matrix = _spread(columns, numbers.levels, fold.train)
-        return _predict_path(rows, fold, matrix, penalty)
+        return _predict_path(rows, fold, matrix, "L2", "L1")
 
     return member
 
@@ -128,9 +131,9 @@ def _median(values: FloatArray, units: IntArray) -> float:
 
 
 def _predict_path(
-    rows: CanonicalRows, fold: Fold, matrix: FloatArray, penalty: Penalty
+    rows: CanonicalRows, fold: Fold, matrix: FloatArray, *kinds: Penalty
 ) -> FloatArray:
-    """Fit a path of penalties on a fold's training rows, and predict its own rows."""
+    """Fit paths of penalties on a fold's training rows, and predict its own rows."""
     mass = rows.mass * fold.train
     y = rows.event.astype(np.float64)
     total = mass.sum()
@@ -142,9 +145,9 @@ def _predict_path(
         strength = np.abs((mass * (y - mass @ y / total)) @ x)
         x = x[:, np.sort(np.argsort(-strength, kind="stable")[:_MOST_COLUMNS])]
     used = np.flatnonzero(mass)
-    intercepts, slopes = fit_path(*_merged(x[used], y[used], mass[used]), penalty)
-    predicted: FloatArray = intercepts[:, None] + slopes @ x[fold.rows].T
-    return predicted
+    data = _merged(x[used], y[used], mass[used])
+    paths = [fit_path(*data, kind) for kind in kinds]
+    return np.concatenate([free[:, None] + slopes @ x[fold.rows].T for free, slopes in paths])
 
 
 def _merged(
@@ -199,8 +202,7 @@ def fit_path(
             curvature = mass * np.maximum(risk * (1.0 - risk), _LEAST_CURVATURE)
             pull = mass * (y - risk)
             mean = curvature @ x / curvature.sum()
-            centred = (x - mean) * np.sqrt(curvature)[:, None]
-            gram = centred.T @ centred
+            gram = (x * curvature[:, None]).T @ x - curvature.sum() * np.outer(mean, mean)
             gradient = pull @ x - pull.sum() * mean
             # 2.
             if penalty == "L2":
@@ -275,7 +277,7 @@ def _lasso(
         alphas=[strength / size],
         precompute=gram,
         Xy=pull,
-        coef_init=slopes,
+        coef_init=slopes.copy(),  # it is changed in place
         check_input=False,
         tol=1e-6,
         max_iter=1000,
