@@ -233,7 +233,9 @@ def _check_groups(groups: ArrayLike, n_rows: int) -> IntArray:
         raise InputError(
             f"groups has shape {labels.shape}, but there are {n_rows} rows. Pass one label per row."
         )
-    missing = [i for i, v in enumerate(labels.tolist()) if v is None or v != v]
+    unknown = {"None", "nan", "NaT", "<NA>"}  # pandas' own are equal to nothing, not even unequal
+    items = enumerate(labels.tolist())
+    missing = [i for i, v in items if not isinstance(v, str) and str(v) in unknown]
     if missing:
         raise InputError(
             f"groups is missing in row {missing[0]} ({len(missing)} such rows). Give every row a "
@@ -274,7 +276,14 @@ def _make_folds(rows: CanonicalRows, seed: int) -> tuple[list[Fold], str]:
             )
     n_folds = min(N_FOLDS, most)
     n_repeats = N_REPEATS if rows.units.sum() < FEW_ROWS else 1
-    return deal(rows, n_folds, n_repeats, seed), ""
+    folds = deal(rows, n_folds, n_repeats, seed)
+    if not all(fold.train[rows.event == e].any() for fold in folds for e in (True, False)):
+        return [], (
+            "Some groups hold so many of the rows that the others lack one of the outcomes: every "
+            "row is given the share of events as its risk. Smaller groups would allow a better "
+            "teacher."
+        )
+    return folds, ""
 
 
 def _choose_members(teacher: str, rows: CanonicalRows) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -314,12 +323,14 @@ def _by_members(
     name = "a stack of logistic regression and boosting"
     if not (trees and logistic):
         name = _TREES if trees else "logistic regression" if logistic else _PREVALENCE
+    risks = _mean_risks(place, units, expit(combined))
     if not kept:
+        risks = np.full(risks.size, rows.share(rows.units))
         notes.append(
             "No model of the columns predicts held-out rows better than the share of events, which "
             "every row is given as its risk."
         )
-    return Teaching(_mean_risks(place, units, expit(combined)), name, weights, tuple(notes))
+    return Teaching(risks, name, weights, tuple(notes))
 
 
 def _by_classifier(member: Member, name: str, rows: CanonicalRows, folds: list[Fold]) -> Teaching:

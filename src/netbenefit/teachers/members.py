@@ -42,6 +42,8 @@ _LEAST_CURVATURE = 1e-5
 #: Of more columns only those with the strongest association in the fold are used: a Newton step
 #: takes time by the square of their number.
 _MOST_COLUMNS = 400
+#: A variance of this many times the squared mean is none: the column is constant.
+_ROUNDING = 1e-24
 #: Levels of fewer training rows share one column.
 _RARE = 10
 #: Levels that boosting can tell apart.
@@ -138,9 +140,10 @@ def _predict_path(
     y = rows.event.astype(np.float64)
     total = mass.sum()
     mean = mass @ matrix / total
-    variance = mass @ np.square(matrix) / total - mean**2
-    useful = np.flatnonzero(variance > 1e-9 * (1.0 + mean**2))
-    x = (matrix[:, useful] - mean[useful]) / np.sqrt(variance[useful])
+    x = matrix - mean
+    variance = mass @ np.square(x) / total
+    useful = np.flatnonzero(variance > _ROUNDING * np.square(mean))
+    x = x[:, useful] / np.sqrt(variance[useful])
     if useful.size > _MOST_COLUMNS:
         strength = np.abs((mass * (y - mass @ y / total)) @ x)
         x = x[:, np.sort(np.argsort(-strength, kind="stable")[:_MOST_COLUMNS])]
@@ -367,7 +370,7 @@ def foreign(
             }
         )
         chosen, mass = _spelt_out(rows, fold.train)
-        weights = {} if mass is None else {"sample_weight": mass}
+        weights = {} if mass is None else {weight_name: mass}
         model.fit(_safe_indexing(X, where[chosen]), event[chosen], **weights)
         return model, model.predict_proba(_safe_indexing(X, where[fold.rows]))
 
@@ -398,7 +401,10 @@ def foreign(
             )
         return risk[None, :]
 
-    if not (rows.mass == 1.0).all() and not has_fit_parameter(teacher, "sample_weight"):
+    weight_name, last = "sample_weight", teacher
+    if hasattr(teacher, "steps"):  # a pipeline hands weights to the step that is named
+        weight_name, last = f"{teacher.steps[-1][0]}__sample_weight", teacher.steps[-1][1]
+    if not (rows.mass == 1.0).all() and not has_fit_parameter(last, "sample_weight"):
         raise InputError(
             f"the teacher {name} takes no sample_weight. Pass whole weights, no weights, or "
             "another teacher."
