@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from netbenefit import Binner
+from netbenefit._bin_fit import learn_bins
 from netbenefit._bin_raw import RawTable
 from netbenefit._validation import InputError
 from netbenefit.teachers import Teaching, crossfit, teach
@@ -147,28 +148,27 @@ def test_noise_is_not_learnt(teacher: str, binned: bool) -> None:
     assert np.mean(gains) < 0.02
 
 
-class RecordingBinner(Binner):  # type: ignore[misc]
-    """A binner that tells which rows it was fitted on."""
-
-    seen: ClassVar[list[set[float]]] = []
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        weight = np.ones(len(X)) if sample_weight is None else sample_weight
-        self.seen.append(set(X.column("age").values[weight > 0].tolist()))
-        return super().fit(X, y, sample_weight)
-
-
-def test_the_binner_is_fitted_in_folds() -> None:
+def test_cut_points_are_found_in_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     age = rng.normal(60, 10, 100)
     event = rng.random(100) < 1 / (1 + np.exp((60 - age) / 5))
-    RecordingBinner.seen.clear()
-    binner = RecordingBinner()
-    teach("logistic", {"age": age}, event, binner=binner, n_jobs=1)
-    assert len(RecordingBinner.seen) == 10
-    assert not hasattr(binner, "fitted_")  # clones were fitted
-    for repeat in (RecordingBinner.seen[:5], RecordingBinner.seen[5:]):
-        unseen = [set(age.tolist()) - seen for seen in repeat]
+    seen = []
+
+    def recording(table: RawTable, *args: Any) -> Any:
+        assert np.array_equal(args[2], event[[age.tolist().index(v) for v in ages(table)]])
+        assert (args[3] > 0).all()
+        seen.append(set(ages(table)))
+        return learn_bins(table, *args)
+
+    def ages(table: RawTable) -> list[float]:
+        found: list[float] = table.column("age").values.tolist()
+        return found
+
+    monkeypatch.setattr("netbenefit.teachers.members.learn_bins", recording)
+    teach("logistic", {"age": age}, event, binner=Binner(), n_jobs=1)
+    assert len(seen) == 10
+    for repeat in (seen[:5], seen[5:]):
+        unseen = [set(age.tolist()) - part for part in repeat]
         assert sorted(value for part in unseen for value in part) == sorted(age.tolist())
 
 
@@ -405,13 +405,13 @@ def test_nothing_to_learn_is_said() -> None:
     assert np.allclose(teaching.risks, event.mean())
 
 
-def test_a_binner_that_fails_in_a_fold_is_left_out() -> None:
-    class Moody(Binner):  # type: ignore[misc]
-        def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-            raise InputError("no column could be turned into a condition.")
+def test_a_binner_that_fails_in_a_fold_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*args: Any) -> Any:
+        raise InputError("no column could be turned into a condition.")
 
+    monkeypatch.setattr("netbenefit.teachers.members.learn_bins", failing)
     table, event = raw_table()
-    teaching = teach("auto", table, event, binner=Moody())
+    teaching = teach("auto", table, event, binner=Binner())
     assert "logistic on conditions was left out: on fold 1 of 5, no column" in teaching.notes[0]
     assert set(teaching.weights) == {"logistic on columns", "boosting"}
 
@@ -475,7 +475,7 @@ def test_other_errors_name_the_culprit() -> None:
         teach("auto", table, event, groups=[1, 2, 3])
     with pytest.raises(InputError, match="groups is missing in row 119"):
         teach("auto", table, event, groups=[1.0] * 119 + [np.nan])
-    with pytest.raises(InputError, match="x0.* missing values"):
+    with pytest.raises(InputError, match=r"x0.* missing values"):
         teach("auto", {**table, "x0": np.full(120, np.nan)}, event)
     with pytest.raises(InputError, match="takes no sample_weight"):
         teach(Memory(), table, event, sample_weight=np.linspace(0.5, 1, 120))

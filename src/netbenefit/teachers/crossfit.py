@@ -118,7 +118,7 @@ def teach(
     groups : (n_rows,) array, optional
         Labels of rows that belong together, such as patients: they are never in different folds.
     binner : Binner, optional
-        It says how columns are read and left out, and is fitted again (a clone) in every fold.
+        It says how columns are read, left out and cut; cut points are found anew in every fold.
     seed : int, default=0
     n_jobs : int, default=-1
         Models that are fitted at a time, as of joblib.
@@ -308,8 +308,7 @@ def _by_members(
     results = _run(members, folds, n_jobs)
     place, units, cells = _cells(rows, folds)
     odds, notes = {}, []
-    for name in members:
-        parts = [results[name, k] for k in range(len(folds))]
+    for name, parts in results.items():
         failed = [(fold, p) for fold, p in zip(folds, parts, strict=True) if isinstance(p, str)]
         if failed:
             notes.append(f"{name} was left out: on {failed[0][0]}, {failed[0][1]}")
@@ -350,7 +349,13 @@ def _cells(rows: CanonicalRows, folds: list[Fold]) -> tuple[NDArray[np.intp], In
     place = np.concatenate([fold.rows for fold in folds])
     units = np.concatenate([fold.units for fold in folds])
     base = [np.full(fold.rows.size, log_odds(rows.share(fold.train))) for fold in folds]
-    return place, units, Cells(rows.event[place], units * rows.mass[place], np.concatenate(base))
+    cells = Cells(
+        event=rows.event[place],
+        mass=units * rows.mass[place],
+        base=np.concatenate(base),
+        n_rows=int(rows.units.sum()),
+    )
+    return place, units, cells
 
 
 def _mean_risks(place: NDArray[np.intp], units: IntArray, risks: FloatArray) -> FloatArray:
@@ -361,11 +366,13 @@ def _mean_risks(place: NDArray[np.intp], units: IntArray, risks: FloatArray) -> 
 
 def _run(
     members: Mapping[str, Member], folds: list[Fold], n_jobs: int | None
-) -> dict[tuple[str, int], Any]:
+) -> dict[str, list[Any]]:
     """Fit every member in every fold: log-odds, or what the member had to complain of.
 
-    Threads do: almost all the time is spent outside Python.  Libraries get one thread per task, or
-    the last bits of sums would depend on how many there are.
+    Threads do: half of the time is spent outside Python, and processes take longer to start than
+    most tables to fit.  Libraries get one thread per task, or the last bits of sums would depend on
+    how many there are.  Boosting is one task, because scikit-learn's changes the filters of
+    warnings meanwhile, which all threads share.
     """
     import sklearn.ensemble  # noqa: F401  # so that its libraries are there to be limited
     from joblib import Parallel, delayed  # type: ignore[import-untyped]  # by scikit-learn
@@ -373,17 +380,23 @@ def _run(
 
     control = ThreadpoolController()
 
-    def one(name: str, k: int) -> Any:
-        with control.limit(limits=1, user_api="openmp"):  # a setting of each thread's own
-            try:
-                return members[name](folds[k])
-            except InputError as error:
-                return str(error)
+    def fit(name: str, some: list[Fold]) -> list[Any]:
+        found: list[Any] = []
+        with control.limit(limits=1, user_api="openmp"), np.errstate(all="ignore"):  # by thread
+            for fold in some:
+                try:
+                    found.append(members[name](fold))
+                except InputError as error:
+                    found.append(str(error))
+        return found
 
-    # The slowest first, so that none of them is waited for alone.
-    tasks = [(name, k) for name in reversed(list(members)) for k in range(len(folds))]
+    tasks = [(_TREES, folds)] if _TREES in members else []  # the longest first
+    tasks += [(name, [fold]) for name in members if name != _TREES for fold in folds]
     with control.limit(limits=1, user_api="blas"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of binners: the one that is kept warns by itself
+        warnings.simplefilter("ignore")
         parallel = Parallel(n_jobs=threads_here(n_jobs), backend="threading")
-        results = parallel(delayed(one)(*task) for task in tasks)
-    return dict(zip(tasks, results, strict=True))
+        results = parallel(delayed(fit)(*task) for task in tasks)
+    fitted: dict[str, list[Any]] = {name: [] for name in members}
+    for (name, _), found in zip(tasks, results, strict=True):
+        fitted[name] += found
+    return fitted

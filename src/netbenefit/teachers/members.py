@@ -8,14 +8,18 @@ penalty where it has a choice of penalties.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._bin_fit import learn_bins
 from netbenefit._bin_raw import Lazy, RawTable
+from netbenefit._bin_wishes import read_settings, read_wishes
 from netbenefit._validation import FloatArray, InputError, IntArray
 from netbenefit.teachers.rows import CanonicalRows, Fold, Numbers
+from netbenefit.thresholds import as_thresholds
 
 __all__ = [
     "Member",
@@ -75,15 +79,27 @@ def expit(odds: FloatArray) -> FloatArray:
 
 def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Member:
     """L1 logistic regression on conditions that are learnt in the fold."""
-    from sklearn.base import clone
-
     table = RawTable.of([table.take(rows.first).column(name) for name in table.names])
+    options = read_wishes(binner, table.names)
+    thresholds = as_thresholds(binner.thresholds, None)
 
     def member(fold: Fold) -> FloatArray:
-        own = clone(binner).set_params(round_cuts=False)  # nobody will read these
-        chosen, mass = _spelt_out(rows, fold.train, whole=False)
-        own.fit(table.take(chosen), rows.event[chosen].astype(np.int64), mass)
-        matrix = own.fitted_.codes(Lazy(table), len(table)).astype(np.float64)
+        chosen, counts = _spelt_out(rows, fold.train, whole=False)
+        mass = np.ones(chosen.size) if counts is None else counts
+        settings, cumulative = read_settings(binner, options, thresholds, mass, table.names)
+        fitted, _ = learn_bins(
+            table.take(chosen),
+            options,
+            settings._replace(round_cuts=False),  # nobody will read these conditions
+            rows.event[chosen],
+            mass,
+            cumulative,
+            binner.max_columns,
+        )
+        # Nobody has to be told what is new in the fold's own rows.
+        silent = [replace(r, holes=True, levels=(), whole=False) for r in fitted.readings]
+        fitted = replace(fitted, readings=tuple(silent))
+        matrix = fitted.codes(Lazy(table), len(table)).astype(np.float64)
         return _predict_path(rows, fold, matrix, "L1")
 
     return member
