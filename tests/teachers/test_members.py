@@ -143,7 +143,7 @@ def test_weights_are_the_best_without_negative_ones() -> None:
 
 
 def test_members_that_do_not_help_get_no_weight() -> None:
-    cells, odds = random_cells(1)
+    cells, odds = random_cells(4)
     good = min(odds.values(), key=lambda member: log_loss(cells, member))
     copy = stack(cells, {"first": good, "again": good})[0]
     assert copy["first"] > 0
