@@ -66,7 +66,7 @@ def stack(cells: Cells, odds: Mapping[str, FloatArray]) -> tuple[dict[str, float
         One per cell.
     """
     names, cost = list(odds), max(LEAST_HELP, 1.0 / cells.n_rows)
-    extra = np.array([odds[name] - cells.base for name in names]).reshape(len(names), -1)
+    extra = np.array([odds[name] - cells.base for name in names]).reshape(-1, cells.base.size)
     best, least = np.zeros(len(names)), float(log_loss(cells, cells.base))
     for size in range(1, len(names) + 1):
         for chosen in map(list, combinations(range(len(names)), size)):
