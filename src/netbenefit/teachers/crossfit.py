@@ -349,13 +349,7 @@ def _cells(rows: CanonicalRows, folds: list[Fold]) -> tuple[NDArray[np.intp], In
     place = np.concatenate([fold.rows for fold in folds])
     units = np.concatenate([fold.units for fold in folds])
     base = [np.full(fold.rows.size, log_odds(rows.share(fold.train))) for fold in folds]
-    cells = Cells(
-        event=rows.event[place],
-        mass=units * rows.mass[place],
-        base=np.concatenate(base),
-        n_rows=int(rows.units.sum()),
-    )
-    return place, units, cells
+    return place, units, Cells(rows.event[place], units * rows.mass[place], np.concatenate(base))
 
 
 def _mean_risks(place: NDArray[np.intp], units: IntArray, risks: FloatArray) -> FloatArray:

@@ -14,8 +14,7 @@ from netbenefit.teachers.members import expit
 
 __all__ = ["Cells", "best_candidate", "log_loss", "stack"]
 
-#: Mean log loss that each member has to spare, or it gets no weight: at least this, and at least
-#: one row's share, since any weight fits the rows at hand a little better than others (Akaike).
+#: Mean log loss that each member has to spare, or it gets no weight.
 LEAST_HELP = 1e-4
 #: Keeps weights finite where members predict every outcome.
 _RIDGE = 1e-6
@@ -29,13 +28,12 @@ class Cells(NamedTuple):
     event: NDArray[np.bool_]
     mass: FloatArray
     base: FloatArray  #: log-odds of an event among the rows that the fold learnt from
-    n_rows: int  #: without repeats
 
 
 def log_loss(cells: Cells, odds: FloatArray) -> FloatArray:
     """Return the mean log loss of log-odds, along their last axis.
 
-    >>> cells = Cells(np.array([True, False]), np.ones(2), np.zeros(2), 2)
+    >>> cells = Cells(np.array([True, False]), np.ones(2), np.zeros(2))
     >>> log_loss(cells, np.zeros(2)) == np.log(2)
     np.True_
     """
@@ -54,9 +52,8 @@ def stack(cells: Cells, odds: Mapping[str, FloatArray]) -> tuple[dict[str, float
     """Combine members: log-odds = base + Σ weight · (member − base), no weight negative.
 
     Of all subsets of the members, each with its weights of least out-of-fold log loss, take the one
-    with the least loss when a member costs 1 / n, or ``LEAST_HELP`` if that is more.  (Weights that
-    minimise the loss without being negative are those of some subset without a limit, so that no
-    other solver is needed.)
+    with the least loss when a member costs ``LEAST_HELP``.  (Weights that minimise the loss without
+    being negative are those of some subset without a limit, so that no other solver is needed.)
 
     Returns
     -------
@@ -65,14 +62,14 @@ def stack(cells: Cells, odds: Mapping[str, FloatArray]) -> tuple[dict[str, float
     log_odds : array
         One per cell.
     """
-    names, cost = list(odds), max(LEAST_HELP, 1.0 / cells.n_rows)
+    names = list(odds)
     extra = np.array([odds[name] - cells.base for name in names]).reshape(-1, cells.base.size)
     best, least = np.zeros(len(names)), float(log_loss(cells, cells.base))
     for size in range(1, len(names) + 1):
         for chosen in map(list, combinations(range(len(names)), size)):
             weights = np.zeros(len(names))
             weights[chosen] = _weigh(cells, extra[chosen])
-            loss = float(log_loss(cells, cells.base + weights @ extra)) + cost * size
+            loss = float(log_loss(cells, cells.base + weights @ extra)) + LEAST_HELP * size
             if (weights >= 0).all() and loss < least - 1e-12:
                 best, least = weights, loss
     return dict(zip(names, best.tolist(), strict=True)), cells.base + best @ extra
