@@ -132,11 +132,13 @@ class RawTable:
     def take(self, rows: NDArray[np.intp]) -> RawTable:
         """Return the table of these rows; columns are still read when they are asked for.
 
-        >>> RawTable({"age": [51, 52]}).take(np.array([1, 1])).column("age").values
-        array([52, 52], dtype=object)
+        >>> table = RawTable({"age": [51, 52, 53]}).take(np.array([1, 2]))
+        >>> table.take(np.array([1, 1])).column("age").values
+        array([53, 53], dtype=object)
         """
         table = copy(self)
-        table._rows, table._n_rows = rows, rows.size
+        table._rows = rows if self._rows is None else self._rows[rows]
+        table._n_rows = rows.size
         return table
 
     def without(self, name: str) -> RawTable:

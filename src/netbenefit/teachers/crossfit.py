@@ -45,8 +45,9 @@ _FEWEST_FOR_MODELS = 5
 _FEWEST_FOR_BOOSTING = 20
 
 _PREVALENCE = "the prevalence"
-_L1, _L2, _TREES = "L1 logistic", "L2 logistic", "boosting"
-_MEMBERS = {"auto": (_L1, _L2, _TREES), "logistic": (_L1, _L2), "boosting": (_TREES,)}
+_CONDITIONS, _COLUMNS, _TREES = "logistic on conditions", "logistic on columns", "boosting"
+_LOGISTIC = (_CONDITIONS, _COLUMNS)
+_MEMBERS = {"auto": (*_LOGISTIC, _TREES), "logistic": _LOGISTIC, "boosting": (_TREES,)}
 _POSSIBLE = (
     'Use "auto", "logistic", "boosting", a scikit-learn classifier (an instance with fit and '
     "predict_proba), or an array with one risk per row."
@@ -102,11 +103,12 @@ def teach(
     Parameters
     ----------
     teacher : str, classifier or array
-        ``"auto"``: L1 logistic regression on the binner's conditions, L2 logistic regression on the
+        ``"auto"``: logistic regression on the binner's conditions, logistic regression on the
         columns, and boosted trees, combined by weights that minimise out-of-fold log loss.
-        ``"logistic"``: the first two.  ``"boosting"``: the trees.  A scikit-learn classifier: it is
-        cloned, and sees ``X`` as it is passed, columns that the binner drops included.  An array:
-        risks from elsewhere, one per row, which should not come from a model of these very rows.
+        ``"logistic"``: the first two (without a binner, the second).  ``"boosting"``: the trees.
+        A scikit-learn classifier: it is cloned, fitted in one fold after another, and sees ``X`` as
+        it is passed, columns that the binner drops included.  An array: risks from elsewhere, one
+        per row, which should not come from a model of these very rows.
     X : table
         With a binner anything that it takes.  Without: named numeric columns, nothing missing.
     event : (n_rows,) array of bool
@@ -116,7 +118,7 @@ def teach(
     groups : (n_rows,) array, optional
         Labels of rows that belong together, such as patients: they are never in different folds.
     binner : Binner, optional
-        It says how columns are read and left out, and is fitted again (a clone) in every fold.
+        It says how columns are read, left out and cut; cut points are found anew in every fold.
     seed : int, default=0
     n_jobs : int, default=-1
         Models that are fitted at a time, as of joblib.
@@ -165,16 +167,14 @@ def teach(
         folds, why_none = _make_folds(rows, seed)
         if folds:
             asked, notes = _choose_members(teacher, rows)
-            makers = {
-                _L1: lambda: (
-                    logistic_columns(rows, numbers, "L1")
-                    if binner is None
-                    else logistic_conditions(rows, readable, binner)
-                ),
-                _L2: lambda: logistic_columns(rows, numbers, "L2"),
-                _TREES: lambda: boosting(rows, numbers, seed),
-            }
-            found = _by_members({name: makers[name]() for name in asked}, rows, folds, n_jobs)
+            members: dict[str, Member] = {}
+            if _CONDITIONS in asked and binner is not None:
+                members[_CONDITIONS] = logistic_conditions(rows, readable, binner)
+            if _COLUMNS in asked:
+                members[_COLUMNS] = logistic_columns(rows, numbers)
+            if _TREES in asked:
+                members[_TREES] = boosting(rows, numbers, seed)
+            found = _by_members(members, rows, folds, n_jobs)
             found = replace(found, notes=(*notes, *found.notes))
     else:
         rows = merge_rows([table.column(n).values for n in table.names], happened, weight, labels)
@@ -233,7 +233,9 @@ def _check_groups(groups: ArrayLike, n_rows: int) -> IntArray:
         raise InputError(
             f"groups has shape {labels.shape}, but there are {n_rows} rows. Pass one label per row."
         )
-    missing = [i for i, v in enumerate(labels.tolist()) if v is None or v != v]
+    unknown = {"None", "nan", "NaT", "<NA>"}  # pandas' own are equal to nothing, not even unequal
+    items = enumerate(labels.tolist())
+    missing = [i for i, v in items if not isinstance(v, str) and str(v) in unknown]
     if missing:
         raise InputError(
             f"groups is missing in row {missing[0]} ({len(missing)} such rows). Give every row a "
@@ -274,7 +276,14 @@ def _make_folds(rows: CanonicalRows, seed: int) -> tuple[list[Fold], str]:
             )
     n_folds = min(N_FOLDS, most)
     n_repeats = N_REPEATS if rows.units.sum() < FEW_ROWS else 1
-    return deal(rows, n_folds, n_repeats, seed), ""
+    folds = deal(rows, n_folds, n_repeats, seed)
+    if not all(fold.train[rows.event == e].any() for fold in folds for e in (True, False)):
+        return [], (
+            "Some groups hold so many of the rows that the others lack one of the outcomes: every "
+            "row is given the share of events as its risk. Smaller groups would allow a better "
+            "teacher."
+        )
+    return folds, ""
 
 
 def _choose_members(teacher: str, rows: CanonicalRows) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -283,7 +292,7 @@ def _choose_members(teacher: str, rows: CanonicalRows) -> tuple[tuple[str, ...],
     rarer = min(rows.class_sizes())
     if _TREES not in asked or rarer >= _FEWEST_FOR_BOOSTING:
         return asked, ()
-    return _MEMBERS["logistic"], (
+    return _LOGISTIC, (
         f"The rarer outcome has {rarer} rows, fewer than {_FEWEST_FOR_BOOSTING}: logistic "
         "regression teaches alone, without boosting.",
     )
@@ -299,11 +308,10 @@ def _by_members(
     results = _run(members, folds, n_jobs)
     place, units, cells = _cells(rows, folds)
     odds, notes = {}, []
-    for name in members:
-        parts = [results[name, k] for k in range(len(folds))]
+    for name, parts in results.items():
         failed = [(fold, p) for fold, p in zip(folds, parts, strict=True) if isinstance(p, str)]
         if failed:
-            notes.append(f"{name} regression left out: on {failed[0][0]}, {failed[0][1]}")
+            notes.append(f"{name} was left out: on {failed[0][0]}, {failed[0][1]}")
         else:
             odds[name] = best_candidate(cells, np.concatenate(parts, axis=1))
     if list(members) == [_TREES]:
@@ -314,12 +322,14 @@ def _by_members(
     name = "a stack of logistic regression and boosting"
     if not (trees and logistic):
         name = _TREES if trees else "logistic regression" if logistic else _PREVALENCE
+    risks = _mean_risks(place, units, expit(combined))
     if not kept:
+        risks = np.full(risks.size, rows.share(rows.units))
         notes.append(
             "No model of the columns predicts held-out rows better than the share of events, which "
             "every row is given as its risk."
         )
-    return Teaching(_mean_risks(place, units, expit(combined)), name, weights, tuple(notes))
+    return Teaching(risks, name, weights, tuple(notes))
 
 
 def _by_classifier(member: Member, name: str, rows: CanonicalRows, folds: list[Fold]) -> Teaching:
@@ -350,11 +360,13 @@ def _mean_risks(place: NDArray[np.intp], units: IntArray, risks: FloatArray) -> 
 
 def _run(
     members: Mapping[str, Member], folds: list[Fold], n_jobs: int | None
-) -> dict[tuple[str, int], Any]:
+) -> dict[str, list[Any]]:
     """Fit every member in every fold: log-odds, or what the member had to complain of.
 
-    Threads do: almost all the time is spent outside Python.  Libraries get one thread per task, or
-    the last bits of sums would depend on how many there are.
+    Threads do: half of the time is spent outside Python, and processes take longer to start than
+    most tables to fit.  Libraries get one thread per task, or the last bits of sums would depend on
+    how many there are.  Boosting is one task, because scikit-learn's changes the filters of
+    warnings meanwhile, which all threads share.
     """
     import sklearn.ensemble  # noqa: F401  # so that its libraries are there to be limited
     from joblib import Parallel, delayed  # type: ignore[import-untyped]  # by scikit-learn
@@ -362,17 +374,23 @@ def _run(
 
     control = ThreadpoolController()
 
-    def one(name: str, k: int) -> Any:
-        with control.limit(limits=1, user_api="openmp"):  # a setting of each thread's own
-            try:
-                return members[name](folds[k])
-            except InputError as error:
-                return str(error)
+    def fit(name: str, some: list[Fold]) -> list[Any]:
+        found: list[Any] = []
+        with control.limit(limits=1, user_api="openmp"), np.errstate(all="ignore"):  # by thread
+            for fold in some:
+                try:
+                    found.append(members[name](fold))
+                except InputError as error:
+                    found.append(str(error))
+        return found
 
-    # The slowest first, so that none of them is waited for alone.
-    tasks = [(name, k) for name in reversed(list(members)) for k in range(len(folds))]
+    tasks = [(_TREES, folds)] if _TREES in members else []  # the longest first
+    tasks += [(name, [fold]) for name in members if name != _TREES for fold in folds]
     with control.limit(limits=1, user_api="blas"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of binners: the one that is kept warns by itself
+        warnings.simplefilter("ignore")
         parallel = Parallel(n_jobs=threads_here(n_jobs), backend="threading")
-        results = parallel(delayed(one)(*task) for task in tasks)
-    return dict(zip(tasks, results, strict=True))
+        results = parallel(delayed(fit)(*task) for task in tasks)
+    fitted: dict[str, list[Any]] = {name: [] for name in members}
+    for (name, _), found in zip(tasks, results, strict=True):
+        fitted[name] += found
+    return fitted

@@ -8,14 +8,18 @@ penalty where it has a choice of penalties.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit._bin_fit import learn_bins
 from netbenefit._bin_raw import Lazy, RawTable
+from netbenefit._bin_wishes import read_settings, read_wishes
 from netbenefit._validation import FloatArray, InputError, IntArray
 from netbenefit.teachers.rows import CanonicalRows, Fold, Numbers
+from netbenefit.thresholds import as_thresholds
 
 __all__ = [
     "Member",
@@ -36,12 +40,14 @@ _L1_SHARES = np.geomspace(0.6, 0.003, 12)
 #: L2 penalties of standardised columns, for the mean log loss.
 _L2_PENALTIES = np.geomspace(1.0, 1e-4, 9)
 #: Newton steps per penalty, and the gain in mean log loss below which they end.
-_MOST_STEPS, _LEAST_GAIN = 25, 1e-7
+_MOST_STEPS, _LEAST_GAIN = 25, 1e-6
 #: Curvature that a row has at least, so that certain rows do not stop Newton's method.
 _LEAST_CURVATURE = 1e-5
 #: Of more columns only those with the strongest association in the fold are used: a Newton step
 #: takes time by the square of their number.
 _MOST_COLUMNS = 400
+#: A variance of this many times the squared mean is none: the column is constant.
+_ROUNDING = 1e-24
 #: Levels of fewer training rows share one column.
 _RARE = 10
 #: Levels that boosting can tell apart.
@@ -73,27 +79,42 @@ def expit(odds: FloatArray) -> FloatArray:
 
 def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Member:
     """L1 logistic regression on conditions that are learnt in the fold."""
-    from sklearn.base import clone
-
     table = RawTable.of([table.take(rows.first).column(name) for name in table.names])
+    options = read_wishes(binner, table.names)
+    thresholds = as_thresholds(binner.thresholds, None)
 
     def member(fold: Fold) -> FloatArray:
-        own = clone(binner)
-        chosen, mass = _spelt_out(rows, fold.train, whole=False)
-        own.fit(table.take(chosen), rows.event[chosen].astype(np.int64), mass)
-        matrix = own.fitted_.codes(Lazy(table), len(table)).astype(np.float64)
+        chosen, counts = _spelt_out(rows, fold.train, whole=False)
+        mass = np.ones(chosen.size) if counts is None else counts
+        settings, cumulative = read_settings(binner, options, thresholds, mass, table.names)
+        fitted, _ = learn_bins(
+            table.take(chosen),
+            options,
+            settings._replace(round_cuts=False),  # nobody will read these conditions
+            rows.event[chosen],
+            mass,
+            cumulative,
+            binner.max_columns,
+        )
+        # Nobody has to be told what is new in the fold's own rows.
+        silent = [replace(r, holes=True, levels=(), whole=False) for r in fitted.readings]
+        fitted = replace(fitted, readings=tuple(silent))
+        matrix = fitted.codes(Lazy(table), len(table)).astype(np.float64)
         return _predict_path(rows, fold, matrix, "L1")
 
     return member
 
 
-def logistic_columns(rows: CanonicalRows, numbers: Numbers, penalty: Penalty) -> Member:
-    """Logistic regression on the columns as they are: levels one by one, missing values marked."""
+def logistic_columns(rows: CanonicalRows, numbers: Numbers) -> Member:
+    """L2 or L1 logistic regression on the columns: levels one by one, missing values marked.
+
+    L2 comes first.  L1 is better where most columns say nothing.
+    """
     columns = numbers.columns[rows.first]
 
     def member(fold: Fold) -> FloatArray:
         matrix = _spread(columns, numbers.levels, fold.train)
-        return _predict_path(rows, fold, matrix, penalty)
+        return _predict_path(rows, fold, matrix, "L2", "L1")
 
     return member
 
@@ -128,23 +149,24 @@ def _median(values: FloatArray, units: IntArray) -> float:
 
 
 def _predict_path(
-    rows: CanonicalRows, fold: Fold, matrix: FloatArray, penalty: Penalty
+    rows: CanonicalRows, fold: Fold, matrix: FloatArray, *kinds: Penalty
 ) -> FloatArray:
-    """Fit a path of penalties on a fold's training rows, and predict its own rows."""
+    """Fit paths of penalties on a fold's training rows, and predict its own rows."""
     mass = rows.mass * fold.train
     y = rows.event.astype(np.float64)
     total = mass.sum()
     mean = mass @ matrix / total
-    variance = mass @ np.square(matrix) / total - mean**2
-    useful = np.flatnonzero(variance > 1e-9 * (1.0 + mean**2))
-    x = (matrix[:, useful] - mean[useful]) / np.sqrt(variance[useful])
+    x = matrix - mean
+    variance = mass @ np.square(x) / total
+    useful = np.flatnonzero(variance > _ROUNDING * np.square(mean))
+    x = x[:, useful] / np.sqrt(variance[useful])
     if useful.size > _MOST_COLUMNS:
         strength = np.abs((mass * (y - mass @ y / total)) @ x)
         x = x[:, np.sort(np.argsort(-strength, kind="stable")[:_MOST_COLUMNS])]
     used = np.flatnonzero(mass)
-    intercepts, slopes = fit_path(*_merged(x[used], y[used], mass[used]), penalty)
-    predicted: FloatArray = intercepts[:, None] + slopes @ x[fold.rows].T
-    return predicted
+    data = _merged(x[used], y[used], mass[used])
+    paths = [fit_path(*data, kind) for kind in kinds]
+    return np.concatenate([free[:, None] + slopes @ x[fold.rows].T for free, slopes in paths])
 
 
 def _merged(
@@ -199,8 +221,7 @@ def fit_path(
             curvature = mass * np.maximum(risk * (1.0 - risk), _LEAST_CURVATURE)
             pull = mass * (y - risk)
             mean = curvature @ x / curvature.sum()
-            centred = (x - mean) * np.sqrt(curvature)[:, None]
-            gram = centred.T @ centred
+            gram = (x * curvature[:, None]).T @ x - curvature.sum() * np.outer(mean, mean)
             gradient = pull @ x - pull.sum() * mean
             # 2.
             if penalty == "L2":
@@ -275,7 +296,7 @@ def _lasso(
         alphas=[strength / size],
         precompute=gram,
         Xy=pull,
-        coef_init=slopes,
+        coef_init=slopes.copy(),  # it is changed in place
         check_input=False,
         tol=1e-6,
         max_iter=1000,
@@ -365,7 +386,7 @@ def foreign(
             }
         )
         chosen, mass = _spelt_out(rows, fold.train)
-        weights = {} if mass is None else {"sample_weight": mass}
+        weights = {} if mass is None else {weight_name: mass}
         model.fit(_safe_indexing(X, where[chosen]), event[chosen], **weights)
         return model, model.predict_proba(_safe_indexing(X, where[fold.rows]))
 
@@ -396,7 +417,10 @@ def foreign(
             )
         return risk[None, :]
 
-    if not (rows.mass == 1.0).all() and not has_fit_parameter(teacher, "sample_weight"):
+    weight_name, last = "sample_weight", teacher
+    if hasattr(teacher, "steps"):  # a pipeline hands weights to the step that is named
+        weight_name, last = f"{teacher.steps[-1][0]}__sample_weight", teacher.steps[-1][1]
+    if not (rows.mass == 1.0).all() and not has_fit_parameter(last, "sample_weight"):
         raise InputError(
             f"the teacher {name} takes no sample_weight. Pass whole weights, no weights, or "
             "another teacher."

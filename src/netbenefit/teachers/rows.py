@@ -129,9 +129,11 @@ def rank(values: NDArray[Any]) -> IntArray:
     >>> rank(np.array([0.5, np.nan, -1.0])), rank(np.array(["b", None, 3, "b"], dtype=object))
     (array([1, 2, 0]), array([2, 0, 1, 2]))
     """
-    if values.dtype.kind not in "biufUmM":
-        values = np.array([f"{type(v).__name__} {v!r}" for v in values.tolist()], dtype=np.str_)
-    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    if values.dtype.kind in "biufmM":
+        return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    texts = [f"{type(v).__name__} {v!r}" for v in values.tolist()]
+    place = {text: k for k, text in enumerate(sorted(set(texts)))}
+    return np.array([place[text] for text in texts], dtype=np.int64)
 
 
 # -- canonical rows --------------------------------------------------------------------------------

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._validation import FloatArray
+from netbenefit.teachers.members import expit
 
 __all__ = ["Cells", "best_candidate", "log_loss", "stack"]
 
-#: A member whose absence costs less than this in mean log loss has no weight.
+#: Mean log loss that each member has to spare, or it gets no weight.
 LEAST_HELP = 1e-4
+#: Keeps weights finite where members predict every outcome.
+_RIDGE = 1e-6
+#: Steps of Newton's method.
+_MOST_STEPS = 50
 
 
 class Cells(NamedTuple):
@@ -43,55 +49,51 @@ def best_candidate(cells: Cells, odds: FloatArray) -> FloatArray:
 
 
 def stack(cells: Cells, odds: Mapping[str, FloatArray]) -> tuple[dict[str, float], FloatArray]:
-    """Combine members: log-odds = base + Σ weight · (member − base), weights not negative.
+    """Combine members: log-odds = base + Σ weight · (member − base), no weight negative.
 
-    1. Find the weights with the least out-of-fold log loss: a convex problem.
-    2. Leave out the member that is missed least, if that is less than ``LEAST_HELP`` (of equal
-       ones the last named), and begin again.
+    Of all subsets of the members, each with its weights of least out-of-fold log loss, take the one
+    with the least loss when a member costs ``LEAST_HELP``.  (Weights that minimise the loss without
+    being negative are those of some subset without a limit, so that no other solver is needed.)
 
-    Returns weights by name, 0 for members left out, and the log-odds.
+    Returns
+    -------
+    weights : dict of str to float
+        0 for members left out.
+    log_odds : array
+        One per cell.
     """
-    kept = list(odds)
-    weights, loss = _weigh(cells, odds, kept)
-    while kept:
-        without = {name: _weigh(cells, odds, [k for k in kept if k != name]) for name in kept}
-        name = min(reversed(kept), key=lambda k: round(without[k][1], 12))
-        if without[name][1] > loss + LEAST_HELP:
-            break
-        kept.remove(name)
-        # What was given away may not add up: each step is compared with the full stack.
-        weights = without[name][0]
-    found = {name: float(weights[kept.index(name)]) if name in kept else 0.0 for name in odds}
-    return found, _combined(cells, odds, kept, weights)
+    names = list(odds)
+    extra = np.array([odds[name] - cells.base for name in names]).reshape(-1, cells.base.size)
+    best, least = np.zeros(len(names)), float(log_loss(cells, cells.base))
+    for size in range(1, len(names) + 1):
+        for chosen in map(list, combinations(range(len(names)), size)):
+            weights = np.zeros(len(names))
+            weights[chosen] = _weigh(cells, extra[chosen])
+            loss = float(log_loss(cells, cells.base + weights @ extra)) + LEAST_HELP * size
+            if (weights >= 0).all() and loss < least - 1e-12:
+                best, least = weights, loss
+    return dict(zip(names, best.tolist(), strict=True)), cells.base + best @ extra
 
 
-def _combined(
-    cells: Cells, odds: Mapping[str, FloatArray], names: list[str], weights: FloatArray
-) -> FloatArray:
-    total = cells.base.copy()
-    for name, weight in zip(names, weights, strict=True):
-        total += weight * (odds[name] - cells.base)
-    return total
-
-
-def _weigh(
-    cells: Cells, odds: Mapping[str, FloatArray], names: list[str]
-) -> tuple[FloatArray, float]:
-    """Return the best weights of some members, and their loss."""
-    from scipy.optimize import minimize
-
-    if not names:
-        return np.zeros(0), float(log_loss(cells, cells.base))
-    extra = np.stack([odds[name] - cells.base for name in names])
+def _weigh(cells: Cells, extra: FloatArray) -> FloatArray:
+    """Return the weights of least loss by Newton's method, steps halved where the loss rises."""
     share = cells.mass / cells.mass.sum()
+    weights = np.full(len(extra), 1.0 / len(extra))
+    value = _penalised(cells, extra, weights)
+    for _ in range(_MOST_STEPS):
+        risk = expit(cells.base + weights @ extra)
+        gradient = extra @ (share * (risk - cells.event)) + _RIDGE * weights
+        curvature = (extra * (share * risk * (1.0 - risk))) @ extra.T + _RIDGE * np.eye(len(extra))
+        step = np.linalg.solve(curvature, gradient)
+        sizes = (weights - step / 2**k for k in range(20))
+        better = next((w for w in sizes if _penalised(cells, extra, w) <= value), weights)
+        gain = value - _penalised(cells, extra, better)
+        weights, value = better, value - gain
+        if gain < 1e-12:
+            break
+    return weights
 
-    def value(weights: FloatArray) -> tuple[float, FloatArray]:
-        eta = cells.base + weights @ extra
-        loss = share @ (np.logaddexp(0.0, eta) - cells.event * eta)
-        risk = 0.5 * (1.0 + np.tanh(0.5 * eta))
-        return float(loss), extra @ (share * (risk - cells.event))
 
-    start = np.full(len(names), 1.0 / len(names))
-    bounds = [(0.0, None)] * len(names)
-    found = minimize(value, start, jac=True, bounds=bounds, method="L-BFGS-B", tol=1e-12)
-    return np.asarray(found.x, dtype=np.float64), float(found.fun)
+def _penalised(cells: Cells, extra: FloatArray, weights: FloatArray) -> float:
+    loss = log_loss(cells, cells.base + weights @ extra)
+    return float(loss + 0.5 * _RIDGE * weights @ weights)
