@@ -11,13 +11,14 @@ from benchmarks.common import available
 from benchmarks.generalisation.analyse import Book
 from benchmarks.generalisation.data import FOLDS, BreastCancerCase, Case, RealCase
 from benchmarks.generalisation.methods import TIME_LIMIT, choose_methods
-from benchmarks.generalisation.report import real_section, simulated_section
+from benchmarks.generalisation.raw import SMALL_DRAWS, TABLES, RawCase, SmallCase
+from benchmarks.generalisation.report import raw_section, real_section, simulated_section
 from benchmarks.generalisation.run import default_jobs, run
 from benchmarks.generalisation.simulate import FAMILIES, REPLICATES, SimulatedCase
 from benchmarks.generalisation.store import Store
 from benchmarks.generalisation.tables import Section, write_sections
 
-KINDS = ("real", "breast_cancer", "simulated")
+KINDS = ("real", "breast_cancer", "simulated", "raw", "raw_300")
 OUT = Path(__file__).resolve().parents[1] / "results" / "generalisation"
 
 
@@ -31,7 +32,7 @@ def make_cases(
 
     Parameters
     ----------
-    kind : {"real", "breast_cancer", "simulated"}
+    kind : {"real", "breast_cancer", "simulated", "raw", "raw_300"}
     datasets : sequence of str, optional
         Data sets or families; None for all.
     sizes : sequence of int, optional
@@ -55,6 +56,12 @@ def make_cases(
             if sizes is None or n in sizes
             for replicate in some(count)
         ]
+    if kind == "raw":
+        return [RawCase(name, fold) for name in TABLES if wanted(name) for fold in some(FOLDS)]
+    if kind == "raw_300":
+        return [
+            SmallCase(name, draw) for name in TABLES if wanted(name) for draw in some(SMALL_DRAWS)
+        ]
     if kind == "breast_cancer":
         name = BreastCancerCase.data
         return [BreastCancerCase(name, fold) for fold in some(FOLDS) if wanted(name)]
@@ -71,6 +78,8 @@ def make_sections(cases: dict[str, list[Case]], options: argparse.Namespace) -> 
         if kind == "simulated":
             abouts = {name: family.about for name, family in FAMILIES.items()}
             sections.append(simulated_section(book, abouts))
+        elif kind in ("raw", "raw_300"):
+            sections.append(raw_section(book, kind.replace("_", "-")))
         else:
             title = "Ten folds of the eight data sets"
             if kind == "breast_cancer":

@@ -32,8 +32,8 @@ class Sample(NamedTuple):
     y_test: BoolArray
     thresholds: Thresholds
     truth: FloatArray | None = None  # true risk of the test rows, where it is known
-    raw_train: FloatArray | None = None  # columns as measured, where X holds binned ones
-    raw_test: FloatArray | None = None
+    raw_train: Any = None  # columns as measured, where X holds binned ones
+    raw_test: Any = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ class Model(NamedTuple):
 
     risk: Callable[[NDArray[Any]], FloatArray]
     size: float | None  # non-zero coefficients, or nodes
+    gap: float | None = None  # how much better, at most, another card could be
 
 
 class Fit(NamedTuple):
@@ -40,6 +41,7 @@ class Fit(NamedTuple):
     risk: FloatArray  # of the test rows
     size: float | None
     seconds: float
+    gap: float | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ class Method(ABC):
         begin = time.perf_counter()
         model = self._fit(X_train, y_train, thresholds, seed)
         seconds = earlier + time.perf_counter() - begin
-        return Fit(np.asarray(model.risk(X_test), dtype=np.float64), model.size, seconds)
+        risk = np.asarray(model.risk(X_test), dtype=np.float64)
+        return Fit(risk, model.size, seconds, model.gap)
 
     def _prepare(self, X: NDArray[Any], y: BoolArray, seed: int) -> float:
         """Do what comes before the clock starts; return the seconds to add for it."""
@@ -100,6 +103,7 @@ class Card(Method):
     estimator: str = "RiskScoreClassifier"
     solver: str | None = None  # None: the estimator's default
     time_limit: float | None = TIME_LIMIT
+    max_features: int | None = None
 
     ours = True
 
@@ -119,21 +123,39 @@ class Card(Method):
         if self.time_limit is not None:
             options["time_limit"] = self.time_limit
         make = getattr(netbenefit, self.estimator)
-        return make(thresholds=thresholds, n_jobs=1, random_state=seed, **options)
+        options["binner"] = "auto" if self.raw else None
+        return make(
+            thresholds=thresholds,
+            n_jobs=1,
+            random_state=seed,
+            max_features=self.max_features,
+            **options,
+        )
 
     def _prepare(self, X: NDArray[Any], y: BoolArray, seed: int) -> float:
         compile_for(self)
         return 0.0
 
-    def _fit(self, X: NDArray[Any], y: BoolArray, thresholds: Thresholds, seed: int) -> Model:
+    def _fit(self, X: Any, y: BoolArray, thresholds: Thresholds, seed: int) -> Model:
         model = self.build(thresholds, seed).fit(X, y)
-        return Model(_risk_of(model), int(np.count_nonzero(model.coef_)))
+        gap = model.result_.gap
+        return Model(_risk_of(model, _as_is), int(np.count_nonzero(model.coef_)), gap)
+
+
+class RawCard(Card):
+    """The same from the columns as measured: it makes its own conditions."""
+
+    raw = True
+
+
+def _as_is(X: Any) -> Any:
+    return X
 
 
 @cache
 def compile_for(card: Card) -> None:
     """Compile before the clock starts, once in each process."""
-    X = np.array([[0, 1], [1, 0], [1, 1], [0, 0]] * 5)
+    X = np.array([[0, 1], [1, 0], [1, 1], [0, 0]] * 25)
     card.build(Thresholds.tenths(), 0).fit(X, X[:, 0] > 0)
 
 
@@ -233,6 +255,8 @@ def all_methods(time_limit: float = TIME_LIMIT) -> tuple[Method, ...]:
     published = "RSSDNBClassifier"
     return (
         Card("default", time_limit=time_limit),
+        RawCard("card", time_limit=time_limit),
+        RawCard("card_5", time_limit=time_limit, max_features=5),
         # The annealing's length is part of what was published: it has no time limit.
         Card("published", published, solver="anneal", time_limit=None),
         Card("published_hard", published, solver="local", time_limit=time_limit),

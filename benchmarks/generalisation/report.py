@@ -24,6 +24,10 @@ def real_section(book: Book, name: str, title: str) -> Section:
         section.tables.append(_card_minus_others(book, book.by_row, MEASURED))
         section.lines.extend([_count_line(book, other) for other in book.names if other != CARD])
     section.lines.append(_size_line(book))
+    gaps = {g: book.mean(g, CARD, "gap") for g in book.groups} if CARD in book.names else {}
+    if gaps:
+        listed = ", ".join(f"{g} {gap:.1%}" for g, gap in gaps.items() if not math.isnan(gap))
+        section.lines.append(f"Mean gap that the default fit proves in its time: {listed}.")
     section.lines.extend(book.warnings())
     return section
 
@@ -38,9 +42,64 @@ def simulated_section(book: Book, abouts: dict[str, str]) -> Section:
         what = "Regret × 1000, difference ± standard error (paired by replicate); below 0 is better"
         section.tables.append(_card_minus_others(book, book.by_replicate, what, by_size=True))
     section.lines.extend([_lowest_line(book), _size_line(book)])
+    if CARD in book.names and "lasso" in book.names:
+        section.lines.append(_far_line(book))
     section.lines.extend([f"{name}: {about}." for name, about in abouts.items()])
     section.lines.extend(book.warnings())
     return section
+
+
+def raw_section(book: Book, name: str) -> Section:
+    """Raw tables: cards against LASSO on the conditions that a binner makes of the same rows."""
+    small = name != "raw"
+    title = "Draws of 300 rows of raw tables" if small else "Ten folds of raw tables"
+    section = Section(f"generalisation-{name}", title)
+    others = [m for m in ("card", "card_5") if m in book.names]
+    if not book.groups or "lasso" not in book.names:
+        return _empty(section)
+    rows = []
+    for group in book.groups:
+        cells = [_thousandths(book.aunbc(group, "lasso")) + _raw_cell(book, group, "lasso")]
+        for other in others:
+            difference = book.by_row(group, other, "lasso")
+            cells.append(_cell(difference) + _raw_cell(book, group, other))
+        rows.append([group, *cells])
+    means = [_raw_mean(book, "lasso")]
+    for other in others:
+        difference = mean_difference(book.by_row(g, other, "lasso") for g in book.groups)
+        means.append(f"{_cell(difference)} {_raw_mean(book, other)}")
+    rows.append(["mean", *means])
+    what = "AUNBC × 1000 on held-out rows, difference to lasso ± standard error (paired by row)"
+    head = ["data", "lasso, absolute", *others]
+    section.tables.append(Table(f"{what} [rules; AUROC; slope of calibration]", head, rows))
+    section.lines.extend([_against(book, other) for other in others])
+    section.lines.extend(book.warnings())
+    return section
+
+
+def _raw_cell(book: Book, group: str, name: str) -> str:
+    size, area, slope = (book.mean(group, name, f) for f in ("size", "auroc", "slope"))
+    return f" [{size:.0f}; {area:.3f}; {slope:.2f}]"
+
+
+def _raw_mean(book: Book, name: str) -> str:
+    values = [
+        math.fsum(book.mean(g, name, field) for g in book.groups) / len(book.groups)
+        for field in ("size", "auroc", "slope")
+    ]
+    return f"[{values[0]:.1f}; {values[1]:.3f}; {values[2]:.2f}]"
+
+
+def _against(book: Book, name: str) -> str:
+    difference = mean_difference(book.by_row(g, name, "lasso") for g in book.groups)
+    assert difference is not None
+    sizes = [math.fsum(book.mean(g, m, "size") for g in book.groups) for m in (name, "lasso")]
+    within = (
+        "is above lasso or within one standard error of it"
+        if difference.holds
+        else ("is below lasso by more than one standard error")
+    )
+    return f"{name}, on average, {within}, with {sizes[0] / sizes[1]:.0%} of its rules."
 
 
 # -- tables --------------------------------------------------------------------------------------
@@ -150,6 +209,18 @@ def _lowest_line(book: Book) -> str:
     order = sorted(book.interpretable, key=lambda m: means[m])
     listed = ", ".join(f"{m} {_thousandths(means[m], 2)}" for m in order)
     return f"Mean regret × 1000 over {len(groups)} cells, lowest first: {listed}."
+
+
+def _far_line(book: Book) -> str:
+    """Cells in which the card's regret is far above LASSO's."""
+    far = [
+        f"{g} ({_thousandths(own, 1)} against {_thousandths(other, 1)})"
+        for g in book.groups
+        for own, other in [(book.mean(g, CARD, "regret"), book.mean(g, "lasso", "regret"))]
+        if own > 1.3 * other + 0.001
+    ]
+    listed = ", ".join(far) or "none"
+    return f"Cells with a regret above 1.3 times that of lasso plus 1: {listed}."
 
 
 def _empty(section: Section) -> Section:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from joblib import Parallel, delayed
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -22,7 +23,9 @@ import netbenefit
 from benchmarks.generalisation.benefit import contributions, regret
 from benchmarks.generalisation.data import Case, Sample
 from benchmarks.generalisation.methods import Card, Fit, Method, compile_for
+from benchmarks.generalisation.rows import BoolArray, FloatArray
 from benchmarks.generalisation.store import Result, Store
+from netbenefit._updating_calibration import recalibration
 from netbenefit.metrics import auroc, expected_calibration_error
 
 #: Where there is no terminal a line is written this often, in seconds.
@@ -130,6 +133,12 @@ def fit_and_store(case: Case, sample: Sample, method: Method, store: Store) -> N
     store.save(case, method, measure(case, sample, method, fit), kept)
 
 
+def slope(event: BoolArray, risk: FloatArray) -> float | None:
+    """Slope of calibration; risks of exactly 0 and 1 are moved in by a millionth."""
+    inside = np.clip(risk, 1e-6, 1.0 - 1e-6)
+    return recalibration(event, inside).slope
+
+
 def measure(case: Case, sample: Sample, method: Method, fit: Fit) -> Result:
     """Judge a fit by the test rows."""
     truth, grid = sample.truth, sample.thresholds
@@ -147,6 +156,8 @@ def measure(case: Case, sample: Sample, method: Method, fit: Fit) -> Result:
         size=fit.size,
         seconds=fit.seconds,
         code=code_digest() if method.ours else "",
+        slope=slope(sample.y_test, fit.risk),
+        gap=fit.gap,
     )
 
 

@@ -33,6 +33,8 @@ class Result:
     size: float | None
     seconds: float
     code: str  # digest of the package's code that made it; empty for the methods of others
+    slope: float | None = None  # of calibration on the test rows, where there is one
+    gap: float | None = None  # of a card's proof
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Store:
             record = json.loads(self.path(case, method).read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        return Result(**{f.name: record[f.name] for f in fields(Result)})
+        return Result(**{f.name: record[f.name] for f in fields(Result) if f.name in record})
 
     def contributions(self, case: Case, method: Method) -> NDArray[np.float64]:
         """What each test row added to the AUNBC, in the order of the test rows."""
