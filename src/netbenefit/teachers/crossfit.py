@@ -368,7 +368,7 @@ def _run(
     how many there are.  Boosting is one task, because scikit-learn's changes the filters of
     warnings meanwhile, which all threads share.
     """
-    import sklearn.ensemble  # noqa: F401  # so that its libraries are there to be limited
+    import sklearn.ensemble  # so that its libraries are there to be limited
     from joblib import Parallel, delayed  # type: ignore[import-untyped]  # by scikit-learn
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # too
 
@@ -376,7 +376,11 @@ def _run(
 
     def fit(name: str, some: list[Fold]) -> list[Any]:
         found: list[Any] = []
-        with control.limit(limits=1, user_api="openmp"), np.errstate(all="ignore"):  # by thread
+        with (  # settings of each thread's own
+            control.limit(limits=1, user_api="openmp"),
+            np.errstate(all="ignore"),
+            sklearn.config_context(skip_parameter_validation=True),  # of many small problems
+        ):
             for fold in some:
                 try:
                     found.append(members[name](fold))
