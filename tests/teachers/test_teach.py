@@ -415,7 +415,7 @@ def test_a_binner_that_fails_in_a_fold_is_left_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("netbenefit.teachers.members.learn_bins", failing)
     table, event = raw_table()
     teaching = teach("auto", table, event, binner=Binner())
-    assert "logistic on conditions was left out: on fold 1 of 5, no column" in teaching.notes[0]
+    assert "Logistic on conditions was left out: on fold 1 of 5, no column" in teaching.notes[0]
     assert set(teaching.weights) == {"logistic on columns", "boosting"}
 
 

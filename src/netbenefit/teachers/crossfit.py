@@ -315,7 +315,7 @@ def _by_members(
     for name, parts in results.items():
         failed = [(fold, p) for fold, p in zip(folds, parts, strict=True) if isinstance(p, str)]
         if failed:
-            notes.append(f"{name} was left out: on {failed[0][0]}, {failed[0][1]}")
+            notes.append(f"{name.capitalize()} was left out: on {failed[0][0]}, {failed[0][1]}")
         else:
             odds[name] = best_candidate(cells, np.concatenate(parts, axis=1))
     if list(members) == [_TREES]:
