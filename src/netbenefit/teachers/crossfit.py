@@ -43,6 +43,9 @@ _FEWEST_PER_FOLD = 2
 _FEWEST_FOR_MODELS = 5
 #: With fewer, trees with ten rows per leaf find nothing that logistic regression would not.
 _FEWEST_FOR_BOOSTING = 20
+#: Tables of fewer numbers are fitted in one thread: most of their time is spent in Python, where
+#: threads only wait for each other.
+_FEW_NUMBERS = 100_000
 
 _PREVALENCE = "the prevalence"
 _CONDITIONS, _COLUMNS, _TREES = "logistic on conditions", "logistic on columns", "boosting"
@@ -121,7 +124,7 @@ def teach(
         It says how columns are read, left out and cut; cut points are found anew in every fold.
     seed : int, default=0
     n_jobs : int, default=-1
-        Models that are fitted at a time, as of joblib.
+        Models of a large table that are fitted at a time, as of joblib.
 
     Returns
     -------
@@ -174,7 +177,8 @@ def teach(
                 members[_COLUMNS] = logistic_columns(rows, numbers)
             if _TREES in asked:
                 members[_TREES] = boosting(rows, numbers, seed)
-            found = _by_members(members, rows, folds, n_jobs)
+            few = numbers.columns.size < _FEW_NUMBERS
+            found = _by_members(members, rows, folds, 1 if few else n_jobs)
             found = replace(found, notes=(*notes, *found.notes))
     else:
         rows = merge_rows([table.column(n).values for n in table.names], happened, weight, labels)
@@ -311,7 +315,7 @@ def _by_members(
     for name, parts in results.items():
         failed = [(fold, p) for fold, p in zip(folds, parts, strict=True) if isinstance(p, str)]
         if failed:
-            notes.append(f"{name} was left out: on {failed[0][0]}, {failed[0][1]}")
+            notes.append(f"{name.capitalize()} was left out: on {failed[0][0]}, {failed[0][1]}")
         else:
             odds[name] = best_candidate(cells, np.concatenate(parts, axis=1))
     if list(members) == [_TREES]:
@@ -363,12 +367,12 @@ def _run(
 ) -> dict[str, list[Any]]:
     """Fit every member in every fold: log-odds, or what the member had to complain of.
 
-    Threads do: half of the time is spent outside Python, and processes take longer to start than
-    most tables to fit.  Libraries get one thread per task, or the last bits of sums would depend on
-    how many there are.  Boosting is one task, because scikit-learn's changes the filters of
-    warnings meanwhile, which all threads share.
+    Threads do: in large tables the time is spent outside Python, and processes take longer to start
+    than small ones to fit.  Libraries get one thread per task, or the last bits of sums would
+    depend on how many there are.  Boosting is one task, because scikit-learn's changes the filters
+    of warnings meanwhile, which all threads share.
     """
-    import sklearn.ensemble  # noqa: F401  # so that its libraries are there to be limited
+    import sklearn.ensemble  # so that its libraries are there to be limited
     from joblib import Parallel, delayed  # type: ignore[import-untyped]  # by scikit-learn
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # too
 
@@ -376,7 +380,11 @@ def _run(
 
     def fit(name: str, some: list[Fold]) -> list[Any]:
         found: list[Any] = []
-        with control.limit(limits=1, user_api="openmp"), np.errstate(all="ignore"):  # by thread
+        with (  # settings of each thread's own
+            control.limit(limits=1, user_api="openmp"),
+            np.errstate(all="ignore"),
+            sklearn.config_context(skip_parameter_validation=True),  # of many small problems
+        ):
             for fold in some:
                 try:
                     found.append(members[name](fold))
