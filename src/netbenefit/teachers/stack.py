@@ -16,7 +16,10 @@ __all__ = ["Cells", "best_candidate", "log_loss", "stack"]
 
 #: Mean log loss that each member has to spare, or it gets no weight.
 LEAST_HELP = 1e-4
-#: Keeps weights finite where members predict every outcome.
+#: Rows of belief that weights add up to 1: where members tell every outcome, log loss alone would
+#: have weights, and so risks, without end.
+_BELIEF = 1.0
+#: Tells members apart that say the same.
 _RIDGE = 1e-6
 #: Steps of Newton's method.
 _MOST_STEPS = 50
@@ -80,10 +83,13 @@ def _weigh(cells: Cells, extra: FloatArray) -> FloatArray:
     share = cells.mass / cells.mass.sum()
     weights = np.full(len(extra), 1.0 / len(extra))
     value = _penalised(cells, extra, weights)
+    pull = _BELIEF / float(cells.mass.sum())
     for _ in range(_MOST_STEPS):
         risk = expit(cells.base + weights @ extra)
         gradient = extra @ (share * (risk - cells.event)) + _RIDGE * weights
+        gradient += pull * (weights.sum() - 1.0)
         curvature = (extra * (share * risk * (1.0 - risk))) @ extra.T + _RIDGE * np.eye(len(extra))
+        curvature += pull
         step = np.linalg.solve(curvature, gradient)
         sizes = (weights - step / 2**k for k in range(20))
         better = next((w for w in sizes if _penalised(cells, extra, w) <= value), weights)
@@ -96,4 +102,7 @@ def _weigh(cells: Cells, extra: FloatArray) -> FloatArray:
 
 def _penalised(cells: Cells, extra: FloatArray, weights: FloatArray) -> float:
     loss = log_loss(cells, cells.base + weights @ extra)
-    return float(loss + 0.5 * _RIDGE * weights @ weights)
+    pull = _BELIEF / float(cells.mass.sum())
+    return float(
+        loss + 0.5 * _RIDGE * weights @ weights + 0.5 * pull * (weights.sum() - 1.0) ** 2
+    )
