@@ -79,9 +79,8 @@ def record_differences(
         "penalty": float(problem.penalty),
         "prior_strength": _strength(problem),
         "teacher": None if problem.teacher is None else problem.teacher.name,
+        "teacher_net_benefit": None if problem.teacher is None else problem.teacher.net_benefit,
     }
-    if problem.teacher is not None:
-        expected["teacher_net_benefit"] = problem.teacher.net_benefit
     wrong = [
         f"it says {name} = {said!r}, the certificate {value!r}"
         for name, value in expected.items()

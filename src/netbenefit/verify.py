@@ -280,7 +280,11 @@ def _wrong_record(origin: Provenance, certificate: Certificate, ground: Ground) 
     wrong = record_differences(origin, said, answer, certificate.proof)
     if len(answer.cutoffs) != len(said.thresholds) - 1:
         return wrong
-    stated = {"net_benefit": float(ground.net_benefit(answer.points, answer.cutoffs))}
+    stated: dict[str, float | None] = {
+        "net_benefit": float(ground.net_benefit(answer.points, answer.cutoffs)),
+        "share_kept": None,
+        "share_bound": None,
+    }
     if said.teacher is not None and said.teacher.blended_benefit > 0:
         stated["share_kept"] = float(answer.net_benefit) / said.teacher.blended_benefit
         if origin.bound is not None:
@@ -289,7 +293,9 @@ def _wrong_record(origin: Provenance, certificate: Certificate, ground: Ground) 
             stated["share_bound"] = most / said.teacher.blended_benefit
     for name, value in stated.items():
         told = getattr(origin, name)
-        if told is not None and abs(told - value) > SLACK:
+        if told is not None and value is None:
+            wrong.append(f"it says {name} = {told!r}, for which there is no ground")
+        elif told is not None and value is not None and abs(told - value) > SLACK:
             wrong.append(f"it says {name} = {told!r}, but that is {value!r}")
     return wrong
 
