@@ -65,9 +65,7 @@ def test_pooled_rates_against_the_textbook_and_scikit_learn() -> None:
         assert [rate for _, rate in found] == wanted
         mass = np.array([float(a + b) for a, b in sums])
         rate = np.array([float(a / (a + b)) for a, b in sums])
-        theirs = IsotonicRegression().fit_transform(
-            np.arange(mass.size), rate, sample_weight=mass
-        )
+        theirs = IsotonicRegression().fit_transform(np.arange(mass.size), rate, sample_weight=mass)
         assert np.allclose([float(r) for _, r in found], theirs, atol=1e-12)
 
 

@@ -19,7 +19,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from netbenefit._certificate_count import Ground
-from netbenefit._certificate_digest import json_digest
+from netbenefit._certificate_digest import json_digest, pattern_order
 from netbenefit._cli_verify import verify_command
 from netbenefit._validation import InputError
 from netbenefit.assemble import Taught, assemble_card, learn
@@ -42,12 +42,14 @@ from netbenefit.constraints import (
     Sign,
     Values,
 )
+from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.kernels import reference
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.solvers.base import Run, SolverResult
 from netbenefit.solvers.branch_and_bound import BranchAndBound
+from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.thresholds import Thresholds
 from netbenefit.verify import Verdict, verify
 
@@ -93,12 +95,13 @@ class Case:
         return verify(self.card, self.certificate, self.columns, self.event, **options)
 
 
-def learnt(*asked: Constraint, weight: Any = None, **how: Any) -> Case:
+def learnt(*asked: Constraint, weight: Any = None, solver: Any = None, **how: Any) -> Case:
     """The proven best card of the rows above."""
+    solver = Prover() if solver is None else solver
     training = training_of(
         COLUMNS, EVENT, weight, max_points=2, constraints=[*asked, Sign("male", "-")]
     )
-    found = learn(training, Thresholds.of([0.2, 0.5, 0.7]), Prover(), outcome="ill = 1", **how)
+    found = learn(training, Thresholds.of([0.2, 0.5, 0.7]), solver, outcome="ill = 1", **how)
     certificate = make_certificate(found.problem, found.result, found.card, taught=found.taught)
     return Case(found.card, certificate, dict(COLUMNS), EVENT, found.problem, found.taught)
 
@@ -212,10 +215,14 @@ def test_bounds_without_boxes(case: Case, full: bool) -> None:
 def test_no_bound_at_all(case: Case) -> None:
     result = replace(prove(case.problem), proof=None, bound=None, status="finished")
     card = replace(case.card, provenance=None)
-    verdict = verify(card, make_certificate(case.problem, result, taught=case.taught), COLUMNS, EVENT)
+    verdict = verify(
+        card, make_certificate(case.problem, result, taught=case.taught), COLUMNS, EVENT
+    )
     assert verdict.accepted
     assert "nothing is claimed about better ones" in verdict.summary
-    claims = verify(case.card, make_certificate(case.problem, result, taught=case.taught), COLUMNS, EVENT)
+    claims = verify(
+        case.card, make_certificate(case.problem, result, taught=case.taught), COLUMNS, EVENT
+    )
     assert not claims.accepted  # the card says it is optimal
     assert "it calls itself optimal" in claims.failures[0]
 
@@ -503,9 +510,192 @@ def test_lower_bound_and_worse_points_together(case: Case) -> None:
     result = with_proof(case.problem, worse, leaves)
     lie = replace(result, proof=replace(result.proof, bound=case.problem.evaluate(worse).objective))
     card = assemble_card(case.problem, lie, Provenance(version="0"))
-    verdict = verify(card, make_certificate(case.problem, lie, card, taught=case.taught), COLUMNS, EVENT)
+    verdict = verify(
+        card, make_certificate(case.problem, lie, card, taught=case.taught), COLUMNS, EVENT
+    )
     assert "values" in [check.name for check in verdict.checks if not check.ok]
     assert any("is said to be worth" in failure for failure in verdict.failures)
+
+
+# -- what a teacher said ---------------------------------------------------------------------------
+
+
+def _refused(case: Case, card: Scorecard, certificate: Certificate) -> list[str]:
+    verdict = verify(card, Certificate.from_json(certificate.to_json()), COLUMNS, EVENT)
+    assert not verdict.accepted
+    return verdict.failures
+
+
+def _lesson(certificate: Certificate, **changes: Any) -> Certificate:
+    lesson = certificate.problem.teacher
+    assert lesson is not None
+    problem = replace(certificate.problem, teacher=lesson._replace(**changes))
+    return replace(certificate, problem=problem)
+
+
+def test_every_step_of_a_card_is_checked(case: Case) -> None:
+    steps = case.card.risks
+    assert len(steps) > (1 if case.taught is None else 4)
+    others: list[tuple[tuple[int, float], ...]] = []
+    for i, (score, risk) in enumerate(steps):
+        for other in (
+            (score, float(np.nextafter(risk, 2.0))),
+            (score, float(np.nextafter(risk, -1.0))),
+            (score - 1, risk),
+            (score + 1, risk),
+        ):
+            others.append((*steps[:i], other, *steps[i + 1 :]))
+        others.append((*steps[:i], *steps[i + 1 :]))  # lost
+        others.append((*steps[: i + 1], (score + 1, risk), *steps[i + 1 :]))  # added
+    judged = 0
+    for wrong in others:
+        try:
+            card = replace(case.card, risks=wrong, score_range=None)
+        except InputError:  # no card at all
+            continue
+        failures = verify(card, case.certificate, COLUMNS, EVENT).failures
+        assert any(failure.startswith("risks: ") for failure in failures), wrong
+        judged += 1
+    assert judged > 2 * len(steps)
+
+
+def test_every_expected_count_is_checked(taught: Case) -> None:
+    """A count that changes any mass changes the objective or a risk."""
+    lesson, table = taught.certificate.problem.teacher, taught.problem.patterns
+    assert lesson is not None
+    mass = Ground(taught.certificate.problem, table).masses
+    changed = 0
+    for u in range(lesson.expected.size):
+        for by in (-100, -1, 1, 100):
+            expected = lesson.expected.copy()
+            expected[u] += by
+            lie = _lesson(taught.certificate, expected=expected)
+            try:
+                same = Ground(lie.problem, table).masses == mass
+            except InputError:  # more events than rows
+                same = False
+            if not same:
+                changed += 1
+                assert _refused(taught, taught.card, lie)
+            else:
+                assert by in (-1, 1)  # lost in the rounding: the same masses, the same truth
+    assert changed > 2 * lesson.expected.size
+
+
+def test_swapped_patterns_are_found(taught: Case) -> None:
+    lesson, table = taught.certificate.problem.teacher, taught.problem.patterns
+    assert lesson is not None
+    scores = Ground(taught.certificate.problem, table).scores(taught.certificate.answer.points)
+    risks = taught.card.risk_of_score(np.array(scores))[pattern_order(table)]
+    for u in range(1, lesson.expected.size):
+        expected = lesson.expected.copy()
+        expected[[u - 1, u]] = expected[[u, u - 1]]
+        # Where both patterns are pooled, their sums stay, and what is said stays true.
+        if abs(int(expected[u]) - int(expected[u - 1])) > 1 and risks[u - 1] != risks[u]:
+            assert _refused(taught, taught.card, _lesson(taught.certificate, expected=expected))
+
+
+LESSONS: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
+    "strength": (_set("problem", "teacher", "strength", "21"), "objective: the points are worth"),
+    "no outcomes": (_set("problem", "teacher", "strength", "inf"), "objective: the points are"),
+    "denominator": (_set("problem", "teacher", "denominator", 1001), "objective: the points are"),
+    "too few parts": (
+        _set("problem", "teacher", "denominator", 10),
+        "problem: the teacher expects",
+    ),
+    "name": (_set("problem", "teacher", "name", "an oracle"), "card: it says teacher = "),
+    "worth": (
+        _set("problem", "teacher", "net_benefit", lambda v: v + 1e-9),
+        "card: it says teacher_net_benefit = ",
+    ),
+    "worth on masses": (
+        _set("problem", "teacher", "blended_benefit", lambda v: v * 0.99),
+        "card: it says share_kept = ",
+    ),
+    "no worth": (
+        _set("problem", "teacher", "blended_benefit", -0.1),
+        "for which there is no ground",
+    ),
+    "impossible worth": (
+        _set("problem", "teacher", "net_benefit", 0.9),
+        "problem: the teacher is said to be worth 0.9",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LESSONS)
+def test_tampered_lessons(taught: Case, what: str) -> None:
+    change, reason = LESSONS[what]
+    failures = _refused(taught, taught.card, change(taught.certificate))
+    assert any(reason in failure for failure in failures), failures
+
+
+def test_a_teacher_is_neither_added_nor_taken_away(published: Case, taught: Case) -> None:
+    words = json.loads(published.certificate.to_json())["problem"]["objective"]
+    lie = resigned(taught.certificate, lambda d: d["problem"].update(teacher=None, objective=words))
+    assert any("objective: " in failure for failure in _refused(taught, taught.card, lie))
+    lesson = json.loads(taught.certificate.to_json())["problem"]
+    lie = resigned(
+        published.certificate,
+        lambda d: d["problem"].update(teacher=lesson["teacher"], objective=lesson["objective"]),
+    )
+    assert any("objective: " in failure for failure in _refused(published, published.card, lie))
+
+
+@pytest.mark.parametrize(
+    ("weight", "how"),
+    [
+        (None, {"prior_strength": np.inf}),
+        (None, {"prior_strength": 1e-9}),
+        (None, {"prior_strength": "auto"}),
+        (np.arange(12) % 3 + 1, {"prior_strength": 7.5}),
+        (np.arange(12) % 3 * 1000, {"prior_strength": np.inf}),
+        (np.linspace(0.4, 1.7, 12), {"prior_strength": 7.5}),
+        (np.linspace(0.4, 1.7, 12), {"prior_strength": np.inf}),
+        (np.linspace(0.4, 1.7, 12), {}),
+    ],
+)
+@pytest.mark.parametrize("asked", [[], [MinTPR(0.5, "2/3"), MaxFPR(0.2, "2/3")]])
+def test_honest_certificates_of_taught_cards(
+    weight: Any, how: dict[str, Any], asked: list[Constraint]
+) -> None:
+    # Real weights and rates are more than the slow prover does.
+    proven = not asked or weight is None or weight.dtype.kind == "i"
+    solver = Prover() if proven else LocalSearch(time_limit=None, max_rounds=1)
+    for risks in (RISKS, 1.0 - RISKS):  # a teacher may be wrong about everybody
+        case = learnt(*asked, weight=weight, teacher=risks, solver=solver, **how)
+        certificate = Certificate.from_json(case.certificate.to_json())
+        assert certificate.to_json() == case.certificate.to_json()
+        verdict = verify(case.card, certificate, COLUMNS, EVENT, sample_weight=weight, full=proven)
+        assert verdict.accepted, verdict.failures
+        assert "by the outcomes alone, the net benefit is" in verdict.checks[3].text
+        other = 1 - EVENT
+        assert not verify(case.card, certificate, COLUMNS, other, sample_weight=weight).accepted
+
+
+@pytest.mark.parametrize("strength", [np.inf, 50])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_raw_columns_and_a_teacher(strength: float, weighted: bool) -> None:
+    rng = np.random.default_rng(4)
+    age, sex = rng.integers(20, 90, 150), rng.choice(["f", "m"], 150)
+    risk = 1 / (1 + np.exp(-(age - 55) / 12 + (sex == "f")))
+    y = rng.random(150) < risk
+    rows = {"age": age, "sex": sex.astype(object)}
+    weight = rng.uniform(0.5, 2, 150) if weighted else None
+    model = RiskScoreClassifier(
+        thresholds=[0.2, 0.5],
+        binner="auto",
+        teacher=risk,
+        prior_strength=strength,
+        solver="local" if weighted else "exact",
+        max_points=2,
+        time_limit=1,
+    )
+    model.fit(rows, y, sample_weight=weight)
+    verdict = verify(model.scorecard_, model.certificate_, rows, y, sample_weight=weight)
+    assert verdict.accepted, verdict.failures
+    rows["age"] = age + (np.arange(150) == 3) * 40
+    assert not verify(model.scorecard_, model.certificate_, rows, y, sample_weight=weight).accepted
 
 
 # -- random problems -----------------------------------------------------------------------------

@@ -240,7 +240,9 @@ def _impossible_worth(ground: Ground) -> str | None:
     ):
         most = float(share * sum(events) / (sum(events) + sum(others)))
         if said > most + SLACK + 1.0 / lesson.denominator:
-            return f"the teacher is said to be worth {said:g}, but nobody is worth more than {most:g}"
+            return (
+                f"the teacher is said to be worth {said:g}, but nobody is worth more than {most:g}"
+            )
     return None
 
 

@@ -104,9 +104,7 @@ def test_the_order_of_rows_and_copies_of_rows_do_not_matter() -> None:
         found = []
         for rows, w in ((np.arange(len(y)), weights), (order, weights[order]), (copied, None)):
             table = PatternTable.from_arrays(X[rows], y[rows], sample_weight=w)
-            taught, _ = blend(
-                table, risks[rows], np.ones(rows.size) if w is None else w, n0
-            )
+            taught, _ = blend(table, risks[rows], np.ones(rows.size) if w is None else w, n0)
             at = np.lexsort(table.codes.T)
             found.append((table.codes[at], taught.positives[at], taught.negatives[at]))
         for other in found[1:]:

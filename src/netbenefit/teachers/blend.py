@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._objective import read_number
-from netbenefit._validation import FloatArray, InputError, IntArray
+from netbenefit._validation import FloatArray, InputError, IntArray, read_number
 from netbenefit.patterns import PatternTable
 
 __all__ = ["STRENGTH", "Blend", "blend", "read_strength"]
