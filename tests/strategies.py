@@ -73,11 +73,12 @@ def tables(
     kinds: tuple[str, ...] = tuple(KINDS),
     real_weights: bool = False,
     groups: bool = False,
-    taught: bool = False,
+    taught: bool | None = None,
 ) -> PatternTable:
     """A table with both classes; with ``groups``, now and then with a one-hot group.
 
-    With ``taught``, masses are outcomes blended with risks, which may say the opposite of them.
+    With ``taught`` (None: now and then), masses are outcomes blended with risks, which may say the
+    opposite of them.
     """
     n = draw(st.integers(2, max_rows))
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=max_columns))
@@ -94,7 +95,7 @@ def tables(
     if real_weights:
         weights[0] = 0.37  # so that not all of them happen to be whole
     table = PatternTable.from_arrays(X, y, sample_weight=weights)
-    if not taught:
+    if not (draw(st.integers(0, 2)) == 0 if taught is None else taught):
         return table
     drawn = draw(st.lists(RISKS, min_size=n, max_size=n))
     risks = np.where(draw(st.integers(0, 2)) == 0, 1.0 - np.array(y), drawn)
@@ -113,7 +114,7 @@ def problems(
     constrained: bool = False,
     rates: bool = True,
     most_vectors: int = 3000,
-    taught: bool = False,
+    taught: bool | None = None,
 ) -> Problem:
     """A problem: exact (integers) or not (real weights or thresholds without a common scale).
 
@@ -162,7 +163,7 @@ def constrained_problems(
     kinds: tuple[str, ...] = tuple(KINDS),
     rates: bool = True,
     most_vectors: int = 3000,
-    taught: bool = False,
+    taught: bool | None = None,
 ) -> st.SearchStrategy[Problem]:
     """Small problems with constraints of every kind; rates may be such that no card meets them."""
     return problems(
