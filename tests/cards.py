@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit._estimator_input import Rows, Training
+from netbenefit.patterns import PatternTable
 from netbenefit.scorecard import Scorecard
 
-__all__ = ["risks_by_level"]
+__all__ = ["risks_by_level", "training_of"]
+
+
+def training_of(
+    columns: dict[str, NDArray[Any]],
+    event: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    **settings: Any,
+) -> Training:
+    """Numeric columns to learn from, with settings of the problem."""
+    y = np.asarray(event, dtype=np.bool_)
+    table = PatternTable.from_columns(columns, y, sample_weight=sample_weight)
+    return Training(table, settings, Rows(columns, columns, y, sample_weight))
 
 
 def risks_by_level(card: Scorecard) -> tuple[float | None, ...]:

@@ -28,6 +28,7 @@ from netbenefit.constraints import (
 from netbenefit.kernels.cutoffs import floor_scores
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
+from netbenefit.teachers.blend import blend
 from netbenefit.thresholds import Thresholds
 
 GRIDS = [
@@ -39,6 +40,12 @@ GRIDS = [
 ]
 #: No common integer scale: floats.
 ROUGH_GRID = Thresholds.of([0.0857, 0.1102, 0.4491, 0.5778, 0.6975], weights="length")
+
+#: What a teacher may say of a row, and how many rows its word is worth (None: all that counts).
+RISKS = st.sampled_from([0.0, 1.0, 0.5, 0.2, 1 / 3, 0.0004]) | st.floats(0, 1)
+STRENGTHS = st.sampled_from([Fraction(1, 1000), Fraction(5, 2), Fraction(30), 10**9, None]).map(
+    lambda n0: None if n0 is None else Fraction(n0)
+)
 
 
 def _column(draw: st.DrawFn, kind: str, n: int) -> list[float]:
@@ -66,8 +73,13 @@ def tables(
     kinds: tuple[str, ...] = tuple(KINDS),
     real_weights: bool = False,
     groups: bool = False,
+    taught: bool | None = None,
 ) -> PatternTable:
-    """A table with both classes; with ``groups``, now and then with a one-hot group."""
+    """A table with both classes; with ``groups``, now and then with a one-hot group.
+
+    With ``taught`` (None: now and then), masses are outcomes blended with risks, which may say the
+    opposite of them.
+    """
     n = draw(st.integers(2, max_rows))
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=max_columns))
     columns = [_column(draw, kind, n) for kind in chosen]
@@ -82,7 +94,12 @@ def tables(
     weights = draw(st.lists(weight, min_size=n, max_size=n))
     if real_weights:
         weights[0] = 0.37  # so that not all of them happen to be whole
-    return PatternTable.from_arrays(X, y, sample_weight=weights)
+    table = PatternTable.from_arrays(X, y, sample_weight=weights)
+    if not (draw(st.integers(0, 2)) == 0 if taught is None else taught):
+        return table
+    drawn = draw(st.lists(RISKS, min_size=n, max_size=n))
+    risks = np.where(draw(st.integers(0, 2)) == 0, 1.0 - np.array(y), drawn)
+    return blend(table, risks, np.array(weights, dtype=np.float64), draw(STRENGTHS))[0]
 
 
 @st.composite
@@ -97,6 +114,7 @@ def problems(
     constrained: bool = False,
     rates: bool = True,
     most_vectors: int = 3000,
+    taught: bool | None = None,
 ) -> Problem:
     """A problem: exact (integers) or not (real weights or thresholds without a common scale).
 
@@ -111,6 +129,7 @@ def problems(
             kinds=kinds,
             real_weights=real_weights,
             groups=constrained,
+            taught=taught,
         )
     )
     grid = ROUGH_GRID if real and not real_weights else draw(st.sampled_from(GRIDS))
@@ -144,6 +163,7 @@ def constrained_problems(
     kinds: tuple[str, ...] = tuple(KINDS),
     rates: bool = True,
     most_vectors: int = 3000,
+    taught: bool | None = None,
 ) -> st.SearchStrategy[Problem]:
     """Small problems with constraints of every kind; rates may be such that no card meets them."""
     return problems(
@@ -155,6 +175,7 @@ def constrained_problems(
         constrained=True,
         rates=rates,
         most_vectors=most_vectors,
+        taught=taught,
     )
 
 

@@ -18,15 +18,16 @@ from hypothesis import strategies as st
 from netbenefit._certificate_cover import Undecided, find_uncovered
 from netbenefit._certificate_digest import json_digest, table_digest
 from netbenefit._certificate_flow import FlowBound, send
-from netbenefit._certificate_json import check_version
-from netbenefit._objective import read_prior
+from netbenefit._certificate_parse import check_version
 from netbenefit._validation import InputError
-from netbenefit.bounds.proof import Proof
+from netbenefit.assemble import Taught
 from netbenefit.certificate import Certificate, make_certificate
 from netbenefit.conditions import Condition, PerUnit
 from netbenefit.constraints import AtMost, MinTPR, Values
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
+from netbenefit.teachers import Teaching
+from netbenefit.teachers.blend import blend
 from netbenefit.thresholds import Thresholds
 
 from .small_proofs import all_vectors, prove
@@ -47,6 +48,12 @@ def certificate() -> Certificate:
     return make_certificate(problem, prove(problem))
 
 
+@pytest.fixture(scope="module")
+def taught_certificate() -> Certificate:
+    problem, how = _taught(small_problem(), Fraction(5, 2))
+    return make_certificate(problem, prove(problem), taught=how)
+
+
 # -- writing and reading -------------------------------------------------------------------------
 
 
@@ -61,25 +68,46 @@ def test_what_is_written_is_read(problem: Problem) -> None:
     assert second.answer.objective == problem.evaluate(result.points).objective
     assert second.problem.thresholds == problem.thresholds.fractions
     assert second.problem_digest == first.problem_digest
-    assert first.answer.smooth is None
+    assert second.problem.teacher is None
 
 
 @settings(max_examples=30)
-@given(problems(max_points=2, max_columns=3), st.sampled_from([1, 2.5, Fraction(1, 3), "auto"]))
-def test_what_is_written_of_a_prior_is_read(problem: Problem, prior: str | float) -> None:
-    problem = replace(problem, prior_strength=read_prior(prior))
-    proof = Proof("none", Fraction(7, 3), smooth=Fraction(5, 7))
-    first = make_certificate(problem, replace(_some_result(problem), proof=proof))
+@given(st.data(), st.sampled_from([None, Fraction(1, 3), Fraction(20)]), st.booleans())
+def test_what_is_written_of_a_teacher_is_read(
+    data: st.DataObject, strength: Fraction | None, real: bool
+) -> None:
+    problem = data.draw(problems(max_points=2, max_columns=3, real=real))
+    taught, how = _taught(problem, strength)
+    first = make_certificate(taught, _some_result(taught), taught=how)
     second = Certificate.from_json(first.to_json())
     assert second.to_json() == first.to_json()
     assert second.answer == first.answer
-    assert second.problem.prior_strength == problem.prior_strength
-    assert second.answer.smooth == Fraction(problem.evaluate(first.answer.points).link.value)
-    assert second.proof is not None
-    assert second.proof.smooth == Fraction(5, 7)
-    assert "plus n0 / N times S" in json.loads(first.to_json())["problem"]["objective"]
-    plain = make_certificate(problem.without_prior(), _some_result(problem))
+    lesson, said = second.problem.teacher, first.problem.teacher
+    assert lesson is not None
+    assert said is not None
+    assert lesson.strength == strength
+    assert lesson.denominator == how.blend.denominator
+    assert lesson.expected.tolist() == said.expected.tolist()
+    assert sorted(lesson.expected.tolist()) == sorted(how.blend.expected.tolist())
+    assert lesson[-2:] == (how.net_benefit, how.blended_benefit)
+    assert "on outcomes blended with a teacher's risks" in first.to_json()
+    plain = make_certificate(problem, _some_result(problem))
     assert plain.problem_digest != first.problem_digest
+    with pytest.raises(InputError, match="needs what they were blended from: taught"):
+        make_certificate(taught, _some_result(taught))
+    with pytest.raises(InputError, match="needs what they were blended from: taught"):
+        make_certificate(problem, _some_result(problem), taught=how)
+
+
+def _taught(problem: Problem, strength: Fraction | None) -> tuple[Problem, Taught]:
+    """The same problem on masses of which a teacher, who knows little, has a say."""
+    table = problem.patterns
+    mass = table.events + table.others
+    rows = replace(table, pattern_of_row=np.arange(len(table)))
+    risks = np.linspace(0.1, 0.8, len(table))
+    blended, how = blend(rows, risks, mass.astype(float), strength)
+    blended = replace(blended, pattern_of_row=table.pattern_of_row)
+    return replace(problem, patterns=blended), Taught(Teaching(risks, "a ramp"), how, 0.1, 0.2)
 
 
 def _some_result(problem: Problem):  # type: ignore[no-untyped-def]
@@ -175,8 +203,9 @@ def _put(path: str, value: object):  # type: ignore[no-untyped-def]
     ("path", "value", "message"),
     [
         ("schema", "other", "not a certificate: expected"),
-        ("version", 1, "version 1 of the certificate format is not .* reads version 3"),
-        ("version", 4, "version 4 .* reads version 3. Update the package"),
+        ("version", 1, "version 1 of the certificate format is not .* reads version 4"),
+        ("version", 3, "version 3 .* reads version 4. It is too old"),
+        ("version", 5, "version 5 .* reads version 4. Update the package"),
         ("version", True, "version True"),
         ("problem.lower.0", 1.5, r"problem\.lower\[0\] must be an integer"),
         ("problem.lower.0", 4, r"problem\.upper must be at least the lower points"),
@@ -185,8 +214,8 @@ def _put(path: str, value: object):  # type: ignore[no-untyped-def]
         ("problem.penalty", "1/0", r"problem\.penalty must be a fraction"),
         ("problem.penalty", "1e9999999999", r"problem\.penalty must be a fraction"),
         ("problem.penalty", 0.1, r"problem\.penalty must be text"),
-        ("problem.prior_strength", "-1", r"problem\.prior_strength must be a number from 0"),
-        ("problem.prior_strength", "5", r"problem\.objective must be .* plus n0 / N times S"),
+        ("problem.teacher", {}, r"problem\.teacher\.name is missing"),
+        ("problem.teacher", "auto", r"problem\.teacher must be an object"),
         ("problem.objective", "accuracy", r"problem\.objective must be "),
         ("problem.data.rows", "0", r"problem\.data\.rows must be a positive number"),
         ("problem.thresholds.1", "1/1", r"rising numbers below 1"),
@@ -199,11 +228,10 @@ def _put(path: str, value: object):  # type: ignore[no-untyped-def]
         ("problem.limits.rates", {"found": [], "alarms": []}, "must hold 10 entries"),
         ("answer.points.0", "1", r"answer\.points\[0\] must be an integer"),
         ("answer.objective", "x", r"answer\.objective must be a fraction"),
-        ("answer.smooth", 0.1, r"answer\.smooth must be text"),
-        ("proof.smooth", "0.1", r"proof\.smooth must be a fraction"),
+        ("answer.smooth", "0", r"answer\.smooth is not a known key"),
         ("proof.rounded", 0, r"proof\.rounded must be true or false"),
         ("proof.details", [], r"proof\.details must be an object"),
-        ("proof.boxes.count", 3, "does not hold 3 boxes"),
+        ("proof.boxes.count", 3, "does not hold 3 entries"),
         ("proof.boxes.count", -1, "usable number"),
         ("proof.boxes.lower", "%%", "cannot be unpacked"),
         ("proof.boxes.values", base64.b64encode(b"xx").decode(), "cannot be unpacked"),
@@ -214,6 +242,44 @@ def test_wrong_values_are_named(
 ) -> None:
     with pytest.raises(InputError, match=message):
         Certificate.from_json(_resigned(certificate, _put(path, value)))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("name", 3, r"problem\.teacher\.name must be text"),
+        ("strength", "0", r'teacher\.strength must be a positive number of rows or "inf"'),
+        ("strength", "-1/2", r"problem\.teacher\.strength must be a positive number"),
+        ("strength", "nan", r"problem\.teacher\.strength must be a fraction"),
+        ("strength", 2.5, r"problem\.teacher\.strength must be text"),
+        ("strength", None, r"problem\.teacher\.strength must be text"),
+        ("denominator", 0, r"problem\.teacher\.denominator must be a whole number from 1"),
+        ("denominator", 10.0, r"problem\.teacher\.denominator must be an integer"),
+        ("patterns", 2, r"problem\.teacher\.expected does not hold 2 entries"),
+        ("patterns", -1, r"problem\.teacher\.patterns must be a usable number"),
+        ("patterns", 10**12, r"problem\.teacher\.patterns must be a usable number"),
+        ("expected", "%%", r"problem\.teacher\.expected cannot be unpacked"),
+        ("expected", [1, 2], r"problem\.teacher\.expected must be text"),
+        ("net_benefit", "0.1", r"problem\.teacher\.net_benefit must be a number"),
+        ("net_benefit", True, r"problem\.teacher\.net_benefit must be a number"),
+        ("blended_benefit", None, r"problem\.teacher\.blended_benefit must be a number"),
+        ("extra", 1, r"problem\.teacher\.extra is not a known key"),
+    ],
+)
+def test_wrong_values_of_a_teacher_are_named(
+    taught_certificate: Certificate, key: str, value: object, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        Certificate.from_json(_resigned(taught_certificate, _put(f"problem.teacher.{key}", value)))
+
+
+def test_a_teacher_of_other_patterns_is_refused(taught_certificate: Certificate) -> None:
+    def shorter(data: dict) -> None:  # type: ignore[type-arg]
+        packed = base64.b64encode(zlib.compress(np.zeros(2, "<i8").tobytes())).decode()
+        data["problem"]["teacher"].update(patterns=2, expected=packed)
+
+    with pytest.raises(InputError, match=r"problem\.teacher\.patterns must be 6, but is 2"):
+        Certificate.from_json(_resigned(taught_certificate, shorter))
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "calibration",
         "_calibration_*",
         "assemble",
+        "_estimator_input",
         "theory",
         "_theory_*",
     ),

@@ -1,156 +1,199 @@
-"""Cut-offs and risks of cards with a prior: one consistent, rising thing."""
+"""Cut-offs and risks: one consistent, rising thing, with a risk per level or for every score."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from netbenefit.kernels.logistic import fit_link, shrink_link
+from sklearn.isotonic import IsotonicRegression
 
-from netbenefit.assemble import assemble_card, learn
+from netbenefit.assemble import assemble_card
 from netbenefit.constraints import MaxFPR, MinTPR
-from netbenefit.kernels.cutoffs import floor_scores
-from netbenefit.levels import find_levels, level_risks
+from netbenefit.kernels.cutoffs import best_cutoffs, floor_scores
+from netbenefit.levels import find_levels, level_risks, pooled_rates
 from netbenefit.metrics import weighted_net_benefit
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance
 from netbenefit.solvers.base import Run
-from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.thresholds import Thresholds
-from tests.strategies import points_of, problems
+from tests.strategies import constrained_problems, points_of, problems
 
-PRIORS = [Fraction(1, 2), Fraction(10), Fraction(3000)]
-
-
-def blended(problem: Problem, points: np.ndarray, score: int) -> float:
-    """The definition, once more and slowly: link and event rate of a score, averaged."""
-    table, n0 = problem.patterns, float(problem.prior_strength)
-    scores = floor_scores(table.codes, table.decimals, points)
-    value = problem.evaluate(points)
-    free = int((problem.upper > problem.lower).sum())
-    spent = min(2 * np.count_nonzero(points), free)
-    link = fit_link(scores, table.positives, table.negatives)
-    link = shrink_link(link, scores, table.positives, table.negatives, spent)
-    level = sum(score >= cutoff for cutoff in value.cutoffs)
-    rate = level_risks(
-        table, problem.thresholds, scores, value.cutoffs, problem.limits.rates is not None
-    )[level]
-    weight = n0 / (n0 + float(table.n_total))
-    return weight * float(link.risk(score)) + (1 - weight) * float(rate or 0.0)
+# -- pooling ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+def naive_pooling(rates: list[tuple[Fraction, Fraction]]) -> list[Fraction]:
+    """min over ends, max over beginnings, of the mean between: the textbook formula."""
+
+    def mean(i: int, j: int) -> Fraction:
+        return sum(e for e, _ in rates[i : j + 1]) / sum(m for _, m in rates[i : j + 1])
+
+    n = len(rates)
+    return [max(min(mean(i, j) for j in range(k, n)) for i in range(k + 1)) for k in range(n)]
+
+
+def draw_masses(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores with ties and gaps, and masses that are often equal or of one class."""
+    n = int(rng.integers(1, 9))
+    scores = rng.integers(-4, 5, n)
+    most = int(rng.choice([2, 5, 2000]))
+    positives, negatives = rng.integers(0, most, (2, n))
+    negatives[positives + negatives == 0] = 1
+    if rng.random() < 0.3:
+        return scores, positives * 0.37, negatives * rng.choice([0.37, 1.3])
+    return scores, positives, negatives
+
+
+def test_pooled_rates_against_the_textbook_and_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        scores, positives, negatives = draw_masses(rng)
+        exact = [[Fraction(v) for v in part.tolist()] for part in (positives, negatives)]
+        found = pooled_rates(scores, *exact)
+        assert [score for score, _ in found] == np.unique(scores).tolist()
+        sums = [
+            tuple(
+                sum((v for v, s in zip(part, scores, strict=True) if s == score), Fraction(0))
+                for part in exact
+            )
+            for score, _ in found
+        ]
+        wanted = naive_pooling([(a, a + b) for a, b in sums])
+        assert [rate for _, rate in found] == wanted
+        mass = np.array([float(a + b) for a, b in sums])
+        rate = np.array([float(a / (a + b)) for a, b in sums])
+        theirs = IsotonicRegression().fit_transform(np.arange(mass.size), rate, sample_weight=mass)
+        assert np.allclose([float(r) for _, r in found], theirs, atol=1e-12)
+
+
+def test_best_cutoffs_are_the_first_scores_whose_pooled_risk_reaches_the_threshold() -> None:
+    """Thresholds are often met exactly: then the score is called."""
+    rng = np.random.default_rng(1)
+    met = 0
+    for _ in range(4000):
+        scores, positives, negatives = draw_masses(rng)
+        exact = [[Fraction(v) for v in part.tolist()] for part in (positives, negatives)]
+        pooled = pooled_rates(scores, *exact)
+        rates = [rate for _, rate in pooled if 0 < rate < 1]
+        ps = sorted({Fraction(1, 10), Fraction(1, 2), Fraction(2, 3), *rates})
+        met += len(rates)
+        found = best_cutoffs(scores, positives, negatives, [p / (1 - p) for p in ps])
+        for p, (cutoff, _) in zip(ps, found, strict=True):
+            reached = [score for score, rate in pooled if rate >= p]
+            assert cutoff == (reached[0] if reached else max(scores) + 1)
+    assert met > 4000
+
+
+# -- levels of problems ----------------------------------------------------------------------------
+
+
+@settings(max_examples=200)
 @given(st.data(), st.booleans())
-def test_cutoffs_and_risks_follow_from_the_averages(data, real):
-    problem = replace(
-        data.draw(problems(real=real)), prior_strength=data.draw(st.sampled_from(PRIORS))
-    )
+def test_blended_masses_give_every_score_its_pooled_risk(data: st.DataObject, real: bool) -> None:
+    problem = data.draw(problems(real=real, taught=True))
     points = points_of(data.draw, problem)
-    levels = find_levels(problem, points)
-    value = problem.evaluate(points)
-    low, high = value.score_range
-    assert list(levels.cutoffs) == sorted(levels.cutoffs)
-    for p, cutoff in zip(problem.thresholds.values[1:], levels.cutoffs, strict=True):
-        assert low <= cutoff <= high + 1
-        if cutoff <= high:
-            assert blended(problem, points, cutoff) >= p - 1e-9
-        if cutoff > low:
-            assert blended(problem, points, cutoff - 1) < p + 1e-9
-    known = [risk for risk in levels.risks if risk is not None]
+    levels, table = find_levels(problem, points), problem.patterns
+    scores = floor_scores(table.codes, table.decimals, points)
+    exact = [[Fraction(v) for v in m.tolist()] for m in (table.positives, table.negatives)]
+    pooled = pooled_rates(scores, *exact)
+    assert levels.cutoffs == problem.evaluate(points).cutoffs
+    for p, cutoff in zip(problem.thresholds.fractions[1:], levels.cutoffs, strict=True):
+        reached = [score for score, rate in pooled if rate >= p]
+        assert cutoff == (reached[0] if reached else int(scores.max()) + 1)
+    assert [score for score, _ in levels.risks] == [score for score, _ in pooled]
+    for (_, risk), (_, rate) in zip(levels.risks, pooled, strict=True):
+        assert risk == pytest.approx(float(rate), abs=1e-15)
+    check_decisions(problem, points)
+
+
+@settings(max_examples=150)
+@given(st.data(), st.booleans())
+def test_decisions_are_those_of_the_cutoffs_whatever_rates_ask_for(
+    data: st.DataObject, taught: bool
+) -> None:
+    problem = data.draw(constrained_problems(max_columns=3, taught=taught))
+    points = points_of(data.draw, problem)
+    if problem.limits.rates is None or problem.feasible(points):
+        check_decisions(problem, points)
+
+
+def check_decisions(problem: Problem, points: np.ndarray) -> None:
+    """A card of the points prints, and calls at each threshold whom the cut-offs call."""
+    try:
+        value = problem.evaluate(points)
+    except ValueError:  # no cut-offs within the rates
+        return
+    levels, table = find_levels(problem, points), problem.patterns
+    scores = floor_scores(table.codes, table.decimals, points)
+    known = [risk for _, risk in levels.risks]
     assert known == sorted(known)
-    # It prints, and its decisions are those of its cut-offs.
     result = Run(problem, "test", 1.0).result(points, "finished")
     card = assemble_card(problem, result, Provenance(version="0"))
-    assert card.cutoffs == levels.cutoffs
+    assert card.cutoffs == levels.cutoffs == value.cutoffs
     assert str(card)
-    table = problem.patterns
-    scores = floor_scores(table.codes, table.decimals, points)
-    for i, p in enumerate(problem.thresholds.values):
-        called = np.asarray(card.risk_of_score(scores)) >= p
-        wanted = scores >= ([low, *levels.cutoffs])[i]
-        assert (called == wanted).all()
+    risks = np.asarray(card.risk_of_score(scores))
+    firsts = [int(scores.min()), *value.cutoffs]
+    for p, first in zip(problem.thresholds.values, firsts, strict=True):
+        assert ((risks >= p) == (scores >= first)).all()
     y = np.repeat([1, 0], len(table))
-    mass = np.concatenate([table.positives, table.negatives])
-    both = np.tile(np.asarray(card.risk_of_score(scores)), 2)
-    benefit = weighted_net_benefit(y, both, problem.thresholds, sample_weight=mass)
+    rows = np.concatenate([table.events, table.others])
+    kept = rows > 0
+    benefit = weighted_net_benefit(
+        y[kept], np.tile(risks, 2)[kept], problem.thresholds, sample_weight=rows[kept]
+    )
+    assert card.provenance is not None
     assert card.provenance.net_benefit == pytest.approx(benefit, abs=1e-9)
 
 
 @settings(max_examples=200)
 @given(st.data())
-def test_without_a_prior_all_is_as_published(data):
+def test_without_a_teacher_all_is_as_published(data: st.DataObject) -> None:
     problem = data.draw(problems())
     points = points_of(data.draw, problem)
     value, levels = problem.evaluate(points), find_levels(problem, points)
     table = problem.patterns
     scores = floor_scores(table.codes, table.decimals, points)
-    assert value.link is None
+    by_level = level_risks(table, problem.thresholds, scores, value.cutoffs)
+    firsts = [value.score_range[0], *value.cutoffs]
     assert levels.cutoffs == value.cutoffs
-    assert levels.risks == level_risks(table, problem.thresholds, scores, value.cutoffs)
-
-
-def test_a_huge_prior_leaves_the_link_alone_and_a_tiny_one_the_rates():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, (400, 3))
-    y = rng.random(400) < 0.2 + 0.5 * X[:, 0]
-    table, grid = PatternTable.from_arrays(X, y), Thresholds.tenths()
-    points = np.array([2, 1, 0])
-    rates = find_levels(Problem.build(table, grid), points)
-    tiny = find_levels(Problem.build(table, grid, prior_strength=1e-9), points)
-    assert tiny.risks == pytest.approx(rates.risks, abs=1e-9)
-    huge = Problem.build(table, grid, prior_strength=1e12)
-    link = huge.evaluate(points).link
-    scores = floor_scores(table.codes, table.decimals, points)
-    link = shrink_link(link, scores, table.positives, table.negatives, 3)
-    seen = {int(s): float(link.risk(int(s))) for s in np.unique(scores)}
-    told = find_levels(huge, points)
-    for score, risk in seen.items():
-        level = sum(score >= cutoff for cutoff in told.cutoffs)
-        assert grid.values[level] <= risk < ([*grid.values[1:], 1.01])[level]
-
-
-@pytest.mark.parametrize("limit", [MinTPR(0.3, 0.9), MaxFPR(0.2, 0.15)])
-def test_limits_on_rates_hold_for_the_cut_offs_of_the_card(limit):
-    rng = np.random.default_rng(5)
-    X = rng.integers(0, 2, (500, 4))
-    y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.3 * X[:, 1]
-    card, _, problem = learn(
-        PatternTable.from_arrays(X, y),
-        Thresholds.tenths(),
-        LocalSearch(time_limit=5, max_rounds=1),
-        outcome="y",
-        prior_strength=1000,
-        constraints=[limit],
+    assert levels.risks == tuple(
+        (first, risk) for first, risk in zip(firsts, by_level, strict=True) if risk is not None
     )
-    called = np.asarray(card.risk({f"x{k}": X[:, k] for k in range(4)})) >= limit.threshold
-    if isinstance(limit, MinTPR):
-        assert called[y].mean() >= 0.9
-    else:
-        assert called[~y].mean() <= 0.15
-    free = find_levels(
-        replace(problem.without_prior(), prior_strength=Fraction(1000)), [1, 1, 0, 0]
-    )
-    assert list(free.cutoffs) == sorted(free.cutoffs)
+    assert levels.net_benefit == pytest.approx(float(value.net_benefit), abs=1e-12)
 
 
-def test_a_level_between_two_scores_without_rows_has_a_risk():
-    X = np.array([[0]] * 50 + [[10]] * 50)
-    y = np.array([0] * 45 + [1] * 5 + [0] * 5 + [1] * 45)
-    problem = Problem.build(
-        PatternTable.from_arrays(X, y), Thresholds.tenths(), prior_strength=10_000
-    )
-    levels = find_levels(problem, [1])
-    edges = [0, *levels.cutoffs, 11]
-    empty = [
-        i
-        for i in range(10)
-        if edges[i] < edges[i + 1] and not {0, 10} & set(range(edges[i], edges[i + 1]))
-    ]
-    assert empty
-    for i in empty:
-        assert problem.thresholds.values[i] <= levels.risks[i]
+@settings(max_examples=50)
+@given(st.data(), st.booleans())
+def test_middles_of_intervals(data: st.DataObject, taught: bool) -> None:
+    problem = data.draw(problems(taught=taught))
+    points = points_of(data.draw, problem)
+    levels = find_levels(problem, points, calibrate=False)
+    grid = problem.thresholds.values
+    middles = {(a + b) / 2 for a, b in zip(grid, (*grid[1:], 1.0), strict=True)}
+    assert {risk for _, risk in levels.risks} <= middles
+    assert levels.cutoffs == problem.evaluate(points).cutoffs
+
+
+@pytest.mark.parametrize("limit", [MinTPR(0.3, "9/10"), MaxFPR(0.3, "1/10")])
+def test_rates_speak_of_outcomes_where_the_masses_say_the_opposite(
+    limit: MinTPR | MaxFPR,
+) -> None:
+    """The teacher is wrong about everybody; the limits hold for what really happened."""
+    X = np.repeat([[0], [1], [2]], 10, axis=0)
+    y = np.repeat([0, 0, 0, 1, 1, 1], 5)
+    table = PatternTable.from_arrays(X, y)
+    wrong = table.with_masses(1000 * table.negatives, 1000 * table.positives, 1000)
+    problem = Problem.build(wrong, Thresholds.of([0.3]), constraints=[limit], max_points=1)
+    for points in ([1], [-1], [0]):
+        if not problem.feasible(points):
+            continue
+        scores = floor_scores(table.codes, table.decimals, np.array(points))
+        called = scores >= find_levels(problem, points).cutoffs[0]
+        if isinstance(limit, MinTPR):
+            assert (table.positives @ called) >= 0.9 * 15
+        else:
+            assert (table.negatives @ called) <= 0.1 * 15
+        check_decisions(problem, np.array(points))

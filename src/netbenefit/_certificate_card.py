@@ -18,17 +18,21 @@ __all__ = ["differences", "record_differences"]
 def differences(card: Scorecard, problem: Statement, answer: Answer) -> list[str]:
     """Say where rules, cut-offs and thresholds differ; nothing where they agree.
 
-    >>> from netbenefit.solvers.local_search import LocalSearch
-    >>> from netbenefit.assemble import learn
+    >>> from netbenefit.assemble import assemble_card
     >>> from netbenefit.certificate import make_certificate
     >>> from netbenefit.patterns import PatternTable
+    >>> from netbenefit.problem import Problem
+    >>> from netbenefit.solvers.local_search import LocalSearch
     >>> from netbenefit.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1], names=["fever"])
-    >>> found = learn(table, Thresholds.of([0.5]), LocalSearch(), outcome="flu")
-    >>> certificate = make_certificate(found.problem, found.result)
-    >>> differences(found.card, certificate.problem, certificate.answer)
+    >>> problem = Problem.build(table, Thresholds.of([0.5]))
+    >>> result = LocalSearch().solve(problem)
+    >>> card = assemble_card(problem, result, Provenance(version="0"))
+    >>> certificate = make_certificate(problem, result)
+    >>> differences(card, certificate.problem, certificate.answer)
     []
-    >>> differences(replace(found.card, cutoffs=(5,)), certificate.problem, certificate.answer)
+    >>> other = replace(card, risks=((0, 0.0), (5, 1.0)), score_range=None)
+    >>> differences(other, certificate.problem, certificate.answer)
     ['its cut-offs are [5], those of the certificate [1]']
     """
     return list(_differences(card, problem, answer))
@@ -79,9 +83,8 @@ def record_differences(
         "penalty": float(problem.penalty),
         "prior_strength": _strength(problem),
         "teacher": None if problem.teacher is None else problem.teacher.name,
+        "teacher_net_benefit": None if problem.teacher is None else problem.teacher.net_benefit,
     }
-    if problem.teacher is not None:
-        expected["teacher_net_benefit"] = problem.teacher.net_benefit
     wrong = [
         f"it says {name} = {said!r}, the certificate {value!r}"
         for name, value in expected.items()

@@ -31,7 +31,7 @@ _CHUNK = 2048
 
 @dataclass(frozen=True)
 class Worth:
-    """A point vector's exact value, without S."""
+    """A point vector's exact value."""
 
     objective: Fraction  #: G
     net_benefit: Fraction
@@ -89,7 +89,8 @@ class Ground:
                 masses[0][u], masses[1][u] = positive, parts * rows - positive
             else:
                 positive = Fraction(float(mass))
-                masses[0][u], masses[1][u] = positive, Fraction(float(rows - positive))
+                masses[0][u] = positive
+                masses[1][u] = max(Fraction(0), Fraction(float(rows - positive)))
         return masses
 
     @cached_property

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import zlib
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +20,16 @@ from netbenefit._certificate_columns import (
     read_readings,
     write_columns,
     write_readings,
+)
+from netbenefit._certificate_parse import (
+    read_boolean,
+    read_fraction,
+    read_list,
+    read_object,
+    read_points,
+    read_text,
+    read_whole,
+    refuse,
 )
 from netbenefit._certificate_types import (
     Answer,
@@ -37,22 +45,14 @@ from netbenefit._validation import InputError, IntArray
 from netbenefit.bounds.proof import Boxes
 
 __all__ = [
-    "check_version",
-    "parse",
     "read_answer",
     "read_claim",
-    "read_object",
     "read_problem",
-    "read_text",
     "write_answer",
     "write_claim",
     "write_problem",
 ]
 
-T = TypeVar("T")
-
-#: Points lie within these.
-_MOST = 10**9
 #: Most entries of an array that is unpacked.
 _MOST_ENTRIES = 2**31
 #: How the arrays of boxes are packed.
@@ -181,24 +181,24 @@ def read_problem(data: Any, path: str) -> Statement:
     columns = read_columns(data["columns"], f"{path}.columns")
     n_columns = len(columns)
     if not n_columns:
-        _wrong(f"{path}.columns", "a list of at least one column", data["columns"])
-    thresholds = _list(data["thresholds"], f"{path}.thresholds", _fraction)
-    weights = _list(data["weights"], f"{path}.weights", _fraction, len(thresholds))
+        refuse(f"{path}.columns", "a list of at least one column", data["columns"])
+    thresholds = read_list(data["thresholds"], f"{path}.thresholds", read_fraction)
+    weights = read_list(data["weights"], f"{path}.weights", read_fraction, len(thresholds))
     rising = all(a < b for a, b in zip(thresholds, [*thresholds[1:], Fraction(1)], strict=True))
     if len(thresholds) < 2 or thresholds[0] != 0 or not rising:
-        _wrong(f"{path}.thresholds", "0 and then rising numbers below 1", data["thresholds"])
+        refuse(f"{path}.thresholds", "0 and then rising numbers below 1", data["thresholds"])
     if min(weights) < 0:
-        _wrong(f"{path}.weights", "numbers from 0", data["weights"])
-    penalty = _fraction(data["penalty"], f"{path}.penalty")
+        refuse(f"{path}.weights", "numbers from 0", data["weights"])
+    penalty = read_fraction(data["penalty"], f"{path}.penalty")
     if penalty < 0:
-        _wrong(f"{path}.penalty", "a number from 0", data["penalty"])
+        refuse(f"{path}.penalty", "a number from 0", data["penalty"])
     teacher = None
     if data["teacher"] is not None:
         teacher = _read_lesson(data["teacher"], f"{path}.teacher")
-    lower = _list(data["lower"], f"{path}.lower", _points, n_columns)
-    upper = _list(data["upper"], f"{path}.upper", _points, n_columns)
+    lower = read_list(data["lower"], f"{path}.lower", read_points, n_columns)
+    upper = read_list(data["upper"], f"{path}.upper", read_points, n_columns)
     if any(a > b for a, b in zip(lower, upper, strict=True)):
-        _wrong(f"{path}.upper", "at least the lower points", data["upper"])
+        refuse(f"{path}.upper", "at least the lower points", data["upper"])
     said = Statement(
         data=_data_digest(data["data"], f"{path}.data"),
         names=tuple(column.name for column in columns),
@@ -209,18 +209,18 @@ def read_problem(data: Any, path: str) -> Statement:
         penalty=penalty,
         lower=np.array(lower, dtype=np.int64),
         upper=np.array(upper, dtype=np.int64),
-        max_features=_whole(data["max_features"], f"{path}.max_features"),
+        max_features=read_whole(data["max_features"], f"{path}.max_features"),
         limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds)),
-        constraints=_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
+        constraints=read_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
         teacher=teacher,
         readings=read_readings(data["readings"], f"{path}.readings"),
     )
     if said.data.rows <= 0:
-        _wrong(f"{path}.data.rows", "a positive number", data["data"]["rows"])
+        refuse(f"{path}.data.rows", "a positive number", data["data"]["rows"])
     if teacher is not None and teacher.expected.size != said.data.patterns:
-        _wrong(f"{path}.teacher.patterns", f"{said.data.patterns}", teacher.expected.size)
+        refuse(f"{path}.teacher.patterns", f"{said.data.patterns}", teacher.expected.size)
     if data["objective"] != said.objective:
-        _wrong(f"{path}.objective", f'"{said.objective}"', data["objective"])
+        refuse(f"{path}.objective", f'"{said.objective}"', data["objective"])
     return said
 
 
@@ -229,18 +229,18 @@ def _read_lesson(data: Any, path: str) -> Lesson:
     read_object(data, path, (*keys, "net_benefit", "blended_benefit"))
     strength = None
     if data["strength"] != "inf":
-        strength = _fraction(data["strength"], f"{path}.strength")
+        strength = read_fraction(data["strength"], f"{path}.strength")
         if strength <= 0:
-            _wrong(f"{path}.strength", 'a positive number of rows or "inf"', data["strength"])
-    denominator = _whole(data["denominator"], f"{path}.denominator")
-    patterns = _whole(data["patterns"], f"{path}.patterns")
+            refuse(f"{path}.strength", 'a positive number of rows or "inf"', data["strength"])
+    denominator = read_whole(data["denominator"], f"{path}.denominator")
+    patterns = read_whole(data["patterns"], f"{path}.patterns")
     if denominator < 1:
-        _wrong(f"{path}.denominator", "a whole number from 1", denominator)
+        refuse(f"{path}.denominator", "a whole number from 1", denominator)
     if not 0 <= patterns <= _MOST_ENTRIES:
-        _wrong(f"{path}.patterns", "a usable number", patterns)
+        refuse(f"{path}.patterns", "a usable number", patterns)
     for key in ("net_benefit", "blended_benefit"):
         if isinstance(data[key], bool) or not isinstance(data[key], int | float):
-            _wrong(f"{path}.{key}", "a number", data[key])
+            refuse(f"{path}.{key}", "a number", data[key])
     return Lesson(
         read_text(data["name"], f"{path}.name"),
         strength,
@@ -255,9 +255,9 @@ def _data_digest(data: Any, path: str) -> DataDigest:
     read_object(data, path, ("digest", "patterns", "rows", "events"))
     return DataDigest(
         read_text(data["digest"], f"{path}.digest"),
-        _whole(data["patterns"], f"{path}.patterns"),
-        _fraction(data["rows"], f"{path}.rows"),
-        _fraction(data["events"], f"{path}.events"),
+        read_whole(data["patterns"], f"{path}.patterns"),
+        read_fraction(data["rows"], f"{path}.rows"),
+        read_fraction(data["events"], f"{path}.events"),
     )
 
 
@@ -268,21 +268,23 @@ def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_threshol
     if max(widths) * n_columns > 10**8:
         raise InputError(f"{path}: the points have too many values to check.")
     mask = np.arange(max(widths)) < np.array(widths)[:, None]
-    for k, allowed in enumerate(_list(data["values"], f"{path}.values", _or_list, n_columns)):
+    for k, allowed in enumerate(read_list(data["values"], f"{path}.values", _or_list, n_columns)):
         if allowed is not None:
             if any(not lower[k] <= v <= upper[k] for v in allowed):
-                _wrong(f"{path}.values[{k}]", f"points from {lower[k]} to {upper[k]}", allowed)
+                refuse(f"{path}.values[{k}]", f"points from {lower[k]} to {upper[k]}", allowed)
             mask[k] = False
             mask[k, np.array(allowed, dtype=np.int64) - lower[k]] = True
-    rows = _list(
-        data["support"], f"{path}.support", lambda row, at: _list(row, at, _points, n_columns)
+    rows = read_list(
+        data["support"],
+        f"{path}.support",
+        lambda row, at: read_list(row, at, read_points, n_columns),
     )
-    limit = _list(data["support_limit"], f"{path}.support_limit", _whole, len(rows))
+    limit = read_list(data["support_limit"], f"{path}.support_limit", read_whole, len(rows))
     rates = None
     if data["rates"] is not None:
         read_object(data["rates"], f"{path}.rates", ("found", "alarms"))
         found, alarms = (
-            tuple(_list(data["rates"][key], f"{path}.rates.{key}", _fraction, n_thresholds))
+            tuple(read_list(data["rates"][key], f"{path}.rates.{key}", read_fraction, n_thresholds))
             for key in ("found", "alarms")
         )
         rates = RateLimits(found, alarms)
@@ -290,7 +292,7 @@ def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_threshol
         values=mask,
         support=np.array(rows, dtype=np.int64).reshape(len(rows), n_columns),
         support_limit=np.array(limit, dtype=np.int64),
-        total=_whole(data["total"], f"{path}.total"),
+        total=read_whole(data["total"], f"{path}.total"),
         rates=rates,
     )
 
@@ -299,10 +301,10 @@ def read_answer(data: Any, path: str) -> Answer:
     """Read what :func:`write_answer` wrote."""
     read_object(data, path, ("points", "cutoffs", "objective", "net_benefit"))
     return Answer(
-        tuple(_list(data["points"], f"{path}.points", _points)),
-        tuple(_list(data["cutoffs"], f"{path}.cutoffs", _whole)),
-        _fraction(data["objective"], f"{path}.objective"),
-        _fraction(data["net_benefit"], f"{path}.net_benefit"),
+        tuple(read_list(data["points"], f"{path}.points", read_points)),
+        tuple(read_list(data["cutoffs"], f"{path}.cutoffs", read_whole)),
+        read_fraction(data["objective"], f"{path}.objective"),
+        read_fraction(data["net_benefit"], f"{path}.net_benefit"),
     )
 
 
@@ -315,18 +317,18 @@ def read_claim(data: Any, path: str) -> Claim | None:
     scale = data["scale"]
     read_object(scale, f"{path}.scale", ("total", "constant", "price", "exact"))
     if not isinstance(data["details"], dict):
-        _wrong(f"{path}.details", "an object", data["details"])
+        refuse(f"{path}.details", "an object", data["details"])
     return Claim(
         method=read_text(data["method"], f"{path}.method"),
-        bound=_fraction(data["bound"], f"{path}.bound"),
-        rounded=_boolean(data["rounded"], f"{path}.rounded"),
-        rounding=_fraction(data["rounding"], f"{path}.rounding"),
+        bound=read_fraction(data["bound"], f"{path}.bound"),
+        rounded=read_boolean(data["rounded"], f"{path}.rounded"),
+        rounding=read_fraction(data["rounding"], f"{path}.rounding"),
         details=data["details"],
         scale=Scale(
-            _fraction(scale["total"], f"{path}.scale.total"),
-            _fraction(scale["constant"], f"{path}.scale.constant"),
-            _whole(scale["price"], f"{path}.scale.price"),
-            _boolean(scale["exact"], f"{path}.scale.exact"),
+            read_fraction(scale["total"], f"{path}.scale.total"),
+            read_fraction(scale["constant"], f"{path}.scale.constant"),
+            read_whole(scale["price"], f"{path}.scale.price"),
+            read_boolean(scale["exact"], f"{path}.scale.exact"),
         ),
         boxes=None if data["boxes"] is None else _read_boxes(data["boxes"], f"{path}.boxes"),
     )
@@ -334,9 +336,9 @@ def read_claim(data: Any, path: str) -> Claim | None:
 
 def _read_boxes(data: Any, path: str) -> Boxes:
     read_object(data, path, ("count", "columns", *_PACKED))
-    count, width = (_whole(data[key], f"{path}.{key}") for key in ("count", "columns"))
+    count, width = (read_whole(data[key], f"{path}.{key}") for key in ("count", "columns"))
     if count < 0 or width < 1 or count * width > _MOST_ENTRIES:
-        _wrong(path, "boxes of a usable number", [count, width])
+        refuse(path, "boxes of a usable number", [count, width])
     unpacked = {}
     for key, kind in _PACKED.items():
         shape = (count, width) if key in ("lower", "upper") else (count,)
@@ -346,8 +348,9 @@ def _read_boxes(data: Any, path: str) -> Boxes:
 
 def _unpack(text: Any, path: str, kind: str, shape: tuple[int, ...]) -> IntArray:
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    letters = read_text(text, path)
     try:
-        packed = base64.b64decode(read_text(text, path), validate=True)
+        packed = base64.b64decode(letters, validate=True)
         unzip = zlib.decompressobj()
         raw = unzip.decompress(packed, size + 1)  # no more, however much a hostile file holds
     except (binascii.Error, ValueError, zlib.error):
@@ -357,108 +360,5 @@ def _unpack(text: Any, path: str, kind: str, shape: tuple[int, ...]) -> IntArray
     return np.frombuffer(raw, dtype=kind).astype(np.int64).reshape(shape)
 
 
-# -- the parts of JSON -----------------------------------------------------------------------------
-
-
-def parse(text: str) -> Any:
-    """Read JSON in which no key stands twice and every number is finite."""
-    try:
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique_keys)
-    except InputError:
-        raise
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"not JSON: {error.msg} (line {error.lineno}, column {error.colno}). The file is "
-            "damaged or incomplete."
-        ) from None
-    except (ValueError, RecursionError):
-        raise InputError("not a certificate: its JSON is too large to read.") from None
-
-
-def check_version(version: Any, known: tuple[int, ...]) -> None:
-    """Refuse a format that this package does not read, and say what to do about it."""
-    if type(version) is int and version in known:
-        return
-    advice = "Update the package."
-    if type(version) is int and 1 <= version < min(known):
-        advice = "It is too old: fit the card again, and make a new certificate."
-    raise InputError(
-        f"version {version!r} of the certificate format is not read; this package reads version "
-        f"{', '.join(map(str, known))}. {advice}"
-    )
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise InputError(f"{name} is not a number in JSON.")
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        raise InputError("a key appears twice in one object.")
-    return data
-
-
-def read_object(data: Any, path: str, keys: tuple[str, ...]) -> None:
-    """Check that an object has these keys and no others."""
-    if not isinstance(data, dict):
-        _wrong(path or "the file", "an object", data)
-    where = f"{path}." if path else ""
-    for key in keys:
-        if key not in data:
-            raise InputError(f"{where}{key} is missing. The file is incomplete.")
-    for key in data:
-        if key not in keys:
-            raise InputError(f"{where}{key} is not a known key. Update the package.")
-
-
-def read_text(data: Any, path: str) -> str:
-    """Check that a value is text."""
-    if not isinstance(data, str):
-        _wrong(path, "text", data)
-    return data
-
-
-def _wrong(path: str, wanted: str, value: Any) -> NoReturn:
-    text = json.dumps(value, ensure_ascii=False)
-    raise InputError(f"{path} must be {wanted}, but is {text[:57] + '…' * (len(text) > 57)}.")
-
-
-def _list(data: Any, path: str, read: Callable[[Any, str], T], size: int | None = None) -> list[T]:
-    if not isinstance(data, list):
-        _wrong(path, "a list", data)
-    if size is not None and len(data) != size:
-        raise InputError(f"{path} must hold {size} entries, but holds {len(data)}.")
-    return [read(item, f"{path}[{i}]") for i, item in enumerate(data)]
-
-
 def _or_list(data: Any, path: str) -> list[int] | None:
-    return None if data is None else _list(data, path, _points)
-
-
-def _whole(data: Any, path: str) -> int:
-    if type(data) is not int or not -(2**63) <= data < 2**63:
-        _wrong(path, "an integer of at most 64 bits", data)
-    return data
-
-
-def _points(data: Any, path: str) -> int:
-    if abs(_whole(data, path)) > _MOST:
-        _wrong(path, "an integer within ±10^9", data)
-    return int(data)
-
-
-def _fraction(data: Any, path: str) -> Fraction:
-    text = read_text(data, path)
-    try:
-        if "e" in text.lower() or "." in text:  # "1e999999999" would fill the memory
-            raise ValueError
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        _wrong(path, 'a fraction such as "3/10"', data)
-
-
-def _boolean(data: Any, path: str) -> bool:
-    if not isinstance(data, bool):
-        _wrong(path, "true or false", data)
-    return data
+    return None if data is None else read_list(data, path, read_points)

@@ -30,6 +30,9 @@ def check_levels(card: Scorecard, answer: Answer, ground: Ground) -> Iterator[Ch
         yield Check("cut-offs", False, text)
         return  # without them there are no levels
     yield Check("cut-offs", True, "the best for these points")
+    if card.thresholds.fractions != ground.said.thresholds:
+        yield Check("risks", False, "the card has other thresholds than the certificate")
+        return
     rates, middles = _by_level(card, answer, ground)
     text = "the event rates of the levels"
     if ground.said.teacher is not None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
-from numbers import Rational
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._validation import InputError
+from netbenefit._validation import InputError, read_number
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["UNITS", "Scale", "make_scale", "read_number", "read_penalty"]
+__all__ = ["UNITS", "Scale", "make_scale", "read_penalty"]
 
 #: Largest magnitude that sums in int64 may reach.
 _ROOM = 2**62
@@ -90,23 +88,3 @@ def read_penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fra
             return UNITS * share / Fraction(patterns.n_total)
         raise InputError(f'penalty={penalty!r} is not known. Use "auto", "paper" or a number.')
     return read_number(penalty, "penalty", '"auto", "paper"')
-
-
-def read_number(value: Any, name: str, words: str) -> Fraction:
-    """A setting as the decimal that was written, not negative; ``words`` may take its place.
-
-    >>> read_number(0.001, "point_penalty", '"paper"')
-    Fraction(1, 1000)
-    """
-    refusal = InputError(f"{name} must be a finite number or {words}, not {value!r}.")
-    if isinstance(value, bool):
-        raise refusal
-    if isinstance(value, Rational):
-        exact = Fraction(int(value.numerator), int(value.denominator))
-    elif isinstance(value, float | np.floating) and math.isfinite(value):
-        exact = Fraction(repr(float(value)))
-    else:
-        raise refusal
-    if exact < 0:
-        raise InputError(f"{name} must not be negative, but is {value!r}.")
-    return exact

@@ -6,9 +6,11 @@ private code below that line trusts its arguments.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from numbers import Integral, Real
+from fractions import Fraction
+from numbers import Integral, Rational, Real
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ __all__ = [
     "check_risks",
     "check_seed",
     "check_weights",
+    "read_number",
     "shorten",
 ]
 
@@ -209,3 +212,23 @@ def _as_floats(values: ArrayLike, name: str) -> FloatArray:
             f"{name} must hold one number a row. Convert text to numbers, and drop or fill missing "
             "values."
         ) from None
+
+
+def read_number(value: Any, name: str, words: str) -> Fraction:
+    """A setting as the decimal that was written, not negative; ``words`` may take its place.
+
+    >>> read_number(0.001, "point_penalty", '"paper"')
+    Fraction(1, 1000)
+    """
+    refusal = InputError(f"{name} must be a finite number or {words}, not {value!r}.")
+    if isinstance(value, bool):
+        raise refusal
+    if isinstance(value, Rational):
+        exact = Fraction(int(value.numerator), int(value.denominator))
+    elif isinstance(value, float | np.floating) and math.isfinite(value):
+        exact = Fraction(repr(float(value)))
+    else:
+        raise refusal
+    if exact < 0:
+        raise InputError(f"{name} must not be negative, but is {value!r}.")
+    return exact

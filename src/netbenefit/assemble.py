@@ -23,11 +23,16 @@ from netbenefit.problem import Problem, refuse_one_class
 from netbenefit.readings import Reading
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.base import Callback, Solver, SolverResult, check_time_limit
+from netbenefit.solvers.base import (
+    Callback,
+    Solver,
+    SolverResult,
+    allowed_start,
+    check_time_limit,
+)
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp import MixedInteger
-from netbenefit.solvers.starts import allowed_start
 from netbenefit.teachers import Teaching, teach
 from netbenefit.teachers.blend import Blend, blend, read_strength
 from netbenefit.thresholds import Thresholds

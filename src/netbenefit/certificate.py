@@ -84,6 +84,7 @@ from netbenefit._atomic import write_bytes
 from netbenefit._bin_fitted import Fitted
 from netbenefit._certificate_card import differences
 from netbenefit._certificate_digest import json_digest, pattern_order, table_digest
+from netbenefit._certificate_parse import check_version, parse, read_object, read_text
 from netbenefit._certificate_types import (
     Answer,
     Claim,
@@ -173,14 +174,14 @@ class Certificate:
         InputError
             Where the text is no certificate, is damaged, or was changed: what is wrong, and where.
         """
-        data = read.parse(text)
+        data = parse(text)
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise InputError(
                 f'not a certificate: expected a JSON object with "schema": "{SCHEMA}".'
             )
-        read.check_version(data.get("version"), VERSIONS)
+        check_version(data.get("version"), VERSIONS)
         parts = ("schema", "version", "package", "problem", "answer", "proof", "digest")
-        read.read_object(data, "", parts)
+        read_object(data, "", parts)
         _check_digest(data, "the certificate")
         problem = read.read_problem(data["problem"], "problem")
         _check_digest(data["problem"], "the certificate's problem")
@@ -188,7 +189,7 @@ class Certificate:
             problem=problem,
             answer=read.read_answer(data["answer"], "answer"),
             proof=read.read_claim(data["proof"], "proof"),
-            package=read.read_text(data["package"], "package"),
+            package=read_text(data["package"], "package"),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -116,14 +116,10 @@ def verify(
 
     Examples
     --------
-    >>> from netbenefit.assemble import learn
-    >>> from netbenefit.certificate import make_certificate
-    >>> from netbenefit.solvers.local_search import LocalSearch
-    >>> from netbenefit.thresholds import Thresholds
-    >>> columns, event = {"fever": np.array([0, 1, 1])}, np.array([0, 1, 1])
-    >>> table = PatternTable.from_columns(columns, event)
-    >>> card, result, problem = learn(table, Thresholds.of([0.5]), LocalSearch(), outcome="flu")
-    >>> certificate = make_certificate(problem, result, card)
+    >>> from netbenefit.published import RSSDNBClassifier
+    >>> columns, event = {"x0": np.array([0, 1, 1])}, np.array([0, 1, 1])
+    >>> model = RSSDNBClassifier(solver="local").fit(np.array([[0], [1], [1]]), event)
+    >>> card, certificate = model.scorecard_, model.certificate_
     >>> verify(card, certificate, columns, event).accepted
     True
     >>> verify(card, certificate, columns, 1 - event).failures
@@ -213,7 +209,8 @@ def _check_problem(certificate: Certificate, ground: Ground) -> Check:
     try:
         ground.check_room()
         _ = ground.masses  # refuses a teacher that expects more events than there are rows
-        wrong = limits_differ(ground.said, ground.table, certificate.answer.points)
+        wrong = _impossible_worth(ground)
+        wrong = wrong or limits_differ(ground.said, ground.table, certificate.answer.points)
     except InputError as error:
         wrong = str(error)
     if wrong is not None:
@@ -230,6 +227,23 @@ def _check_problem(certificate: Certificate, ground: Ground) -> Check:
     if said.constraints:
         texts.append(f"{len(said.constraints)} constraints")
     return Check("problem", True, f"{', '.join(texts)}; objective: {said.objective_in_full}")
+
+
+def _impossible_worth(ground: Ground) -> str | None:
+    """Whether the teacher is said to be worth more than knowing every outcome."""
+    lesson, share = ground.said.teacher, sum(ground.said.weights)
+    if lesson is None:
+        return None
+    for said, (events, others) in (
+        (lesson.net_benefit, ground.outcomes),
+        (lesson.blended_benefit, ground.masses),
+    ):
+        most = float(share * sum(events) / (sum(events) + sum(others)))
+        if said > most + SLACK + 1.0 / lesson.denominator:
+            return (
+                f"the teacher is said to be worth {said:g}, but nobody is worth more than {most:g}"
+            )
+    return None
 
 
 def _check_points(certificate: Certificate, ground: Ground) -> Check:
@@ -280,7 +294,11 @@ def _wrong_record(origin: Provenance, certificate: Certificate, ground: Ground) 
     wrong = record_differences(origin, said, answer, certificate.proof)
     if len(answer.cutoffs) != len(said.thresholds) - 1:
         return wrong
-    stated = {"net_benefit": float(ground.net_benefit(answer.points, answer.cutoffs))}
+    stated: dict[str, float | None] = {
+        "net_benefit": float(ground.net_benefit(answer.points, answer.cutoffs)),
+        "share_kept": None,
+        "share_bound": None,
+    }
     if said.teacher is not None and said.teacher.blended_benefit > 0:
         stated["share_kept"] = float(answer.net_benefit) / said.teacher.blended_benefit
         if origin.bound is not None:
@@ -289,7 +307,9 @@ def _wrong_record(origin: Provenance, certificate: Certificate, ground: Ground) 
             stated["share_bound"] = most / said.teacher.blended_benefit
     for name, value in stated.items():
         told = getattr(origin, name)
-        if told is not None and abs(told - value) > SLACK:
+        if told is not None and value is None:
+            wrong.append(f"it says {name} = {told!r}, for which there is no ground")
+        elif told is not None and value is not None and abs(told - value) > SLACK:
             wrong.append(f"it says {name} = {told!r}, but that is {value!r}")
     return wrong
 

@@ -17,8 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from netbenefit._card_types import steps_of_levels
 from netbenefit._estimator_input import Training
 from netbenefit._labels import encode_labels
-from netbenefit._objective import read_number
-from netbenefit._validation import InputError
+from netbenefit._validation import InputError, read_number
 from netbenefit.assemble import (
     assemble_card,
     count_threads,

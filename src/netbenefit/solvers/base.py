@@ -27,6 +27,7 @@ __all__ = [
     "SolverResult",
     "Status",
     "TraceRow",
+    "allowed_start",
     "check_time_limit",
     "first_points",
     "round_up",
@@ -169,6 +170,27 @@ def value_of(problem: Problem, points: IntArray) -> Any:
     constant, total = problem.exact_scale
     value = problem.evaluate(points).objective * total - constant
     return int(value) if problem.rates.dtype.kind == "i" else float(value)
+
+
+def allowed_start(problem: Problem, points: Sequence[int] | IntArray) -> IntArray | None:
+    """Move points into their bounds; None where other constraints still forbid them.
+
+    Examples
+    --------
+    >>> from netbenefit.patterns import PatternTable
+    >>> from netbenefit.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
+    >>> problem = Problem.build(table, Thresholds.tenths(), max_points=3, max_features=1)
+    >>> allowed_start(problem, [5, 0]), allowed_start(problem, [5, 1])
+    (array([3, 0]), None)
+    """
+    vector = np.asarray(points, dtype=np.int64)
+    if vector.shape != problem.lower.shape:
+        raise InputError(
+            f"start has {vector.size} points for {problem.lower.size} columns. Pass one a column."
+        )
+    inside = np.clip(vector, problem.lower, problem.upper)
+    return inside if problem.allows(inside) else None
 
 
 def first_points(problem: Problem, start: IntArray | None) -> IntArray:

@@ -4,9 +4,8 @@ A card "of size k" has at most k columns with points.  Within a size there is no
 against the number of rules, so the penalty is 0 throughout: a size is chosen afterwards, by a
 person, from what each of them keeps on held-out rows (:mod:`netbenefit.sizing`).
 
-1. From the smallest size to the largest: descend from the best rounded vector of the L1 path that
-   keeps to the size, and from the card of the size before with the best columns added.  After this
-   every size has a card.
+1. From the smallest size to the largest: descend from the smallest allowed points, and from the
+   card of the size before with the best columns added.  After this every size has a card.
 2. Upwards: add the best columns to the card of the size before, and descend; then a short annealing
    (:class:`LocalSearch`) from the best card of this size.
 3. Downwards: drop the least useful rules from the card of the size above, and descend.
@@ -43,13 +42,11 @@ from netbenefit.solvers.base import (
 )
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.polish import compile_polish, simplify
-from netbenefit.solvers.starts import Path, best_start, logistic_path
 
 __all__ = ["best_of_every_size", "check_sizes", "limit_size"]
 
 #: Rounds of annealing without a better card of any size, after which a run ends.
 _PATIENCE = 3
-#: Additions that are tried where their worth is an estimate.
 #: The shortest search that is worth beginning, in seconds.
 _SHORTEST = 0.001
 
@@ -61,7 +58,6 @@ def best_of_every_size(
     time_limit: float | None = 10.0,
     n_jobs: int = 1,
     seed: int = 0,
-    path: Path | None = None,
     callback: Callback | None = None,
 ) -> dict[int, SolverResult]:
     """Search the best card with at most k columns, for every k in ``sizes``, in one run.
@@ -78,8 +74,6 @@ def best_of_every_size(
         Threads.
     seed : int, default=0
         The same seed gives the same cards on any number of threads, unless time runs out.
-    path : Path, optional
-        L1 path of the same patterns, if there is one already (:func:`logistic_path`).
     callback : callable, optional
         Called with progress; its ``size`` says which card has become better.
 
@@ -114,7 +108,7 @@ def best_of_every_size(
     _compile(problems[wanted[-1]])
     ladder = _Ladder(problems, limit, callback)
     try:
-        ladder.begin(logistic_path(problem.patterns) if path is None else path)
+        ladder.begin()
         status = ladder.climb(n_jobs, seed)
     except KeyboardInterrupt:
         if not ladder.found:
@@ -174,16 +168,15 @@ class _Ladder:
         """Whether there is a card of any size."""
         return bool(self._cards)
 
-    def begin(self, path: Path) -> None:
+    def begin(self) -> None:
         """Step 1."""
         for size in self.sizes:
             if self._clock.must_stop and self.found:
                 return  # step 5 gives the larger sizes a card
-            problem = self._problems[size]
-            self._descend(size, problem.nearest_to_zero())
-            for start in (best_start(problem, path), self._enlarged(size)):
-                if start is not None:
-                    self._descend(size, start)
+            self._descend(size, self._problems[size].nearest_to_zero())
+            grown = self._enlarged(size)
+            if grown is not None:
+                self._descend(size, grown)
 
     def climb(self, n_jobs: int, seed: int) -> Status:
         """Steps 2 to 4."""

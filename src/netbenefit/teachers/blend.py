@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._objective import read_number
-from netbenefit._validation import FloatArray, InputError, IntArray
+from netbenefit._validation import FloatArray, InputError, IntArray, read_number
 from netbenefit.patterns import PatternTable
 
 __all__ = ["STRENGTH", "Blend", "blend", "read_strength"]
@@ -126,7 +125,7 @@ def _real_masses(
         mass = min(Fraction(t, made.denominator), rows)
         if made.strength is not None:
             mass = (n_rows * Fraction(events) + made.strength * mass) / (n_rows + made.strength)
-        pairs.append((float(mass), float(rows - Fraction(float(mass)))))
+        pairs.append((float(mass), max(0.0, float(rows - Fraction(float(mass))))))
     positives, negatives = np.array(pairs).T
     return positives, negatives
 
@@ -138,10 +137,12 @@ def _expected(
     used = table.pattern_of_row >= 0
     place = table.pattern_of_row[used]
     if table.is_whole:
-        parts = np.rint(risks[used] * _FINE).astype(np.int64) * weights[used].astype(np.int64)
-        total = np.zeros(len(table), dtype=np.int64)
-        np.add.at(total, place, parts)
+        # Python's own integers where 64 bits might not do.
+        kind = np.int64 if table.n_total < 2**62 // _FINE else object
+        fine, times = (np.rint(v).astype(np.int64) for v in (risks[used] * _FINE, weights[used]))
+        total = np.zeros(len(table), dtype=kind)
+        np.add.at(total, place, fine.astype(kind) * times.astype(kind))
         step = _FINE // denominator
-        return (total + step // 2) // step
+        return ((total + step // 2) // step).astype(np.int64)
     sums = np.bincount(place, weights=risks[used] * weights[used], minlength=len(table))
     return np.rint(sums * denominator).astype(np.int64)
