@@ -42,6 +42,7 @@ class Rows(NamedTuple):
     groups: ArrayLike | None = None  #: rows with the same label belong together
     binner: Binner | None = None  #: with the settings of the one that made the patterns
     risks: NDArray[Any] | None = None  #: given by a column that is no feature
+    learnt_from: str = ""  #: what a teacher learns from, where these are not all rows one by one
 
 
 class Training(NamedTuple):

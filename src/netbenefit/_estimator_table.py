@@ -170,9 +170,19 @@ def read_training(
             decimals=[term.decimals for term in fitted.terms],
             sample_weight=counted.weight,
         )
+        if asked.risks is not None:
+            raise InputError(
+                f"the table has more than {asked.max_patterns:,} distinct rows of conditions, so "
+                f"that the column of risks {asked.risks!r} cannot be read as it is. Raise "
+                'max_patterns, or let another teacher learn, such as teacher="auto".'
+            )
         # A teacher on the conditions will do: what it says is a function of the pattern.
         columns = {name: counted.codes[:, k] for k, name in enumerate(fitted.names)}
-        conditions = Rows(counted.codes, columns, counted.event, counted.weight)
+        told = "learnt from the conditions of all rows"
+        if search_sampled:
+            n_sampled = mass(float(counted.weight.sum()))
+            told = f"learnt from the conditions of a sample of {n_sampled} rows"
+        conditions = Rows(counted.codes, columns, counted.event, counted.weight, learnt_from=told)
         training = Training(patterns, settings_by_condition(binner, settings), conditions, fitted)
     merging = Merging(
         engine=engine.engine,
@@ -202,6 +212,11 @@ def _pop_risks(
     return values, rows._replace(table=rows.table.without(asked.risks))
 
 
+def _distinct(n_rows: int) -> str:
+    """What a teacher learns from where equal rows come as one with a weight."""
+    return f"learnt from {n_rows:,} distinct rows by their weight"
+
+
 def _of_merged(
     rows: MergedRows,
     codes: Codes,
@@ -217,7 +232,15 @@ def _of_merged(
         decimals=codes.decimals,
         sample_weight=rows.weight,
     )
-    own = Rows(rows.table, rows.table, rows.event, rows.weight, binner=binner, risks=risks)
+    own = Rows(
+        rows.table,
+        rows.table,
+        rows.event,
+        rows.weight,
+        binner=binner,
+        risks=risks,
+        learnt_from=_distinct(rows.size),
+    )
     return Training(patterns, settings_by_condition(binner, settings), own, binner.fitted_)
 
 
@@ -317,7 +340,8 @@ def _numbers(
         columns, event, sample_weight=groups.weight, decimals=decimals
     )
     merging = Merging(engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds)
-    own = Rows(columns, columns, event, groups.weight, risks=risks)
+    distinct = _distinct(event.size)
+    own = Rows(columns, columns, event, groups.weight, risks=risks, learnt_from=distinct)
     return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
 
 
