@@ -15,7 +15,7 @@ from netbenefit._bin_fitted import Fitted
 from netbenefit._bin_raw import RawTable
 from netbenefit._columns import Frame, numeric_column
 from netbenefit._constraint_raw import RawNames, by_condition
-from netbenefit._validation import InputError
+from netbenefit._validation import InputError, check_risks
 from netbenefit.binning import Binner
 from netbenefit.constraints import Constraint, Sign
 from netbenefit.patterns import PatternTable
@@ -24,6 +24,7 @@ from netbenefit.thresholds import Thresholds
 __all__ = [
     "Rows",
     "Training",
+    "given_risks",
     "make_binner",
     "pop_column",
     "read_numeric",
@@ -119,13 +120,13 @@ def settings_by_condition(binner: Binner, settings: Mapping[str, Any]) -> dict[s
 
 
 def pop_column(X: Any, name: str, purpose: str) -> tuple[NDArray[Any] | None, Any]:
-    """Take a column of numbers out of a table: return it, and the table without it.
+    """Take a column out of a table: return its values as they are, and the table without it.
 
     None where the table has no such column; an array has no names at all, which is an error.
     ``purpose`` says in errors what the column is for.
 
     >>> pop_column({"age": [51, 52], "risk": [0.1, 0.2]}, "risk", "teacher")
-    (array([0.1, 0.2]), {'age': [51, 52]})
+    (array([0.1, 0.2], dtype=object), {'age': [51, 52]})
     """
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
         rest: Any = {key: values for key, values in X.items() if key != name}
@@ -144,7 +145,19 @@ def pop_column(X: Any, name: str, purpose: str) -> tuple[NDArray[Any] | None, An
     if name not in names:
         return None, X
     table = X if isinstance(X, RawTable) else RawTable(X)
-    return numeric_column(name, table.column(name).values), rest
+    return table.column(name).values, rest
+
+
+def given_risks(name: str, values: Any) -> NDArray[Any]:
+    """Return a column of risks that somebody else computed, checked."""
+    numbers = numeric_column(name, values)
+    risks = check_risks(numbers, len(numbers), name=f"the column of risks {name!r}")
+    if risks.size and risks.min() == risks.max():
+        raise InputError(
+            f"the column of risks {name!r} is {risks[0].item()!r} in every row, and has nothing to "
+            "teach. Name one that differs between rows, or choose another teacher."
+        )
+    return risks
 
 
 # -- tables of numbers -----------------------------------------------------------------------------

@@ -154,7 +154,7 @@ def teach_masses(
         seed=seed,
         n_jobs=n_jobs,
     )
-    if rows.learnt_from and rows.risks is None:
+    if rows.learnt_from:
         teaching = replace(teaching, name=f"{teaching.name}, {rows.learnt_from}")
     weight = check_weights(rows.sample_weight, rows.event.size)
     blended, how = blend(table, teaching.risks, weight, strength)
