@@ -133,9 +133,10 @@ def pop_column(X: Any, name: str, purpose: str) -> tuple[NDArray[Any] | None, An
     elif nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
         rest = frame.drop(name, strict=False).to_native()
-    elif isinstance(X, RawTable) or (isinstance(X, list) and X and isinstance(X[0], Mapping)):
-        X = X if isinstance(X, RawTable) else RawTable(X)
+    elif isinstance(X, RawTable):
         rest = X.without(name)
+    elif isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
+        rest = [{key: value for key, value in row.items() if key != name} for row in X]
     else:
         raise InputError(
             f"{purpose}={name!r} is the name of a column, but X has no column names. Pass a data "
