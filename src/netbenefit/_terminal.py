@@ -190,8 +190,8 @@ def read_setting(text: str, option: str, *words: str) -> str | float:
     try:
         return float(text)
     except ValueError:
-        known = ", ".join(words)
-        raise InputError(f"{option} must be {known} or a number, not {text!r}.") from None
+        known = f"{', '.join(words)} or a number" if words else "a number"
+        raise InputError(f"{option} must be {known}, not {text!r}.") from None
 
 
 def read_teacher(text: str) -> str | None:
