@@ -33,6 +33,7 @@ from netbenefit import (
 )
 from netbenefit.plots import save_picture
 from netbenefit.solvers.base import Progress
+from tests.raw_rows import outcome, raw_table
 from tests.test_cli import COLOUR, error, people, run, save
 
 matplotlib.use("Agg")
@@ -54,8 +55,8 @@ def folds_of(y: pd.Series, n: int = 3) -> Folds:
 
 
 def make_model(**settings: Any) -> RiskScoreClassifier:
-    told = {"thresholds": GRID, "max_points": 5, "time_limit": None, "n_jobs": 1, **settings}
-    return RiskScoreClassifier(**told)
+    told = {"thresholds": GRID, "max_points": 5, "time_limit": None, "n_jobs": 1}
+    return RiskScoreClassifier(**{**told, "teacher": "logistic", **settings})
 
 
 def content(card: Scorecard) -> tuple[Any, ...]:
@@ -70,7 +71,7 @@ def data() -> tuple[pd.DataFrame, pd.Series]:
 
 @pytest.fixture(scope="module")
 def path(data: tuple[pd.DataFrame, pd.Series]) -> SizePath:
-    return size_path(make_model(), *data, sizes=[1, 2, 4], cv=folds_of(data[1]))
+    return size_path(make_model(teacher="auto"), *data, sizes=[1, 2, 4], cv=folds_of(data[1]))
 
 
 # -- what is measured ------------------------------------------------------------------------------
@@ -211,7 +212,7 @@ def test_the_published_method_and_weights() -> None:
         y.to_numpy()[rows] == "ill", weighted.cards[2].risk(X.iloc[rows]), GRID
     )
     assert weighted.training_net_benefit[0] == pytest.approx(benefit, abs=1e-12)
-    # Without a prior, the objective is net benefit, and levels have the rates of their rows.
+    # Without a teacher, the objective is net benefit, and levels have the rates of their rows.
     assert weighted.objective[0] == pytest.approx(benefit, abs=1e-12)
 
 
@@ -253,7 +254,6 @@ def test_an_interrupt_ends_it(data: tuple[pd.DataFrame, pd.Series]) -> None:
         ),
         (RiskScoreClassifier, r"estimator is the class RiskScoreClassifier. Pass a"),
         (None, "estimator is a NoneType"),
-        (RiskScoreClassifier(binner="auto"), "takes columns of numbers: set binner=None"),
     ],
 )
 def test_other_estimators_are_refused(
@@ -406,15 +406,15 @@ def test_command(table: Path, tmp_path: Path) -> None:
     picture, rows = tmp_path / "sizes.svg", tmp_path / "sizes.csv"
     printed = run(
         "sizes", table, *CALL, "--max-size", 2, "--thresholds", "0.1:0.5:0.1", "--sample-weight",
-        "weight", "--plot", picture, "--csv", rows,
+        "weight", "--plot", picture, "--csv", rows, "--teacher", "logistic",
     )  # fmt: skip
     assert "the people.csv: 300 rows, " in printed
     assert "3 searches of up to 1 s each" in printed
     assert "← " in printed
     assert "± one standard error over 2 folds" in printed
     assert (
-        f"netbenefit fit '{table}' --target ill --binner none --thresholds 0.1:0.5:0.1 --drop town "
-        "--sample-weight weight --max-features 2 --penalty 0 --out card.json"
+        f"netbenefit fit '{table}' --target ill --thresholds 0.1:0.5:0.1 --teacher logistic --drop "
+        "town --sample-weight weight --max-features 2 --penalty 0 --out card.json"
     ) in printed
     assert not COLOUR.search(printed)
     assert "<svg" in picture.read_text(encoding="utf-8")
@@ -425,7 +425,8 @@ def test_command(table: Path, tmp_path: Path) -> None:
 
 
 def test_quiet_command_prints_the_table_alone(table: Path) -> None:
-    printed = run("sizes", table, *CALL, "--max-size", 1, "--drop", "weight", "--quiet")
+    numbers = ["--binner", "none", "--teacher", "none"]
+    printed = run("sizes", table, *CALL, *numbers, "--max-size", 1, "--drop", "weight", "--quiet")
     assert printed.startswith("Net benefit by the number of rules")
     assert "The card with 1 rule earns most on held-out rows. Choose the size" in printed
 
@@ -446,7 +447,26 @@ def test_bad_options(table: Path, options: list[str], message: str) -> None:
     assert message in error("sizes", table, *CALL, *options)
 
 
-def test_text_columns_are_refused(table: Path) -> None:
-    message = error("sizes", table, "--target", "ill")
-    assert "text in column 'town' (such as 'Bonn'). `sizes` takes numbers only" in message
-    assert "leave out: --drop town" in message
+def test_raw_tables(table: Path) -> None:
+    """Text and missing values: conditions are cut, and the teacher learns, anew in every fold."""
+    call = ["--target", "ill", "--drop", "weight", "--time-limit", "1", "--folds", "2"]
+    printed = run("sizes", table, *call, "--max-size", 2, "--teacher", "logistic")
+    assert "over 2 folds" in printed
+    assert "--teacher logistic" in printed
+    message = error("sizes", table, *call, "--binner", "none")
+    assert "text in column 'town' (such as 'Bonn')" in message
+    assert "--teacher" not in message
+
+
+def test_raw_tables_in_python() -> None:
+    table = raw_table(1, 150)
+    y = outcome(table, 1)
+    asked = RiskScoreClassifier(
+        binner="auto", teacher="logistic", thresholds=GRID, max_points=2, time_limit=1.0, n_jobs=1
+    )
+    for rows in (table, pd.DataFrame(table)):
+        found = size_path(asked, rows, y, sizes=[1, 3], cv=2)
+        assert found.sizes == (1, 3)
+        assert found.cards[3].provenance.teacher == "logistic regression"
+        assert found.cards[1].size <= 1
+        assert all(card.risk(table).shape == (150,) for card in found.cards.values())

@@ -31,6 +31,7 @@ from netbenefit import (
     expected_calibration_error,
     net_benefit,
 )
+from netbenefit._estimator_input import Rows, Training
 from netbenefit._updating_cards import default_estimator
 from netbenefit.assemble import learn
 from netbenefit.updating import choose_update, evaluate_card, update_card
@@ -416,7 +417,7 @@ def test_a_refit_begins_at_the_old_points() -> None:
         assert str(again)
 
 
-def test_a_refit_with_a_prior_is_no_worse_than_its_start() -> None:
+def test_a_taught_refit_is_no_worse_than_its_start() -> None:
     columns, y = numbers(2)
     card = Scorecard.from_levels(
         [Rule(PerUnit("a"), 7), Rule(PerUnit("b", decimals=1), 10), Rule(PerUnit("c"), -5)],
@@ -438,14 +439,19 @@ def test_a_refit_with_a_prior_is_no_worse_than_its_start() -> None:
 
 def test_a_start_is_moved_into_its_bounds_or_refused() -> None:
     columns, y = numbers(4, 100)
-    table = PatternTable.from_columns(columns, y)
     grid, stay = Thresholds.tenths(), Stay()
-    learn(table, grid, stay, outcome="ill", start=[9, -9, 1], bounds={"a": (0, 4)})
+
+    def run(start: list[int], **settings: Any) -> None:
+        rows = Rows(columns, columns, np.asarray(y, dtype=bool))
+        training = Training(PatternTable.from_columns(columns, y), settings, rows)
+        learn(training, grid, stay, outcome="ill", start=start)
+
+    run([9, -9, 1], bounds={"a": (0, 4)})
     assert stay.start.tolist() == [4, -9, 1]
-    learn(table, grid, stay, outcome="ill", start=[9, -9, 1], max_features=2)
+    run([9, -9, 1], max_features=2)
     assert stay.start is None  # not allowed: the solver begins where it always does
     with pytest.raises(InputError, match="start has 2 points for 3 columns"):
-        learn(table, grid, stay, outcome="ill", start=[1, 2])
+        run([1, 2])
 
 
 @pytest.mark.filterwarnings("ignore:column ")
@@ -454,6 +460,7 @@ def test_a_raw_card_is_refitted_with_its_own_conditions() -> None:
     y = outcome(table, 0)
     settings: dict[str, Any] = {"solver": "local", "time_limit": 0.5, "n_jobs": 1}
     card = RiskScoreClassifier(binner="auto", **settings).fit(table, y).scorecard_
+    settings["teacher"] = "logistic"
     other = raw_table(5, 300)
     z = outcome(other, 5)
     stay = Stay()
@@ -468,7 +475,11 @@ def test_a_raw_card_is_refitted_with_its_own_conditions() -> None:
     usual = default_estimator(card)
     assert usual.binner == "auto"
     assert usual.thresholds == card.thresholds
-    assert usual.prior_strength == 3000
+    assert usual.teacher == "auto"
+    assert usual.prior_strength == "auto"
+    untaught = replace(card, provenance=replace(card.provenance, prior_strength=0.0))
+    assert default_estimator(untaught).teacher is None
+    usual.set_params(teacher="logistic")
     learnt = update_card(card, other, z, "refit", estimator=usual.set_params(**settings))
     assert learnt.new.feature_names == card.feature_names
     assert str(learnt)

@@ -10,15 +10,25 @@ from netbenefit._cli_options import (
     Data,
     Debug,
     Positive,
+    PriorStrength,
     Quiet,
     RowWeights,
     Target,
+    Teacher,
     WeightNames,
     Weights,
     option,
 )
 from netbenefit._progress_bar import TaskBar
-from netbenefit._terminal import check_writable, friendly, make_console, pick_column, tell
+from netbenefit._terminal import (
+    check_writable,
+    friendly,
+    make_console,
+    pick_column,
+    read_setting,
+    read_teacher,
+    tell,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +67,8 @@ def compare(
     max_features: Annotated[
         int | None, option("K", "Largest number of rules of a scorecard.", min=1)
     ] = None,
+    teacher: Teacher = "auto",
+    prior_strength: PriorStrength = "auto",
     time_limit: Annotated[float, option("SECONDS", "Time for each search, once a fold.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds and models.", min=0)] = 0,
     jobs: Annotated[
@@ -74,10 +86,11 @@ def compare(
 ) -> None:
     """Compare cards and other models by cross-validation, all on the same folds.
 
-    Reads raw tables, as `fit` does.  Everything is learnt anew in each fold, binning and search
-    included; only a card that is named by its file is scored as it stands.
+    Reads raw tables, as `fit` does.  Everything is learnt anew in each fold, binning, teacher and
+    search included; only a card that is named by its file is scored as it stands.
     """
     from netbenefit._io import write_csv
+    from netbenefit._validation import InputError
     from netbenefit.comparison import compare as run
     from netbenefit.plots import check_picture
     from netbenefit.thresholds import as_thresholds
@@ -87,6 +100,13 @@ def compare(
     if plot is not None:
         check_picture(plot)
     asked = _read_models(models)
+    taught_by = read_teacher(teacher)
+    strength = read_setting(prior_strength, "--prior-strength", "auto")
+    if "scorecard" not in asked.values() and (teacher, strength) != ("auto", "auto"):
+        raise InputError(
+            "--teacher and --prior-strength are about the model scorecard, which --models does not "
+            "name. Add it, or leave them out."
+        )
     grid = None
     if thresholds is not None or weights is not WeightNames.equal:
         grid = as_thresholds(thresholds, weights.value)
@@ -104,6 +124,8 @@ def compare(
             sample_weight=rows.weight,
             time_limit=time_limit,
             max_features=max_features,
+            teacher=taught_by,
+            prior_strength=strength,
             random_state=seed,
             n_jobs=jobs,
             journal=journal,

@@ -35,6 +35,7 @@ from netbenefit._terminal import (
     friendly,
     make_console,
     print_card,
+    print_teacher,
     progress,
     read_setting,
     read_teacher,
@@ -241,8 +242,6 @@ def fit(
 
 
 def _show(learned: Learned) -> None:
-    from netbenefit.solvers.progress import conclude
-
     card, result = learned.card, learned.result
     print_card(card)
     origin = card.provenance
@@ -253,17 +252,7 @@ def _show(learned: Learned) -> None:
         f"objective {result.objective:.6f} · net benefit {origin.net_benefit:.6f} · {rules} · "
         f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
-    if origin.teacher is not None and origin.teacher_net_benefit is not None:
-        kept = (
-            ""
-            if origin.share_kept is None
-            else f", of which the card keeps {origin.share_kept:.1%}"
-        )
-        console.print(
-            f"teacher: {origin.teacher}, net benefit {origin.teacher_net_benefit:.6f} on rows that "
-            f"it had not seen{kept}"
-        )
-    console.print(conclude(result, origin))
+    print_teacher(origin, result)
 
 
 def _show_held_out(found: HeldOut | None) -> None:

@@ -24,7 +24,10 @@ from netbenefit._terminal import (
     load_card,
     make_console,
     print_card,
+    print_teacher,
     progress,
+    read_setting,
+    read_teacher,
     tell,
     warnings_as_notes,
 )
@@ -56,9 +59,22 @@ def update(
     sample_weight: RowWeights = None,
     positive: Positive = None,
     prior_strength: Annotated[
-        float,
-        option("ROWS", "risks, cutoffs: rows of belief in the old card's risks.", min=0.0),
-    ] = 0.0,
+        str | None,
+        option(
+            "ROWS",
+            "risks, cutoffs: rows of belief in the old card's risks. refit: rows of belief in the "
+            "teacher, as in `fit`.",
+            "0; refit: auto",
+        ),
+    ] = None,
+    teacher: Annotated[
+        str | None,
+        option(
+            "WHO",
+            "refit: as in `fit`: auto, logistic, boosting, none, or a COLUMN of risks.",
+            "auto if the card had one",
+        ),
+    ] = None,
     compare: Annotated[
         int,
         option("FOLDS", "First compare all ways to update on held-out folds; 0: do not.", min=0),
@@ -78,19 +94,20 @@ def update(
     from netbenefit.updating import choose_update, update_card
 
     check_writable(out, card, data)
+    belief, lessons = _read_belief(what, prior_strength, teacher, bool(compare))
     scorecard = load_card(card)
     file = read_raw(data, text=scorecard.text_features)
     outcome, weight = read_for_card(scorecard, file.columns, target, positive, sample_weight)
     settings: dict[str, Any] = {"sample_weight": weight}
     with progress(quiet or what is not What.refit) as callback, warnings_as_notes(quiet):
-        estimator = _estimator(scorecard, time_limit, seed, jobs, callback)
+        estimator = _estimator(scorecard, time_limit, seed, jobs, callback).set_params(**lessons)
         if compare:
             choice = choose_update(
                 scorecard,
                 file.columns,
                 outcome.event,
                 cv=compare,
-                prior_strength=prior_strength,
+                prior_strength=belief,
                 estimator=estimator,
                 random_state=seed,
                 **settings,
@@ -98,14 +115,16 @@ def update(
             make_console().print(f"{choice}\n")
         if what is What.refit:
             settings["estimator"] = estimator
-        rows = file.rows(_needed(scorecard, file.columns, what))
+        rows = file.rows(_needed(scorecard, file.columns, what, estimator))
         changed = update_card(
-            scorecard, rows, outcome.event, what.value, prior_strength=prior_strength, **settings
+            scorecard, rows, outcome.event, what.value, prior_strength=belief, **settings
         )
     if out is not None:
         changed.new.save(out)
     print_card(changed.new)
     make_console().print(f"\n{changed}")
+    if changed.result is not None:
+        print_teacher(changed.new.provenance, changed.result)
     if not quiet:
         tell("bold", "saved" if out else "not saved", out or "add --out new.json to keep the card.")
 
@@ -118,10 +137,34 @@ def _estimator(card: Any, time_limit: float, seed: int, jobs: int, callback: Any
     )
 
 
-def _needed(card: Any, columns: Any, what: What) -> list[str]:
+def _read_belief(
+    what: What, prior_strength: str | None, teacher: str | None, compared: bool
+) -> tuple[float, dict[str, Any]]:
+    """Rows of belief in the old card's risks, and what a refit is told of its teacher."""
+    from netbenefit._validation import InputError
+
+    again = what is What.refit
+    if teacher is not None and not (again or compared):
+        raise InputError(
+            f"--teacher is about a refit, not about {what.value}. Add --what refit, or leave it "
+            "out."
+        )
+    lessons: dict[str, Any] = {} if teacher is None else {"teacher": read_teacher(teacher)}
+    if prior_strength is None:
+        return 0.0, lessons
+    if again:
+        lessons["prior_strength"] = read_setting(prior_strength, "--prior-strength", "auto")
+        return 0.0, lessons
+    belief = read_setting(prior_strength, "--prior-strength")
+    assert isinstance(belief, float)
+    return belief, lessons
+
+
+def _needed(card: Any, columns: Any, what: What, estimator: Any) -> list[str]:
     """Columns to read: all that the card was learnt from, where it is to be learnt anew."""
     from netbenefit._columns import check_present
+    from netbenefit._updating_cards import needed_columns
 
-    names = card.feature_names if what is What.refit else card.features
+    names = needed_columns(card, estimator) if what is What.refit else card.features
     check_present(names, list(columns))
     return list(names)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from netbenefit import metrics
 from netbenefit._comparison_models import Contestant, fit_weights, size_of
 from netbenefit._comparison_prepare import Columns, Preparation
+from netbenefit._estimator_input import pop_column
 from netbenefit._evaluation_rows import forgive_rounding, prepared, take_rows
 from netbenefit._evaluation_work import warnings_kept
 from netbenefit._fingerprint import fingerprint_of
@@ -67,10 +68,15 @@ class Runner:
         self, name: str, train: NDArray[Any], test: NDArray[Any]
     ) -> tuple[list[FloatArray], float]:
         model, rows, refitted = self.models[name]
+        hidden = self._hidden(name)
         if rows == "raw":
-            sides = [take_rows(self.X, train), take_rows(self.X, test)]
+            X = self.X
+            for column in hidden:
+                X = pop_column(X, column, "teacher")[1]
+            sides = [take_rows(X, train), take_rows(X, test)]
         else:
-            parts = [{n: c[side] for n, c in self.columns.items()} for side in (train, test)]
+            seen = {n: c for n, c in self.columns.items() if n not in hidden}
+            parts = [{n: c[side] for n, c in seen.items()} for side in (train, test)]
             ones = np.ones(train.size)
             made = Preparation.learn(parts[0], ones if self.weight is None else self.weight[train])
             sides = [made.apply(part) for part in parts]
@@ -86,6 +92,14 @@ class Runner:
             for risk, chosen in zip(found, (train, test), strict=True)
         ]
         return checked, size_of(model)
+
+    def _hidden(self, name: str) -> list[str]:
+        """Columns of risks that teach other models, and are no features; cards read by name."""
+        if isinstance(self.X, np.ndarray) or not self.models[name].refitted:
+            return []
+        taught = dict.fromkeys(model.given_risks for model in self.models.values())
+        own = self.models[name].given_risks
+        return [column for column in taught if column is not None and column != own]
 
     def _measures(self, risk: FloatArray, chosen: NDArray[Any]) -> dict[str, float]:
         event = self.event[chosen]

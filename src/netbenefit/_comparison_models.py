@@ -45,6 +45,12 @@ class Contestant(NamedTuple):
     rows: Rows
     refitted: bool  #: False for a card, which is scored as it stands
 
+    @property
+    def given_risks(self) -> str | None:
+        """The column of risks that teaches it; no feature of anybody."""
+        own = isinstance(self.model, RiskScoreClassifier)
+        return self.model._teacher_column() if own else None
+
 
 class Settings(NamedTuple):
     """What classifiers by name are told."""
@@ -54,6 +60,8 @@ class Settings(NamedTuple):
     max_features: int | None
     seed: int
     threads: int  #: −1 for all cores
+    teacher: Any = "auto"  #: of "scorecard", as of :class:`RiskScoreClassifier`
+    prior_strength: Any = "auto"
 
 
 def _logistic(told: Settings) -> Any:
@@ -87,6 +95,8 @@ def _scorecard(told: Settings) -> Any:
     return RiskScoreClassifier(
         binner="auto",
         thresholds=told.thresholds,
+        teacher=told.teacher,
+        prior_strength=told.prior_strength,
         max_features=told.max_features,
         time_limit=told.time_limit,
         random_state=told.seed,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -32,6 +32,7 @@ class Counted(NamedTuple):
     codes: IntArray
     event: NDArray[np.bool_]
     weight: NDArray[np.float64]
+    risk: NDArray[np.float64] | None = None  #: mean of a column of risks, where one was asked for
 
 
 class _Digit(NamedTuple):
@@ -66,11 +67,13 @@ def count_patterns(
     *,
     where: nw.Expr | None = None,
     most: int | None = None,
+    risks: str | None = None,
 ) -> Counted | None:
     """Merge the rows of a table by what a binner makes of them; None if there are too many.
 
     The states of all columns (:mod:`netbenefit._engine_states`) are the digits of one number, or of
-    a few: engines group by those much faster than by columns.
+    a few: engines group by those much faster than by columns.  ``risks`` is a column of which each
+    group gets the mean.
     """
     steps, packed, keys = _keys(table, survey, fitted)
     used = survey.used if where is None or survey.used is None else survey.used & where
@@ -89,7 +92,20 @@ def count_patterns(
         )
     units = {name: values.astype(np.int64) for name, values in groups.keys.items()}
     codes = _codes(steps, list(fitted.groups.values()), found, units, groups.size)
-    return Counted(codes, found[_EVENT] == 1, groups.weight.astype(np.float64))
+    counted = Counted(codes, found[_EVENT] == 1, groups.weight.astype(np.float64))
+    if risks is None:
+        return counted
+    expected = table.number(risks)
+    if survey.weight is not None:
+        expected = expected * survey.weight.cast(nw.Float64)
+    again = table.group(keys, "adding up risks", weight=expected, where=used, never_null=True)
+    mean = np.empty(groups.size)
+    mean[_order(groups.keys)] = again.weight.astype(np.float64)[_order(again.keys)]
+    return counted._replace(risk=np.clip(mean / counted.weight, 0.0, 1.0))
+
+
+def _order(keys: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
+    return np.lexsort([keys[name] for name in sorted(keys)])
 
 
 def _keys(table: EngineTable, survey: Survey | None, fitted: Fitted) -> _Keys:

@@ -17,6 +17,7 @@ from netbenefit._card_types import is_finite
 from netbenefit._estimator_input import (
     Rows,
     Training,
+    given_risks,
     make_binner,
     pop_column,
     read_numeric,
@@ -157,7 +158,7 @@ class CardClassifier(
                 f"{', '.join(map(repr, TEACHERS))}, a classifier, risks (a column's name or an "
                 "array), or None."
             )
-        return risks, rest
+        return given_risks(name, risks), rest
 
     def _teacher_column(self) -> str | None:
         teacher = getattr(self, "teacher", None)

@@ -15,7 +15,7 @@ from netbenefit._bin_fitted import Fitted
 from netbenefit._bin_raw import RawTable
 from netbenefit._columns import Frame, numeric_column
 from netbenefit._constraint_raw import RawNames, by_condition
-from netbenefit._validation import InputError
+from netbenefit._validation import InputError, check_risks
 from netbenefit.binning import Binner
 from netbenefit.constraints import Constraint, Sign
 from netbenefit.patterns import PatternTable
@@ -24,6 +24,7 @@ from netbenefit.thresholds import Thresholds
 __all__ = [
     "Rows",
     "Training",
+    "given_risks",
     "make_binner",
     "pop_column",
     "read_numeric",
@@ -42,6 +43,7 @@ class Rows(NamedTuple):
     groups: ArrayLike | None = None  #: rows with the same label belong together
     binner: Binner | None = None  #: with the settings of the one that made the patterns
     risks: NDArray[Any] | None = None  #: given by a column that is no feature
+    learnt_from: str = ""  #: what a teacher learns from, where these are not all rows one by one
 
 
 class Training(NamedTuple):
@@ -118,22 +120,23 @@ def settings_by_condition(binner: Binner, settings: Mapping[str, Any]) -> dict[s
 
 
 def pop_column(X: Any, name: str, purpose: str) -> tuple[NDArray[Any] | None, Any]:
-    """Take a column of numbers out of a table: return it, and the table without it.
+    """Take a column out of a table: return its values as they are, and the table without it.
 
     None where the table has no such column; an array has no names at all, which is an error.
     ``purpose`` says in errors what the column is for.
 
     >>> pop_column({"age": [51, 52], "risk": [0.1, 0.2]}, "risk", "teacher")
-    (array([0.1, 0.2]), {'age': [51, 52]})
+    (array([0.1, 0.2], dtype=object), {'age': [51, 52]})
     """
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
         rest: Any = {key: values for key, values in X.items() if key != name}
     elif nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
         rest = frame.drop(name, strict=False).to_native()
-    elif isinstance(X, RawTable) or (isinstance(X, list) and X and isinstance(X[0], Mapping)):
-        X = X if isinstance(X, RawTable) else RawTable(X)
+    elif isinstance(X, RawTable):
         rest = X.without(name)
+    elif isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
+        rest = [{key: value for key, value in row.items() if key != name} for row in X]
     else:
         raise InputError(
             f"{purpose}={name!r} is the name of a column, but X has no column names. Pass a data "
@@ -143,7 +146,19 @@ def pop_column(X: Any, name: str, purpose: str) -> tuple[NDArray[Any] | None, An
     if name not in names:
         return None, X
     table = X if isinstance(X, RawTable) else RawTable(X)
-    return numeric_column(name, table.column(name).values), rest
+    return table.column(name).values, rest
+
+
+def given_risks(name: str, values: Any) -> NDArray[Any]:
+    """Return a column of risks that somebody else computed, checked."""
+    numbers = numeric_column(name, values)
+    risks = check_risks(numbers, len(numbers), name=f"the column of risks {name!r}")
+    if risks.size and risks.min() == risks.max():
+        raise InputError(
+            f"the column of risks {name!r} is {risks[0].item()!r} in every row, and has nothing to "
+            "teach. Name one that differs between rows, or choose another teacher."
+        )
+    return risks
 
 
 # -- tables of numbers -----------------------------------------------------------------------------

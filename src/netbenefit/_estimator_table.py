@@ -26,7 +26,7 @@ from netbenefit._engine_sample import (
 )
 from netbenefit._engine_score import score_of
 from netbenefit._engine_survey import Survey, survey_table
-from netbenefit._estimator_input import Rows, Training, settings_by_condition
+from netbenefit._estimator_input import Rows, Training, given_risks, settings_by_condition
 from netbenefit._labels import encode_labels
 from netbenefit._text_table import mass
 from netbenefit._validation import (
@@ -153,12 +153,13 @@ def read_training(
     rows, idle = raw_rows_of(engine, survey, every, asked, list(binner.drop or ()))
     if idle:
         binner.set_params(drop=idle)
-    risks, rows = _pop_risks(rows, asked, whole=idle is None)
+    _check_risk_column(survey, asked)
+    risks, rows = _pop_risks(rows, asked)
     codes = binner.fit_codes(rows.table, rows.event, rows.weight)
     fitted, search_sampled = binner.fitted_, False
     training = _of_merged(rows, codes, binner, settings, risks)  # right where all rows are here
     if idle is not None or len(training.table) > asked.max_patterns:
-        counted = count_patterns(engine, survey, fitted, most=asked.max_patterns)
+        counted = count_patterns(engine, survey, fitted, most=asked.max_patterns, risks=asked.risks)
         if counted is None:
             search_sampled = True
             used = [name for name in names if name not in (binner.drop or ())]
@@ -172,7 +173,20 @@ def read_training(
         )
         # A teacher on the conditions will do: what it says is a function of the pattern.
         columns = {name: counted.codes[:, k] for k, name in enumerate(fitted.names)}
-        conditions = Rows(counted.codes, columns, counted.event, counted.weight)
+        told = "learnt from the conditions of all rows"
+        if search_sampled:
+            n_sampled = mass(float(counted.weight.sum()))
+            told = f"learnt from the conditions of a sample of {n_sampled} rows"
+        if asked.risks is not None:
+            told = "their means over equal conditions"
+        conditions = Rows(
+            counted.codes,
+            columns,
+            counted.event,
+            counted.weight,
+            risks=counted.risk,
+            learnt_from=told,
+        )
         training = Training(patterns, settings_by_condition(binner, settings), conditions, fitted)
     merging = Merging(
         engine=engine.engine,
@@ -186,20 +200,35 @@ def read_training(
     return TableTraining(training, survey.labels, names, binner, merging, engine, survey)
 
 
-def _pop_risks(
-    rows: MergedRows, asked: Asked, *, whole: bool
-) -> tuple[NDArray[Any] | None, MergedRows]:
+def _check_risk_column(survey: Survey, asked: Asked) -> None:
+    """Refuse a column of given risks with missing values, text, or numbers that are no risks."""
+    if asked.risks is None:
+        return
+    ends = survey.ends[asked.risks]
+    missing = survey.n_rows - ends.present
+    if missing:
+        raise InputError(
+            f"the column of risks {asked.risks!r} is missing in {missing:,} of {survey.n_rows:,} "
+            "rows. Leave those rows out, or fill in what the model needs to predict them."
+        )
+    if not (ends.low >= 0.0 and ends.high <= 1.0):
+        raise InputError(
+            f"the column of risks {asked.risks!r} ranges from {ends.low:g} to {ends.high:g}, not "
+            "from 0 to 1. Turn scores into probabilities first."
+        )
+
+
+def _pop_risks(rows: MergedRows, asked: Asked) -> tuple[NDArray[Any] | None, MergedRows]:
     """Take a column of given risks out of raw rows."""
     if asked.risks is None:
         return None, rows
-    if not whole:
-        raise InputError(
-            f"the table has more than {asked.sample_rows:,} distinct rows, so that the column of "
-            f"risks {asked.risks!r} cannot be read as it is. Raise sample_rows, or let another "
-            'teacher learn, such as teacher="auto".'
-        )
-    values = numeric_column(asked.risks, rows.table.column(asked.risks).values)
+    values = given_risks(asked.risks, rows.table.column(asked.risks).values)
     return values, rows._replace(table=rows.table.without(asked.risks))
+
+
+def _distinct(n_rows: int) -> str:
+    """What a teacher learns from where equal rows come as one with a weight."""
+    return f"learnt from {n_rows:,} distinct rows by their weight"
 
 
 def _of_merged(
@@ -217,7 +246,15 @@ def _of_merged(
         decimals=codes.decimals,
         sample_weight=rows.weight,
     )
-    own = Rows(rows.table, rows.table, rows.event, rows.weight, binner=binner, risks=risks)
+    own = Rows(
+        rows.table,
+        rows.table,
+        rows.event,
+        rows.weight,
+        binner=binner,
+        risks=risks,
+        learnt_from=_distinct(rows.size) if risks is None else "",
+    )
     return Training(patterns, settings_by_condition(binner, settings), own, binner.fitted_)
 
 
@@ -255,7 +292,7 @@ def _in_memory(
         else canonical(raw.column(name))
         for name in (names if asked.risks is None else (*names, asked.risks))
     ]
-    risks, rows = _pop_risks(merged(raw_columns, event, weight), asked, whole=True)
+    risks, rows = _pop_risks(merged(raw_columns, event, weight), asked)
     codes = binner.fit_codes(rows.table, rows.event, rows.weight)
     training = _of_merged(rows, codes, binner, settings, risks)
     merging = Merging(
@@ -267,7 +304,7 @@ def _in_memory(
 def _risk_column(frame: Frame, asked: Asked) -> NDArray[Any] | None:
     if asked.risks is None:
         return None
-    return numeric_column(asked.risks, frame.column(asked.risks))
+    return given_risks(asked.risks, frame.column(asked.risks))
 
 
 def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
@@ -312,12 +349,13 @@ def _numbers(
         )
     event, labels = encode_labels(groups.target)
     columns = {name: numeric_column(name, values) for name, values in groups.columns.items()}
-    risks = None if asked.risks is None else columns.pop(asked.risks)
+    risks = None if asked.risks is None else given_risks(asked.risks, columns.pop(asked.risks))
     patterns = PatternTable.from_columns(
         columns, event, sample_weight=groups.weight, decimals=decimals
     )
     merging = Merging(engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds)
-    own = Rows(columns, columns, event, groups.weight, risks=risks)
+    distinct = _distinct(event.size) if risks is None else ""
+    own = Rows(columns, columns, event, groups.weight, risks=risks, learnt_from=distinct)
     return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
 
 
@@ -399,7 +437,7 @@ def _some_patterns(
     """Patterns of a sample of rows, each of which counts as it does in the table."""
     share = min(1.0, asked.max_patterns / survey.n_rows)
     test = sample_test(engine, survey, names, count_levels(engine, survey, names), (share, share))
-    counted = count_patterns(engine, survey, binner.fitted_, where=test)
+    counted = count_patterns(engine, survey, binner.fitted_, where=test, risks=asked.risks)
     assert counted is not None  # without a limit
     if counted.event.all() or not counted.event.any():
         raise InputError(

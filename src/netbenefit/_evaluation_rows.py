@@ -279,14 +279,25 @@ def _silent(estimator: Any) -> Any:
 
 def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool = False) -> Any:
     """Fit on some rows, with their weights; ``whole`` where these are all rows in their order."""
-    told = {}
+    told: dict[str, Any] = {}
     if sample.weight is not None:
         told[weight_name(model)] = sample.weight[rows]
+    if np.unique(rows).size < rows.size:  # the same row, drawn twice, must not teach about itself
+        told |= dict.fromkeys(_groups_names(model), rows)
     model.fit(sample.X if whole else take_rows(sample.X, rows), sample.labels[rows], **told)
     result = getattr(inner_model(model), "result_", None)
     if getattr(result, "status", None) == "interrupted":
         raise KeyboardInterrupt  # a card of a broken-off search compares with no other
     return model
+
+
+def _groups_names(model: Any) -> list[str]:
+    """What ``fit`` calls the groups of rows, where the model has a teacher that heeds them."""
+    last, way = model, ""
+    while hasattr(last, "steps"):
+        name, last = last.steps[-1]
+        way += f"{name}__"
+    return [f"{way}groups"] if getattr(last, "teacher", None) is not None else []
 
 
 def weight_name(model: Any) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
-    from netbenefit.scorecard import Scorecard
-    from netbenefit.solvers.base import Callback
+    from netbenefit.scorecard import Provenance, Scorecard
+    from netbenefit.solvers.base import Callback, SolverResult
 
 __all__ = [
     "check_writable",
@@ -28,10 +28,12 @@ __all__ = [
     "make_console",
     "pick_column",
     "print_card",
+    "print_teacher",
     "program_name",
     "progress",
     "read_setting",
     "read_signs",
+    "read_teacher",
     "tell",
     "warnings_as_notes",
     "working",
@@ -188,8 +190,8 @@ def read_setting(text: str, option: str, *words: str) -> str | float:
     try:
         return float(text)
     except ValueError:
-        known = ", ".join(words)
-        raise InputError(f"{option} must be {known} or a number, not {text!r}.") from None
+        known = f"{', '.join(words)} or a number" if words else "a number"
+        raise InputError(f"{option} must be {known}, not {text!r}.") from None
 
 
 def read_teacher(text: str) -> str | None:
@@ -199,6 +201,22 @@ def read_teacher(text: str) -> str | None:
     (None, 'boosting')
     """
     return None if text == "none" else text
+
+
+def print_teacher(origin: Provenance | None, result: SolverResult) -> None:
+    """Print who taught a card, what the teacher is worth, and what the card makes of it."""
+    from netbenefit.solvers.progress import conclude
+
+    console = make_console()
+    if origin is not None and origin.teacher is not None:
+        worth = origin.teacher_net_benefit
+        told = "" if worth is None else f", net benefit {worth:.6f} on rows that it had not seen"
+        kept = origin.share_kept
+        share = (
+            "" if kept is None else f"; the card keeps {kept:.1%}, by its risks and the outcomes"
+        )
+        console.print(f"teacher: {origin.teacher}{told}{share}")
+    console.print(conclude(result, origin))
 
 
 def read_signs(texts: list[str]) -> dict[str, str]:

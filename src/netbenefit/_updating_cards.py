@@ -31,8 +31,10 @@ from netbenefit.thresholds import as_thresholds
 
 __all__ = [
     "Evidence",
+    "chosen_columns",
     "default_estimator",
     "gather",
+    "needed_columns",
     "note_update",
     "refit",
     "with_new_cutoffs",
@@ -245,13 +247,14 @@ def _of_numbers(
 ) -> Training:
     """Columns as they are, those of rules in the card's own steps."""
     risks, X = estimator._given_risks(X)
+    X = chosen_columns(X, card.feature_names, card.feature_names)
     data, _ = read_columns(X, card.feature_names, card.feature_names)
     columns = {name: numeric_column(name, values) for name, values in data.items()}
     steps = {rule.term.feature: rule.term.decimals for rule in card.rules}
     table = PatternTable.from_columns(
         columns, event, sample_weight=weight, decimals={**steps, **(estimator.decimals or {})}
     )
-    rows = Rows(columns, columns, event, weight, risks=risks)
+    rows = Rows(X, columns, event, weight, risks=risks)
     return Training(table, estimator._settings(), rows)
 
 
@@ -263,8 +266,7 @@ def _of_raw(
     weight: FloatArray,
 ) -> Training:
     """Conditions that the binner finds on the new rows, and those of the old card."""
-    given = estimator._teacher_column()
-    rows = _chosen(X, card.feature_names if given is None else (*card.feature_names, given))
+    rows = chosen_columns(X, needed_columns(card, estimator), card.feature_names)
     training = estimator._training(rows, event, weight)
     assert training.bins is not None
     settings = estimator._settings()
@@ -285,12 +287,19 @@ def _of_raw(
     return Training(table, own, training.rows, bins)
 
 
-def _chosen(X: Any, names: tuple[str, ...]) -> Any:
-    """Some columns of a table; those of a data frame keep their types."""
+def needed_columns(card: Scorecard, estimator: RiskScoreClassifier) -> tuple[str, ...]:
+    """Columns that a refit needs: those of the card, and one of given risks where there is any."""
+    given = estimator._teacher_column()
+    own = () if given is None or given in card.feature_names else (given,)
+    return (*card.feature_names, *own)
+
+
+def chosen_columns(X: Any, names: tuple[str, ...], all_names: tuple[str, ...]) -> Any:
+    """Some columns of a table; those of a data frame keep their types, an array has all names."""
     import narwhals as nw
 
     if not nw.dependencies.is_into_dataframe(X):
-        return read_columns(X, names, names)[0]
+        return read_columns(X, names, all_names)[0]
     check_present(names, Frame(X).names)
     return nw.from_native(X, eager_only=True).select(list(names)).to_native()
 

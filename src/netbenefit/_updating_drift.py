@@ -258,7 +258,20 @@ def _read(
 def _raw_columns(card: Scorecard, data: Mapping[str, Any]) -> dict[str, Column]:
     """Raw columns with their special codes read as missing, and nothing filled in."""
     readings = card._plan.readings
-    return {name: readings.raw(name, data, kind) for name, kind in _kinds(card).items()}
+    found = {name: readings.raw(name, data, kind) for name, kind in _kinds(card).items()}
+    return {name: _as_numbers(column) for name, column in found.items()}
+
+
+def _as_numbers(column: Column) -> Column:
+    """Numbers as numbers, where the card asks only whether they are missing and lists hold them."""
+    if column.values.dtype.kind == "f":
+        return column
+    there = column.values if column.missing is None else column.values[~column.missing]
+    if not there.size or not all(isinstance(v, float) for v in there.tolist()):
+        return column
+    values = np.full(column.values.size, np.nan)
+    values[slice(None) if column.missing is None else ~column.missing] = there.astype(np.float64)
+    return column._replace(values=values)
 
 
 def _kinds(card: Scorecard) -> dict[str, Kind]:

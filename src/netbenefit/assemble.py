@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -53,6 +54,7 @@ __all__ = [
     "teach_masses",
     "terms_of",
     "too_small_text",
+    "warn_of_teaching",
 ]
 
 
@@ -157,6 +159,8 @@ def teach_masses(
         seed=seed,
         n_jobs=n_jobs,
     )
+    if rows.learnt_from:
+        teaching = replace(teaching, name=f"{teaching.name}, {rows.learnt_from}")
     weight = check_weights(rows.sample_weight, rows.event.size)
     blended, how = blend(table, teaching.risks, weight, strength)
     # What the teacher's own decisions are worth, row by row: by outcomes, and by blended masses.
@@ -164,6 +168,12 @@ def teach_masses(
     masses = (1.0 - share) * rows.event + share * teaching.risks
     worth = [_worth(of, teaching.risks, thresholds, weight) for of in (rows.event, masses)]
     return blended, Taught(teaching, how, *worth)
+
+
+def warn_of_teaching(taught: Taught | None, *, stacklevel: int) -> None:
+    """Warn of what a user should know about the teacher: fallbacks, and what was left out."""
+    for note in () if taught is None else taught.teaching.notes:
+        warnings.warn(note, stacklevel=stacklevel + 1)
 
 
 def _worth(

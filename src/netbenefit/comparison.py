@@ -254,6 +254,8 @@ def compare(
     sample_weight: ArrayLike | None = None,
     time_limit: float | None = 10.0,
     max_features: int | None = None,
+    teacher: Any = "auto",
+    prior_strength: str | float = "auto",
     random_state: int = 0,
     n_jobs: int | None = None,
     journal: str | os.PathLike[str] | None = None,
@@ -261,8 +263,8 @@ def compare(
 ) -> Comparison:
     """Compare models by cross-validation, all on the same folds.
 
-    Everything that learns from the outcome or from other rows is inside the loop: binning, search,
-    imputation, scaling, the choice of penalties, and Platt scaling.
+    Everything that learns from the outcome or from other rows is inside the loop: binning, the
+    teacher of a card, search, imputation, scaling, the choice of penalties, and Platt scaling.
 
     Parameters
     ----------
@@ -294,6 +296,9 @@ def compare(
         Seconds for each search of a model that is called by name.
     max_features : int, optional
         Largest number of rules of scorecards that are called by name.
+    teacher, prior_strength
+        Of ``"scorecard"``, as of :class:`RiskScoreClassifier`.  A column of given risks is no
+        feature of the other models either.
     random_state : int, default=0
     n_jobs : int, optional
         Folds and models at a time, by joblib.
@@ -326,7 +331,9 @@ def compare(
     threads = 1 if single else count_threads(-1)
 
     def settings(grid: Thresholds) -> Settings:
-        return Settings(grid, time_limit, max_features, random_state, threads)
+        return Settings(
+            grid, time_limit, max_features, random_state, threads, teacher, prior_strength
+        )
 
     contestants, grid = read_models(models, settings, thresholds)
     columns = read_plain(X)

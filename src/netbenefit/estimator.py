@@ -30,6 +30,7 @@ from netbenefit.assemble import (
     make_problem,
     teach_masses,
     too_small_text,
+    warn_of_teaching,
 )
 from netbenefit.binning import Binner
 from netbenefit.certificate import make_certificate
@@ -336,8 +337,7 @@ class RiskScoreClassifier(CardClassifier):
         """Keep what was learnt; what was proven of a sample is no certificate."""
         self.scorecard_, self.result_ = learned.card, learned.result
         self.teaching_ = None if learned.taught is None else learned.taught.teaching
-        for note in () if self.teaching_ is None else self.teaching_.notes:
-            warnings.warn(note, stacklevel=4)
+        warn_of_teaching(learned.taught, stacklevel=4)
         self.__dict__.pop("certificate_", None)  # of an earlier fit
         if proven:
             self.certificate_ = make_certificate(
@@ -359,6 +359,7 @@ class RiskScoreClassifier(CardClassifier):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         *,
         tolerance: float = 0.005,
         limit: int = 100,
@@ -370,7 +371,7 @@ class RiskScoreClassifier(CardClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, groups
             As for :meth:`fit`.
         tolerance : float, default=0.005
             How much lower than the best an objective may be, in net benefit.
@@ -384,8 +385,8 @@ class RiskScoreClassifier(CardClassifier):
         """
         reader = clone(self)  # reading the columns must not change what was fitted
         reader.thresholds_ = grid = as_thresholds(self.thresholds, self.weights)
-        training = reader._training(X, encode_labels(y)[0], sample_weight)
-        table, _ = teach_masses(
+        training = reader._training(X, encode_labels(y)[0], sample_weight, groups)
+        table, taught = teach_masses(
             training,
             grid,
             self.teacher,
@@ -393,6 +394,7 @@ class RiskScoreClassifier(CardClassifier):
             seed=reader._seed(),
             n_jobs=self.n_jobs,
         )
+        warn_of_teaching(taught, stacklevel=2)
         return enumerate_near_optimal(
             make_problem(table, grid, **training.settings),
             tolerance,

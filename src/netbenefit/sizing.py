@@ -24,7 +24,7 @@ from netbenefit._table import Table
 from netbenefit._tasks import one_by_one
 from netbenefit._text_table import number
 from netbenefit._validation import FloatArray, check_weights
-from netbenefit.assemble import count_threads
+from netbenefit.assemble import count_threads, warn_of_teaching
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.plots import SizePathDisplay
 from netbenefit.scorecard import Scorecard
@@ -283,6 +283,7 @@ def size_path_of_events(
     plan = Plan(reader, outcome, count_threads(reader.n_jobs) if alone else 1, reader._seed())
     check_time_limit(reader.time_limit)
     posed = make_problem(rows, plan)
+    warn_of_teaching(posed.taught, stacklevel=3)
     problem = posed.problem
     wanted = choose_sizes(problem, sizes)
     folds = choose_folds(cv, event, random_state)

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit import metrics
-from netbenefit._columns import read_columns
 from netbenefit._evaluation_choice import corrected_error, fold_ratio
 from netbenefit._evaluation_rows import take_rows
 from netbenefit._size_checks import choose_folds
@@ -27,8 +26,10 @@ from netbenefit._table import Table
 from netbenefit._text_table import lines_of, mass, number
 from netbenefit._updating_calibration import Recalibration, recalibration
 from netbenefit._updating_cards import (
+    chosen_columns,
     default_estimator,
     gather,
+    needed_columns,
     note_update,
     refit,
     with_new_cutoffs,
@@ -38,6 +39,7 @@ from netbenefit._updating_changes import CardUpdate, Scored, compare_cards
 from netbenefit._updating_drift import Drift, card_drift, score_rows
 from netbenefit._updating_evaluate import CardEvaluation, evaluate_card
 from netbenefit._validation import FloatArray, InputError, check_binary, check_weights
+from netbenefit.assemble import warn_of_teaching
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.scorecard import Scorecard
 from netbenefit.solvers.base import SolverResult
@@ -91,8 +93,8 @@ def update_card(
         For risks and cut-offs: rows of belief in the old card's risks, added to the new rows.  Few
         rows move the card less that way.
     estimator : RiskScoreClassifier, optional
-        Settings of a refit; by default the card's own thresholds and prior, and raw columns if the
-        card reads them.  Not fitted, not changed.
+        Settings of a refit; by default the card's own thresholds, a teacher if it had one, and raw
+        columns if it reads them.  Not fitted, not changed.
 
     Returns
     -------
@@ -178,6 +180,7 @@ def _refitted(
     origin = card.provenance
     outcome = (origin.outcome if origin else None) or "outcome"
     learned = refit(card, own, X, event, weight, outcome)
+    warn_of_teaching(learned.taught, stacklevel=4)
     before = f" of {mass(origin.n_rows)} rows" if origin and origin.n_rows is not None else ""
     assert learned.card.provenance is not None
     told = replace(learned.card.provenance, updated=f"refit {rows} from a card{before}")
@@ -305,8 +308,10 @@ def choose_update(
         raise InputError(f"what={list(what)!r} must list some of {', '.join(map(repr, _ALL))}.")
     event = check_binary(y, name="y")
     weight = check_weights(sample_weight, event.size)
-    names = card.feature_names if "refit" in ways else card.features
-    columns, _ = read_columns(X, names, card.feature_names)
+    names: tuple[str, ...] = card.features
+    if "refit" in ways:
+        names = card.feature_names if estimator is None else needed_columns(card, estimator)
+    columns = chosen_columns(X, names, card.feature_names)
     areas, errors = [], []
     folds = choose_folds(cv, event, random_state)
     for train, test in folds:

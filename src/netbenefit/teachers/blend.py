@@ -68,12 +68,14 @@ def read_strength(prior_strength: Any, n_rows: float) -> Fraction | None:
         return STRENGTH * Fraction(n_rows)
     if isinstance(prior_strength, float | np.floating) and prior_strength == math.inf:
         return None
-    if isinstance(prior_strength, str):
+    try:
+        return read_number(prior_strength, "prior_strength", '"auto"')
+    except InputError:
         raise InputError(
-            f'prior_strength={prior_strength!r} is not known. Use "auto", 0 (outcomes alone, the '
-            "published method), a number of rows, or inf (the teacher alone)."
-        )
-    return read_number(prior_strength, "prior_strength", '"auto"')
+            f'prior_strength={prior_strength!r} is no number of rows. Use "auto" (ten for every '
+            "row), 0 (outcomes alone, the published method), a number of rows, or inf (the teacher "
+            "alone)."
+        ) from None
 
 
 def blend(

@@ -184,7 +184,12 @@ def teach(
         rows = merge_rows([table.column(n).values for n in table.names], happened, weight, labels)
         folds, why_none = _make_folds(rows, seed)
         if folds:
-            original = _as_array(X) if isinstance(X, RawTable | Mapping) else X
+            original = X
+            if isinstance(X, RawTable):  # nobody's own: merged rows, in which a query put them
+                original = np.full((len(X), len(X.names)), np.nan)
+                original[used] = _numbers_of(table)
+            elif isinstance(X, Mapping):
+                original = _as_array(X)
             member = foreign(rows, original, used[rows.first], teacher, seed)
             found = _by_classifier(member, type(teacher).__name__, rows, folds)
     share = rows.share(rows.units)
@@ -221,6 +226,12 @@ def _check_teacher(teacher: Any) -> None:
 
 def _given(teacher: Any, n_rows: int) -> Teaching:
     """Take risks from elsewhere."""
+    if np.ndim(teacher) == 1 and len(teacher) != n_rows:
+        raise InputError(
+            f"the teacher has {len(teacher):,} risks, but there are {n_rows:,} rows. Pass one risk "
+            "per row. Where rows are split or drawn, as in cross-validation, put the risks into a "
+            "column of X, and name it: teacher='its name'."
+        )
     risks = check_risks(teacher, n_rows, name="teacher")
     if risks.min() == risks.max():
         raise InputError(
@@ -248,9 +259,26 @@ def _check_groups(groups: ArrayLike, n_rows: int) -> IntArray:
     return rank(labels)
 
 
+def _numbers_of(table: RawTable) -> FloatArray:
+    """Return raw columns as numbers: text by its place among the sorted texts; NaN is missing."""
+    return np.column_stack([_one_as_numbers(table.column(name).values) for name in table.names])
+
+
+def _one_as_numbers(values: NDArray[Any]) -> FloatArray:
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    items = values.tolist()
+    missing = np.array([v is None or v != v for v in items], dtype=bool)
+    numbers = np.full(len(items), np.nan)
+    there = values[~missing]
+    plain = all(isinstance(v, bool | int | float) for v in there.tolist())
+    numbers[~missing] = there.astype(np.float64) if plain else rank(there)
+    return numbers
+
+
 def _as_array(X: Any) -> NDArray[Any]:
     """Columns by name as the array that a classifier takes."""
-    table = X if isinstance(X, RawTable) else RawTable(X)
+    table = RawTable(X)
     columns = [table.column(name).values for name in table.names]
     kind = np.float64 if all(column.dtype.kind in "biuf" for column in columns) else object
     return np.column_stack([column.astype(kind) for column in columns])
