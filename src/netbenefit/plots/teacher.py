@@ -59,6 +59,7 @@ class TeacherDisplay(Display):
     """
 
     _size: ClassVar[tuple[float, float]] = (6.4, 5.8)
+    _panels: tuple[Any, Any] = (None, None)
 
     def __init__(
         self, curve: Mapping[str, NDArray[Any]], thresholds: ThresholdsLike = None
@@ -214,8 +215,8 @@ class TeacherDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.  Below these axes there has to be room for
-            others, about half as high, for what is lost.
+            Where to draw the curves; a new figure by default.  Below given axes there has to be
+            room for others, about half as high, for what is lost.
 
         Returns
         -------
@@ -224,12 +225,18 @@ class TeacherDisplay(Display):
         """
         ax = self._axes(ax)
         self.curves_ = DecisionCurveDisplay(self.curve, self.thresholds).plot(ax=ax)
-        self.lost_ax_ = ax.inset_axes([0.0, -0.5, 1.0, 0.42], sharex=ax)
+        upper, lower = self._panels
+        self.lost_ax_ = lower if ax is upper else ax.inset_axes([0.0, -0.5, 1.0, 0.42], sharex=ax)
         self._draw_lost(self.lost_ax_)
         self.lost_ax_.set_xlabel(ax.get_xlabel())
         ax.set_xlabel("")
         ax.tick_params(labelbottom=False)
         return self
+
+    def _fill(self, figure: Any) -> Any:
+        figure.set_layout_engine("constrained")
+        self._panels = tuple(figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1.0]))
+        return self._panels[0]
 
     def _both(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Thresholds, and the net benefit of teacher and card at each."""
