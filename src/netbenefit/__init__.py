@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         ScorecardDisplay,
         SensitivityDisplay,
         SizePathDisplay,
+        TeacherDisplay,
         TraceDisplay,
     )
     from netbenefit.problem import Problem
@@ -164,6 +165,7 @@ _HOMES = {
     "Sign": "constraints",
     "SizePath": "sizing",
     "SizePathDisplay": "plots",
+    "TeacherDisplay": "plots",
     "Thresholds": "thresholds",
     "TimeToEvent": "survival",
     "TraceDisplay": "plots",
@@ -266,6 +268,7 @@ __all__ = [
     "Sign",
     "SizePath",
     "SizePathDisplay",
+    "TeacherDisplay",
     "Thresholds",
     "TimeToEvent",
     "TraceDisplay",

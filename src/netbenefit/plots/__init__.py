@@ -16,6 +16,7 @@ from netbenefit.plots.region import RegionDisplay
 from netbenefit.plots.roc import RocDisplay
 from netbenefit.plots.sensitivity import SensitivityDisplay
 from netbenefit.plots.size_path import SizePathDisplay, save_picture
+from netbenefit.plots.teacher import TeacherDisplay
 from netbenefit.plots.trace import TraceDisplay
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "ScorecardDisplay",
     "SensitivityDisplay",
     "SizePathDisplay",
+    "TeacherDisplay",
     "TraceDisplay",
     "check_picture",
     "save_picture",
