@@ -7,14 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit._card_text import contents, percent
 from netbenefit._validation import InputError
 from netbenefit.assemble import assemble_card, terms_of
 from netbenefit.conditions import Condition, PerUnit
-from netbenefit.kernels import reference
 from netbenefit.kernels.cutoffs import floor_scores
 from netbenefit.levels import level_risks
 from netbenefit.patterns import PatternTable
@@ -22,6 +20,7 @@ from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance, Scorecard
 from netbenefit.solvers.base import Run, SolverResult
 from netbenefit.thresholds import Thresholds
+from tests import reference
 from tests.cards import risks_by_level
 from tests.strategies import points_of, problems
 

@@ -9,8 +9,7 @@ import stat
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit

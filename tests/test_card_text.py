@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit._card_text import clean, contents, display_width, percent, wrap
 from netbenefit.conditions import Condition, PerUnit

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit._certificate_cover import Undecided, find_uncovered
 from netbenefit._certificate_digest import json_digest, table_digest

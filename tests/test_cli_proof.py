@@ -12,8 +12,7 @@ import pytest
 
 from netbenefit.certificate import Certificate
 from netbenefit.scorecard import Scorecard
-from tests.test_cli import FIT as DEFAULTS
-from tests.test_cli import NUMBERS, PATIENCE, Terminal, error, people, run, save
+from tests.test_cli import FIT as DEFAULTS, NUMBERS, PATIENCE, Terminal, error, people, run, save
 
 #: The published objective, whose optimum can be proven.
 PUBLISHED = ["--prior-strength", 0, "--penalty", "paper"]

@@ -13,8 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sklearn
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import (
@@ -29,7 +28,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from netbenefit import RiskScoreClassifier, Scorecard, Thresholds
 from netbenefit._validation import InputError
-from netbenefit.kernels import reference
 from netbenefit.metrics import (
     expected_calibration_error,
     hosmer_lemeshow,
@@ -41,6 +39,7 @@ from netbenefit.published import RSSDNBClassifier
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Progress, Run, SolverResult
 from netbenefit.solvers.local_search import LocalSearch
+from tests import reference
 from tests.cards import risks_by_level
 
 NAMES = ["fever", "cough", "age", "lactate"]

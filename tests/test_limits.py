@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit._validation import InputError
 from netbenefit.constraints import MaxFPR, MinTPR
-from netbenefit.kernels import reference
 from netbenefit.kernels.cutoffs import floor_scores
 from netbenefit.levels import level_risks
 from netbenefit.limits import Limits, RateLimits, box_possible, least_points, vector_allowed
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.thresholds import Thresholds
+from tests import reference
 from tests.strategies import constrained_problems, points_of, tables
 
 

@@ -31,7 +31,6 @@ from netbenefit import (
     keep_order,
     net_benefit,
 )
-from netbenefit.kernels import reference
 from netbenefit.problem import Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch
@@ -45,6 +44,7 @@ from netbenefit.theory import (
     upper_grouped_auroc,
     upper_is_tight,
 )
+from tests import reference
 
 NOTES = Path(__file__).resolve().parents[1] / "docs" / "paper_notes.md"
 

@@ -6,14 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit._validation import InputError
-from netbenefit.kernels import reference
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.thresholds import Thresholds
+from tests import reference
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from netbenefit._certificate_count import Ground
 from netbenefit._certificate_digest import json_digest, pattern_order
@@ -43,7 +42,6 @@ from netbenefit.constraints import (
     Values,
 )
 from netbenefit.estimator import RiskScoreClassifier
-from netbenefit.kernels import reference
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance, Rule, Scorecard
@@ -52,6 +50,7 @@ from netbenefit.solvers.branch_and_bound import BranchAndBound
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.thresholds import Thresholds
 from netbenefit.verify import Verdict, verify
+from tests import reference
 
 from .cards import training_of
 from .small_proofs import all_vectors, best_points, prove, with_proof

@@ -19,8 +19,13 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.generalisation import logistic, trees
-from benchmarks.generalisation.rows import BoolArray, FloatArray, MergedRows, Standardiser
-from benchmarks.generalisation.rows import fold_count as inner_folds
+from benchmarks.generalisation.rows import (
+    BoolArray,
+    FloatArray,
+    MergedRows,
+    Standardiser,
+    fold_count as inner_folds,
+)
 from netbenefit.thresholds import Thresholds
 
 #: Seconds of search and proof that a card is given.

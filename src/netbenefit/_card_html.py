@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from netbenefit._card_text import contents, side_by_side
-from netbenefit._card_types import Card
+
+if TYPE_CHECKING:
+    from netbenefit.scorecard import Scorecard
 
 __all__ = ["render"]
 
@@ -26,7 +29,7 @@ _GAP = "margin-top:0.5em;"
 _ROW = "background:transparent;border-top:1px solid rgba(128,128,128,0.45);"
 
 
-def render(card: Card) -> str:
+def render(card: Scorecard) -> str:
     """Return the card as a self-contained fragment; every name is escaped.
 
     Examples

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, fields
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from netbenefit._card_parse import (
     absent,
@@ -26,11 +26,14 @@ from netbenefit._card_parse import (
     show,
     wrong,
 )
-from netbenefit._card_types import TEXTS, Card, Provenance, Rule, steps_of_levels
+from netbenefit._card_types import TEXTS, Provenance, Rule, steps_of_levels
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit, Term, Value
 from netbenefit.readings import Reading
 from netbenefit.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from netbenefit.scorecard import Scorecard
 
 __all__ = [
     "SCHEMA",
@@ -82,7 +85,7 @@ class Parts(TypedDict):
     readings: tuple[Reading, ...]
 
 
-def dumps(card: Card) -> str:
+def dumps(card: Scorecard) -> str:
     """Write a card; floats are written so that they come back as they were.
 
     Examples

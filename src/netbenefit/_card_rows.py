@@ -17,12 +17,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from netbenefit._card_types import Card, Rule
+from netbenefit._card_types import Rule
 from netbenefit._steps import LARGEST_EXACT
 from netbenefit.conditions import Condition, PerUnit, Term, Value, value_text
 from netbenefit.readings import Reading
+
+if TYPE_CHECKING:
+    from netbenefit.scorecard import Scorecard
 
 __all__ = ["LEVELS", "Row", "card_notes", "card_rows"]
 
@@ -42,7 +45,7 @@ class Row(NamedTuple):
     text: str  #: the term in words, not cleaned, not escaped
 
 
-def card_rows(card: Card) -> list[Row]:
+def card_rows(card: Scorecard) -> list[Row]:
     """Return what a card prints: columns by their largest points, the rows of each ascending.
 
     Examples
@@ -64,7 +67,7 @@ def card_rows(card: Card) -> list[Row]:
     return [row for rows in columns for row in rows]
 
 
-def card_notes(card: Card, rows: Iterable[Row]) -> list[str]:
+def card_notes(card: Scorecard, rows: Iterable[Row]) -> list[str]:
     """Return how the columns of some rows are read, one sentence a rule of reading.
 
     What holes count as that training never had comes last, for all columns in one sentence.

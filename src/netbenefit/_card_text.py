@@ -11,12 +11,15 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from netbenefit._card_rows import card_notes, card_rows
-from netbenefit._card_types import Card, Provenance, RiskRow
+from netbenefit._card_types import Provenance, RiskRow
 from netbenefit.conditions import PerUnit, Term
 from netbenefit.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from netbenefit.scorecard import Scorecard
 
 __all__ = [
     "Contents",
@@ -49,7 +52,7 @@ class Contents(NamedTuple):
     footer: str
 
 
-def contents(card: Card) -> Contents:
+def contents(card: Scorecard) -> Contents:
     """Put a card into words."""
     outcome = clean(card.provenance.outcome or "") if card.provenance else ""
     rows = card_rows(card)
@@ -186,7 +189,7 @@ def kept_text(provenance: Provenance) -> str:
 # -- drawing ---------------------------------------------------------------------------------------
 
 
-def render(card: Card, width: int = 80) -> str:
+def render(card: Scorecard, width: int = 80) -> str:
     """Draw a card in one box, at most ``width`` columns wide where its contents allow.
 
     Recipe: (1) find the widths that the two tables want, (2) give the box the larger one, within

@@ -9,21 +9,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from netbenefit._gap import relative_gap
 from netbenefit._validation import InputError
 from netbenefit.conditions import Condition, PerUnit, Term
-from netbenefit.readings import Reading
 from netbenefit.thresholds import Thresholds
 
 __all__ = [
     "INT64",
     "MOST_POINTS",
     "TEXTS",
-    "Card",
     "Provenance",
     "RiskRow",
     "Rule",
@@ -165,41 +163,6 @@ class Provenance:
             return None
         # A bound below the objective is one that rounding has moved: nothing can be better.
         return relative_gap(self.objective, max(self.bound, self.objective))
-
-
-class Card(Protocol):
-    """What can be printed and written: see :class:`netbenefit.scorecard.Scorecard`."""
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """Terms with their points."""
-
-    @property
-    def risks(self) -> tuple[tuple[int, float], ...]:
-        """From which score on which risk."""
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """p_0 … p_M."""
-
-    @property
-    def score_range(self) -> tuple[int, int] | None:
-        """Lowest and highest score in training."""
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Raw columns in the order of an array to be scored."""
-
-    @property
-    def provenance(self) -> Provenance | None:
-        """Where the card comes from."""
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        """How raw columns are read."""
-
-    def risk_table(self) -> tuple[RiskRow, ...]:
-        """Return the SCORE → RISK table."""
 
 
 def _is_from_0(value: Any) -> bool:

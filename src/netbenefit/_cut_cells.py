@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from netbenefit._cut_weights import SLACK, are_whole
 from netbenefit._validation import FloatArray, InputError, IntArray
 
-__all__ = ["Cells", "code_cells", "count_cells"]
+__all__ = ["Cells", "count_cells"]
 
 
 class Cells(NamedTuple):
@@ -102,14 +102,3 @@ def _quantile_firsts(
     chosen = np.unique(np.concatenate((which, heavy[heavy < firsts.size])))
     marked: IntArray = firsts[chosen]
     return marked
-
-
-def code_cells(values: NDArray[Any], most: int = 20) -> NDArray[np.int32]:
-    """Return coarse codes of a column: what :func:`~netbenefit._cut_context.outside_logits` takes.
-
-    Examples
-    --------
-    >>> code_cells(np.array([5.0, 1.0, 5.0, 9.0]), most=2)
-    array([1, 0, 1, 1], dtype=int32)
-    """
-    return count_cells(values, most=most).cell_of_row

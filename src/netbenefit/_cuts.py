@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._cut_cells import Cells, code_cells, count_cells
+from netbenefit._cut_cells import Cells, count_cells
 from netbenefit._cut_context import outside_logits
 from netbenefit._cut_optbinning import CellCounts, optbinning_edges
 from netbenefit._cut_rounding import round_cuts
@@ -24,7 +24,6 @@ __all__ = [
     "CellCounts",
     "Cells",
     "choose_cuts",
-    "code_cells",
     "count_cells",
     "find_cuts",
     "optbinning_edges",

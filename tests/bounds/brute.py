@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 
+from netbenefit.bounds.farkas import Cut
 from netbenefit.bounds.pieces import Pieces
 
 
@@ -79,3 +80,32 @@ def random_pieces(
     return Pieces(
         units, unit, gains, price, lower, upper, Fraction(0), Fraction(int(mass.sum())), True
     )
+
+
+def cut_loss(pieces: Pieces, cut: Cut) -> int:
+    """What a card whose signs avoid the elements of a cut loses at least, counted slowly."""
+    left_gain = [[max(int(g), 0) for g in row] for row in pieces.gains]
+    left_loss = [[max(-int(g), 0) for g in row] for row in pieces.gains]
+    elements = set(cut.elements)
+    total = 0
+    for rows_u, times_u, rows_w, times_w in cut.combinations:
+        if sum(times_u) != sum(times_w) or min(times_u + times_w) < 0:
+            raise ValueError("multipliers of both sides must not be negative and add up alike")
+        terms = [
+            [t * v for v in pieces.units[u].tolist()] for u, t in zip(rows_u, times_u, strict=True)
+        ]
+        terms += [
+            [-t * v for v in pieces.units[w].tolist()] for w, t in zip(rows_w, times_w, strict=True)
+        ]
+        for k, d in enumerate(map(sum, zip(*terms, strict=True))):
+            helps = (d > 0 and pieces.upper[k] > 0) or (d < 0 and pieces.lower[k] < 0)
+            if helps and (k, 1 if d > 0 else -1) not in elements:
+                raise ValueError(f"column {k} can keep a combination in order")
+        for gain, loss in zip(left_gain, left_loss, strict=True):
+            y = min([gain[u] for u in rows_u] + [loss[w] for w in rows_w])
+            total += y
+            for u in set(rows_u):
+                gain[u] -= y
+            for w in set(rows_w):
+                loss[w] -= y
+    return total

@@ -7,8 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit._validation import InputError
 from netbenefit.bounds._cover_lp import CoverProgram, lagrangian

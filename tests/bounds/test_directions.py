@@ -9,8 +9,7 @@ from math import gcd
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 from netbenefit.bounds import _direction_pairs as pairs_of

@@ -6,17 +6,16 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit.bounds._hitting import hitting_set
 from netbenefit.bounds._signs import make_signs
-from netbenefit.bounds.farkas import Combination, Cut, cut_loss, farkas_bound, nearly_separable
+from netbenefit.bounds.farkas import Combination, Cut, farkas_bound, nearly_separable
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.thresholds import Thresholds
-from tests.bounds.brute import all_points, all_values, random_pieces
+from tests.bounds.brute import all_points, all_values, cut_loss, random_pieces
 from tests.strategies import problems
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.bounds.probing import conflict_bound, probe_columns, sign_parts, wide_columns

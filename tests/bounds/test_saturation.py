@@ -3,8 +3,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.bounds.saturation import cells, saturated_gain, saturation_bound

@@ -41,9 +41,9 @@ from netbenefit.experiments.credit_report import (
 )
 from netbenefit.experiments.methods import make_model
 from netbenefit.experiments.plan import Job
-from netbenefit.kernels import reference
 from netbenefit.metrics import aunbc, auroc
 from netbenefit.patterns import PatternTable
+from tests import reference
 
 NAN = math.nan
 #: Five borrowers; the fourth has codes for counts, the last one lacks or overdoes most.

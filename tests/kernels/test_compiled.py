@@ -6,16 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from netbenefit.kernels import compiled, reference
+from netbenefit.kernels import compiled
 from netbenefit.kernels.cutoffs import best_cutoffs, floor_scores
 from netbenefit.kernels.layout import GROUP, IN_USE, State, make_state, pack_masses
 from netbenefit.kernels.pairs import pair_gains
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.thresholds import Thresholds
+from tests import reference
 from tests.strategies import points_of, problems, tables
 
 EXAMPLES = 500

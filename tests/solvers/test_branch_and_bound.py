@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import given, seed, settings, strategies as st
 
 from netbenefit.bounds.flow import flow_bound, make_field
 from netbenefit.bounds.pieces import Pieces

@@ -8,10 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from netbenefit.kernels import reference
 from netbenefit.kernels.groups import one_hot_groups
 from netbenefit.kernels.layout import make_state
 from netbenefit.patterns import PatternTable
@@ -19,6 +17,7 @@ from netbenefit.problem import Problem
 from netbenefit.solvers import _chain
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.thresholds import Thresholds
+from tests import reference
 from tests.strategies import problems
 
 MASK = 2**64 - 1

@@ -8,12 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from netbenefit._validation import InputError
 from netbenefit.constraints import AtLeast, AtMost, Constraint, Implies, MaxFPR, MinTPR
-from netbenefit.kernels import reference
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import NoCardFound, Problem
 from netbenefit.solvers.annealing import Annealing
@@ -21,6 +19,7 @@ from netbenefit.solvers.base import Progress
 from netbenefit.solvers.local_search import LocalSearch, _Search
 from netbenefit.solvers.polish import simplify
 from netbenefit.thresholds import Thresholds
+from tests import reference
 from tests.strategies import brute_force, constrained_problems, problems
 
 

@@ -45,7 +45,7 @@ from netbenefit.bounds._hitting import hitting_set
 from netbenefit.bounds._signs import Signs, Words, make_signs
 from netbenefit.bounds.pieces import Pieces
 
-__all__ = ["Cut", "FarkasBound", "cut_loss", "farkas_bound", "nearly_separable"]
+__all__ = ["Cut", "FarkasBound", "farkas_bound", "nearly_separable"]
 
 #: Pairs kept at first, and where those do not suffice.
 _FEW, _MANY = 100_000, 2_000_000
@@ -361,45 +361,3 @@ class _Search:
 def _as_combinations(pairs: Pairs, which: IntArray) -> tuple[Combination, ...]:
     ends = zip(pairs.u[which].tolist(), pairs.w[which].tolist(), strict=True)
     return tuple(Combination((u,), (1,), (w,), (1,)) for u, w in ends)
-
-
-def cut_loss(pieces: Pieces, cut: Cut) -> int:
-    """What a card whose signs avoid the elements of a cut loses at least, counted slowly.
-
-    Examples
-    --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.problem import Problem
-    >>> from netbenefit.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.of([0.5]), penalty=0.01))
-    >>> pieces.gains.tolist()
-    [[-100, 200]]
-    >>> cut_loss(pieces, Cut(((0, 1),), 100, (Combination((1,), (1,), (0,), (1,)),)))
-    100
-    """
-    left_gain = [[max(int(g), 0) for g in row] for row in pieces.gains]
-    left_loss = [[max(-int(g), 0) for g in row] for row in pieces.gains]
-    elements = set(cut.elements)
-    total = 0
-    for rows_u, times_u, rows_w, times_w in cut.combinations:
-        if sum(times_u) != sum(times_w) or min(times_u + times_w) < 0:
-            raise ValueError("multipliers of both sides must not be negative and add up alike")
-        terms = [
-            [t * v for v in pieces.units[u].tolist()] for u, t in zip(rows_u, times_u, strict=True)
-        ]
-        terms += [
-            [-t * v for v in pieces.units[w].tolist()] for w, t in zip(rows_w, times_w, strict=True)
-        ]
-        for k, d in enumerate(map(sum, zip(*terms, strict=True))):
-            helps = (d > 0 and pieces.upper[k] > 0) or (d < 0 and pieces.lower[k] < 0)
-            if helps and (k, 1 if d > 0 else -1) not in elements:
-                raise ValueError(f"column {k} can keep a combination in order")
-        for gain, loss in zip(left_gain, left_loss, strict=True):
-            y = min([gain[u] for u in rows_u] + [loss[w] for w in rows_w])
-            total += y
-            for u in set(rows_u):
-                gain[u] -= y
-            for w in set(rows_w):
-                loss[w] -= y
-    return total

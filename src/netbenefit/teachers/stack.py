@@ -103,6 +103,4 @@ def _weigh(cells: Cells, extra: FloatArray) -> FloatArray:
 def _penalised(cells: Cells, extra: FloatArray, weights: FloatArray) -> float:
     loss = log_loss(cells, cells.base + weights @ extra)
     pull = _BELIEF / float(cells.mass.sum())
-    return float(
-        loss + 0.5 * _RIDGE * weights @ weights + 0.5 * pull * (weights.sum() - 1.0) ** 2
-    )
+    return float(loss + 0.5 * _RIDGE * weights @ weights + 0.5 * pull * (weights.sum() - 1.0) ** 2)
