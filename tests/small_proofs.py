@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
+from netbenefit.assemble import Taught
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.bounds.proof import Boxes, Proof, Reason
 from netbenefit.problem import Problem
 from netbenefit.solvers.base import Run, SolverResult
+from netbenefit.teachers import Teaching
+from netbenefit.teachers.blend import blend
 
 NOTHING = int(np.iinfo(np.int64).min)
 
@@ -194,3 +198,14 @@ def with_proof(
         details={"nodes": 7},
     )
     return run.result(np.asarray(points), "finished")
+
+
+def teach_problem(problem: Problem, strength: Fraction | None) -> tuple[Problem, Taught]:
+    """The same problem on masses of which a teacher, who knows little, has a say."""
+    table = problem.patterns
+    mass = table.events + table.others
+    rows = replace(table, pattern_of_row=np.arange(len(table)))
+    risks = np.linspace(0.1, 0.8, len(table))
+    blended, how = blend(rows, risks, mass.astype(float), strength)
+    blended = replace(blended, pattern_of_row=table.pattern_of_row)
+    return replace(problem, patterns=blended), Taught(Teaching(risks, "a ramp"), how, 0.1, 0.2)

@@ -19,17 +19,14 @@ from netbenefit._certificate_digest import json_digest, table_digest
 from netbenefit._certificate_flow import FlowBound, send
 from netbenefit._certificate_parse import check_version
 from netbenefit._validation import InputError
-from netbenefit.assemble import Taught
 from netbenefit.certificate import Certificate, make_certificate
 from netbenefit.conditions import Condition, PerUnit
 from netbenefit.constraints import AtMost, MinTPR, Values
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
-from netbenefit.teachers import Teaching
-from netbenefit.teachers.blend import blend
 from netbenefit.thresholds import Thresholds
 
-from .small_proofs import all_vectors, prove
+from .small_proofs import all_vectors, prove, teach_problem
 from .strategies import problems, tables
 
 X = [[0, 0], [1, 0], [0, 1], [1, 1], [2, 0], [2, 1], [0, 0], [1, 1]]
@@ -49,7 +46,7 @@ def certificate() -> Certificate:
 
 @pytest.fixture(scope="module")
 def taught_certificate() -> Certificate:
-    problem, how = _taught(small_problem(), Fraction(5, 2))
+    problem, how = teach_problem(small_problem(), Fraction(5, 2))
     return make_certificate(problem, prove(problem), taught=how)
 
 
@@ -57,7 +54,10 @@ def taught_certificate() -> Certificate:
 
 
 @settings(max_examples=30)
-@given(problems(max_points=2, max_columns=3, real=False) | problems(max_points=2, real=True))
+@given(
+    problems(max_points=2, max_columns=3, taught=False)
+    | problems(max_points=2, real=True, taught=False)
+)
 def test_what_is_written_is_read(problem: Problem) -> None:
     result = _some_result(problem)
     first = make_certificate(problem, result)
@@ -75,8 +75,8 @@ def test_what_is_written_is_read(problem: Problem) -> None:
 def test_what_is_written_of_a_teacher_is_read(
     data: st.DataObject, strength: Fraction | None, real: bool
 ) -> None:
-    problem = data.draw(problems(max_points=2, max_columns=3, real=real))
-    taught, how = _taught(problem, strength)
+    problem = data.draw(problems(max_points=2, max_columns=3, real=real, taught=False))
+    taught, how = teach_problem(problem, strength)
     first = make_certificate(taught, _some_result(taught), taught=how)
     second = Certificate.from_json(first.to_json())
     assert second.to_json() == first.to_json()
@@ -96,17 +96,6 @@ def test_what_is_written_of_a_teacher_is_read(
         make_certificate(taught, _some_result(taught))
     with pytest.raises(InputError, match="needs what they were blended from: taught"):
         make_certificate(problem, _some_result(problem), taught=how)
-
-
-def _taught(problem: Problem, strength: Fraction | None) -> tuple[Problem, Taught]:
-    """The same problem on masses of which a teacher, who knows little, has a say."""
-    table = problem.patterns
-    mass = table.events + table.others
-    rows = replace(table, pattern_of_row=np.arange(len(table)))
-    risks = np.linspace(0.1, 0.8, len(table))
-    blended, how = blend(rows, risks, mass.astype(float), strength)
-    blended = replace(blended, pattern_of_row=table.pattern_of_row)
-    return replace(problem, patterns=blended), Taught(Teaching(risks, "a ramp"), how, 0.1, 0.2)
 
 
 def _some_result(problem: Problem):  # type: ignore[no-untyped-def]
@@ -340,7 +329,7 @@ def test_a_cut_file_is_refused(tmp_path: Path, certificate: Certificate) -> None
 
 
 @settings(max_examples=50)
-@given(tables(), st.randoms(use_true_random=False))
+@given(tables(taught=False), st.randoms(use_true_random=False))
 def test_the_data_digest_knows_no_order(table: PatternTable, random) -> None:  # type: ignore[no-untyped-def]
     values, rows = table.values(), []
     for u in range(len(table)):

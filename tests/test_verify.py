@@ -53,7 +53,7 @@ from netbenefit.verify import Verdict, verify
 from tests import reference
 
 from .cards import training_of
-from .small_proofs import all_vectors, best_points, prove, with_proof
+from .small_proofs import all_vectors, best_points, prove, teach_problem, with_proof
 from .strategies import GRIDS, problems, tables
 
 COLUMNS = {
@@ -700,21 +700,42 @@ def test_raw_columns_and_a_teacher(strength: float, weighted: bool) -> None:
 # -- random problems -----------------------------------------------------------------------------
 
 
-def accepted(problem: Problem, result: SolverResult) -> Verdict:
-    certificate = Certificate.from_json(make_certificate(problem, result).to_json())
+def accepted(problem: Problem, result: SolverResult, taught: Taught | None = None) -> Verdict:
+    made = make_certificate(problem, result, taught=taught)
+    certificate = Certificate.from_json(made.to_json())
     card = assemble_card(problem, result, Provenance(version="0"))
     return verify(card, certificate, problem.patterns, full=True)
 
 
 @settings(max_examples=60)
-@given(problems(max_points=2, max_rows=7, max_columns=3), st.sampled_from(["double", ""]))
+@given(
+    problems(max_points=2, max_rows=7, max_columns=3, taught=False),
+    st.sampled_from(["double", ""]),
+)
 def test_true_proofs_are_accepted(problem: Problem, start: str) -> None:
     verdict = accepted(problem, prove(problem, start=start))
     assert verdict.accepted, verdict.failures
 
 
+@settings(max_examples=60)
+@given(st.data(), st.sampled_from([None, Fraction(1, 3), Fraction(50)]), st.booleans())
+def test_true_proofs_of_taught_cards_are_accepted(
+    data: st.DataObject, strength: Fraction | None, rated: bool
+) -> None:
+    problem = data.draw(
+        constrained()
+        if rated
+        else problems(
+            max_points=2, max_rows=7, max_columns=3, taught=False, real=data.draw(st.booleans())
+        )
+    )
+    problem, taught = teach_problem(problem, strength)
+    verdict = accepted(problem, prove(problem), taught)
+    assert verdict.accepted, verdict.failures
+
+
 @settings(max_examples=25)
-@given(problems(max_points=2, max_rows=7, max_columns=3, real=True))
+@given(problems(max_points=2, max_rows=7, max_columns=3, real=True, taught=False))
 def test_true_proofs_with_rounded_gains_are_accepted(problem: Problem) -> None:
     verdict = accepted(problem, prove(problem))
     assert verdict.accepted, verdict.failures
@@ -723,7 +744,9 @@ def test_true_proofs_with_rounded_gains_are_accepted(problem: Problem) -> None:
 @st.composite
 def constrained(draw: st.DrawFn) -> Problem:
     """Problems with every kind of constraint."""
-    table = draw(tables(max_rows=8, max_columns=3, kinds=("binary", "small", "tenths")))
+    table = draw(
+        tables(max_rows=8, max_columns=3, kinds=("binary", "small", "tenths"), taught=False)
+    )
     grid = draw(st.sampled_from(GRIDS))
     name = st.sampled_from(table.names)
     some = st.lists(name, min_size=1, max_size=3, unique=True)
@@ -808,9 +831,12 @@ def test_true_proofs_with_constraints_are_accepted(problem: Problem) -> None:
 def test_a_false_bound_is_never_accepted(data: st.DataObject) -> None:
     """A worse card with a bound below the optimum, and boxes that were made to fit."""
     problem = data.draw(
-        problems(max_points=2, max_rows=7, max_columns=2) | constrained() | grouped(),
+        problems(max_points=2, max_rows=7, max_columns=2, taught=False) | constrained() | grouped(),
         label="problem",
     )
+    taught = None
+    if data.draw(st.booleans()):
+        problem, taught = teach_problem(problem, data.draw(st.sampled_from([None, Fraction(9)])))
     result = prove(problem, start=data.draw(st.sampled_from(["double", "shift"])))
     best = problem.evaluate(result.points).objective
     others = [
@@ -845,15 +871,19 @@ def test_a_false_bound_is_never_accepted(data: st.DataObject) -> None:
     found = with_proof(problem, points, leaves)
     found = replace(found, proof=replace(found.proof, bound=bound))
     card = assemble_card(problem, found, Provenance(version="0"))
-    verdict = verify(card, make_certificate(problem, found), problem.patterns, full=True)
+    certificate = make_certificate(problem, found, taught=taught)
+    verdict = verify(card, certificate, problem.patterns, full=True)
     assert not verdict.accepted
 
 
 @settings(max_examples=60)
 @given(st.data())
 def test_the_judge_counts_as_the_reference_does(data: st.DataObject) -> None:
-    problem = data.draw(problems(max_points=3, real=data.draw(st.booleans())))
-    said = make_certificate(problem, _zero_result(problem)).problem
+    problem = data.draw(problems(max_points=3, real=data.draw(st.booleans()), taught=False))
+    taught = None
+    if data.draw(st.booleans()):
+        problem, taught = teach_problem(problem, data.draw(st.sampled_from([None, Fraction(9)])))
+    said = make_certificate(problem, _zero_result(problem), taught=taught).problem
     ground, pieces = Ground(said, problem.patterns), Pieces.of(problem)
     pairs = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     vectors = [[data.draw(st.integers(a, b)) for a, b in pairs] for _ in range(1)]
