@@ -314,6 +314,11 @@ def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
         raise InputError(f"features={asked.features!r} must be a list of column names.")
     if asked.sample_weight == asked.target:
         raise InputError(f"column {asked.target!r} cannot be both outcome and weight.")
+    if asked.risks is not None and asked.risks in (asked.target, asked.sample_weight):
+        role = "outcome" if asked.risks == asked.target else "weight"
+        raise InputError(
+            f"column {asked.risks!r} cannot be both {role} and risk. Name another teacher."
+        )
     others = [name for name in available if name not in special]
     chosen = others if asked.features is None else check_names(asked.features)
     absent = [name for name in [*special, *chosen] if name not in available]
@@ -324,6 +329,7 @@ def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
         )
     if asked.target in chosen:
         raise InputError(f"column {asked.target!r} is the outcome, and no feature. Leave it out.")
+    chosen = [name for name in chosen if name != asked.risks]  # no feature, even if it is named
     if not chosen:
         raise InputError("the table has no feature columns. Pass at least one.")
     return tuple(chosen)
