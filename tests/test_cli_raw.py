@@ -526,8 +526,7 @@ def test_numbers_alone_point_to_the_binner(tmp_path: Path) -> None:
     message = error("fit", path, "--target", "y", "--binner", "none")
     assert "missing values in column 'c' (10, the first in row 0). With --binner none" in message
     assert "--binner auto takes both" in message
-    message = error("sizes", path, "--target", "y")
-    assert "`sizes` takes numbers only (`fit` takes raw tables): impute them" in message
+    assert "With --binner none" in error("sizes", path, "--target", "y", "--binner", "none")
 
 
 # -- words and tables ------------------------------------------------------------------------------

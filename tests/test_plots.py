@@ -71,7 +71,7 @@ class Fitted:
         self.X, self.y = X[1::2].reset_index(drop=True), 1 - y.to_numpy()[1::2]
         train, events = X[::2], 1 - y[::2]
         self.card = RiskScoreClassifier(
-            binner="auto", thresholds=GRID, max_features=5, time_limit=2
+            binner="auto", thresholds=GRID, max_features=4, max_points=2, time_limit=2
         ).fit(train, events)
         self.logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(train, events)
         self.models = {"card": self.card, "logistic": self.logistic}

@@ -155,6 +155,23 @@ def test_a_classifier_without_a_binner_gets_the_array_or_frame() -> None:
     assert risks[0].tolist() == risks[1].tolist() == risks[2].tolist()
 
 
+def test_names_that_are_no_text() -> None:
+    X, y, _ = make_rows()
+    strange = X.set_axis([0, 1, 2], axis=1)
+    tree = DecisionTreeClassifier(max_depth=2)
+    found = model(teacher=tree, binner="auto").fit(strange, y)
+    known = model(teacher=tree, binner="auto").fit(X, y)
+    assert found.teaching_.risks.tolist() == known.teaching_.risks.tolist()
+
+
+def test_a_column_of_risks_is_no_feature_even_if_it_is_named() -> None:
+    X, y, risk = make_rows()
+    frame = X.assign(risk=risk, y=y)
+    for table in _engines(frame).values():
+        fitted = model(teacher="risk").fit_table(table, "y", features=[*X, "risk"])
+        assert fitted.scorecard_.feature_names == tuple(X)
+
+
 def test_given_risks_by_array_and_by_column() -> None:
     X, y, risk = make_rows()
     by_array = model(teacher=risk, prior_strength=math.inf).fit(X, y)
@@ -444,6 +461,9 @@ def test_on_large_tables_conditions_teach_and_the_card_says_so() -> None:
         assert sampled.merging_.search_sampled
         assert "the conditions of a sample of" in sampled.scorecard_.provenance.teacher
         assert "points from a sample of" in sampled.scorecard_.provenance.updated
+        assert conclude(sampled.result_, sampled.scorecard_.provenance).startswith(
+            "The points were searched on a sample of the rows"
+        )
     taught = frame.assign(risk=risk)
     by_column = model(teacher="risk", prior_strength=math.inf, **asked).fit_table(
         duckdb.from_df(taught), "y", sample_rows=200
@@ -476,6 +496,8 @@ def test_bad_columns_of_risks_in_tables(values: list[Any], said: str) -> None:
             model(teacher="risk").fit_table(table, "y")
     with pytest.raises(InputError, match="no column 'other'"):
         model(teacher="other").fit_table(frame, "y")
+    with pytest.raises(InputError, match="'y' cannot be both outcome and risk"):
+        model(teacher="y").fit_table(frame, "y")
 
 
 # -- bad input -------------------------------------------------------------------------------------

@@ -69,6 +69,10 @@ _OWN_VALUES = 0.95
 SAMPLE_ROWS, MAX_PATTERNS = 250_000, 250_000
 
 
+#: What a teacher learns from where equal rows come as one.
+_DISTINCT = "learnt from distinct rows by their weight"
+
+
 #: Fewer are no sample.
 _LEAST = 10
 
@@ -226,11 +230,6 @@ def _pop_risks(rows: MergedRows, asked: Asked) -> tuple[NDArray[Any] | None, Mer
     return values, rows._replace(table=rows.table.without(asked.risks))
 
 
-def _distinct(n_rows: int) -> str:
-    """What a teacher learns from where equal rows come as one with a weight."""
-    return f"learnt from {n_rows:,} distinct rows by their weight"
-
-
 def _of_merged(
     rows: MergedRows,
     codes: Codes,
@@ -253,7 +252,7 @@ def _of_merged(
         rows.weight,
         binner=binner,
         risks=risks,
-        learnt_from=_distinct(rows.size) if risks is None else "",
+        learnt_from=_DISTINCT if risks is None else "",
     )
     return Training(patterns, settings_by_condition(binner, settings), own, binner.fitted_)
 
@@ -282,7 +281,9 @@ def _in_memory(
             columns, event, sample_weight=weight, decimals=decimals
         )
         merging = Merging("memory", int((weight > 0).sum()), len(patterns), 0, False, False, 0.0)
-        own = Rows(columns, columns, event, weight, risks=_risk_column(frame, asked))
+        risks = _risk_column(frame, asked)
+        told = _DISTINCT if risks is None else ""
+        own = Rows(columns, columns, event, weight, risks=risks, learnt_from=told)
         return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
     raw = RawTable(table)
     binner = make_binner(names)
@@ -314,6 +315,11 @@ def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
         raise InputError(f"features={asked.features!r} must be a list of column names.")
     if asked.sample_weight == asked.target:
         raise InputError(f"column {asked.target!r} cannot be both outcome and weight.")
+    if asked.risks is not None and asked.risks in (asked.target, asked.sample_weight):
+        role = "outcome" if asked.risks == asked.target else "weight"
+        raise InputError(
+            f"column {asked.risks!r} cannot be both {role} and risk. Name another teacher."
+        )
     others = [name for name in available if name not in special]
     chosen = others if asked.features is None else check_names(asked.features)
     absent = [name for name in [*special, *chosen] if name not in available]
@@ -324,6 +330,7 @@ def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
         )
     if asked.target in chosen:
         raise InputError(f"column {asked.target!r} is the outcome, and no feature. Leave it out.")
+    chosen = [name for name in chosen if name != asked.risks]  # no feature, even if it is named
     if not chosen:
         raise InputError("the table has no feature columns. Pass at least one.")
     return tuple(chosen)
@@ -354,8 +361,8 @@ def _numbers(
         columns, event, sample_weight=groups.weight, decimals=decimals
     )
     merging = Merging(engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds)
-    distinct = _distinct(event.size) if risks is None else ""
-    own = Rows(columns, columns, event, groups.weight, risks=risks, learnt_from=distinct)
+    told = _DISTINCT if risks is None else ""
+    own = Rows(columns, columns, event, groups.weight, risks=risks, learnt_from=told)
     return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
 
 

@@ -21,7 +21,7 @@ class NamedColumns(RiskScoreClassifier):
 
     Examples
     --------
-    >>> model = NamedColumns(max_points=1, solver="local", time_limit=1.0)
+    >>> model = NamedColumns(teacher=None, max_points=1, solver="local", time_limit=1.0)
     >>> model.fit({"fever": [0, 1, 1, 0]}, [0, 1, 1, 0]).scorecard_.features
     ('fever',)
     """

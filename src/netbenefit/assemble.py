@@ -182,7 +182,8 @@ def _worth(
     """Σ_i ω_i NB_i of decisions by ``risks``; events are shares of rows."""
     called = risks[None, :] >= thresholds.array[:, None]
     net = called @ (weight * events) - thresholds.odds * (called @ (weight * (1.0 - events)))
-    return float(thresholds.weight_array @ net / weight.sum())
+    # Rounded, so that the order of the rows does not show in the last digits.
+    return round(float(thresholds.weight_array @ net / weight.sum()), 12)
 
 
 def make_problem(table: PatternTable, thresholds: Thresholds, **settings: Any) -> Problem:

@@ -157,9 +157,9 @@ class RiskScoreClassifier(CardClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, (500, 3))
     >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
-    >>> model = RiskScoreClassifier(thresholds="0.1:0.6:0.1", max_points=3).fit(X, y)
-    >>> model.coef_
-    array([1, 0, 1])
+    >>> model = RiskScoreClassifier(thresholds="0.1:0.6:0.1", max_points=2, max_features=2)
+    >>> model.fit(X, y).coef_
+    array([1, 0, 2])
     >>> model.predict(X[:3], threshold=0.25)
     array([ True, False, False])
     """
@@ -279,6 +279,13 @@ class RiskScoreClassifier(CardClassifier):
         The engine that holds the table bins, merges and counts its rows; only distinct rows of
         conditions come into memory.  The card is the one that :meth:`fit` finds on the same rows in
         memory, as long as these have at most ``sample_rows`` distinct raw values together.
+
+        The teacher learns from the distinct raw rows, by their weight; where there are more than
+        ``sample_rows``, from the conditions of all rows; and where points are searched on a sample,
+        from the conditions of that.  The card says which.  A classifier of your own gets an array
+        of numbers here (text by its place among the sorted texts, NaN where missing); to let it
+        see columns by name, use :meth:`fit`.  Of a column of given risks, large tables use the mean
+        over rows of equal conditions.
 
         Parameters
         ----------

@@ -239,10 +239,10 @@ def size_path(
     >>> X = rng.integers(0, 2, (500, 4))
     >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
     >>> path = size_path(RiskScoreClassifier(thresholds="0.1:0.6:0.1"), X, y, cv=3)
-    >>> path.sizes, path.suggested
-    ((1, 2, 3, 4), 2)
-    >>> path.cards[2].features
-    ('x0', 'x2')
+    >>> path.sizes, path.cards[2].features
+    ((1, 2, 3, 4), ('x0', 'x2'))
+    >>> path.held_out[1] > path.held_out[0]
+    np.True_
     """
     event, classes = encode_labels(y)
     outcome = f"{getattr(y, 'name', None) or 'outcome'} = {classes[1]}"

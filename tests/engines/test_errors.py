@@ -30,7 +30,7 @@ FRAME = pl.DataFrame({"age": [30, 50, 70, 90] * 20, "w": [1.0, 2.0] * 40, "y": [
 
 
 def fit(frame: Any, target: str = "y", **more: Any) -> RiskScoreClassifier:
-    model = RiskScoreClassifier(binner="auto", solver="local", time_limit=1)
+    model = RiskScoreClassifier(binner="auto", teacher=None, solver="local", time_limit=1)
     return model.fit_table(frame, target, **more)
 
 

@@ -50,6 +50,8 @@ def conclude(result: SolverResult, origin: Provenance | None = None) -> str:
     >>> conclude(Exact().solve(Problem.build(table, Thresholds.of([0.5]))))
     'Proven optimal: no card within these limits has a higher objective.'
     """
+    if origin is not None and origin.updated is not None and origin.objective is None:
+        return "The points were searched on a sample of the rows: nothing is proven about all rows."
     if origin is not None and origin.share_kept is not None:
         return _share(result, origin.share_kept, origin.share_bound)
     proof = result.proof
