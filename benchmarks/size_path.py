@@ -11,10 +11,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from netbenefit import RiskScoreClassifier, SizePath
+from netbenefit import RiskScoreClassifier, SizePath, size_path
+from netbenefit._table import Table
 from netbenefit.datasets import load_dataset
 from netbenefit.plots import check_picture, save_picture
-from netbenefit.sizing import size_path_of_columns
 
 
 def measure(
@@ -22,9 +22,9 @@ def measure(
 ) -> SizePath:
     """The path of a data set, with default settings."""
     X, y, names = load_dataset(name)
-    columns = {column: X[:, k] for k, column in enumerate(names)}
+    columns = Table({column: X[:, k] for k, column in enumerate(names)}).to_frame()
     model = RiskScoreClassifier(time_limit=time_limit)
-    return size_path_of_columns(model, columns, y, sizes=sizes, cv=folds, n_jobs=jobs)
+    return size_path(model, columns, y, sizes=sizes, cv=folds, n_jobs=jobs)
 
 
 def markdown(path: SizePath) -> str:
