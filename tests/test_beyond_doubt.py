@@ -60,7 +60,7 @@ def check(problem: Problem, number: int) -> None:
         with pytest.raises(NoCardFound, match="proven"):
             SOLVER.solve(problem)
         return
-    objective, points = best
+    objective, _ = best
     # 1. Exact search finds the best value and proves it.
     result = SOLVER.solve(problem)
     assert result.status == "optimal"

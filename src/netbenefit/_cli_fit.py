@@ -112,7 +112,7 @@ def fit(
         str,
         option(
             "PRICE",
-            "What a rule must bring, in net benefit; auto is 0.5 · prevalence / rows, paper is "
+            "What a rule must bring, in net benefit; auto is prevalence / rows, less below 4,000 rows; paper is "
             "0.1 · prevalence / columns.",
         ),
     ] = "auto",

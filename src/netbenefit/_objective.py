@@ -12,12 +12,12 @@ from netbenefit._validation import InputError, read_number
 from netbenefit.patterns import PatternTable
 from netbenefit.thresholds import Thresholds
 
-__all__ = ["UNITS", "Scale", "make_scale", "read_penalty"]
+__all__ = ["Scale", "auto_units", "make_scale", "read_penalty"]
 
 #: Largest magnitude that sums in int64 may reach.
 _ROOM = 2**62
-#: Price of a rule that ``penalty="auto"`` stands for, in units of prevalence / rows.
-UNITS = Fraction(1, 2)
+#: Rows from which on ``penalty="auto"`` is one unit of prevalence / rows.
+_MANY_ROWS = 4000
 
 
 class Scale(NamedTuple):
@@ -73,18 +73,31 @@ def _float_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction)
     )
 
 
+def auto_units(n_rows: float) -> Fraction:
+    """Price of a rule that ``penalty="auto"`` stands for, in units of prevalence / rows.
+
+    √(N / 4000), to the hundredth, and at most 1: like the sampling error of net benefit, the price
+    falls with the root of the rows, until a rule has so little to fear from noise that the price
+    of one more event found, 1 / N, will do.
+
+    >>> [float(auto_units(n)) for n in (200, 1000, 40_000)]
+    [0.22, 0.5, 1.0]
+    """
+    return min(Fraction(1), Fraction(round(100 * math.sqrt(n_rows / _MANY_ROWS)), 100))
+
+
 def read_penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fraction:
-    """C0: "paper" is 0.1 · a0 / P; "auto" is UNITS · a0 / N; a number is itself.
+    """C0: "paper" is 0.1 · a0 / P; "auto" is auto_units · a0 / N; a number is itself.
 
     >>> table = PatternTable.from_arrays([[0], [1]], [0, 1])
     >>> read_penalty("paper", table), read_penalty("auto", table), read_penalty(0.01, table)
-    (Fraction(1, 20), Fraction(1, 8), Fraction(1, 100))
+    (Fraction(1, 20), Fraction(1, 200), Fraction(1, 100))
     """
     share = Fraction(patterns.n_events) / Fraction(patterns.n_total)
     if isinstance(penalty, str):
         if penalty == "paper":
             return share / (10 * patterns.n_features)
         if penalty == "auto":
-            return UNITS * share / Fraction(patterns.n_total)
+            return auto_units(patterns.n_total) * share / Fraction(patterns.n_total)
         raise InputError(f'penalty={penalty!r} is not known. Use "auto", "paper" or a number.')
     return read_number(penalty, "penalty", '"auto", "paper"')

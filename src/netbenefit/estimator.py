@@ -74,11 +74,10 @@ class RiskScoreClassifier(CardClassifier):
         Largest absolute value of a rule's points.  (Where conditions on a column add up, the
         printed card shows sums, which may be larger.)
     penalty : "auto", "paper" or float, default="auto"
-        Price C0 of a rule, in net benefit; ``"auto"`` is half a unit of prevalence / rows.  With a
-        prevalence of 30%, a rule then has to earn as much as finding 0.15 more of the events of the
-        training rows at every threshold, without more false alarms.  ``"paper"`` is the published
-        0.1 · prevalence / columns, which is 90 units on the adult data (32,561 rows, 36 columns)
-        and hardly one on small tables.
+        Price C0 of a rule, in net benefit; ``"auto"`` is prevalence / rows, times √(rows / 4000)
+        in tables of fewer than 4,000 rows.  With 1,000 rows and a prevalence of 30%, a rule has to
+        earn as much as finding 0.15 more of the events of the training rows at every threshold,
+        without more false alarms.  ``"paper"`` is the published 0.1 · prevalence / columns.
     teacher : "auto", "logistic", "boosting", classifier, str, array or None, default="auto"
         What gives every training row a risk (:mod:`netbenefit.teachers`).  ``"auto"``: a stack of
         logistic regression on the conditions, logistic regression on the raw columns, and boosted

@@ -112,7 +112,8 @@ class Problem:
         patterns : PatternTable
         thresholds : Thresholds
         penalty : "paper", "auto" or number, default="paper"
-            C0; ``"paper"`` is the published 0.1 · a0 / P, ``"auto"`` is 0.5 · a0 / N.
+            C0; ``"paper"`` is the published 0.1 · a0 / P, ``"auto"`` is a0 / N times
+            √(N / 4000), at most 1.
         max_points : int, default=10
             Largest absolute value of a coefficient.
         sign : mapping of column to "+" / "-" (or 1 / −1), optional

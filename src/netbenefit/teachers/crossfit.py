@@ -35,8 +35,10 @@ from netbenefit.teachers.stack import Cells, best_candidate, stack
 
 __all__ = ["Teaching", "teach"]
 
-#: Folds, and how often they are dealt anew in tables of fewer rows than this.
-N_FOLDS, N_REPEATS, FEW_ROWS = 5, 2, 5_000
+#: Folds, and folds of tables with fewer rows than this, where every row to learn from counts.
+N_FOLDS, MORE_FOLDS, VERY_FEW_ROWS = 5, 10, 500
+#: How often folds are dealt anew in tables of fewer rows than this.
+N_REPEATS, FEW_ROWS = 2, 5_000
 #: Rows of the rarer class that a fold holds at least, so that its loss is not one row's.
 _FEWEST_PER_FOLD = 2
 #: With fewer rows of the rarer class nothing can be learnt and checked: the prevalence it is.
@@ -98,7 +100,8 @@ def teach(
 ) -> Teaching:
     """Give every training row a risk from a model that was fitted without it.
 
-    Rows are dealt to five folds (twice in tables of fewer than 5,000 rows), and each fold's rows
+    Rows are dealt to five folds (ten in tables of fewer than 500 rows), twice in tables of fewer
+    than 5,000 rows, and each fold's rows
     get their risks from models of the other folds' rows; whatever looks at the outcome, the cut
     points of the binner included, is learnt from those alone.  The result depends neither on the
     order of the rows, nor on ``n_jobs``, nor on whether equal rows come as one with a whole weight.
@@ -306,8 +309,9 @@ def _make_folds(rows: CanonicalRows, seed: int) -> tuple[list[Fold], str]:
                 f"All {what} belong to one group: every row is given the share of events as its "
                 "risk. Rows of more groups would allow a better teacher."
             )
-    n_folds = min(N_FOLDS, most)
-    n_repeats = N_REPEATS if rows.units.sum() < FEW_ROWS else 1
+    n_rows = rows.units.sum()
+    n_folds = min(MORE_FOLDS if n_rows < VERY_FEW_ROWS else N_FOLDS, most)
+    n_repeats = N_REPEATS if n_rows < FEW_ROWS else 1
     folds = deal(rows, n_folds, n_repeats, seed)
     if not all(fold.train[rows.event == e].any() for fold in folds for e in (True, False)):
         return [], (
