@@ -112,8 +112,8 @@ def fit(
         str,
         option(
             "PRICE",
-            "What a rule must bring, in net benefit; auto is prevalence / rows, less below 4,000 rows; paper is "
-            "0.1 · prevalence / columns.",
+            "What a rule must bring, in net benefit; auto is prevalence / rows, and less below "
+            "4,000 rows; paper is 0.1 · prevalence / columns.",
         ),
     ] = "auto",
     teacher: Teacher = "auto",
