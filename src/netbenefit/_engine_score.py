@@ -44,21 +44,19 @@ def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
     return score
 
 
-def risk_of(card: Scorecard, score: nw.Expr, *, spelt: bool = False) -> nw.Expr:
-    """Return the expression of the risk of a score.
+def risk_of(card: Scorecard, score: nw.Expr, table: EngineTable) -> nw.Expr:
+    """Return the expression of the risk of a score."""
+    by_text = table.engine.casefold() == "ibis"
 
-    ``spelt`` writes risks as text that is cast: queries of Ibis would hold them as decimals, which
-    do not always come back as the same double.
-    """
-
-    def literal(risk: float) -> nw.Expr:
-        return nw.lit(repr(risk)).cast(nw.Float64) if spelt else nw.lit(risk)
+    def value(risk: float) -> nw.Expr:
+        # Ibis writes bare numbers, which DuckDB reads as decimals, and rounds once too often.
+        return nw.lit(repr(risk)).cast(nw.Float64) if by_text else nw.lit(risk)
 
     rows = card._risk_rows
     if len(rows) == 1:
-        return nw.when(~score.is_null()).then(literal(rows[0].risk))
+        return nw.when(~score.is_null()).then(value(float(rows[0].risk)))
     # The lowest scores first: most rows have them, and are done then.  Null reaches no end.
-    found: nw.Expr = nw.when(score >= rows[-1].low).then(literal(rows[-1].risk))
+    found: nw.Expr = nw.when(score >= rows[-1].low).then(value(float(rows[-1].risk)))
     for row, after in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
-        found = nw.when(score < after.low).then(literal(row.risk)).otherwise(found)
+        found = nw.when(score < after.low).then(value(float(row.risk))).otherwise(found)
     return found

@@ -77,9 +77,7 @@ def score_table(
         )
     kept = [engine.column(name).alias(name) for name in names]
     scored = engine.frame.select(*kept, score_of(card, engine).alias(score_as))
-    spelt = scored.implementation is nw.Implementation.IBIS
-    risk = risk_of(card, nw.col(score_as), spelt=spelt)
-    result = scored.with_columns(risk.alias(risk_as))
+    result = scored.with_columns(risk_of(card, nw.col(score_as), engine).alias(risk_as))
     in_memory = isinstance(nw.from_native(table), nw.DataFrame)
     return result.collect().to_native() if in_memory else result.to_native()
 
