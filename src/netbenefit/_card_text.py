@@ -28,6 +28,7 @@ __all__ = [
     "kept_text",
     "percent",
     "render",
+    "share_text",
     "side_by_side",
 ]
 
@@ -173,17 +174,28 @@ def _footer(provenance: Provenance | None) -> str:
 def kept_text(provenance: Provenance) -> str:
     """Say how much of its teacher's net benefit a card keeps; rounding never flatters it.
 
+    A bound of 100% or more says nothing, and is left out.
+
     >>> kept_text(Provenance(version="0", share_kept=0.98957, share_bound=0.9951))
     'keeps 98.9% of its net benefit (no card with as few rules keeps more than 99.6%)'
     """
     kept, bound = provenance.share_kept, provenance.share_bound
     assert kept is not None
-    text = f"keeps {math.floor(1000 * kept) / 10:.1f}% of its net benefit".replace("-", "−")
-    if bound is None:
+    text = f"keeps {share_text(kept)} of its net benefit"
+    if bound is None or (bound >= 1.0 and bound > kept):
         return text
     if bound <= kept:
         return f"{text} (no card with as few rules keeps more)"
     return f"{text} (no card with as few rules keeps more than {math.ceil(1000 * bound) / 10:.1f}%)"
+
+
+def share_text(share: float) -> str:
+    """A share for people, rounded down.
+
+    >>> share_text(0.98957)
+    '98.9%'
+    """
+    return f"{math.floor(1000 * share) / 10:.1f}%".replace("-", "−")
 
 
 # -- drawing ---------------------------------------------------------------------------------------

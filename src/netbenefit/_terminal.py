@@ -205,15 +205,22 @@ def read_teacher(text: str) -> str | None:
 
 def print_teacher(origin: Provenance | None, result: SolverResult) -> None:
     """Print who taught a card, what the teacher is worth, and what the card makes of it."""
+    from netbenefit._card_text import share_text
     from netbenefit.solvers.progress import conclude
+    from netbenefit.teachers.crossfit import GIVEN
 
     console = make_console()
     if origin is not None and origin.teacher is not None:
         worth = origin.teacher_net_benefit
-        told = "" if worth is None else f", net benefit {worth:.6f} on rows that it had not seen"
+        where = "" if origin.teacher.startswith(GIVEN) else " on rows that it had not seen"
+        told = "" if worth is None else f", net benefit {worth:.6f}{where}"
         kept = origin.share_kept
         share = (
-            "" if kept is None else f"; the card keeps {kept:.1%}, by its risks and the outcomes"
+            ""
+            if kept is None
+            else (
+                f"; the card keeps {share_text(kept)} (counted on outcomes and the teacher's risks)"
+            )
         )
         console.print(f"teacher: {origin.teacher}{told}{share}")
     console.print(conclude(result, origin))

@@ -256,6 +256,7 @@ class RiskScoreClassifier(CardClassifier):
         """
         event, self.classes_ = encode_labels(y)
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
+        self.__dict__.pop("merging_", None)  # of an earlier fit_table
         training = self._training(X, event, sample_weight, groups)
         self._keep(self._learn(training, self._outcome(y)), training)
         return self

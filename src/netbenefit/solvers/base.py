@@ -237,6 +237,7 @@ class Run:
         self._trace: list[TraceRow] = []
         self.proof: Proof | None = None
         self._patience = math.inf
+        self.gave_up = False  #: whether a proof ended because it brought nothing any more
         self._progress = (0.0, math.inf)  # when the bound last fell by much, and the gap then
 
     @property
@@ -275,7 +276,9 @@ class Run:
         try:
             yield
         finally:
+            self.gave_up = self.gave_up or self._stalled
             self._patience = math.inf
+        self.gave_up = False  #: whether a proof ended because it brought nothing any more
 
     def poll(self) -> bool:
         """Show that work goes on; True where it should end."""

@@ -11,6 +11,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.status import Status
 
+from netbenefit._card_text import share_text
 from netbenefit.scorecard import Provenance
 from netbenefit.solvers.base import Progress, SolverResult
 
@@ -70,9 +71,9 @@ def conclude(result: SolverResult, origin: Provenance | None = None) -> str:
 
 def _share(result: SolverResult, kept: float, most: float | None) -> str:
     rules = f"{result.size} rule{'s' * (result.size != 1)}"
-    own = f"This card of {rules} keeps {kept:.1%} of the net benefit of the model behind it"
-    if most is None:
-        return f"{own}; how much a better card could keep is not known."
+    own = f"This card of {rules} keeps {share_text(kept)} of the net benefit of the model behind it"
+    if most is None or (most >= 1.0 and most > kept):
+        return f"{own}; whether another card of at most {rules} could keep more is not known."
     exact = result.status == "optimal" and not (result.proof is not None and result.proof.rounded)
     if exact:
         return f"{own}, and no card of at most {rules} can keep more: this is proven."

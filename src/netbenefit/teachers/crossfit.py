@@ -33,7 +33,7 @@ from netbenefit.teachers.members import (
 from netbenefit.teachers.rows import CanonicalRows, Fold, deal, merge_rows, rank, read_numbers
 from netbenefit.teachers.stack import Cells, best_candidate, stack
 
-__all__ = ["Teaching", "teach"]
+__all__ = ["GIVEN", "Teaching", "teach"]
 
 #: Folds, and folds of tables with fewer rows than this, where every row to learn from counts.
 N_FOLDS, MORE_FOLDS, VERY_FEW_ROWS = 5, 10, 500
@@ -49,6 +49,8 @@ _FEWEST_FOR_BOOSTING = 20
 #: threads only wait for each other.
 _FEW_NUMBERS = 100_000
 
+#: What risks from elsewhere are called.
+GIVEN = "the given risks"
 _PREVALENCE = "the prevalence"
 _CONDITIONS, _COLUMNS, _TREES = "logistic on conditions", "logistic on columns", "boosting"
 _LOGISTIC = (_CONDITIONS, _COLUMNS)
@@ -241,7 +243,7 @@ def _given(teacher: Any, n_rows: int) -> Teaching:
             f"the teacher gives every row the same risk, {risks[0].item()!r}, and has nothing to "
             "teach. Pass risks that differ between rows, or another teacher."
         )
-    return Teaching(risks.copy(), "the given risks")
+    return Teaching(risks.copy(), GIVEN)
 
 
 def _check_groups(groups: ArrayLike, n_rows: int) -> IntArray:
@@ -370,8 +372,11 @@ def _by_members(
 
 def _by_classifier(member: Member, name: str, rows: CanonicalRows, folds: list[Fold]) -> Teaching:
     """Fit somebody's classifier in one fold after another: it may not take several threads."""
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
     place, units, _ = _cells(rows, folds)
-    risks = np.concatenate([member(fold)[0] for fold in folds])
+    with threadpool_limits(1):  # the last bits of sums would depend on how many threads there are
+        risks = np.concatenate([member(fold)[0] for fold in folds])
     notes: tuple[str, ...] = ()
     if all(
         np.ptp(part) == 0 for part in np.split(risks, np.cumsum([f.rows.size for f in folds])[:-1])
@@ -406,7 +411,7 @@ def _run(
     """
     import sklearn.ensemble  # so that its libraries are there to be limited
     from joblib import Parallel, delayed  # type: ignore[import-untyped]  # by scikit-learn
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # too
+    from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
     control = ThreadpoolController()
 
