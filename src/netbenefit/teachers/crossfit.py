@@ -410,7 +410,7 @@ def _run(
     of warnings meanwhile, which all threads share.
     """
     import sklearn.ensemble  # so that its libraries are there to be limited
-    from joblib import Parallel, delayed  # type: ignore[import-untyped]  # by scikit-learn
+    from joblib import Parallel, delayed  # comes with scikit-learn
     from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
     control = ThreadpoolController()
