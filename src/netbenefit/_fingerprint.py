@@ -97,7 +97,7 @@ def _add_frame(digest: Any, value: Any) -> None:
 
 
 def _hash_of(value: Any) -> str:
-    from joblib import hash as hash_of  # type: ignore[import-untyped]  # by scikit-learn
+    from joblib import hash as hash_of  # comes with scikit-learn
 
     try:
         return str(hash_of(value))

@@ -136,7 +136,7 @@ def tasks_at_once(n_jobs: int | None) -> int:
     >>> tasks_at_once(1), tasks_at_once(2)
     (1, 2)
     """
-    from joblib import effective_n_jobs  # type: ignore[import-untyped]  # by scikit-learn
+    from joblib import effective_n_jobs  # comes with scikit-learn
 
     if n_jobs == 0:
         raise InputError("0 tasks at a time come to no end (n_jobs=0). Use 1 or more, or −1.")
@@ -199,7 +199,7 @@ def _dask_worker() -> Any:
 
 
 def _backend() -> Any:
-    from joblib.parallel import get_active_backend  # type: ignore[import-untyped]
+    from joblib.parallel import get_active_backend
 
     return get_active_backend()[0]
 

@@ -148,7 +148,7 @@ def _unpacked(packed: bytes) -> Any:
 
 def _on_worker(function: Callable[[Any], Any], place: int, task: Any) -> tuple[int, Any]:
     """One task; what it does in parallel stays on its worker, where it has its one thread."""
-    from joblib import parallel_config  # type: ignore[import-untyped]  # by scikit-learn
+    from joblib import parallel_config  # comes with scikit-learn
 
     with parallel_config(backend="threading", n_jobs=1):
         return attempt(function, place, task)
