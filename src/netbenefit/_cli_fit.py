@@ -10,8 +10,10 @@ import typer
 
 from netbenefit._cli_options import (
     LIMITS,
+    RAW,
     Constraints,
     Debug,
+    Drop,
     Jobs,
     MaxPoints,
     Positive,
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
-_RAW = {"rich_help_panel": "How columns are read"}
-
 
 @friendly
 def fit(
@@ -70,14 +70,14 @@ def fit(
             "Raw columns become conditions such as age ≥ 52: auto, net_benefit, tree, quantile, "
             "optbinning, or a FILE.json with settings (docs/command_line.md); none: columns are "
             "numbers, with points per unit.",
-            **_RAW,
+            **RAW,
         ),
     ] = "auto",
     categorical: Annotated[
-        list[str] | None, option("NAME", "Numbers of a column that are levels.", **_RAW)
+        list[str] | None, option("NAME", "Numbers of a column that are levels.", **RAW)
     ] = None,
     numeric: Annotated[
-        list[str] | None, option("NAME", "A column that is numbers after all.", **_RAW)
+        list[str] | None, option("NAME", "A column that is numbers after all.", **RAW)
     ] = None,
     missing: Annotated[
         list[str] | None,
@@ -85,16 +85,16 @@ def fit(
             "[NAME=]POLICY",
             "Missing values: auto, condition (with points of their own), impute or refuse; of one "
             "column, or of all.",
-            **_RAW,
+            **RAW,
         ),
     ] = None,
     special: Annotated[
-        list[str] | None, option("NAME=96,98", "Codes that mean missing.", **_RAW)
+        list[str] | None, option("NAME=96,98", "Codes that mean missing.", **RAW)
     ] = None,
     cuts: Annotated[
-        list[str] | None, option("NAME=40,60", "Your own cut points of a column.", **_RAW)
+        list[str] | None, option("NAME=40,60", "Your own cut points of a column.", **RAW)
     ] = None,
-    drop: Annotated[list[str] | None, option("NAME", "A column to leave out.", **_RAW)] = None,
+    drop: Drop = None,
     max_features: Annotated[int | None, option("K", "Largest number of rules.", **LIMITS)] = None,
     max_per_column: Annotated[
         int | None, option("K", "Largest number of rules on one column.", **LIMITS)

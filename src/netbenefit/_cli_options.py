@@ -11,13 +11,19 @@ import typer
 __all__ = [
     "GRID",
     "LIMITS",
+    "RAW",
+    "BinnerAgain",
     "Card",
     "CardTarget",
     "Constraints",
+    "CutsAgain",
     "Data",
     "Debug",
+    "Drop",
     "Jobs",
     "MaxPoints",
+    "MissingAgain",
+    "NamesAgain",
     "Positive",
     "PriorStrength",
     "Quiet",
@@ -26,6 +32,7 @@ __all__ = [
     "Signs",
     "Solver",
     "Sources",
+    "SpecialAgain",
     "Stream",
     "Target",
     "Teacher",
@@ -60,6 +67,7 @@ def option(metavar: str, text: str, default: str | bool = True, **more: Any) -> 
 
 #: Options about the card stand together in the help.
 LIMITS = {"rich_help_panel": "What is asked of the card"}
+RAW = {"rich_help_panel": "How columns are read"}
 
 GRID = "Risks from which one might act: low:high:step, or a list like 0.1,0.2,0.5."
 
@@ -118,6 +126,13 @@ PriorStrength = Annotated[
         "method, inf the teacher alone.",
     ),
 ]
+# How columns are read, for commands that do in every fold what `fit` does once.
+BinnerAgain = Annotated[str, option("HOW", "As in `fit`; cut points are found anew.", **RAW)]
+NamesAgain = Annotated[list[str] | None, option("NAME", "As in `fit`.", **RAW)]
+MissingAgain = Annotated[list[str] | None, option("[NAME=]POLICY", "As in `fit`.", **RAW)]
+SpecialAgain = Annotated[list[str] | None, option("NAME=96,98", "As in `fit`.", **RAW)]
+CutsAgain = Annotated[list[str] | None, option("NAME=40,60", "As in `fit`.", **RAW)]
+Drop = Annotated[list[str] | None, option("NAME", "A column to leave out.", **RAW)]
 Seconds = Annotated[float, option("SECONDS", "Time to search and prove.")]
 Jobs = Annotated[int, option("N", "Threads; −1 for all cores.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]

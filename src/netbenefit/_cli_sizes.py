@@ -9,16 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netbenefit._cli_options import (
+    BinnerAgain,
     Constraints,
+    CutsAgain,
     Data,
     Debug,
+    Drop,
     Jobs,
     MaxPoints,
+    MissingAgain,
+    NamesAgain,
     Positive,
     PriorStrength,
     Quiet,
     RowWeights,
     Signs,
+    SpecialAgain,
     Target,
     Teacher,
     Thresholds,
@@ -43,8 +49,6 @@ if TYPE_CHECKING:
 
 __all__ = ["sizes"]
 
-_RAW = {"rich_help_panel": "How columns are read"}
-
 
 @friendly
 def sizes(
@@ -59,15 +63,13 @@ def sizes(
     max_points: MaxPoints = 10,
     teacher: Teacher = "auto",
     prior_strength: PriorStrength = "auto",
-    binner: Annotated[str, option("HOW", "As in `fit`; cut points are found anew.", **_RAW)] = (
-        "auto"
-    ),
-    categorical: Annotated[list[str] | None, option("NAME", "As in `fit`.", **_RAW)] = None,
-    numeric: Annotated[list[str] | None, option("NAME", "As in `fit`.", **_RAW)] = None,
-    missing: Annotated[list[str] | None, option("[NAME=]POLICY", "As in `fit`.", **_RAW)] = None,
-    special: Annotated[list[str] | None, option("NAME=96,98", "As in `fit`.", **_RAW)] = None,
-    cuts: Annotated[list[str] | None, option("NAME=40,60", "As in `fit`.", **_RAW)] = None,
-    drop: Annotated[list[str] | None, option("NAME", "A column to leave out.", **_RAW)] = None,
+    binner: BinnerAgain = "auto",
+    categorical: NamesAgain = None,
+    numeric: NamesAgain = None,
+    missing: MissingAgain = None,
+    special: SpecialAgain = None,
+    cuts: CutsAgain = None,
+    drop: Drop = None,
     sign: Signs = None,
     constraints: Constraints = None,
     sample_weight: RowWeights = None,

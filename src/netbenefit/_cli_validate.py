@@ -12,15 +12,21 @@ import typer
 
 from netbenefit._cli_options import (
     LIMITS,
+    BinnerAgain,
     Constraints,
+    CutsAgain,
     Data,
     Debug,
+    Drop,
+    MissingAgain,
+    NamesAgain,
     Positive,
     PriorStrength,
     Quiet,
     RowWeights,
     Signs,
     Solver,
+    SpecialAgain,
     Target,
     Teacher,
     Thresholds,
@@ -44,7 +50,6 @@ if TYPE_CHECKING:
 
 __all__ = ["validate"]
 
-_RAW = {"rich_help_panel": "How columns are read"}
 _SEVERAL = " Several, with commas, for --nested."
 
 
@@ -74,15 +79,13 @@ def validate(
     weights: Weights = WeightNames.equal,
     positive: Positive = None,
     sample_weight: RowWeights = None,
-    binner: Annotated[str, option("HOW", "As in `fit`; cut points are found anew.", **_RAW)] = (
-        "auto"
-    ),
-    categorical: Annotated[list[str] | None, option("NAME", "As in `fit`.", **_RAW)] = None,
-    numeric: Annotated[list[str] | None, option("NAME", "As in `fit`.", **_RAW)] = None,
-    missing: Annotated[list[str] | None, option("[NAME=]POLICY", "As in `fit`.", **_RAW)] = None,
-    special: Annotated[list[str] | None, option("NAME=96,98", "As in `fit`.", **_RAW)] = None,
-    cuts: Annotated[list[str] | None, option("NAME=40,60", "As in `fit`.", **_RAW)] = None,
-    drop: Annotated[list[str] | None, option("NAME", "A column to leave out.", **_RAW)] = None,
+    binner: BinnerAgain = "auto",
+    categorical: NamesAgain = None,
+    numeric: NamesAgain = None,
+    missing: MissingAgain = None,
+    special: SpecialAgain = None,
+    cuts: CutsAgain = None,
+    drop: Drop = None,
     max_features: Annotated[
         str | None, option("K", "Largest number of rules." + _SEVERAL, **LIMITS)
     ] = None,
