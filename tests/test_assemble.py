@@ -66,7 +66,7 @@ def rows_of(table: PatternTable) -> dict[str, list[float]]:
 @settings(max_examples=500)
 @given(st.data())
 def test_levels_and_risks_are_those_of_the_twin(data):
-    problem = data.draw(problems())
+    problem = data.draw(problems(taught=False))
     points = points_of(data.draw, problem)
     card = card_of(problem, points)
     scores, levels, rates = twin(problem, points)
@@ -88,7 +88,7 @@ def test_levels_and_risks_are_those_of_the_twin(data):
 @settings(max_examples=300)
 @given(st.data())
 def test_real_weights_and_thresholds_without_a_scale(data):
-    problem = data.draw(problems(real=True))
+    problem = data.draw(problems(real=True, taught=False))
     points = points_of(data.draw, problem)
     card = card_of(problem, points)
     rows = rows_of(problem.patterns)

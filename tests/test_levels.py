@@ -150,7 +150,7 @@ def check_decisions(problem: Problem, points: np.ndarray) -> None:
 @settings(max_examples=200)
 @given(st.data())
 def test_without_a_teacher_all_is_as_published(data: st.DataObject) -> None:
-    problem = data.draw(problems())
+    problem = data.draw(problems(taught=False))
     points = points_of(data.draw, problem)
     value, levels = problem.evaluate(points), find_levels(problem, points)
     table = problem.patterns

@@ -134,20 +134,22 @@ def rated_problems(draw: st.DrawFn) -> Problem:
 
 
 def best_of_all_cutoffs(problem: Problem, points: Any) -> Fraction | None:
-    """Every tuple of cut-offs in order, each constraint as it was written: nothing passed on."""
+    """Every tuple of cut-offs in order, each constraint as it was written: nothing passed on.
+
+    Net benefit is counted in masses, rates in outcomes.
+    """
     table, grid = problem.patterns, problem.thresholds
     scores = reference.floor_scores(table.codes, table.decimals, points)
-    a = [Fraction(v) for v in table.positives.tolist()]
-    b = [Fraction(v) for v in table.negatives.tolist()]
     candidates = [*sorted(set(scores)), max(scores) + 1]
-    tp = {
-        t: sum((m for m, s in zip(a, scores, strict=True) if s >= t), Fraction(0))
-        for t in candidates
-    }
-    fp = {
-        t: sum((m for m, s in zip(b, scores, strict=True) if s >= t), Fraction(0))
-        for t in candidates
-    }
+
+    def called(numbers: Any) -> dict[int, Fraction]:
+        pairs = list(zip(numbers.tolist(), scores, strict=True))
+        return {t: sum((Fraction(m) for m, s in pairs if s >= t), Fraction(0)) for t in candidates}
+
+    tp, fp, found, alarms = map(
+        called, (table.positives, table.negatives, table.events, table.others)
+    )
+    first = candidates[0]  # calls all
     best = None
     for above in itertools.combinations_with_replacement(candidates, len(grid) - 1):
         cutoffs = (candidates[0], *above)
@@ -155,7 +157,10 @@ def best_of_all_cutoffs(problem: Problem, points: Any) -> Fraction | None:
         for c in problem.constraints:
             assert isinstance(c, MinTPR | MaxFPR)
             t = cutoffs[grid.values.index(c.threshold)]
-            met &= tp[t] >= c.rate * sum(a) if isinstance(c, MinTPR) else fp[t] <= c.rate * sum(b)
+            if isinstance(c, MinTPR):
+                met &= found[t] >= c.rate * found[first]
+            else:
+                met &= alarms[t] <= c.rate * alarms[first]
         if met:
             value = sum(
                 (
@@ -163,7 +168,7 @@ def best_of_all_cutoffs(problem: Problem, points: Any) -> Fraction | None:
                     for w, p, t in zip(grid.weight_fractions, grid.fractions, cutoffs, strict=True)
                 ),
                 Fraction(0),
-            ) / (sum(a) + sum(b))
+            ) / (tp[first] + fp[first])
             best = value if best is None else max(best, value)
     return best
 

@@ -1,4 +1,4 @@
-"""Without a teacher, or with one that counts for nothing, the objective is the published one."""
+"""Without a teacher, or with one whose word counts nothing, the objective is the published one."""
 
 from __future__ import annotations
 

@@ -38,8 +38,9 @@ def json_digest(data: Any) -> str:
 def pattern_order(table: PatternTable) -> IntArray:
     """Patterns in lexicographic order of their codes.
 
-    >>> pattern_order(PatternTable.from_arrays([[1, 0], [0, 1], [0, 0]], [0, 1, 1]))
-    array([2, 1, 0])
+    >>> table = PatternTable.from_arrays([[1, 0], [0, 1], [0, 0]], [0, 1, 1])
+    >>> table.codes[pattern_order(table)].tolist()
+    [[0, 0], [0, 1], [1, 0]]
     """
     order: IntArray = np.lexsort(table.codes.T[::-1])
     return order

@@ -182,11 +182,11 @@ def check(problem: Problem, result: SolverResult) -> None:
     assert result.proof.bound >= best[0]
     if result.proof.rounded or result.status == "optimal":
         assert objective == best[0]
-    pieces = Pieces.of(problem)
-    if pieces.exact and build_model(problem).trusted:
+    pieces, model = Pieces.of(problem), build_model(problem)
+    if pieces.exact and model.trusted and not model.rounded and model.margin < 0.5:
         assert result.status == "optimal"
         assert result.proof.bound == best[0]
-    elif build_model(problem).trusted:
+    elif model.trusted:  # thousandths of a row may be finer than the margin for tolerances
         assert float(result.proof.bound - best[0]) < 1e-6
 
 

@@ -89,7 +89,7 @@ def small(seed: int) -> Small:
     weights = rng.integers(1, 4, n) * int(rng.choice([1, 1, 10**6]))
     n0 = [Fraction(1, 3), Fraction(25), None, Fraction(10**9)][int(rng.integers(4))]
     table = PatternTable.from_arrays(X, y, sample_weight=weights)
-    table, _ = blend(table, risks, weights.astype(float), n0)
+    table, _ = blend(table, np.asarray(risks, dtype=np.float64), weights.astype(float), n0)
     found = alarms = None
     asked: list[Any] = []
     if rng.random() < 0.5:
@@ -100,7 +100,7 @@ def small(seed: int) -> Small:
         asked.append(MaxFPR(0.5, alarms))
     problem = Problem.build(
         table,
-        Thresholds.of([float(p) for p in GRID], weights=[Fraction(1, 3)] * 3),
+        Thresholds.of([float(p) for p in GRID], weights="equal"),
         penalty=Fraction(int(rng.integers(0, 3)), 100),
         max_points=MOST,
         constraints=asked,
