@@ -2,7 +2,7 @@
 
 100 problems in a plain run, 5,000 in a full one (``make test-full``): up to 6 columns, points up to
 ±5, binary, whole and fractional columns, weights, ties, one-hot groups, every kind of constraint,
-with and without a penalty.
+with and without a penalty, on outcomes and on outcomes that a teacher is blended with.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import os
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, seed, settings
+from hypothesis import strategies as st
 
-from netbenefit.assemble import assemble_card
+from netbenefit.assemble import Taught, assemble_card
 from netbenefit.bounds.covering import covering_bound
 from netbenefit.bounds.directions import direction_bound
 from netbenefit.bounds.farkas import farkas_bound
@@ -28,6 +30,7 @@ from netbenefit.scorecard import Provenance
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.milp import MixedInteger
 from netbenefit.verify import verify
+from tests.small_proofs import teach_problem
 from tests.strategies import brute_force, constrained_problems
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
@@ -53,7 +56,7 @@ def bounds_of(pieces: Pieces, problem: Problem) -> dict[str, int]:
     }
 
 
-def check(problem: Problem, number: int) -> None:
+def check(problem: Problem, number: int, taught: Taught | None) -> None:
     """One problem, all ways."""
     best = brute_force(problem)
     if best is None:
@@ -82,7 +85,7 @@ def check(problem: Problem, number: int) -> None:
         if answer.status == "optimal":
             assert math.isclose(answer.objective, float(objective), rel_tol=1e-12, abs_tol=1e-12)
         card = assemble_card(problem, result, Provenance(version="0"))
-        certificate = make_certificate(problem, result, card)
+        certificate = make_certificate(problem, result, card, taught=taught)
         verdict = verify(card, certificate, problem.patterns, full=True)
         assert verdict.accepted, verdict.failures
         assert certificate.answer.objective == objective
@@ -95,8 +98,14 @@ def test_every_way_gives_the_same(shard: int) -> None:
 
     @seed(shard)
     @settings(max_examples=EXAMPLES)
-    @given(constrained_problems())
-    def run(problem: Problem) -> None:
-        check(problem, next(count))
+    @given(
+        constrained_problems(taught=False),
+        st.sampled_from(["outcomes", None, Fraction(1, 3), Fraction(50)]),
+    )
+    def run(problem: Problem, strength: Any) -> None:
+        taught = None
+        if strength != "outcomes":
+            problem, taught = teach_problem(problem, strength)
+        check(problem, next(count), taught)
 
     run()
