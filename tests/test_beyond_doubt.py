@@ -13,8 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import given, seed, settings, strategies as st
 
 from netbenefit.assemble import Taught, assemble_card
 from netbenefit.bounds.covering import covering_bound
