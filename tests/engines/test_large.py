@@ -249,7 +249,8 @@ def card() -> Any:
 def test_evaluation_is_that_of_the_rows(engine: str) -> None:
     here = evaluate_card(card(), rows().drop("y"), rows()["y"].to_numpy())
     there = evaluate_table(card(), in_some_engine(engine), "y")
-    assert there.measures == pytest.approx(here.measures, rel=1e-12)
+    # (Sums of many risks, added in another order.)
+    assert there.measures == pytest.approx(here.measures, rel=1e-10)
     assert there.calibration[:-1] == pytest.approx(here.calibration[:-1], rel=1e-6)
     for one, other in zip(there.levels, here.levels, strict=True):
         assert one[0] == other[0]
@@ -264,7 +265,8 @@ def test_evaluation_is_that_of_the_rows(engine: str) -> None:
 def test_evaluation_spark() -> None:
     here = evaluate_card(card(), rows().drop("y"), rows()["y"].to_numpy())
     there = evaluate_table(card(), in_some_engine("spark"), "y")
-    assert there.measures == pytest.approx(here.measures, rel=1e-12)
+    # (Sums of many risks, added in another order.)
+    assert there.measures == pytest.approx(here.measures, rel=1e-10)
 
 
 def test_drift_of_scores_is_that_of_the_rows() -> None:
@@ -292,6 +294,7 @@ def test_evaluation_with_weights() -> None:
     here = evaluate_card(card(), rows().drop("y"), rows()["y"].to_numpy(), sample_weight=weight)
     frame = rows().with_columns(w=pl.Series(weight))
     there = evaluate_table(card(), frame.lazy(), "y", sample_weight="w")
-    assert there.measures == pytest.approx(here.measures, rel=1e-12)
+    # (Sums of many risks, added in another order.)
+    assert there.measures == pytest.approx(here.measures, rel=1e-10)
     assert there.calibration.slope_se == pytest.approx(here.calibration.slope_se)
     assert [row.low for row in there.levels] == pytest.approx([row.low for row in here.levels])
