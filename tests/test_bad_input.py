@@ -331,7 +331,13 @@ def test_no_rows(wrong: Wrong) -> None:
     ("polars", lambda: model().fit(pl.DataFrame(), Y), "no columns", "Pass at least one"),
     ("pyarrow", lambda: model().fit(pa.table({}), Y), "no columns", "Pass at least one"),
     ("one dimension", lambda: model().fit(X[:, 0], Y), "1D array", "Reshape your data"),
-    ("dict", lambda: model().fit(COLUMNS, Y), "X is a dict", "Pass a data frame in memory"),
+    ("dict", lambda: model().fit({}, Y), "no columns", "Pass at least one"),
+    (
+        "dict of single values",
+        lambda: model().fit({"age": 50, "fever": 1}, Y),
+        "X is a dict of single values",
+        "a dict of columns",
+    ),
     (
         "lazy frame",
         lambda: model().fit(pl.DataFrame(COLUMNS).lazy(), Y),

@@ -299,6 +299,19 @@ def test_frames_give_the_card_of_the_array(make, fitted, data):
         named.predict(frame)
 
 
+def test_a_dict_of_columns_gives_the_card_of_the_array(fitted, data):
+    X, y = data
+    columns = {f"x{k}": X[:, k].tolist() for k in range(X.shape[1])}
+    named = model().fit(columns, y)
+    assert same_card(named, fitted)
+    assert named.feature_names_in_.tolist() == list(columns)
+    backwards = dict(reversed(columns.items()))
+    np.testing.assert_array_equal(named.predict_proba(backwards), fitted.predict_proba(X))
+    del backwards["x0"]
+    with pytest.raises(ValueError, match="'x0', absent"):
+        named.predict_proba(backwards)
+
+
 def test_names_on_one_side_only_go_by_position(data):
     X, y = data
     frame = pd.DataFrame(X, columns=NAMES)

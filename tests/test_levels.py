@@ -11,7 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from netbenefit.assemble import assemble_card
 from netbenefit.constraints import MaxFPR, MinTPR
-from netbenefit.kernels.cutoffs import best_cutoffs, floor_scores
+from netbenefit.kernels.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.levels import find_levels, level_risks, pooled_rates
 from netbenefit.metrics import weighted_net_benefit
 from netbenefit.patterns import PatternTable
@@ -79,7 +79,8 @@ def test_best_cutoffs_are_the_first_scores_whose_pooled_risk_reaches_the_thresho
         rates = [rate for _, rate in pooled if 0 < rate < 1]
         ps = sorted({Fraction(1, 10), Fraction(1, 2), Fraction(2, 3), *rates})
         met += len(rates)
-        found = best_cutoffs(scores, positives, negatives, [p / (1 - p) for p in ps])
+        masses, free = (positives, negatives), [(Fraction(0), None)] * len(ps)
+        found = allowed_cutoffs(scores, masses, [p / (1 - p) for p in ps], free, masses)
         for p, (cutoff, _) in zip(ps, found, strict=True):
             reached = [score for score, rate in pooled if rate >= p]
             assert cutoff == (reached[0] if reached else max(scores) + 1)

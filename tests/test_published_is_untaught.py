@@ -11,8 +11,8 @@ import pytest
 from netbenefit.constraints import MinTPR
 from netbenefit.estimator import RiskScoreClassifier
 from netbenefit.published import RSSDNBClassifier
-from netbenefit.solvers.branch_and_bound import BranchAndBound
 from netbenefit.solvers.local_search import LocalSearch
+from tests.box_prover import BranchAndBound
 
 
 @pytest.mark.parametrize("untaught", [{"teacher": None}, {"prior_strength": 0}])

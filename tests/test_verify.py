@@ -46,12 +46,12 @@ from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.scorecard import Provenance, Rule, Scorecard
 from netbenefit.solvers.base import Run, SolverResult
-from netbenefit.solvers.branch_and_bound import BranchAndBound
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.thresholds import Thresholds
 from netbenefit.verify import Verdict, verify
 from tests import reference
 
+from .box_prover import BranchAndBound
 from .cards import training_of
 from .small_proofs import all_vectors, best_points, prove, teach_problem, with_proof
 from .strategies import GRIDS, problems, tables

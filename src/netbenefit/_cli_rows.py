@@ -124,12 +124,11 @@ def split_rows(rows: Rows, share: float | None, seed: int) -> tuple[Rows, Rows |
 def model_of(rows: Rows, asked: Asked, params: dict[str, Any]) -> tuple[RiskScoreClassifier, Any]:
     """An estimator that does all that ``fit`` does, and the rows as it takes them."""
     from netbenefit._fit_notes import check_features
-    from netbenefit._named_columns import NamedColumns
     from netbenefit.estimator import RiskScoreClassifier
 
     columns = rows.columns()
     wanted = asked.binner(columns)
-    if wanted is not None:
-        return RiskScoreClassifier(binner=wanted, **params), rows.raw()
-    check_features(columns, "With --binner none columns are numbers; --binner auto takes both. Or")
-    return NamedColumns(**params), columns
+    if wanted is None:
+        what = "With --binner none columns are numbers; --binner auto takes both. Or"
+        check_features(columns, what)
+    return RiskScoreClassifier(binner=wanted, **params), columns if wanted is None else rows.raw()

@@ -13,9 +13,9 @@ from sklearn.utils.validation import validate_data
 
 from netbenefit._bin_fitted import Fitted
 from netbenefit._bin_raw import RawTable
-from netbenefit._columns import Frame, numeric_column
+from netbenefit._columns import Frame, is_one_row, numeric_column, read_columns
 from netbenefit._constraint_raw import RawNames, by_condition
-from netbenefit._validation import InputError, check_risks
+from netbenefit._validation import InputError, check_names, check_risks
 from netbenefit.binning import Binner
 from netbenefit.constraints import Constraint, Sign
 from netbenefit.patterns import PatternTable
@@ -167,31 +167,39 @@ def given_risks(name: str, values: Any) -> NDArray[Any]:
 def read_numeric(
     estimator: Any, X: Any, *, feature_names: Sequence[str] | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Named numeric columns of a data frame or an array.
+    """Named numeric columns of a data frame, a mapping of columns or an array.
 
     ``feature_names`` are those of the fit; None where this is the fit.
     """
     reset = feature_names is None
     # (Some sparse matrices are dicts, too.)
     by_name = isinstance(X, Mapping) and not hasattr(X, "shape")
-    if by_name or nw.dependencies.is_polars_lazyframe(X):
+    one_row = by_name and bool(X) and is_one_row(X, feature_names or list(X))
+    if one_row or nw.dependencies.is_polars_lazyframe(X):
         raise InputError(
-            f"X is a {type(X).__name__}. Pass a data frame in memory, or an array of rows and "
-            'columns; binner="auto" takes dicts, too. A fitted card scores dicts: '
-            "scorecard_.risk(X)."
+            f"X is a {type(X).__name__}{' of single values' if one_row else ''}. Pass a data frame "
+            "in memory, a dict of columns, or an array of rows and columns. A fitted card scores "
+            "dicts of single values: scorecard_.risk(X)."
         )
-    if nw.dependencies.is_into_dataframe(X):
+    if by_name:
+        if feature_names is not None:
+            columns, _ = read_columns(X, tuple(feature_names), tuple(feature_names))
+        else:
+            columns = dict(zip(check_names(list(X)), X.values(), strict=True))
+            estimator.n_features_in_ = len(columns)
+            estimator.feature_names_in_ = np.array(list(columns), dtype=object)
+    elif nw.dependencies.is_into_dataframe(X):
         # scikit-learn would make one matrix of it; this way types and errors stay exact
         frame = Frame(X)
         columns = {name: frame.column(name) for name in frame.names}
         _check_names(estimator, X, reset)
-        if reset and not columns:
-            raise InputError("the table has 0 feature(s): no columns. Pass at least one.")
     else:
         matrix = validate_data(
             estimator, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse=False
         )
         columns = {f"x{k}": matrix[:, k] for k in range(matrix.shape[1])}
+    if reset and not columns:
+        raise InputError("the table has 0 feature(s): no columns. Pass at least one.")
     if feature_names is not None and set(columns) != set(feature_names):
         # Names on one side only, of which scikit-learn has warned: go by position.
         columns = dict(zip(feature_names, columns.values(), strict=True))

@@ -241,7 +241,7 @@ class RiskScoreClassifier(CardClassifier):
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-            With a binner, also a mapping of columns or a list of dicts.
+            Also a mapping of columns; with a binner, a list of dicts, too.
         y : (n_rows,) array
             Two labels of any kind; the one that sorts last is the event.
         sample_weight : (n_rows,) array, optional

@@ -37,12 +37,7 @@ def objective(X, y, intercept, points, penalty, weight=None) -> float:
     return float(np.average(loss, weights=weight) + penalty * np.count_nonzero(points))
 
 
-@parametrize_with_checks(
-    [
-        RiskSLIMClassifier(max_nodes=3, time_limit=None),
-        RiskSLIMClassifier(max_nodes=1, time_limit=5.0, method="cuts", max_points=3),
-    ]
-)
+@parametrize_with_checks([RiskSLIMClassifier(max_nodes=3, time_limit=None)])
 def test_scikit_learn_checks(estimator, check) -> None:
     check(estimator)
 
@@ -201,8 +196,7 @@ def test_same_seed_same_card() -> None:
     assert cards[0].result_.bound == cards[1].result_.bound
 
 
-@pytest.mark.parametrize("method", ["branch", "cuts"])
-def test_interrupted_keeps_the_best_so_far(method: str) -> None:
+def test_interrupted_keeps_the_best_so_far() -> None:
     X, y = make_data(2, n=400, p=12, kind="counts")
     calls = []
 
@@ -211,7 +205,7 @@ def test_interrupted_keeps_the_best_so_far(method: str) -> None:
         if len(calls) == 4:
             raise KeyboardInterrupt
 
-    model = RiskSLIMClassifier(callback=stop, method=method)
+    model = RiskSLIMClassifier(callback=stop)
     with pytest.warns(UserWarning, match="interrupted; the card is the best so far"):
         model.fit(X, y)
     assert model.result_.status == "interrupted"
@@ -269,8 +263,6 @@ def test_errors_say_what_to_do() -> None:
         RiskSLIMClassifier(max_nodes=0).fit(X, y).predict(X, threshold=20)
     with pytest.raises(InputError, match="decimals go with binner=None"):
         RiskSLIMClassifier(binner="auto", decimals={"x0": 1}).fit(X, y)
-    with pytest.raises(ValueError, match="method"):
-        RiskSLIMClassifier(method="gurobi").fit(X, y)
     with pytest.warns(UserWarning, match="constant columns"):
         model = RiskSLIMClassifier(max_nodes=5).fit(np.column_stack([X, np.ones(len(X))]), y)
     assert model.coef_[-1] == 0

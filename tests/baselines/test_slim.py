@@ -80,12 +80,6 @@ def test_predict_proba_is_the_event_rate_of_each_side_or_the_class(fitted, data)
     assert plain.predict_proba(X)[:, 1].tolist() == called.astype(float).tolist()
 
 
-def test_both_solvers_find_the_same_loss(fitted, data) -> None:
-    other = SLIMClassifier(solver="milp", n_jobs=1, time_limit=LATE).fit(*data)
-    assert other.result_.status == "optimal"
-    assert other.loss_ == fitted.loss_
-
-
 def test_weights_equal_repetition(data) -> None:
     X, y = data
     times = np.random.default_rng(1).integers(0, 3, y.size)
@@ -191,14 +185,13 @@ class Stop:
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("solver", ["exact", "milp"])
 @pytest.mark.parametrize("call", [1, 2, 3, 5])
-def test_an_interrupted_search_leaves_a_fitted_estimator(solver: str, call: int) -> None:
+def test_an_interrupted_search_leaves_a_fitted_estimator(call: int) -> None:
     rng = np.random.default_rng(3)
     X = rng.integers(0, 3, (150, 8))
     y = (X @ rng.normal(size=8) + rng.normal(size=150) * 2 > 0).astype(int)
     stop = Stop(call)
-    model = SLIMClassifier(solver=solver, callback=stop, n_jobs=1, time_limit=20.0)
+    model = SLIMClassifier(callback=stop, n_jobs=1, time_limit=20.0)
     with pytest.warns(UserWarning, match="interrupted"):
         model.fit(X, y)
     assert stop.left <= 0
@@ -207,12 +200,11 @@ def test_an_interrupted_search_leaves_a_fitted_estimator(solver: str, call: int)
     assert model.predict(X).shape == y.shape
 
 
-@pytest.mark.parametrize("solver", ["exact", "milp"])
-def test_the_clock_ends_a_long_search(solver: str) -> None:
+def test_the_clock_ends_a_long_search() -> None:
     rng = np.random.default_rng(5)
     X = rng.integers(0, 5, (300, 15))
     y = (X @ rng.normal(size=15) + rng.normal(size=300) * 9 > 0).astype(int)
-    model = SLIMClassifier(solver=solver, n_jobs=1, time_limit=1.0).fit(X, y)
+    model = SLIMClassifier(n_jobs=1, time_limit=1.0).fit(X, y)
     assert model.result_.status == "time_limit"
     assert 0 <= model.loss_bound_ < model.loss_ < y.mean()
     assert 0 < model.gap_ <= 1

@@ -10,11 +10,11 @@ from hypothesis import given, settings, strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from netbenefit.bounds.flow import flow_bound
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import Problem
 from netbenefit.thresholds import Thresholds
+from tests.box_prover import flow_bound
 from tests.strategies import points_of, problems
 
 

@@ -6,10 +6,30 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.supports import support_bound
+from netbenefit.bounds.supports import cells, support_bound
 from tests.bounds.brute import all_points, all_values, random_pieces
-from tests.bounds.test_saturation import slow_gain
 from tests.strategies import problems
+
+
+def slow_gain(pieces: Pieces, columns: list[int]) -> int:
+    """Sums by dictionary, threshold by threshold."""
+    total = 0
+    for row in pieces.gains.tolist():
+        sums: dict[tuple[int, ...], int] = {}
+        for unit, gain in zip(pieces.units.tolist(), row, strict=True):
+            key = tuple(unit[k] for k in columns)
+            sums[key] = sums.get(key, 0) + gain
+        total += sum(max(v, 0) for v in sums.values())
+    return total
+
+
+def test_brute_force_values_are_those_of_pieces() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        pieces = random_pieces(rng, columns=3)
+        points = all_points(pieces)
+        points = points[rng.permutation(len(points))[:15]]
+        assert all_values(pieces, points).tolist() == [pieces.value(v) for v in points]
 
 
 def best_support(pieces: Pieces, max_size: int) -> int:
@@ -78,3 +98,11 @@ def test_rounded_gains_and_wide_tables() -> None:
     for _ in range(30):
         pieces = random_pieces(rng, rows=40, columns=5, kinds=("wide", "binary"), thresholds=5)
         assert support_bound(pieces, 3).value == best_support(pieces, 3)
+
+
+def test_cells_of_wide_columns_do_not_overflow() -> None:
+    units = np.array([[0, 2**61, -(2**60)], [2**61, 0, 2**60], [0, 2**61, 2**60], [0, 0, 0]])
+    numbers, count = cells(units[[0, 1, 2, 3, 0]], [0, 1, 2])
+    assert count == 4
+    assert numbers[0] == numbers[4]
+    assert len(set(numbers.tolist())) == 4

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from netbenefit.kernels import compiled
-from netbenefit.kernels.cutoffs import best_cutoffs, floor_scores
+from netbenefit.kernels.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.kernels.layout import GROUP, IN_USE, State, make_state, pack_masses
 from netbenefit.kernels.pairs import pair_gains
 from netbenefit.patterns import PatternTable
@@ -168,7 +168,8 @@ def test_cutoffs(table: PatternTable, data: st.DataObject) -> None:
     scores = floor_scores(table.codes, table.decimals, points)
     assert scores.tolist() == reference.floor_scores(table.codes, table.decimals, points.tolist())
     odds = [p / (1 - p) for p in grid.fractions]
-    got = best_cutoffs(scores, table.positives, table.negatives, odds)
+    masses, free = (table.positives, table.negatives), [(Fraction(0), None)] * len(odds)
+    got = allowed_cutoffs(scores, masses, odds, free, masses)
     wanted = [
         reference.best_cutoff(
             scores.tolist(), table.positives.tolist(), table.negatives.tolist(), r

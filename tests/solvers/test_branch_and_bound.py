@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, seed, settings, strategies as st
 
-from netbenefit.bounds.flow import flow_bound, make_field
+from netbenefit.bounds.flow import make_field
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.bounds.proof import Reason
 from netbenefit.constraints import MaxFPR, MinTPR
@@ -18,8 +18,9 @@ from netbenefit.problem import NoCardFound, Problem
 from netbenefit.solvers import branch_and_bound
 from netbenefit.solvers._tree import NOTHING
 from netbenefit.solvers.base import Progress, SolverResult
-from netbenefit.solvers.branch_and_bound import BranchAndBound
 from netbenefit.thresholds import Thresholds
+from tests import box_prover
+from tests.box_prover import BranchAndBound, flow_bound
 from tests.strategies import brute_force, constrained_problems, problems
 
 #: 100 problems in the quick run, 5,000 in the full one (make test-full), in shards for xdist.
@@ -195,16 +196,6 @@ def test_an_interrupt_leaves_a_card_and_a_valid_bound() -> None:
     assert problem.evaluate(result.points).objective <= result.bound
 
 
-def test_too_many_pairs_are_refused() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 1000, (1500, 3))
-    problem = Problem.build(
-        PatternTable.from_arrays(X, rng.random(1500) < 0.5), Thresholds.tenths()
-    )
-    with pytest.raises(ValueError, match="pairs of patterns"):
-        BranchAndBound().solve(problem)
-
-
 def test_many_negatives_do_not_overflow_a_count() -> None:
     """More pairs a row than 16 bits can count."""
     a = np.arange(40_000)
@@ -226,7 +217,7 @@ def test_rates_are_not_denied_without_the_reference_columns(
     def nothing(self: object, problem: Problem, **_: object) -> SolverResult:
         raise problem.nothing_found()
 
-    monkeypatch.setattr(branch_and_bound.LocalSearch, "solve", nothing)
+    monkeypatch.setattr(box_prover.LocalSearch, "solve", nothing)
     rng = np.random.default_rng(0)
     X = np.eye(3, dtype=int)[rng.integers(0, 3, 20)]
     y = (X[:, 0] == 1) | (rng.random(20) < 0.2)

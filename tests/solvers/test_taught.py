@@ -20,7 +20,6 @@ from netbenefit._validation import InputError
 from netbenefit.constraints import MaxFPR, MinTPR
 from netbenefit.patterns import PatternTable
 from netbenefit.problem import NoCardFound, Problem
-from netbenefit.solvers.branch_and_bound import BranchAndBound
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp import MixedInteger
@@ -28,6 +27,7 @@ from netbenefit.solvers.near_optimal import enumerate_near_optimal
 from netbenefit.solvers.sizes import best_of_every_size
 from netbenefit.teachers.blend import blend
 from netbenefit.thresholds import Thresholds
+from tests.box_prover import BranchAndBound
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 MOST = 2

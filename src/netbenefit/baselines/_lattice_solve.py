@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 
 from netbenefit.baselines._lattice_branch import branch, make_node, probe
-from netbenefit.baselines._lattice_cuts import cutting_planes
 from netbenefit.baselines._lattice_kernels import descend, round_in_turn
 from netbenefit.baselines._lattice_problem import Lattice, Search
 from netbenefit.baselines._lattice_relax import relax
@@ -26,7 +25,6 @@ def solve_lattice(
     lattice: Lattice,
     *,
     time_limit: float = math.inf,
-    method: str = "branch",
     max_nodes: float = math.inf,
     seed: int = 0,
     callback: Callable[[Progress], None] | None = None,
@@ -36,7 +34,7 @@ def solve_lattice(
     1. Relax the whole box: a bound, and a first place to round.
     2. Round logistic regressions, polish them by discrete coordinate descent, shake the best.
     3. Probe the ends of each range.
-    4. Branch and bound (``"branch"``), or cutting planes in one integer program (``"cuts"``).
+    4. Branch and bound.
 
     Examples
     --------
@@ -63,10 +61,7 @@ def solve_lattice(
         root = probe(search, root, _PROBE * min(time_limit, 600.0))
         search.raise_bound(root.bound, "probing")
         # 4.
-        if method == "branch":
-            branch(search, root, max_nodes)
-        elif not search.proven:
-            cutting_planes(search, root.at, root.low, root.high, max_nodes)
+        branch(search, root, max_nodes)
     except KeyboardInterrupt:
         status = "interrupted"
     if search.proven:

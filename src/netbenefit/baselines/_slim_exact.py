@@ -16,7 +16,7 @@ from netbenefit.problem import Problem
 from netbenefit.solvers.base import Callback, SolverResult, Status, check_time_limit
 from netbenefit.solvers.exact import Exact
 
-__all__ = ["SlimExact", "polish"]
+__all__ = ["SlimExact"]
 
 #: Share of the time left that a solve may take; the rest is for polishing what it found.
 _SHARE = 0.85

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -34,8 +33,7 @@ class SlimRun:
         self._trace: list[TraceRow] = []
         self.bound = Fraction(0)  #: no card has a lower loss
         self.rounding = Fraction(0)  #: what real weights, held in whole numbers, may take off it
-        self.method, self.rounded = "no errors", False
-        self.details: dict[str, Any] = {}
+        self.method = "no errors"
         self.best = task.problem.nearest_to_zero()
         self.value = task.evaluate(self.best)
         self._note(self.solver)
@@ -67,21 +65,13 @@ class SlimRun:
             self.tell()
         return value
 
-    def raise_bound(
-        self, bound: Fraction, method: str, *, rounded: bool = False, rounding: Fraction
-    ) -> None:
+    def raise_bound(self, bound: Fraction, method: str, *, rounding: Fraction) -> None:
         """Keep a lower bound of the loss if it is the highest so far."""
         if bound > self.bound:
             self.bound, self.method = bound, method
-            self.rounded, self.rounding = rounded, max(self.rounding, rounding)
+            self.rounding = max(self.rounding, rounding)
             self._note(method)
             self.tell()
-
-    def drop_bound(self, why: str) -> None:
-        """Go back to the bound that needs no proof, and say why."""
-        self.bound, self.method = Fraction(0), "no errors"
-        self.rounded, self.rounding = False, Fraction(0)
-        self.details = {**self.details, "notes": [*self.details.get("notes", ()), why]}
 
     def tell(self) -> None:
         """Call the callback."""
@@ -128,11 +118,5 @@ class SlimRun:
             evaluations=self.evaluations,
             trace=tuple(self._trace),
             solver=self.solver,
-            proof=Proof(
-                self.method,
-                high - min(self.bound, value.loss),
-                rounded=self.rounded,
-                rounding=self.rounding,
-                details=dict(self.details),
-            ),
+            proof=Proof(self.method, high - min(self.bound, value.loss), rounding=self.rounding),
         )

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from netbenefit._columns import read_columns
 from netbenefit._estimator_base import CardClassifier
@@ -29,6 +29,9 @@ from netbenefit.solvers.base import Callback, SolverResult, Status, check_time_l
 
 __all__ = ["RiskSLIMClassifier"]
 
+#: How cards and results name the search.
+_SOLVER = "riskslim branch"
+
 
 class RiskSLIMClassifier(CardClassifier):
     """Learn a scorecard with small integer points by logistic loss: RISKSLIM.
@@ -39,8 +42,8 @@ class RiskSLIMClassifier(CardClassifier):
 
     and the risk of a row is 1 / (1 + exp(−(λ_0 + x·λ))).  The optimisation problem is that of Ustun
     and Rudin (2019, Journal of Machine Learning Research 20).  It is bounded from below by
-    tangent planes of the loss, as in their lattice cutting planes; by default in a branch and bound
-    of our own, which proves more in less time than planes added to one integer program.
+    tangent planes of the loss, as in their lattice cutting planes, but in a branch and bound of our
+    own, which proves more in less time than planes added to one integer program.
 
     Parameters
     ----------
@@ -54,14 +57,11 @@ class RiskSLIMClassifier(CardClassifier):
         Largest number of columns with points.
     binner : "auto", Binner or None, default=None
         How raw columns become conditions; as for :class:`~netbenefit.RiskScoreClassifier`.
-    method : {"branch", "cuts"}, default="branch"
-        Branch and bound over boxes; or one integer program for HiGHS, solved again with every new
-        plane.
     time_limit : float, default=600.0
         Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
     max_nodes : int, default=None
-        Most boxes to split (or integer programs to solve).  Unlike a time limit, it gives the same
-        card on a slow machine as on a fast one.
+        Most boxes to split.  Unlike a time limit, it gives the same card on a slow machine as on a
+        fast one.
     random_state : int, RandomState or None, default=0
         Seed of the random changes by which first cards are improved.
     decimals : mapping, default=None
@@ -110,7 +110,6 @@ class RiskSLIMClassifier(CardClassifier):
         "penalty": [Interval(Real, 0, None, closed="left")],
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
         "binner": [object, None],
-        "method": [StrOptions({"branch", "cuts"})],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "random_state": ["random_state"],
@@ -126,7 +125,6 @@ class RiskSLIMClassifier(CardClassifier):
         penalty: float = 1e-6,
         max_features: int | None = None,
         binner: str | Binner | None = None,
-        method: str = "branch",
         time_limit: float | None = 600.0,
         max_nodes: int | None = None,
         random_state: Any = 0,
@@ -138,7 +136,6 @@ class RiskSLIMClassifier(CardClassifier):
         self.penalty = penalty
         self.max_features = max_features
         self.binner = binner
-        self.method = method
         self.time_limit = time_limit
         self.max_nodes = max_nodes
         self.random_state = random_state
@@ -152,7 +149,7 @@ class RiskSLIMClassifier(CardClassifier):
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-            With a binner, also a mapping of columns or a list of dicts.
+            Also a mapping of columns; with a binner, a list of dicts, too.
         y : (n_rows,) array
             Two labels of any kind; the one that sorts last is the event.
         sample_weight : (n_rows,) array, optional
@@ -177,7 +174,6 @@ class RiskSLIMClassifier(CardClassifier):
         search, status = solve_lattice(
             lattice,
             time_limit=check_time_limit(self.time_limit),
-            method=self.method,
             max_nodes=math.inf if self.max_nodes is None else int(self.max_nodes),
             seed=seed,
             callback=self.callback,
@@ -192,7 +188,7 @@ class RiskSLIMClassifier(CardClassifier):
         self.scorecard_ = make_card(
             table, self.intercept_, self.coef_, provenance, bins=training.bins
         )
-        self.result_ = _result(table, search, status, self.scorecard_, f"riskslim {self.method}")
+        self.result_ = _result(table, search, status, self.scorecard_)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -256,7 +252,7 @@ class RiskSLIMClassifier(CardClassifier):
             bound=-search.bound,
             penalty=float(self.penalty),
             prior_strength=0.0,
-            solver=f"riskslim {self.method}",
+            solver=_SOLVER,
             status=status,
             seconds=round(search.seconds, 3),
             random_state=seed,
@@ -273,9 +269,7 @@ def _refuse(table: PatternTable) -> None:
         )
 
 
-def _result(
-    table: PatternTable, search: Search, status: Status, card: Scorecard, solver: str
-) -> SolverResult:
+def _result(table: PatternTable, search: Search, status: Status, card: Scorecard) -> SolverResult:
     """The answer in the form that all solvers share."""
     assert search.best is not None
     assert card.provenance is not None
@@ -293,5 +287,5 @@ def _result(
         seconds=search.seconds,
         evaluations=search.evaluations,
         trace=tuple(search.trace),
-        solver=solver,
+        solver=_SOLVER,
     )

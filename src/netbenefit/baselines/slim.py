@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from netbenefit._card_types import steps_of_levels
 from netbenefit._estimator_input import Training
@@ -27,7 +27,6 @@ from netbenefit.assemble import (
     too_small_text,
 )
 from netbenefit.baselines._slim_exact import SlimExact
-from netbenefit.baselines._slim_milp import SlimProgram
 from netbenefit.baselines._slim_task import HALF, SlimTask
 from netbenefit.binning import Binner
 from netbenefit.constraints import Constraint
@@ -67,8 +66,6 @@ class SLIMClassifier(RiskScoreClassifier):
     max_points : int, default=10
     max_intercept : int, default=100
         The intercept lies between −max_intercept and max_intercept.
-    solver : {"exact", "milp"}, default="exact"
-        ``"exact"`` is our own engine; ``"milp"`` hands the published integer program to HiGHS.
     time_limit : float, default=600.0
         Seconds, or None.
     calibrate : bool, default=True
@@ -116,11 +113,10 @@ class SLIMClassifier(RiskScoreClassifier):
         **{
             name: checks
             for name, checks in RiskScoreClassifier._parameter_constraints.items()
-            if name not in ("thresholds", "weights", "teacher", "prior_strength")
+            if name not in ("thresholds", "weights", "teacher", "prior_strength", "solver")
         },
         "point_penalty": [str, Real],
         "max_intercept": [Interval(Integral, 0, 10**9, closed="both")],
-        "solver": [StrOptions({"exact", "milp"})],
     }
 
     def __init__(
@@ -135,7 +131,6 @@ class SLIMClassifier(RiskScoreClassifier):
         bounds: Mapping[Any, Any] | None = None,
         constraints: Sequence[Constraint] | None = None,
         binner: str | Binner | None = None,
-        solver: str = "exact",
         time_limit: float | None = 600.0,
         random_state: Any = 0,
         n_jobs: int | None = -1,
@@ -154,7 +149,7 @@ class SLIMClassifier(RiskScoreClassifier):
             sign=sign,
             bounds=bounds,
             constraints=constraints,
-            solver=solver,
+            solver="exact",
             time_limit=time_limit,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -173,7 +168,7 @@ class SLIMClassifier(RiskScoreClassifier):
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-            With a binner, also a mapping of columns or a list of dicts.
+            Also a mapping of columns; with a binner, a list of dicts, too.
         y : (n_rows,) array
             Two labels of any kind; the one that sorts last is the event.
         sample_weight : (n_rows,) array, optional
@@ -227,8 +222,7 @@ class SLIMClassifier(RiskScoreClassifier):
         )
 
     def _solve(self, task: SlimTask, seed: int) -> SolverResult:
-        kind = SlimProgram if self.solver == "milp" else SlimExact
-        solver = kind(self.time_limit, n_jobs=count_threads(self.n_jobs), seed=seed)
+        solver = SlimExact(self.time_limit, n_jobs=count_threads(self.n_jobs), seed=seed)
         if not self.verbose or self.callback is not None:
             return solver.solve(task, callback=self.callback)
         from netbenefit.solvers.progress import LiveLine  # late: rich takes its time to import

@@ -25,13 +25,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit._validation import IntArray
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.kernels._bits import ONE, WORD, ZERO, count_bits, lowest_bit
-from netbenefit.kernels._jit import inner, jit
+from netbenefit.kernels._jit import inner
 from netbenefit.kernels.layout import Array
 
-__all__ = ["Field", "Flow", "augment", "flow_bound", "make_field", "make_flow", "narrow", "spread"]
+__all__ = ["Field", "Flow", "augment", "make_field", "make_flow", "narrow", "spread"]
 
 
 class Field(NamedTuple):
@@ -114,32 +113,6 @@ def make_flow(field: Field, log: int = 1 << 20) -> Flow:
         seen=np.zeros(padded // WORD + words_above, dtype=np.uint64),
         path=np.zeros((3, max(n_above, padded)), dtype=np.int64),
     )
-
-
-def flow_bound(pieces: Pieces, lower: IntArray, upper: IntArray) -> int:
-    """Bound of all points with lower ≤ λ ≤ upper: the largest flow, from scratch.
-
-    Examples
-    --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.problem import Problem
-    >>> from netbenefit.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [2]], [1, 0, 1])
-    >>> problem = Problem.build(table, Thresholds.of([0.5]), penalty=0, max_points=1)
-    >>> pieces = Pieces.of(problem)
-    >>> [flow_bound(pieces, np.array([v]), np.array([v])) for v in (-1, 0, 1)]
-    [1, 1, 1]
-    >>> flow_bound(pieces, np.array([-1]), np.array([1]))
-    2
-    """
-    field = make_field(pieces)
-    flow = make_flow(field)
-    lo, hi = np.asarray(lower, dtype=np.int64), np.asarray(upper, dtype=np.int64)
-    slack = np.empty_like(field.blank)
-    bits = np.zeros((field.blank.shape[0], field.has_room.shape[1]), dtype=np.uint64)
-    _from_scratch(field, flow, lo, hi, slack, bits)
-    forced = int(((lo > 0) | (hi < 0)).sum())
-    return int(pieces.ceiling - flow.state[TOTAL] - pieces.price * forced)
 
 
 # -- conflicts -------------------------------------------------------------------------------------
@@ -366,12 +339,3 @@ def augment(field: Field, flow: Flow, bits: Array, need: int) -> None:
                     flow.seen[word] &= ~bit
             if flow.state[TOTAL] == sent_before:
                 break
-
-
-@jit
-def _from_scratch(
-    field: Field, flow: Flow, lo: Array, hi: Array, slack: Array, bits: Array
-) -> None:
-    """The largest flow of a box."""
-    spread(field, lo, hi, slack, bits)
-    augment(field, flow, bits, np.iinfo(np.int64).max)

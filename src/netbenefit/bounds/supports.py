@@ -1,8 +1,13 @@
 """Support enumeration: what cards with few features can be worth at most.
 
-The saturation bound of a support S, its gain minus price · |S|, bounds every card with exactly
-these features.  The largest one over all supports with at most k features bounds all cards with at
-most k features.  Supports are enumerated depth first, columns in one fixed order:
+A card with points on columns S only gives equal scores to patterns that are equal on S.  If such
+patterns form a cell and each cell is called as suits best at every threshold, then
+
+    Σ_i Σ_cells max(0, Σ_{u in cell} gains[i, u]) − price · |S| ,
+
+the saturation bound, is at least the value of every card with exactly these features.  The largest
+one over all supports with at most k features bounds all cards with at most k features.  Supports
+are enumerated depth first, columns in one fixed order:
 
 1. a node holds chosen columns and those that may follow; patterns that are equal on all of them are
    merged, so tables get shorter on the way down;
@@ -16,20 +21,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from netbenefit._validation import IntArray
 from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.saturation import cells
 from netbenefit.kernels._jit import inner, jit
 
-__all__ = ["SupportBound", "support_bound"]
+__all__ = ["SupportBound", "cells", "support_bound"]
 
 #: Cells of a table are told apart up to this number; beyond it each row counts by itself.
 _MOST_CELLS = 2**22
+#: Codes of several columns are joined to one number up to this.
+_ROOM = 2**62
 
 
 class SupportBound(NamedTuple):
@@ -294,3 +300,29 @@ def _last_two(
                 gain += _worth(totals[c], shape)
             best = max(best, gain)
     return best
+
+
+def cells(units: IntArray, columns: Sequence[int] | IntArray) -> tuple[IntArray, int]:
+    """Number the cells of rows that are equal on ``columns``; and how many cells there are.
+
+    Examples
+    --------
+    >>> cells(np.array([[0, 5], [1, 5], [0, 5], [0, 6]]), [0, 1])
+    (array([0, 2, 0, 1]), 3)
+    """
+    joined = np.zeros(units.shape[0], dtype=np.int64)
+    count = 1
+    for k in columns:
+        column = units[:, k]
+        low, spread = int(column.min()), int(column.max()) - int(column.min()) + 1
+        codes = column - low
+        if count * spread >= _ROOM:
+            values, joined = np.unique(joined, return_inverse=True)
+            count = values.size
+        if count * spread >= _ROOM:
+            values, codes = np.unique(codes, return_inverse=True)
+            spread = values.size
+        joined = joined * spread + codes
+        count *= spread
+    values, numbers = np.unique(joined, return_inverse=True)
+    return numbers, values.size

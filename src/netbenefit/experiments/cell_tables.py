@@ -267,18 +267,7 @@ class CellTable:
 
 
 def performance_table(summary: Summary) -> CellTable:
-    """Return the methods of the paper, and those beyond it that were run.
-
-    Examples
-    --------
-    >>> rows = [{"dataset": "heart", "method": "lasso", "setting": "original", "fold": fold,
-    ...          "size": 10 + fold} for fold in range(3)]
-    >>> from netbenefit.experiments.summary import summarise
-    >>> table = performance_table(summarise(rows))
-    >>> cell = table.cell("heart", table.lines[3], MEASURES["size"])
-    >>> cell.mean, cell.min, cell.max, table.lines[3].title
-    (11.0, 10.0, 12.0, 'LASSO')
-    """
+    """Return the methods of the paper, and those beyond it that were run."""
     own = [name for name in summary.methods("original") if name not in METHODS]
     return CellTable(
         title="Performance",
@@ -292,13 +281,7 @@ def performance_table(summary: Summary) -> CellTable:
 
 
 def ablation_table(summary: Summary) -> CellTable:
-    """Return the published methods with a part of them taken away.
-
-    Examples
-    --------
-    >>> [line.title for line in ablation_table(Summary()).lines][1]
-    'RSS-DNB, without penalty (C0 = 0)'
-    """
+    """Return the published methods with a part of them taken away."""
     settings = ("original", "c0=0", "no-calibration")
     lines = [_line(method, name) for method in ("rss-dnb", "rss-dnb-sa") for name in settings]
     own = [
@@ -320,13 +303,7 @@ def ablation_table(summary: Summary) -> CellTable:
 
 
 def sensitivity_table(summary: Summary, method: str) -> CellTable:
-    """Return a published method, trained on other thresholds than it is measured on.
-
-    Examples
-    --------
-    >>> sensitivity_table(Summary(), "rss-dnb").title
-    'Sensitivity to the thresholds: RSS-DNB'
-    """
+    """Return a published method, trained on other thresholds than it is measured on."""
     settings = ("original", "fine", "coarse", "random-ew", "random-lw")
     return CellTable(
         title=f"Sensitivity to the thresholds: {title_of(method)}",

@@ -28,15 +28,7 @@ __all__ = [
 
 
 def published_card() -> Scorecard:
-    """Return the authors' illustrative card; it reads prepared rows.
-
-    Examples
-    --------
-    >>> row = {"age ≥ 52": 0, "utilisation": 0.7, "open lines ≥ 8": 1,
-    ...        "real-estate loans ≥ 1": 0, "ever past due": 1}
-    >>> published_card().score(row), published_card().risk(row)
-    (17, 0.268)
-    """
+    """Return the authors' illustrative card; it reads prepared rows."""
     return Scorecard.from_levels(
         rules=(
             Rule(PerUnit("utilisation", decimals=1), 10),
@@ -79,13 +71,6 @@ def score_table(card: Scorecard, data: Dataset) -> list[ScoreRow]:
     Returns
     -------
     list of ScoreRow
-
-    Examples
-    --------
-    >>> data = Dataset(np.array([[1.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
-    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [(0, 0.1), (1, 0.6)], Thresholds.of([0.5]))
-    >>> [(row.risk, row.rows, row.observed) for row in score_table(card, data)]
-    [(0.1, 1, 0.0), (0.6, 2, 0.5)]
     """
     event, score = check_binary(data.y), _scores(card, data)
     found = []
@@ -112,13 +97,6 @@ def with_names(card: Scorecard, names: Sequence[str]) -> Scorecard:
         One that has these names already is returned as it is.
     names : sequence of str
         Of the columns of the array, in order.
-
-    Examples
-    --------
-    >>> card = Scorecard([Rule(PerUnit("x1"), 1)], [(0, 0.1), (1, 0.6)], Thresholds.of([0.5]),
-    ...     feature_names=("x0", "x1"))
-    >>> with_names(card, ["age", "late"]).features
-    ('late',)
     """
     if set(card.features) <= set(names):
         return card
@@ -152,14 +130,6 @@ def card_on_rows(card: Scorecard, data: Dataset) -> CardOnRows:
     card : Scorecard
     data : Dataset
         Prepared rows.
-
-    Examples
-    --------
-    >>> data = Dataset(np.array([[1.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
-    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.25]))
-    >>> found = card_on_rows(card, data)
-    >>> found.measures.aunbc, round(found.best, 3)
-    (0.0, 0.222)
     """
     known = with_names(card, data.names)
     score = _scores(known, data)
@@ -171,13 +141,6 @@ def best_net_benefit(card: Scorecard, data: Dataset) -> float:
     """Weighted net benefit that a card's points reach with the best cut-offs for these rows.
 
     This is the published objective with C0 = 0: Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N.
-
-    Examples
-    --------
-    >>> data = Dataset(np.array([[2.0], [0.0], [1.0]]), np.array([True, False, False]), ("late",))
-    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [(8, 0.1), (9, 0.6)], Thresholds.of([0.5]))
-    >>> round(best_net_benefit(card, data), 3)  # one of three is found, with no false alarm
-    0.333
     """
     event = check_binary(data.y)
     _, rank = np.unique(_scores(card, data), return_inverse=True)
@@ -203,11 +166,6 @@ def risk_misfit(table: Sequence[ScoreRow], share: float = 0.75) -> FloatArray:
     -------
     array
         One number a level; that risks are printed to a tenth of a percent is allowed for.
-
-    Examples
-    --------
-    >>> risk_misfit([ScoreRow(None, None, 0.25, 4800, 960)]).round(1)
-    array([14.9])
     """
     rate = np.array([row.observed for row in table])
     rows = np.array([row.rows for row in table], dtype=np.float64)

@@ -36,13 +36,7 @@ Figures = dict[str, float | None]
 
 
 def published_figures() -> dict[str, Figures]:
-    """Return the published test figures of the case study, by method; None where there is none.
-
-    Examples
-    --------
-    >>> published_figures()["logistic"]["auroc"], published_figures()["xgboost"]["size"]
-    (0.8415, None)
-    """
+    """Return the published test figures of the case study, by method; None where there is none."""
     cells = load_published().credit
     return {
         method: {
@@ -80,16 +74,6 @@ def write_credit(
     -------
     list of Path
         The files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from netbenefit.experiments.credit_card import published_card
-    >>> names = published_card().features
-    >>> data = Dataset(np.eye(5), np.arange(5) == 0, names)
-    >>> files = write_credit([], tempfile.mkdtemp(), data=data, splits=[])
-    >>> [file.name for file in files]
-    ['credit.md', 'credit_performance.csv', 'credit_cards.csv']
     """
     mine = [row for row in rows if row.get("dataset") == "credit"]
     lines = _performance(mine)
@@ -216,14 +200,6 @@ def logistic_over_splits(splits: Iterable[CreditSplit]) -> Spread | None:
     Returns
     -------
     Spread or None
-
-    Examples
-    --------
-    >>> X, y = np.arange(40.0)[:, None] % 7, np.arange(40) % 7 > 3
-    >>> split = CreditSplit(X, y, X, y, ("x",), np.arange(40))
-    >>> spread = logistic_over_splits([split, split])
-    >>> spread.mean["auroc"], spread.sd["auroc"]
-    (1.0, 0.0)
     """
     found = []
     for split in splits:

@@ -48,14 +48,7 @@ class FigureSet(NamedTuple):
 
 
 def load_outcomes(dataset: str) -> NDArray[np.bool_]:
-    """Read the outcomes of a data set; an ``InputError`` says what to do where it is absent.
-
-    Examples
-    --------
-    >>> load_outcomes("no such data")
-    Traceback (most recent call last):
-    netbenefit._validation.InputError: there is no data ...
-    """
+    """Read the outcomes of a data set; an ``InputError`` says what to do where it is absent."""
     from netbenefit.datasets import load_credit, load_dataset  # late: tables need their time
 
     return load_credit()[1] if dataset == _CREDIT else load_dataset(dataset).y
@@ -85,16 +78,6 @@ def write_figures(
     -------
     list of Path
         For each figure an SVG and a CSV file, and the page ``figures.md`` last.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> row = {"dataset": "toy", "method": "tree", "setting": "original", "fold": 0,
-    ...        "test_rows": [0, 1, 2], "test_risks": [0.1, 0.7, 0.8]}
-    >>> with tempfile.TemporaryDirectory() as here:
-    ...     files = write_figures([row], here, ["roc"], outcomes=lambda name: [0, 1, 1])
-    ...     [file.name for file in files]
-    ['roc.svg', 'roc.csv', 'figures.md']
     """
     chosen = _checked(only)
     check_picture(Path(PAGE).with_suffix(".svg"))  # before the work
@@ -124,12 +107,6 @@ def draw_figures(
     -------
     FigureSet
         ``figures`` by name, and ``notes``: a sentence on all that could not be drawn.
-
-    Examples
-    --------
-    >>> drawn = draw_figures([], ["roc", "region-theory"])
-    >>> list(drawn.figures), drawn.notes
-    (['region-theory'], ['roc: not drawn, as the run has no held-out predictions.'])
     """
     chosen, known = _checked(only), _Known(outcomes or load_outcomes)
     figures: dict[str, Drawn] = {}

@@ -22,15 +22,7 @@ HAIR = 0.002
 
 
 def roc_of(pooled: Pooled) -> RocCurve:
-    """Return the ROC curve with all its corners.
-
-    Examples
-    --------
-    >>> rows = np.arange(4)
-    >>> pooled = Pooled("toy", "tree", (0,), rows, np.array([0.1, 0.4, 0.4, 0.9]), rows > 1, 4)
-    >>> roc_of(pooled).auroc
-    0.875
-    """
+    """Return the ROC curve with all its corners."""
     from sklearn.metrics import auc, roc_curve  # late: slow to import
 
     fpr, tpr, _ = roc_curve(pooled.outcome, pooled.risks)
@@ -55,12 +47,6 @@ def thin(curve: RocCurve, tolerance: float = HAIR) -> RocCurve:
     -------
     RocCurve
         Its corners are corners of the curve given.
-
-    Examples
-    --------
-    >>> steps = np.linspace(0, 1, 101)
-    >>> thin(RocCurve(steps, np.sqrt(steps), 2 / 3), 0.05).fpr.round(2)
-    array([0.  , 0.06, 0.25, 1.  ])
     """
     points = np.column_stack([curve.fpr, curve.tpr])
     kept = {0, len(points) - 1}
@@ -101,15 +87,6 @@ def calibration_table(pooled: Pooled, thresholds: Thresholds | None = None) -> T
     -------
     Table
         ``low``, ``high`` (ends of the interval), ``n``, ``events``, ``risk``, ``observed``.
-
-    Examples
-    --------
-    >>> rows = np.arange(4)
-    >>> pooled = Pooled("toy", "tree", (0,), rows, np.array([0.1, 0.4, 0.5, 0.5]), rows > 1, 4)
-    >>> calibration_table(pooled, Thresholds.of([0, 0.5]))
-    low  high  n  events  risk  observed
-    0.0   0.5  2       0  0.25         0
-    0.5   1.0  2       2  0.50         1
     """
     grid = Thresholds.tenths() if thresholds is None else thresholds
     level = grid.level_of(pooled.risks)
@@ -148,14 +125,6 @@ def decision_table(methods: Mapping[str, Pooled], thresholds: Thresholds = PERCE
     Table
         ``model``, ``threshold``, ``n``, ``prevalence``, ``net_benefit``, and all that
         :func:`netbenefit.decision_curve` tells beside.
-
-    Examples
-    --------
-    >>> rows = np.arange(4)
-    >>> pooled = Pooled("toy", "tree", (0,), rows, np.array([0.1, 0.4, 0.5, 0.5]), rows > 1, 4)
-    >>> table = decision_table({"tree": pooled}, Thresholds.of([0.2, 0.5]))
-    >>> table["net_benefit"].tolist()
-    [0.4375, 0.5, 0.375, 0.0, 0.0, 0.0]
     """
     tables = []
     for method, pooled in methods.items():

@@ -42,13 +42,6 @@ def style_for(method: str, methods: Iterable[str] = ()) -> Style:
     Returns
     -------
     Style
-
-    Examples
-    --------
-    >>> style_for("rss-dnb").colour, style_for("rss-dnb").marker
-    ('#0072B2', 'o')
-    >>> len({(str(style_for(m).line), style_for(m).marker) for m in METHOD_NAMES})
-    11
     """
     others = [m for m in method_order([*methods, method]) if m not in METHOD_NAMES]
     return style_of([*METHOD_NAMES, *others].index(method))

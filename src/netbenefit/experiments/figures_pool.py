@@ -81,15 +81,6 @@ def pool_method(rows: Sequence[Row], dataset: str, method: str, outcome: ArrayLi
     Returns
     -------
     Pooled
-
-    Examples
-    --------
-    >>> about = {"dataset": "toy", "method": "tree", "setting": "original"}
-    >>> rows = [{**about, "fold": 1, "test_rows": [0, 2], "test_risks": [0.1, 0.7]},
-    ...         {**about, "fold": 0, "test_rows": [3, 1], "test_risks": [0.9, 0.2]}]
-    >>> pooled = pool_method(rows, "toy", "tree", [0, 0, 1, 1, 1])
-    >>> pooled.rows, pooled.risks, pooled.missing
-    (array([0, 1, 2, 3]), array([0.1, 0.2, 0.7, 0.9]), 1)
     """
     y = check_binary(outcome, name=f"the outcome of {dataset!r}")
     folds: list[int] = []
@@ -133,14 +124,6 @@ def pool_run(
     pooled : dict of str to dict of str to Pooled
     notes : list of str
         One sentence on every data set that is absent and on all that is incomplete.
-
-    Examples
-    --------
-    >>> row = {"dataset": "toy", "method": "tree", "setting": "original", "fold": 0,
-    ...        "test_rows": [0, 1], "test_risks": [0.1, 0.7]}
-    >>> pooled, notes = pool_run([row], lambda name: [0, 1, 1])
-    >>> notes
-    ['toy: predictions are not there for all of its 3 rows (tree: 2).']
     """
     used = [row for row in rows if _held_out(row)]
     known = {row["dataset"]: None for row in used if row["dataset"] != _APART}

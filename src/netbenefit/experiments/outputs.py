@@ -101,18 +101,7 @@ def _short(row: Mapping[str, Any]) -> Row:
 
 
 def index_page(rows: Sequence[Mapping[str, Any]], files: Iterable[Path]) -> str:
-    """What was run, and where its tables and figures are, as Markdown.
-
-    Examples
-    --------
-    >>> print(index_page([], [Path("performance.md")]))
-    # The paper's experiments, run again
-    <BLANKLINE>
-    No fit was made for what is here.
-    <BLANKLINE>
-    * [performance.md](performance.md)
-    <BLANKLINE>
-    """
+    """What was run, and where its tables and figures are, as Markdown."""
     links = [f"* [{file.name}]({file.name})" for file in files]
     return "\n".join(["# The paper's experiments, run again", "", *_told(rows), "", *links, ""])
 

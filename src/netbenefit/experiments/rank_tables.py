@@ -226,16 +226,6 @@ def rank_tables(summary: Summary) -> list[RankTables]:
     -------
     list of RankTables
         Empty where no three methods were run on the same two data sets.
-
-    Examples
-    --------
-    >>> from netbenefit.experiments.summary import summarise
-    >>> rows = [{"dataset": d, "method": m, "setting": "original", "fold": 0, "test_auroc": i + j}
-    ...         for i, d in enumerate(["heart", "mammo"])
-    ...         for j, m in enumerate(["slim", "lasso", "logistic"])]
-    >>> found = rank_tables(summarise(rows))[0].ranks()
-    >>> {record["method"]: record["rank"] for record in found if record["rank"]}
-    {'logistic': 1.0, 'lasso': 2.0, 'slim': 3.0}
     """
     run = summary.methods("original")
     scopes = {"paper": list(METHODS)}

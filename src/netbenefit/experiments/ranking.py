@@ -33,12 +33,6 @@ def competing(methods: Iterable[str], measure: Measure) -> list[str]:
     """Return the methods that have a measure: by size neither trees nor XGBoost.
 
     A tree's size counts nodes, all others' count features; XGBoost has none.
-
-    Examples
-    --------
-    >>> from netbenefit.experiments.names import MEASURES
-    >>> competing(["slim", "tree"], MEASURES["size"])
-    ['slim']
     """
     return [m for m in methods if not (measure.key == "size" and m in ("tree", "xgboost"))]
 
@@ -102,11 +96,6 @@ def largest_block(found: Mapping[str, Sequence[str]]) -> tuple[list[str], list[s
     Returns
     -------
     datasets, methods : list of str
-
-    Examples
-    --------
-    >>> largest_block({"a": ["x", "y", "z"], "b": ["x", "y", "z"], "c": ["x", "y"], "d": ["x"]})
-    (['a', 'b', 'c'], ['x', 'y'])
     """
     best: tuple[list[str], list[str]] = ([], [])
     names = list(found)

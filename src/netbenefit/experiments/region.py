@@ -53,12 +53,6 @@ def bound_table(thresholds: Thresholds, prevalence: float, steps: int = 200) -> 
     -------
     Table
         ``grouped_auroc``, ``least``, ``most``, ``least_published``, ``most_published``.
-
-    Examples
-    --------
-    >>> table = bound_table(FIFTHS, 0.5, 4)
-    >>> table["most"].round(3)
-    array([0.108, 0.25 , 0.375, 0.45 , 0.5  ])
     """
     G = 1.0 - np.linspace(1.0, 0.0, steps + 1) ** 2
     return Table(
@@ -100,14 +94,6 @@ def correlated_pairs(
     Table
         ``correlation``, then ``grouped_auroc``, ``auroc`` and ``aunbc``, then the same three as
         ``calibrated_…``.
-
-    Examples
-    --------
-    >>> pairs = correlated_pairs(np.arange(200) % 5 == 0, correlations=[0.2, 0.8])
-    >>> bool((pairs["calibrated_aunbc"] >= pairs["aunbc"]).all())
-    True
-    >>> bool(np.allclose(pairs["calibrated_auroc"], pairs["auroc"]))
-    True
     """
     y = check_binary(y_true)
     grid = Thresholds.tenths() if thresholds is None else thresholds
@@ -139,12 +125,6 @@ def boundary_pairs(
     -------
     Table
         ``wanted``, ``grouped_auroc``, ``auroc``, ``aunbc``.
-
-    Examples
-    --------
-    >>> pairs = boundary_pairs(np.arange(200) % 5 == 0, wanted=[0.5, 0.9])
-    >>> pairs["grouped_auroc"].round(2)
-    array([0.5, 0.9])
     """
     y = check_binary(y_true)
     grid = Thresholds.tenths() if thresholds is None else thresholds
@@ -190,12 +170,6 @@ def card_pair(
     -------
     CardPair or None
         None where the run has no such row, or no AUROC and AUNBC in it.
-
-    Examples
-    --------
-    >>> row = {"dataset": "credit", "fold": -1, "train_auroc": 0.8, "train_aunbc": 0.011}
-    >>> card_pair([row]).place
-    (0.8, 0.011)
     """
     cards = [row for row in rows if row["dataset"] == "credit" and row["fold"] == -1]
     for row in sorted(cards, key=_is_another):

@@ -49,15 +49,6 @@ def computational_records(summary: Summary) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-
-    Examples
-    --------
-    >>> from netbenefit.experiments.summary import summarise
-    >>> row = {"dataset": "heart", "method": "slim", "setting": "original", "fold": 0}
-    >>> rows = [{**row, "seconds": 60.0, "gap": 0.5, "status": "time_limit"}]
-    >>> found = computational_records(summarise(rows))[1]
-    >>> found["seconds"], found["gap_percent"], found["solved"], found["published_seconds"]
-    (60.0, 50.0, 0, '600.1')
     """
     groups = {key[:2]: group for key, group in summary.items() if key[2] == "original"}
     none, printed = Group(()), load_published().computational
@@ -215,15 +206,6 @@ def objective_records(summary: Summary) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-
-    Examples
-    --------
-    >>> from netbenefit.experiments.summary import summarise
-    >>> row = {"dataset": "heart", "method": "rss-dnb", "setting": "original", "fold": 0}
-    >>> rows = [{**row, "train_aunbc": 0.35, "size": 10, "penalty": 0.002}]
-    >>> found = objective_records(summarise(rows))[0]
-    >>> round(found["mean"], 4), round(found["published"], 4), found["verdict"]
-    (0.33, 0.3264, 'higher')
     """
     return [
         _objective(dataset, method, summary[dataset, method, "original"])

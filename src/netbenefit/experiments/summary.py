@@ -39,13 +39,7 @@ class Cell:
 
     @classmethod
     def of(cls, values: FloatArray) -> Cell:
-        """Summarise numbers, without those that are not finite.
-
-        Examples
-        --------
-        >>> Cell.of(np.array([1.0, 3.0, np.nan]))
-        Cell(n_folds=2, mean=2.0, sd=1.4142135623730951, min=1.0, max=3.0)
-        """
+        """Summarise numbers, without those that are not finite."""
         found = values[np.isfinite(values)]
         if not found.size:
             return cls(0)
@@ -109,14 +103,6 @@ def summarise(rows: Iterable[Mapping[str, Any]]) -> Summary:
     Returns
     -------
     Summary
-
-    Examples
-    --------
-    >>> rows = [{"dataset": "heart", "method": "lasso", "setting": "original", "fold": fold,
-    ...          "test_auroc": value} for fold, value in enumerate([0.8, 0.9])]
-    >>> cell = summarise(rows).cell("heart", "lasso", "original", "test_auroc")
-    >>> cell.n_folds, round(cell.mean, 3), round(cell.sd, 3)
-    (2, 0.85, 0.071)
     """
     found: dict[tuple[str, str, str], dict[int, Mapping[str, Any]]] = {}
     for place, row in enumerate(rows):
@@ -155,13 +141,6 @@ def outside(measure: Measure, cell: Cell, published: PublishedCell | None) -> bo
     -------
     bool or None
         None where one of the two is missing.
-
-    Examples
-    --------
-    >>> from netbenefit.experiments.names import MEASURES
-    >>> printed = PublishedCell(0.880, 0.000, None, None, 0.0005)
-    >>> [outside(MEASURES["test_auroc"], Cell(10, mean), printed) for mean in (0.8785, 0.8784)]
-    [False, True]
     """
     if cell.mean is None or published is None:
         return None

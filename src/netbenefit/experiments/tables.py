@@ -57,14 +57,6 @@ def write_tables(
     -------
     list of Path
         The files, in the order in which they were written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> rows = [{"dataset": "heart", "method": "lasso", "setting": "original", "fold": fold,
-    ...          "test_auroc": 0.9, "size": 8} for fold in range(2)]
-    >>> [path.name for path in write_tables(rows, tempfile.mkdtemp())]
-    ['performance.md', 'performance.csv']
     """
     if isinstance(only, str):
         raise InputError(f"only={only!r} is a text. Pass a list, such as only=[{only!r}].")

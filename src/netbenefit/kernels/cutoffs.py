@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from netbenefit._validation import IntArray
 
-__all__ = ["allowed_cutoffs", "best_cutoffs", "count_called", "floor_scores"]
+__all__ = ["allowed_cutoffs", "count_called", "floor_scores"]
 
 #: Of each row: mass of events, and of others.
 Masses = tuple[NDArray[Any], NDArray[Any]]
@@ -33,28 +33,6 @@ def floor_scores(codes: IntArray, decimals: Sequence[int], points: IntArray) -> 
     return result
 
 
-def best_cutoffs(
-    scores: IntArray,
-    positives: NDArray[Any],
-    negatives: NDArray[Any],
-    odds: Sequence[Fraction],
-) -> list[tuple[int, Fraction]]:
-    """Smallest cut-off with the highest TP − odds · FP, and that value, for each odds.
-
-    Exact, for real weights too: a float is a whole number of some power of two, and all masses are
-    taken as multiples of the smallest such power that is needed.
-
-    Examples
-    --------
-    >>> best_cutoffs(np.array([0, 1, 2]), np.array([0, 1, 5]), np.array([5, 1, 0]), [Fraction(1)])
-    [(1, Fraction(5, 1))]
-    """
-    free = [(Fraction(0), None)] * len(odds)
-    masses = positives, negatives
-    best = allowed_cutoffs(scores, masses, odds, free, masses)
-    return [found for found in best if found is not None]  # all of them: nothing is forbidden
-
-
 def allowed_cutoffs(
     scores: IntArray,
     masses: Masses,
@@ -62,7 +40,10 @@ def allowed_cutoffs(
     limits: Sequence[tuple[Fraction, Fraction | None]],
     outcomes: Masses,
 ) -> list[tuple[int, Fraction] | None]:
-    """Best cut-offs as above, among those that keep to limits.
+    """Smallest cut-off with the highest TP − odds · FP, and that value, for each odds.
+
+    Exact, for real weights too: a float is a whole number of some power of two, and all masses are
+    taken as multiples of the smallest such power that is needed.
 
     Of the ``outcomes`` (rows with the event, rows without it), at least limits[i][0] events must be
     found, and at most limits[i][1] others called; a limit of None asks for nothing.  None where

@@ -18,8 +18,8 @@ above the highest, so differences of scores bound it, not only scores.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -130,14 +130,11 @@ class MilpModel:
         worth = np.abs(self.objective) * span
         return float(TOLERANCE * (1.0 + span.sum() + worth.sum()))
 
-    def solution(self, points: IntArray, cutoffs: Sequence[int] | None = None) -> IntArray:
-        """The best z of a point vector that the problem allows: feasible, without any rounding.
-
-        ``cutoffs`` T_1 … T_M are the problem's own, unless others are given.
-        """
+    def solution(self, points: IntArray) -> IntArray:
+        """The best z of a point vector that the problem allows: feasible, without any rounding."""
         plan, blocks = self.plan, self.blocks
         vector = np.asarray(points, dtype=np.int64)
-        cutoffs = (0, *(self.problem.evaluate(vector).cutoffs if cutoffs is None else cutoffs))
+        cutoffs = (0, *self.problem.evaluate(vector).cutoffs)
         chosen = np.array([cutoffs[i] for i in plan.levels], dtype=np.int64)
         table = self.problem.patterns
         scores = floor_scores(table.codes, table.decimals, vector)
@@ -185,27 +182,13 @@ class MilpModel:
         ]
 
 
-def build_model(
-    problem: Problem,
-    *,
-    point_price: Fraction = Fraction(0),
-    cutoff_range: tuple[int, int] | None = None,
-) -> MilpModel:
-    """Write a problem as an integer program.
-
-    Parameters
-    ----------
-    problem : Problem
-    point_price : Fraction, default=0
-        What ‖λ‖₁ costs, in units of the objective, which problems themselves do not know.
-    cutoff_range : (int, int), optional
-        Lowest and highest allowed cut-off, if they are limited.
-    """
-    pieces, each = _priced(Pieces.of(problem), point_price)
-    plan = rows_of.make_plan(problem, pieces, sizes=each > 0, cutoff_range=cutoff_range)
+def build_model(problem: Problem) -> MilpModel:
+    """Write a problem as an integer program."""
+    pieces = Pieces.of(problem)
+    plan = rows_of.make_plan(problem, pieces)
     blocks = _blocks(plan)
     lower, upper = _bounds(plan, blocks)
-    objective, grain, rounded = _objective(plan, pieces, blocks, each)
+    objective, grain, rounded = _objective(plan, pieces, blocks)
     parts, big_m = rows_of.all_rows(problem, pieces, plan, blocks)
     return MilpModel(
         problem=problem,
@@ -253,44 +236,16 @@ def _bounds(plan: rows_of.Plan, blocks: Mapping[str, slice]) -> tuple[FloatArray
     return lower, upper
 
 
-def _priced(pieces: Pieces, point_price: Fraction) -> tuple[Pieces, int]:
-    """Pieces on a scale on which the price of a point is whole, and that price.
-
-    Where there is no such scale it is rounded down, so that every value is at least the true one.
-    """
-    price = point_price * pieces.total
-    times = price.denominator
-    largest = max(int(np.abs(pieces.gains).max(initial=0)), pieces.price, 1)
-    if largest * times * pieces.gains.size >= 2**61:
-        return pieces, math.floor(price)
-    finer = replace(
-        pieces,
-        gains=pieces.gains * times,
-        price=pieces.price * times,
-        constant=pieces.constant * times,
-        total=pieces.total * times,
-    )
-    return finer, int(price * times)
-
-
 def _objective(
-    plan: rows_of.Plan, pieces: Pieces, blocks: Mapping[str, slice], each: int
+    plan: rows_of.Plan, pieces: Pieces, blocks: Mapping[str, slice]
 ) -> tuple[FloatArray, int, bool]:
-    """Gains and prices in whole numbers that floats hold, the worth of one, whether it rounded.
-
-    ``each`` is the price of one point.
-    """
+    """Gains and prices in whole numbers that floats hold, the worth of one, whether it rounded."""
     gains = plan.gains[plan.called_level, plan.called_pattern]
-    common = int(np.gcd.reduce(np.append(gains, [pieces.price, each]))) or 1
-    largest = max(int(np.abs(gains).max(initial=0)), pieces.price, each) // common
+    common = int(np.gcd.reduce(np.append(gains, pieces.price))) or 1
+    largest = max(int(np.abs(gains).max(initial=0)), pieces.price) // common
     coarser = 1 << max(0, largest.bit_length() - _COARSE.bit_length() + 1)
     grain = common * coarser
     objective = np.zeros(blocks["sizes"].stop)
     objective[blocks["called"]] = -(-gains // grain)
     objective[blocks["used"]] = -(pieces.price // grain)
-    if each:  # |λ_k| has a variable where both signs are allowed, and is ±λ_k elsewhere
-        sign = np.where(plan.lower >= 0, 1, -1)
-        sign[plan.size_column] = 0
-        objective[blocks["points"]] = -(each // grain) * sign
-        objective[blocks["sizes"]] = -(each // grain)
     return objective, grain, coarser > 1

@@ -59,8 +59,6 @@ class Plan:
         Columns that need a variable for |λ_k|.
     cutoff_range : (int, int)
         Lowest and highest cut-off of all cards.
-    narrow : bool
-        Whether the range of cut-offs was asked for, and does not follow from the scores.
     """
 
     lower: IntArray
@@ -77,17 +75,10 @@ class Plan:
     side_sign: IntArray
     size_column: IntArray
     cutoff_range: tuple[int, int]
-    narrow: bool = False
 
 
-def make_plan(
-    problem: Problem,
-    pieces: Pieces,
-    *,
-    sizes: bool = False,
-    cutoff_range: tuple[int, int] | None = None,
-) -> Plan:
-    """Decide which variables are needed; ``sizes`` says that points have a price."""
+def make_plan(problem: Problem, pieces: Pieces) -> Plan:
+    """Decide which variables are needed."""
     allowed = _allowed_values(problem)
     lower = np.array([values[0] for values in allowed], dtype=np.int64)
     upper = np.array([values[-1] for values in allowed], dtype=np.int64)
@@ -100,7 +91,6 @@ def make_plan(
     levels, gains, up, down = _calls(problem, pieces)
     called_level, called_pattern = np.nonzero(up | down)
     low, high = _score_range(pieces, lower, upper)
-    natural = int(low.min()) // pieces.unit, int(high.max()) // pieces.unit + 1
     return Plan(
         lower=lower,
         upper=upper,
@@ -114,9 +104,8 @@ def make_plan(
         choice_value=np.array([v for k in gaps for v in allowed[k]], dtype=np.int64),
         side_column=np.repeat(sides, 2).astype(np.int64),
         side_sign=np.tile(np.array([1, -1], dtype=np.int64), sides.size),
-        size_column=np.flatnonzero(both & (bounded or sizes)).astype(np.int64),
-        cutoff_range=cutoff_range or natural,
-        narrow=cutoff_range is not None,
+        size_column=np.flatnonzero(both & bounded).astype(np.int64),
+        cutoff_range=(int(low.min()) // pieces.unit, int(high.max()) // pieces.unit + 1),
     )
 
 
@@ -228,7 +217,7 @@ def _big_m(pieces: Pieces, plan: Plan) -> tuple[IntArray, IntArray]:
     low, high = _score_range(pieces, plan.lower, plan.upper)
     up, down = unit * last - low, high - unit * first + 1
     n, n_columns = pieces.units.shape
-    if plan.narrow or n * n * n_columns > _MOST_PAIRS:
+    if n * n * n_columns > _MOST_PAIRS:
         return np.maximum(up, 1), np.maximum(down, 1)
     for u in range(n):
         # ⌊s_v⌋ ≤ T ≤ ⌊s_w⌋ + 1 for the lowest score s_v and the highest s_w, whichever they are

@@ -1,13 +1,17 @@
-"""Exact search: the best card, with proof."""
+"""Branch and bound with the pair-order flow bound, in whole numbers.
+
+Boxes of points are bounded, split and closed (see ``BoxSearch``).  Complete, it proves the best
+card so far optimal; stopped before, the highest bound of an open box is the bound of all cards.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from netbenefit._validation import InputError, IntArray
+from netbenefit._validation import IntArray
 from netbenefit.bounds.pieces import Pieces
 from netbenefit.bounds.proof import Boxes, Proof
 from netbenefit.kernels._bits import WORD
@@ -15,17 +19,9 @@ from netbenefit.problem import NoCardFound, Problem
 from netbenefit.solvers._box_search import NO_INCUMBENT, BoxSearch
 from netbenefit.solvers._references import leave_out_references
 from netbenefit.solvers._tree import free_groups
-from netbenefit.solvers.base import (
-    Callback,
-    Run,
-    SolverResult,
-    Status,
-    check_time_limit,
-    value_of,
-)
-from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.solvers.base import Run, Status, value_of
 
-__all__ = ["MOST_PAIRS", "BranchAndBound", "can_count", "n_pairs", "no_card", "prove_boxes"]
+__all__ = ["MOST_PAIRS", "can_count", "n_pairs", "no_card", "prove_boxes"]
 
 #: Share of the time for a proof that anybody can check, where there is a faster one.
 _PLAIN_SHARE, _PLAIN_SECONDS = 0.1, 10.0
@@ -38,77 +34,6 @@ def n_pairs(pieces: Pieces) -> int:
     above = int((pieces.gains > 0).any(axis=0).sum())
     below = int((pieces.gains < 0).any(axis=0).sum())
     return above * max(WORD, -(-below // WORD) * WORD)  # as they are held, in words of bits
-
-
-@dataclass(frozen=True)
-class BranchAndBound:
-    """Branch and bound with the pair-order flow bound.
-
-    1. A local search finds the incumbent, within a share of the time.
-    2. Boxes of points are bounded, split and closed (see ``BoxSearch``), on ``n_jobs`` threads.
-    3. Complete: the incumbent is optimal.  Stopped before: the highest bound of an open box is the
-       bound of all cards.
-
-    All arithmetic is in whole numbers.
-
-    Parameters
-    ----------
-    time_limit : float or None, default=60.0
-        Seconds.
-    n_jobs : int, default=1
-        Threads.
-    seed : int, default=0
-        Seed of the local search.
-
-    Examples
-    --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
-    >>> result = BranchAndBound().solve(Problem.build(table, Thresholds.tenths()))
-    >>> result.points, result.status, result.gap
-    (array([1, 0]), 'optimal', 0.0)
-    """
-
-    time_limit: float | None = 60.0
-    n_jobs: int = 1
-    seed: int = 0
-
-    def solve(
-        self,
-        problem: Problem,
-        *,
-        start: IntArray | None = None,
-        callback: Callback | None = None,
-    ) -> SolverResult:
-        """Search and prove; Ctrl-C returns the best card so far, with its bound."""
-        limit = check_time_limit(self.time_limit)
-        pieces = Pieces.of(problem)
-        pairs = n_pairs(pieces)
-        if not can_count(problem, pieces):
-            raise InputError(
-                "limits of TPR or FPR are proven with whole weights and thresholds on a common "
-                'scale only. Use solver="local", or leave the limits out.'
-            )
-        if pairs > MOST_PAIRS:
-            raise InputError(
-                f"branch and bound holds pairs of patterns, and these are {pairs:,}, more than "
-                f'{MOST_PAIRS:,}. Use solver="auto", which picks bounds that fit, or bin coarser.'
-            )
-        search = LocalSearch(time_limit=min(10.0, 0.3 * limit), n_jobs=self.n_jobs, seed=self.seed)
-        run = Run(problem, "exact", limit, callback)
-        status: Status = "time_limit"
-        try:
-            first = search.solve(problem, start=start, callback=callback)
-            run.follow(first)
-            status = first.status
-        except NoCardFound:
-            pass  # perhaps there is none, which the proof will show
-        if status != "interrupted":
-            status = prove_boxes(run, pieces, n_jobs=self.n_jobs)
-        if run.best is None:
-            raise no_card(problem, proven=status == "finished")
-        return run.result(problem.primitive(run.best), status)
 
 
 def can_count(problem: Problem, pieces: Pieces) -> bool:

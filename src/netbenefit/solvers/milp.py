@@ -71,8 +71,8 @@ class MixedInteger:
     ----------
     time_limit : float or None, default=600.0
         Seconds.
-    backend : {"highs", "scip", "gurobi"}, default="highs"
-        The latter two need ``netbenefit[scip]`` or ``netbenefit[gurobi]``.
+    backend : {"highs", "gurobi"}, default="highs"
+        The latter needs ``netbenefit[gurobi]``.
     n_jobs : int, default=1
         Threads; only Gurobi and the local search use more than one.
     seed : int, default=0

@@ -8,7 +8,7 @@ from netbenefit.solvers.backends.base import Answer, Backend, News
 __all__ = ["BACKENDS", "Answer", "Backend", "News", "find_backend"]
 
 #: Names that :func:`find_backend` knows.
-BACKENDS = ("highs", "scip", "gurobi")
+BACKENDS = ("highs", "gurobi")
 
 
 def find_backend(name: str) -> Backend:
@@ -24,10 +24,6 @@ def find_backend(name: str) -> Backend:
         from netbenefit.solvers.backends.highs import HighsBackend
 
         backend = HighsBackend()
-    elif name == "scip":
-        from netbenefit.solvers.backends.scip import ScipBackend
-
-        backend = ScipBackend()
     elif name == "gurobi":
         from netbenefit.solvers.backends.gurobi import GurobiBackend
 

@@ -53,8 +53,8 @@ def _explained(error: Any, model: MilpModel) -> Exception:
         return InputError(
             f"Gurobi's licence is size-limited and refuses this model of {variables:,} variables "
             f"and {rows:,} rows; the licence that comes with pip allows 2,000 of each. Install a "
-            'full licence (free for academic use), use backend="highs" or backend="scip", or make '
-            "the problem smaller: fewer thresholds, or coarser columns that give fewer patterns."
+            'full licence (free for academic use), use backend="highs", or make the problem '
+            "smaller: fewer thresholds, or coarser columns that give fewer patterns."
         )
     if error.errno == _NO_LICENSE:
         return InputError(
