@@ -27,11 +27,8 @@ from netbenefit.scorecard import Provenance
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.milp import MixedInteger
 from netbenefit.verify import verify
-<<<<<<< HEAD
-from tests.small_proofs import teach_problem
-=======
 from tests.box_prover import flow_bound
->>>>>>> work-less
+from tests.small_proofs import teach_problem
 from tests.strategies import brute_force, constrained_problems
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
