@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from netbenefit import Scorecard
+from netbenefit._card_text import share_text
 from tests.test_cli import error, run, save
 
 QUICK = ["--solver", "local", "--time-limit", 5, "--jobs", 1]
@@ -47,7 +48,7 @@ def test_fit_names_the_teacher_and_ends_with_a_sentence(table: Path, tmp_path: P
     assert f"teacher: {origin.teacher}, net benefit {origin.teacher_net_benefit:.6f} on rows" in (
         printed
     )
-    assert f"the card keeps {origin.share_kept:.1%}" in printed
+    assert f"the card keeps {share_text(origin.share_kept)}" in printed
     assert re.search(r"This card of \d+ rules? keeps \d+\.\d% of the net benefit of the", printed)
     assert "taught by" in run("show", out)
 

@@ -142,7 +142,8 @@ def test_held_out_rows_teach_nothing(path: SizePath, data: tuple[pd.DataFrame, p
     poisoned_y.iloc[test] = np.where(y.iloc[test] == "ill", "fine", "ill")
     poisoned_X.iloc[test, :4] = 1 - X.iloc[test, :4]
     poisoned_X.iloc[test, 4] = 7.12345 * X.iloc[test, 4]  # more decimals, more spread
-    other = size_path(make_model(), poisoned_X, poisoned_y, sizes=[1, 2, 4], cv=folds)
+    model = make_model(teacher="auto")
+    other = size_path(model, poisoned_X, poisoned_y, sizes=[1, 2, 4], cv=folds)
     for size in path.sizes:
         assert content(other.fold_cards[0][size]) == content(path.fold_cards[0][size])
     assert (other.fold_net_benefit[0] != path.fold_net_benefit[0]).any()

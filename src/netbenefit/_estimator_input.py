@@ -203,7 +203,11 @@ def read_numeric(
     if feature_names is not None and set(columns) != set(feature_names):
         # Names on one side only, of which scikit-learn has warned: go by position.
         columns = dict(zip(feature_names, columns.values(), strict=True))
-    return {name: numeric_column(name, values) for name, values in columns.items()}
+    try:
+        return {name: numeric_column(name, values) for name, values in columns.items()}
+    except InputError as error:
+        remedy = 'Or set binner="auto": it takes text and missing values.'
+        raise type(error)(f"{error} {remedy}") from None
 
 
 def _check_names(estimator: Any, X: Any, reset: bool) -> None:

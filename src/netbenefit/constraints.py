@@ -348,7 +348,7 @@ class MaxPerColumn(Constraint):
         object.__setattr__(self, "limit", whole(self.limit, "the limit of MaxPerColumn", 1))
 
     def __str__(self) -> str:
-        return f"at most {self.limit} conditions a column with points"
+        return f"at most {self.limit} conditions per column with points"
 
     def _allows(self, points: Mapping[str, int]) -> bool:
         return True

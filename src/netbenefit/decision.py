@@ -200,7 +200,8 @@ def risk_breakpoints(
 
 
 def _possible(model: Any) -> FloatArray:
-    values = getattr(model, "risks", model)  # a card knows all risks that it can give
+    # A card knows all risks that it can give, each with the score from which it holds.
+    values = [risk for _, risk in model.risks] if hasattr(model, "risks") else model
     try:
         flat = np.asarray([q for q in np.ravel(values) if q is not None], dtype=np.float64)
     except (TypeError, ValueError):

@@ -169,8 +169,8 @@ def test_cut_points_are_found_in_folds(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("netbenefit.teachers.members.learn_bins", recording)
     teach("logistic", {"age": age}, event, binner=Binner(), n_jobs=1)
-    assert len(seen) == 10
-    for repeat in (seen[:5], seen[5:]):
+    assert len(seen) == 20  # ten folds, twice
+    for repeat in (seen[:10], seen[10:]):
         unseen = [set(age.tolist()) - part for part in repeat]
         assert sorted(value for part in unseen for value in part) == sorted(age.tolist())
 
@@ -372,7 +372,7 @@ def test_few_events_are_for_logistic_regression(teacher: str, events: int) -> No
     assert set(teaching.weights) == {"logistic on conditions", "logistic on columns"}
 
 
-@pytest.mark.parametrize(("events", "expected"), [(5, 2), (6, 3), (9, 4), (10, 5), (30, 5)])
+@pytest.mark.parametrize(("events", "expected"), [(5, 2), (6, 3), (9, 4), (10, 5), (30, 10)])
 def test_every_fold_holds_two_events(events: int, expected: int) -> None:
     from netbenefit.teachers.rows import merge_rows
 
@@ -415,7 +415,7 @@ def test_a_binner_that_fails_in_a_fold_is_left_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("netbenefit.teachers.members.learn_bins", failing)
     table, event = raw_table()
     teaching = teach("auto", table, event, binner=Binner())
-    assert "Logistic on conditions was left out: on fold 1 of 5, no column" in teaching.notes[0]
+    assert "Logistic on conditions was left out: on fold 1 of 10, no column" in teaching.notes[0]
     assert set(teaching.weights) == {"logistic on columns", "boosting"}
 
 
@@ -446,15 +446,15 @@ class Failing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         (RandomForestClassifier, r"is a class\. Pass an instance: RandomForestClassifier\(\)"),
         (LinearRegression(), "LinearRegression has no predict_proba"),
         (StandardScaler(), "StandardScaler has no predict_proba"),
-        ([0.1, 0.2], r"teacher has shape \(2,\), but there are 120 rows"),
+        ([0.1, 0.2], "the teacher has 2 risks, but there are 120 rows"),
         (np.full(120, 1.2), r"teacher must lie in \[0, 1\], but row 0 has 1\.2"),
         (np.append(np.full(119, 0.2), np.nan), "missing .* in row 119"),
         (np.full(120, 0.3), "same risk, 0.3"),
         (["low"] * 120, "must hold one number"),
-        (Failing(ValueError), "Failing failed on fold 1 of 5: ValueError: out of luck. Correct"),
-        (Failing([0.1, 1.5]), "Failing gave the risk 1.5 on fold 1 of 5"),
-        (Failing([0.1, np.nan]), "Failing gave the risk nan on fold 1 of 5"),
-        (Failing([0.1, 0.2, 0.7]), r"risks of shape \(24, 3\) on fold 1 of 5"),
+        (Failing(ValueError), "Failing failed on fold 1 of 10: ValueError: out of luck. Correct"),
+        (Failing([0.1, 1.5]), "Failing gave the risk 1.5 on fold 1 of 10"),
+        (Failing([0.1, np.nan]), "Failing gave the risk nan on fold 1 of 10"),
+        (Failing([0.1, 0.2, 0.7]), r"risks of shape \(12, 3\) on fold 1 of 10"),
     ],
 )
 def test_what_cannot_teach_is_refused(teacher: Any, message: str) -> None:
