@@ -265,14 +265,14 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_task(dask_backend: Any, tmp_pat
         if done == 3:
             signal.raise_signal(signal.SIGINT)
 
-    sleepy = Sleepy(tmp_path, seconds=0.1)
+    sleepy = Sleepy(tmp_path, seconds=0.7)  # long enough to be heard on a busy machine
     with pytest.raises(KeyboardInterrupt):
         run_tasks(sleepy, TASKS, journal=path, progress=interrupt)
     assert len(journal_keys(path)) == 3
-    time.sleep(0.3)  # those that had begun
+    time.sleep(1.0)  # those that had begun
     begun = len(list(tmp_path.glob("[0-9] *")))
     assert begun < 8
-    time.sleep(0.3)
+    time.sleep(1.0)
     assert len(list(tmp_path.glob("[0-9] *"))) == begun  # no other one has begun since
     assert run_tasks(sleepy, TASKS, journal=path) == TASKS
     assert sorted(journal_keys(path)) == sorted(TASKS)
