@@ -247,7 +247,7 @@ def test_errors_of_tasks_name_them_and_lose_nothing(dask_backend: Any, tmp_path:
 
 def wrong_at_three(task: int) -> int:
     if task == 3:
-        time.sleep(0.5)  # others are done by then
+        time.sleep(1.5)  # others are done by then
         raise InputError("three is wrong.")
     return task
 
