@@ -27,7 +27,7 @@ demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
 	$(BIN)/netbenefit demo
 
 test: lint types ## Lint, types, tests, examples of docstrings, README and docs; quick experiments
-	$(BIN)/python -m pytest -n $(WORKERS) tests src README.md docs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile tests src README.md docs
 	@if [ -d "$(DATA)" ]; then $(BIN)/netbenefit reproduce --budget quick --out "$$(mktemp -d)/quick"; \
 		else echo "no data in $(DATA): the experiments were not tried"; fi
 
