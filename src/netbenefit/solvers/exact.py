@@ -55,7 +55,8 @@ def plan(problem: Problem, pieces: Pieces, incumbent: int) -> list[Step]:
        does not come to its end, the covering relaxation has the last part of the time.
     2. Few features asked for: enumerate supports first.
     3. Nearly separable: Farkas cuts.  Many two-valued patterns: direction signs.
-    4. Otherwise the signed covering relaxation, after a short branch and bound where it fits.
+    4. Otherwise the signed covering relaxation; of plain outcomes, after a short branch and bound
+       where it fits.  Of blended masses, boxes of many columns say next to nothing.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def plan(problem: Problem, pieces: Pieces, incumbent: int) -> list[Step]:
     two_valued = all(np.unique(column).size <= 2 for column in pieces.units.T)
     if two_valued and pieces.units.shape[0] >= _MANY_PATTERNS:
         return [*steps, Step("direction signs", 1.0)]
-    if fits:
+    if fits and problem.patterns.outcomes is None:
         steps.append(Step("branch and bound", 0.1))
     return [*steps, Step("covering", 1.0)]
 

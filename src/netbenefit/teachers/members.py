@@ -221,7 +221,8 @@ def fit_path(
             curvature = mass * np.maximum(risk * (1.0 - risk), _LEAST_CURVATURE)
             pull = mass * (y - risk)
             mean = curvature @ x / curvature.sum()
-            gram = (x * curvature[:, None]).T @ x - curvature.sum() * np.outer(mean, mean)
+            root = x * np.sqrt(curvature)[:, None]
+            gram = root.T @ root - curvature.sum() * np.outer(mean, mean)
             gradient = pull @ x - pull.sum() * mean
             # 2.
             if penalty == "L2":
