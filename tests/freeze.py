@@ -17,10 +17,12 @@ import os
 import re
 import sys
 import time
+import tomllib
 import traceback
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ os.environ.update(COLUMNS="100", TERM="dumb", NO_COLOR="1", MPLBACKEND="svg")
 import numpy as np  # noqa: E402
 
 EIGHT = ("bankruptcy", "haberman", "mammo", "breastcancer", "mushroom", "heart", "adult", "spambase")
+_PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 #: Rows of a data set that are used at most: more would only take longer.
 _MOST_ROWS = 1500
 #: What differs between two runs of the same code.
@@ -356,12 +359,10 @@ def resampling() -> None:
 
 def run(name: str, *args: str) -> None:
     """Write what a command prints and how it ends, and tidy the files that it wrote."""
-    from importlib.metadata import entry_points
-
     from typer.testing import CliRunner
 
-    (script,) = entry_points(group="console_scripts", name="netbenefit")
-    module = sys.modules[script.load().__module__]
+    scripts = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["scripts"]
+    module = import_module(scripts["netbenefit"].split(":")[0])
     result = CliRunner().invoke(module.app, list(args))
     text = f"$ netbenefit {' '.join(args)}\n{result.output}\n[exit {result.exit_code}]\n"
     if result.exception is not None and not isinstance(result.exception, SystemExit):
