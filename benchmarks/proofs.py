@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 
 from benchmarks.common import available, console, cores, load_problem, show
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.exact import Exact
-from netbenefit.thresholds import Thresholds
 
 #: Published: seconds and gap in percent of the commercial solver, with C0.
 PUBLISHED = {

@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 
-from netbenefit._io import read_table
-from netbenefit.datasets import data_folder
+from netbenefit.data.datasets import data_folder
+from netbenefit.data.files import read_table
 
 __all__ = ["TABLES", "load"]
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from reproduction.published import load_published
+from reproduction.run import FOLDS, Split, fold_rows, split_of
 from rich.box import SIMPLE
 from rich.table import Table
 from scipy.stats import spearmanr
@@ -24,12 +26,10 @@ from sklearn.model_selection import KFold
 
 from benchmarks.common import console
 from netbenefit import RSSDNBClassifier, SLIMClassifier, expected_calibration_error
-from netbenefit._comparison_models import xgboost_platt
-from netbenefit.datasets import load_dataset
-from netbenefit.experiments.published import load_published
-from netbenefit.experiments.work import FOLDS, Split, fold_rows, split_of
+from netbenefit.data.datasets import load_dataset
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.validation.models import xgboost_platt
 
 SMALL = ("bankruptcy", "haberman", "mammo", "breastcancer")
 

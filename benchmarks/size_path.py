@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from netbenefit import RiskScoreClassifier, SizePath, size_path
-from netbenefit._table import Table
-from netbenefit.datasets import load_dataset
+from netbenefit.common.table import Table
+from netbenefit.data.datasets import load_dataset
 from netbenefit.plots import check_picture, save_picture
 
 

@@ -22,7 +22,7 @@ from netbenefit import (
     grouped_auroc,
     improve_levels,
 )
-from netbenefit.plots._base import BLUE, GREY, INK, LIGHT, ORANGE, PALE_BLUE, tidy, write_figure
+from netbenefit.plots.base import BLUE, GREY, INK, LIGHT, ORANGE, PALE_BLUE, tidy, write_figure
 from netbenefit.theory import (
     boundary_risks,
     correlated_risks,

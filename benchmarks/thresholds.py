@@ -28,9 +28,9 @@ from netbenefit import (
     paper_grids,
     suggest_thresholds,
 )
-from netbenefit.datasets import data_folder, load_breast_cancer, load_dataset
-from netbenefit.sensitivity import threshold_sensitivity
+from netbenefit.data.datasets import data_folder, load_breast_cancer, load_dataset
 from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.validation.sensitivity import threshold_sensitivity
 
 DATA = ("breast-cancer (569)", "bankruptcy", "haberman", "mammo", "heart", "breastcancer")
 

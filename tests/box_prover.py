@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from netbenefit.bounds.flow import TOTAL, Field, Flow, augment, make_field, make_flow, spread
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.kernels.layout import Array
-from netbenefit.problem import NoCardFound, Problem
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers.base import Callback, Run, SolverResult, Status, check_time_limit
-from netbenefit.solvers.branch_and_bound import no_card, prove_boxes
+from netbenefit.solvers.boxes.branch_and_bound import no_card, prove_boxes
+from netbenefit.solvers.boxes.flow import TOTAL, Field, Flow, augment, make_field, make_flow, spread
+from netbenefit.solvers.kernels.layout import Array
 from netbenefit.solvers.local_search import LocalSearch
 
 

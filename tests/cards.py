@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit._estimator_input import Rows, Training
-from netbenefit.patterns import PatternTable
-from netbenefit.scorecard import Scorecard
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.data.patterns import PatternTable
+from netbenefit.estimators.estimator_input import Rows, Training
 
 __all__ = ["risks_by_level", "training_of"]
 

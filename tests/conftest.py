@@ -19,11 +19,9 @@ def _digest_of_compiled_sources() -> str:
     functions that it calls; after a change there it would run old code.
     """
     digest = hashlib.sha256()
-    package = ROOT / "src" / "netbenefit"
-    folders = ("kernels", "bounds", "solvers")
-    files = [file for folder in folders for file in sorted((package / folder).glob("*.py"))]
-    for file in [*files, package / "limits.py"]:
-        digest.update(file.read_bytes())
+    for file in sorted((ROOT / "src" / "netbenefit").rglob("*.py")):
+        if "jit" in (text := file.read_text(encoding="utf-8")):
+            digest.update(text.encode())
     return digest.hexdigest()[:16]
 
 

@@ -32,7 +32,16 @@ os.environ.update(COLUMNS="100", TERM="dumb", NO_COLOR="1", MPLBACKEND="svg")
 
 import numpy as np  # noqa: E402
 
-EIGHT = ("bankruptcy", "haberman", "mammo", "breastcancer", "mushroom", "heart", "adult", "spambase")
+EIGHT = (
+    "bankruptcy",
+    "haberman",
+    "mammo",
+    "breastcancer",
+    "mushroom",
+    "heart",
+    "adult",
+    "spambase",
+)
 _PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 #: Rows of a data set that are used at most: more would only take longer.
 _MOST_ROWS = 1500
@@ -40,7 +49,10 @@ _MOST_ROWS = 1500
 _CHANGING = [
     (re.compile(r"\d+(?:\.\d+)? ?(?:s|seconds)\b"), "SECONDS"),
     (re.compile(r'("seconds": )[\d.e-]+'), r"\g<1>0.0"),
-    (re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|\+00:00)?)?"), "DATE"),
+    (
+        re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|\+00:00)?)?"),
+        "DATE",
+    ),
     (re.compile(r"0x[0-9a-f]{6,}"), "ADDRESS"),
 ]
 FORMATS = ("json", "html", "sql", "python", "js", "xlsx", "pmml", "md", "latex")
@@ -104,8 +116,10 @@ def describe(name: str, thing: Any) -> Iterator[str]:
     yield f"{name}{signature(thing)}"
     if inspect.isclass(thing):
         for own, value in inspect.getmembers(thing):
-            if not own.startswith("_") and callable(value) and "netbenefit" in str(
-                getattr(value, "__module__", "")
+            if (
+                not own.startswith("_")
+                and callable(value)
+                and "netbenefit" in str(getattr(value, "__module__", ""))
             ):
                 yield f"    {own}{signature(value)}"
             elif isinstance(value, property) and not own.startswith("_"):
@@ -125,7 +139,7 @@ def signature(thing: Any) -> str:
 def eight() -> None:
     """Taught and published cards of the paper's data."""
     from netbenefit import RiskScoreClassifier, RSSDNBClassifier, SLIMClassifier
-    from netbenefit.datasets import load_dataset
+    from netbenefit.data.datasets import load_dataset
 
     for name in EIGHT:
         try:
@@ -231,7 +245,8 @@ def tumours() -> dict[str, Any]:
 
     data = load_breast_cancer()
     table: dict[str, Any] = {
-        str(name).replace(" ", "_"): data.data[:, k] for k, name in enumerate(data.feature_names[:10])
+        str(name).replace(" ", "_"): data.data[:, k]
+        for k, name in enumerate(data.feature_names[:10])
     }
     return {**table, "malignant": (data.target == 0).astype(int)}
 
@@ -327,7 +342,9 @@ def resampling() -> None:
     table = ward()
     event = table.pop("died") == "yes"
     weight = table.pop("weight")
-    card = RiskScoreClassifier(binner="auto", solver="local", time_limit=1, n_jobs=1, max_features=5)
+    card = RiskScoreClassifier(
+        binner="auto", solver="local", time_limit=1, n_jobs=1, max_features=5
+    )
     plain = RiskScoreClassifier(solver="local", time_limit=1, n_jobs=1)
     numbers = {k: v for k, v in table.items() if k in ("age", "visits")}
     made: dict[str, Callable[[], Any]] = {

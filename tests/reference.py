@@ -9,9 +9,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from netbenefit.kernels.reference import best_cutoff, floor_scores
-from netbenefit.patterns import PatternTable
-from netbenefit.thresholds import Thresholds
+from netbenefit.certificates.reference import best_cutoff, floor_scores
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
 
 __all__ = [
     "allowed_cutoff",

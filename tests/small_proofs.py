@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.assemble import Taught
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.proof import Boxes, Proof, Reason
-from netbenefit.problem import Problem
+from netbenefit.estimators.learn import Taught
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import Problem
+from netbenefit.problem.result import Boxes, Proof, Reason
 from netbenefit.solvers.base import Run, SolverResult
 from netbenefit.teachers import Teaching
 from netbenefit.teachers.blend import blend

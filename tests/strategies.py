@@ -8,8 +8,10 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from netbenefit._validation import InputError, IntArray
-from netbenefit.constraints import (
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import (
     AtLeast,
     AtMost,
     Bounds,
@@ -25,11 +27,9 @@ from netbenefit.constraints import (
     Sign,
     Values,
 )
-from netbenefit.kernels.cutoffs import floor_scores
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
+from netbenefit.problem.cutoffs import floor_scores
+from netbenefit.problem.problem import Problem
 from netbenefit.teachers.blend import blend
-from netbenefit.thresholds import Thresholds
 
 GRIDS = [
     Thresholds.tenths(),

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit._card_text import contents, percent
-from netbenefit._validation import InputError
-from netbenefit.assemble import assemble_card, terms_of
-from netbenefit.conditions import Condition, PerUnit
-from netbenefit.kernels.cutoffs import floor_scores
-from netbenefit.levels import level_risks
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.scorecard import Provenance, Scorecard
+from netbenefit.cards.scorecard import Provenance, Scorecard
+from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.cards.text import contents, percent
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.estimators.learn import assemble_card, terms_of
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.cutoffs import floor_scores
+from netbenefit.problem.levels import level_risks
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import Run, SolverResult
-from netbenefit.thresholds import Thresholds
 from tests import reference
 from tests.cards import risks_by_level
 from tests.strategies import points_of, problems

@@ -15,18 +15,18 @@ from typing import Any
 import pytest
 from hypothesis import given, seed, settings, strategies as st
 
-from netbenefit.assemble import Taught, assemble_card
-from netbenefit.bounds.covering import covering_bound
-from netbenefit.bounds.directions import direction_bound
-from netbenefit.bounds.farkas import farkas_bound
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.supports import support_bound
-from netbenefit.certificate import make_certificate
-from netbenefit.problem import NoCardFound, Problem
-from netbenefit.scorecard import Provenance
+from netbenefit.cards.scorecard import Provenance
+from netbenefit.certificates.certificate import make_certificate
+from netbenefit.certificates.verify import verify
+from netbenefit.estimators.learn import Taught, assemble_card
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.solvers.bounds.covering import covering_bound
+from netbenefit.solvers.bounds.directions import direction_bound
+from netbenefit.solvers.bounds.farkas import farkas_bound
+from netbenefit.solvers.bounds.supports import support_bound
 from netbenefit.solvers.exact import Exact
-from netbenefit.solvers.milp import MixedInteger
-from netbenefit.verify import verify
+from netbenefit.solvers.milp.solve import MixedInteger
 from tests.box_prover import flow_bound
 from tests.small_proofs import teach_problem
 from tests.strategies import brute_force, constrained_problems

@@ -22,8 +22,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from netbenefit import Binner, Condition, InputError, PerUnit, Rule, Scorecard, Thresholds
-from netbenefit._bin_fitted import Fitted
-from netbenefit._cli_binner import read_binner
+from netbenefit.binning.bin_fitted import Fitted
+from netbenefit.cli.columns import read_binner
 from tests.raw_rows import CONTAINERS, STAGES, outcome, raw_table
 
 SPECIAL = {"visits (−9: unknown)": [-9]}
@@ -51,7 +51,7 @@ def fitted(kind: str, seed: int, n_rows: int = 300) -> tuple[Binner, dict[str, l
 
 
 def random_card(fit: Fitted, seed: int) -> tuple[Scorecard, np.ndarray]:
-    """A card with random points on the binner's terms, as :mod:`netbenefit.assemble` makes it."""
+    """A card with random points on the binner's terms, as :mod:`netbenefit.estimators.learn` makes it."""
     rng = np.random.default_rng(seed)
     points = rng.integers(-5, 6, len(fit.terms))
     rules = [Rule(term, int(p)) for term, p in zip(fit.terms, points, strict=True) if p]

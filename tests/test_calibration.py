@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from netbenefit._validation import InputError
-from netbenefit.calibration import (
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.net_benefit import (
+    aunbc,
+    auroc,
+    expected_calibration_error,
+    hosmer_lemeshow,
+)
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.theory.calibration import (
     LevelMap,
     Move,
     calibrate_levels,
     improve_levels,
     keep_order,
 )
-from netbenefit.metrics import (
-    aunbc,
-    auroc,
-    expected_calibration_error,
-    hosmer_lemeshow,
-)
-from netbenefit.thresholds import Thresholds
 
 # -- the slow twin: the published algorithms on rows ----------------------------------------------
 

@@ -27,11 +27,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
-from netbenefit._validation import InputError
-from netbenefit.calibration import calibrate_levels, improve_levels
-from netbenefit.calibrator import NetBenefitCalibrator
-from netbenefit.metrics import aunbc, expected_calibration_error
-from netbenefit.thresholds import Thresholds
+from netbenefit.common.checks import InputError
+from netbenefit.estimators.calibrator import NetBenefitCalibrator
+from netbenefit.metrics.net_benefit import aunbc, expected_calibration_error
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.theory.calibration import calibrate_levels, improve_levels
 
 
 @pytest.fixture(scope="module")

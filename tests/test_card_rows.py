@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from netbenefit._card_rows import card_notes, card_rows
-from netbenefit._card_text import contents
-from netbenefit.conditions import Condition, PerUnit
-from netbenefit.readings import Reading
-from netbenefit.scorecard import Rule, Scorecard
-from netbenefit.thresholds import Thresholds
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.rows import card_notes, card_rows
+from netbenefit.cards.scorecard import Rule, Scorecard
+from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.cards.text import contents
+from netbenefit.metrics.thresholds import Thresholds
 
 HALF = Thresholds.of([0.5])
 STEPS, LEVELS = (">=", "<", "between"), ("==", "!=", "in", "not in")

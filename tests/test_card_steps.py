@@ -9,12 +9,12 @@ import random
 import numpy as np
 import pytest
 
-from netbenefit._card_plan import Plan
-from netbenefit._validation import InputError
-from netbenefit.conditions import Condition, PerUnit
-from netbenefit.readings import Reading
-from netbenefit.scorecard import Rule, Scorecard
-from netbenefit.thresholds import Thresholds
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.scorecard import Rule, Scorecard
+from netbenefit.cards.scoring import Plan
+from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.thresholds import Thresholds
 
 HALF = Thresholds.of([0.5])
 TENTHS = Thresholds.tenths()

@@ -10,12 +10,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit._card_text import clean, contents, display_width, percent, wrap
-from netbenefit.conditions import Condition, PerUnit
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
+from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.cards.text import clean, contents, display_width, percent, wrap
 from netbenefit.export.tables import to_latex, to_markdown
-from netbenefit.readings import Reading
-from netbenefit.scorecard import Provenance, Rule, Scorecard
-from netbenefit.thresholds import Thresholds
+from netbenefit.metrics.thresholds import Thresholds
 
 HALF = Thresholds.of([0.5])
 

@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit._certificate_cover import Undecided, find_uncovered
-from netbenefit._certificate_digest import json_digest, table_digest
-from netbenefit._certificate_flow import FlowBound, send
-from netbenefit._certificate_parse import check_version
-from netbenefit._validation import InputError
-from netbenefit.certificate import Certificate, make_certificate
-from netbenefit.conditions import Condition, PerUnit
-from netbenefit.constraints import AtMost, MinTPR, Values
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.thresholds import Thresholds
+from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.certificates.certificate import Certificate, make_certificate
+from netbenefit.certificates.certificate_cover import Undecided, find_uncovered
+from netbenefit.certificates.certificate_digest import json_digest, table_digest
+from netbenefit.certificates.certificate_parse import check_version
+from netbenefit.certificates.flow import FlowBound, send
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import AtMost, MinTPR, Values
+from netbenefit.problem.problem import Problem
 
 from .small_proofs import all_vectors, prove, teach_problem
 from .strategies import problems, tables
@@ -149,8 +149,8 @@ def test_boxes_are_what_the_docstring_says(certificate: Certificate) -> None:
 
 
 def test_a_card_that_is_another_is_refused(certificate: Certificate) -> None:
-    from netbenefit.assemble import assemble_card
-    from netbenefit.scorecard import Provenance, Rule
+    from netbenefit.cards.scorecard import Provenance, Rule
+    from netbenefit.estimators.learn import assemble_card
 
     problem = small_problem()
     result = prove(problem)
@@ -462,7 +462,7 @@ def test_covering_gives_up_on_a_tangle() -> None:
 @settings(max_examples=100)
 @given(st.data())
 def test_flow_bound_agrees_with_all_sets(data: st.DataObject) -> None:
-    from netbenefit.bounds.pieces import Pieces
+    from netbenefit.problem.integer import Pieces
 
     from .small_proofs import closure_bound
 

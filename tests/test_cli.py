@@ -22,15 +22,15 @@ import pytest
 from typer.testing import CliRunner
 
 from netbenefit import Scorecard, __version__, aunbc, auroc
-from netbenefit._io import read_table
-from netbenefit.cli import app
+from netbenefit.cli.main import app
+from netbenefit.data.files import read_table
 
 # Ctrl-C reaches a child that was started in the background, too, once it asks for it.
 PROGRAM = [
     sys.executable,
     "-c",
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "sys.argv[0] = 'netbenefit'; from netbenefit.cli import main; main()",
+    "sys.argv[0] = 'netbenefit'; from netbenefit.cli.main import main; main()",
 ]
 COLOUR = re.compile(r"\x1b\[")
 PATIENCE = 120  # seconds; compiling on a busy machine takes its time
@@ -388,7 +388,7 @@ def test_version_and_help() -> None:
 
 def test_help_does_not_wait_for_the_compiler() -> None:
     code = (
-        "import sys\nfrom netbenefit.cli import app\n"
+        "import sys\nfrom netbenefit.cli.main import app\n"
         "try:\n    app(['fit', '--help'])\nexcept SystemExit:\n    pass\n"
         "slow = {'numpy', 'numba', 'sklearn', 'scipy', 'narwhals'} & set(sys.modules)\n"
         "sys.exit(f'help imports {slow}' if slow else 0)"

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from netbenefit import RiskScoreClassifier
-from netbenefit._io import read_table
+from netbenefit.data.files import read_table
 from tests.test_cli import error, piped, run
 from tests.test_cli_raw import patients, save
 

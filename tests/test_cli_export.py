@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from netbenefit import Scorecard
-from netbenefit.cli import app
+from netbenefit.cli.main import app
 from tests.export.truth import truths
 
 
@@ -36,7 +36,7 @@ def card(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("pmml", "<Scorecard"),
         ("md", "| Rule | Points |"),
         ("latex", "\\begin{tabular}"),
-        ("json", "netbenefit.scorecard"),
+        ("json", "netbenefit.cards.scorecard"),
     ],
 )
 def test_formats(card: Path, tmp_path: Path, to: str, words: str) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netbenefit.certificate import Certificate
-from netbenefit.scorecard import Scorecard
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.certificates.certificate import Certificate
 from tests.test_cli import FIT as DEFAULTS, NUMBERS, PATIENCE, Terminal, error, people, run, save
 
 #: The published objective, whose optimum can be proven.

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from netbenefit import Scorecard
-from netbenefit._cli_guess import guess_table
-from netbenefit._cli_words import by_options
-from netbenefit._io import read_raw, read_table
-from netbenefit.conditions import Condition, PerUnit
+from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.cli.cli_guess import guess_table
+from netbenefit.cli.cli_words import by_options
+from netbenefit.data.files import read_raw, read_table
 from netbenefit.report import measure
 from tests.test_cli import error, piped, run
 

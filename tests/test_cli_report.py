@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from netbenefit.cli import app
+from netbenefit.cli.main import app
 
 
 def run(*arguments: object, code: int = 0) -> str:

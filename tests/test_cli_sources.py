@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from netbenefit import Scorecard
-from netbenefit._io import read_table
+from netbenefit.data.files import read_table
 from tests.export.databases import postgresql_socket  # noqa: F401
 from tests.test_cli import error, run
 from tests.test_cli_raw import FIT, patients, save
@@ -190,7 +190,7 @@ def test_a_proof_from_a_stream_is_verified(clinic: Path, tmp_path: Path) -> None
 def test_large_tables_are_streamed_unless_told_otherwise(
     clinic: Path, card: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netbenefit._source_size.STREAM_ROWS", 599)
+    monkeypatch.setattr("netbenefit.data.source_size.STREAM_ROWS", 599)
     data = [clinic / "parts" / "*.parquet", *OPTIONS[:-1]]
     printed = run("fit", *data)
     assert "*.parquet: 600 rows in 4 files (" in printed
@@ -202,7 +202,7 @@ def test_large_tables_are_streamed_unless_told_otherwise(
 def test_without_duckdb_one_file_is_read_and_more_are_refused(
     clinic: Path, card: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netbenefit._source_size.STREAM_ROWS", 599)
+    monkeypatch.setattr("netbenefit.data.source_size.STREAM_ROWS", 599)
     for module in ("_cli_source", "_source_engine"):
         monkeypatch.setattr(f"netbenefit.{module}.has_duckdb", lambda: False)
     printed = run("evaluate", card, clinic / "patients.csv")
@@ -214,11 +214,11 @@ def test_without_duckdb_one_file_is_read_and_more_are_refused(
 def test_tables_with_too_many_distinct_rows_are_sampled(
     clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netbenefit._estimator_table.SAMPLE_ROWS", 300)
+    monkeypatch.setattr("netbenefit.estimators.from_table.SAMPLE_ROWS", 300)
     out = tmp_path / "card.json"
     data = [clinic / "parts", *OPTIONS[:-1], "--stream"]
     assert re.search(r"columns cut on \d+ distinct rows of a sample", run("fit", *data))
-    monkeypatch.setattr("netbenefit._estimator_table.MAX_PATTERNS", 20)
+    monkeypatch.setattr("netbenefit.estimators.from_table.MAX_PATTERNS", 20)
     printed = run("fit", *data, "--out", out)
     assert "points were searched on" in printed
     assert "binning_choices" not in printed

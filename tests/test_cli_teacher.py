@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from netbenefit import Scorecard
-from netbenefit._card_text import share_text
+from netbenefit.cards.text import share_text
 from tests.test_cli import error, run, save
 
 QUICK = ["--solver", "local", "--time-limit", 5, "--jobs", 1]

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from netbenefit import Scorecard, update_card
-from netbenefit._io import read_table
-from netbenefit.cli import app
+from netbenefit.cli.main import app
+from netbenefit.data.files import read_table
 
 
 def run(*arguments: object, code: int = 0) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netbenefit import Binner, RiskScoreClassifier, cross_validate, evaluation
-from netbenefit._io import read_table
+from netbenefit import Binner, RiskScoreClassifier, cross_validate
+from netbenefit.data.files import read_table
+from netbenefit.validation import cross_validation as evaluation
 from tests.test_cli import error, run
 
 QUICK = ["--solver", "local", "--time-limit", "0.2", "--jobs", "1"]

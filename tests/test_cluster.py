@@ -22,8 +22,14 @@ from sklearn.linear_model import LogisticRegression
 
 import netbenefit as nb
 from netbenefit import InputError
-from netbenefit._journal import run_tasks
-from netbenefit._tasks import WorkerDied, finished_tasks, one_by_one, only_task_here, threads_here
+from netbenefit.common.journal import run_tasks
+from netbenefit.common.parallel import (
+    WorkerDied,
+    finished_tasks,
+    one_by_one,
+    only_task_here,
+    threads_here,
+)
 from netbenefit.solvers.local_search import LocalSearch
 from tests.deaths import Counted, Deadly, Sleepy
 from tests.leaks import DeadlyLogistic, DeadlySearch, WarningLogistic
@@ -142,8 +148,8 @@ def test_results_are_those_of_a_sequential_run(name: str, client: Any) -> None:
 def test_experiments_run_on_the_cluster(
     client: Any, tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from netbenefit.experiments.plan import make_plan
-    from netbenefit.experiments.runner import run_plan
+    from reproduction.plan import make_plan
+    from reproduction.runner import run_plan
 
     monkeypatch.setenv("NETBENEFIT_DATA", str(data_folder.resolve()))
     client.run(os.environ.__setitem__, "NETBENEFIT_DATA", str(data_folder.resolve()))

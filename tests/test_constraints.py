@@ -16,10 +16,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit import constraints
-from netbenefit._constraint_draft import Draft, Still, clash
-from netbenefit._validation import InputError
-from netbenefit.constraints import (
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.estimators.risk_score import RiskScoreClassifier
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem import constraints
+from netbenefit.problem.constraint_draft import Draft, Still, clash
+from netbenefit.problem.constraints import (
     AtLeast,
     AtMost,
     Bounds,
@@ -36,10 +39,7 @@ from netbenefit.constraints import (
     Values,
     from_json,
 )
-from netbenefit.estimator import RiskScoreClassifier
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.thresholds import Thresholds
+from netbenefit.problem.problem import Problem
 from tests.strategies import GRIDS, constraint_lists, tables
 
 NAMES = ("age", "bmi", "sex", "smoker")

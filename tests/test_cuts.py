@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from netbenefit import _cut_context, _cut_optbinning
-from netbenefit._cut_context import fit_additive
-from netbenefit._cut_rounding import roundest
-from netbenefit._cut_search import (
+from netbenefit.binning import context as _cut_context, cut_optbinning as _cut_optbinning
+from netbenefit.binning.context import fit_additive
+from netbenefit.binning.cut_search import (
     PRICE,
     PULL,
     CellScores,
@@ -24,8 +23,7 @@ from netbenefit._cut_search import (
     gain_edges,
     score_cells,
 )
-from netbenefit._cut_weights import row_unit
-from netbenefit._cuts import (
+from netbenefit.binning.cuts import (
     METHODS,
     CellCounts,
     Cells,
@@ -37,8 +35,10 @@ from netbenefit._cuts import (
     outside_logits,
     round_cuts,
 )
-from netbenefit._validation import FloatArray, InputError
-from netbenefit.thresholds import Thresholds
+from netbenefit.binning.rounding import roundest
+from netbenefit.binning.weights import row_unit
+from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.metrics.thresholds import Thresholds
 
 TENTHS = Thresholds.tenths()
 OWN = [method for method in METHODS if method != "optbinning"]

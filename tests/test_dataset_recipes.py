@@ -11,8 +11,8 @@ import pytest
 import sklearn.datasets
 
 from netbenefit import InputError
-from netbenefit._dataset_recipes import _MUSHROOM, RECIPES
-from netbenefit.datasets import (
+from netbenefit.data.dataset_recipes import _MUSHROOM, RECIPES
+from netbenefit.data.datasets import (
     DATASETS,
     _rows_digest,
     fetch_dataset,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from netbenefit import InputError
-from netbenefit.datasets import (
+from netbenefit.data.datasets import (
     check_present,
     data_folder,
     load_breast_cancer,

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netbenefit import _decision_draws as drawing
-from netbenefit._decision_bands import decision_bands, decision_differences
-from netbenefit._decision_draws import bands_of
-from netbenefit._decision_input import make_study, measured
-from netbenefit._validation import InputError
-from netbenefit.decision import decision_curve
-from netbenefit.survival import TimeToEvent
-from netbenefit.thresholds import as_thresholds
+from netbenefit.common.checks import InputError
+from netbenefit.metrics import decision_draws as drawing
+from netbenefit.metrics.bands import decision_bands, decision_differences
+from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics.decision_draws import bands_of
+from netbenefit.metrics.decision_input import make_study, measured
+from netbenefit.metrics.survival import TimeToEvent
+from netbenefit.metrics.thresholds import as_thresholds
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 GRID = [0.1, 0.25, 0.5]

@@ -16,11 +16,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from netbenefit._table import Table
-from netbenefit._validation import InputError
-from netbenefit.decision import decision_curve
-from netbenefit.metrics import net_benefit, treat_all
-from netbenefit.thresholds import Thresholds
+from netbenefit.common.checks import InputError
+from netbenefit.common.table import Table
+from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics.net_benefit import net_benefit, treat_all
+from netbenefit.metrics.thresholds import Thresholds
 
 COLUMNS = [
     "model",

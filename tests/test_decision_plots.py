@@ -11,12 +11,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from netbenefit import DecisionCurveDisplay, TimeToEvent, censoring_weights
-from netbenefit._decision_bands import decision_bands
-from netbenefit._validation import InputError
-from netbenefit.conditions import Condition
-from netbenefit.decision import decision_curve
-from netbenefit.scorecard import Rule, Scorecard
-from netbenefit.thresholds import Thresholds
+from netbenefit.cards.scorecard import Rule, Scorecard
+from netbenefit.cards.terms import Condition
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.bands import decision_bands
+from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics.thresholds import Thresholds
 
 plt = pytest.importorskip("matplotlib.pyplot")
 GRID = "0.1:0.4:0.1"

@@ -11,11 +11,11 @@ import pytest
 from scipy.integrate import quad
 
 from netbenefit import aunbc, weighted_net_benefit
-from netbenefit._decision_bands import decision_summary
-from netbenefit._validation import InputError
-from netbenefit.decision import decision_curve
-from netbenefit.survival import TimeToEvent
-from netbenefit.thresholds import Thresholds
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.bands import decision_summary
+from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics.survival import TimeToEvent
+from netbenefit.metrics.thresholds import Thresholds
 from tests.test_decision_bands import GRID, Rows, all_draws
 
 

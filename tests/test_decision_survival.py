@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netbenefit._validation import InputError
-from netbenefit.conditions import Condition
-from netbenefit.decision import decision_curve, risk_breakpoints
-from netbenefit.scorecard import Rule, Scorecard
-from netbenefit.survival import TimeToEvent
-from netbenefit.thresholds import Thresholds
+from netbenefit.cards.scorecard import Rule, Scorecard
+from netbenefit.cards.terms import Condition
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.decision_curve import decision_curve, risk_breakpoints
+from netbenefit.metrics.survival import TimeToEvent
+from netbenefit.metrics.thresholds import Thresholds
 from tests.test_survival import slow_risk
 
 COLUMNS = [

@@ -27,15 +27,15 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from netbenefit import RiskScoreClassifier, Scorecard, Thresholds
-from netbenefit._validation import InputError
-from netbenefit.metrics import (
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.estimators.rss_dnb import RSSDNBClassifier
+from netbenefit.metrics.net_benefit import (
     expected_calibration_error,
     hosmer_lemeshow,
     weighted_net_benefit,
 )
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.published import RSSDNBClassifier
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Progress, Run, SolverResult
 from netbenefit.solvers.local_search import LocalSearch

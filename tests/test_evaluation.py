@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import netbenefit as nb
 from netbenefit import InputError, RiskScoreClassifier, cross_validate, nested_cross_validate
-from netbenefit._evaluation_rows import Sample, make_folds, prepared, take_rows
+from netbenefit.validation.folds import Sample, make_folds, prepared, take_rows
 from tests.leaks import LeakDetector
 
 GRID = nb.Thresholds.of([0.1, 0.25, 0.5], weights=[0.5, 0.25, 0.25])

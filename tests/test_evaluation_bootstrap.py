@@ -16,10 +16,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import netbenefit as nb
 from netbenefit import InputError, bootstrap_validate
-from netbenefit._evaluation_measures import Rules, chance_of, measures_of
-from netbenefit._evaluation_rows import random_of, resample
-from netbenefit._evaluation_stability import CardStability
-from netbenefit.evaluation import point632plus
+from netbenefit.metrics.evaluation_measures import Rules, chance_of, measures_of
+from netbenefit.validation.cross_validation import point632plus
+from netbenefit.validation.folds import random_of, resample
+from netbenefit.validation.stability import CardStability
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 GRIDS = [

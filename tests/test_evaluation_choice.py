@@ -207,7 +207,7 @@ def test_search_as_an_estimator() -> None:
 
 
 def test_settings_of_cards_by_default() -> None:
-    from netbenefit._evaluation_choice import check_settings
+    from netbenefit.validation.choice import check_settings
 
     found = check_settings(nb.RiskScoreClassifier(), None)
     assert len(found) == 12

@@ -19,8 +19,8 @@ from benchmarks.generalisation.simulate import FAMILIES, SimulatedCase, draw_out
 from benchmarks.generalisation.store import Store
 from benchmarks.generalisation.tables import Section, Table, write_sections
 
-from netbenefit.metrics import aunbc
-from netbenefit.thresholds import Thresholds
+from netbenefit.metrics.net_benefit import aunbc
+from netbenefit.metrics.thresholds import Thresholds
 
 GRIDS = [Thresholds.tenths(), Thresholds.range(0.01, 0.1, 0.01), Thresholds.of([0.2, 0.25, 0.7])]
 TINY = [SimulatedCase("sparse", replicate, 80, test_rows=400) for replicate in range(2)]

@@ -11,9 +11,9 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from netbenefit import Binner, InputError
-from netbenefit._cut_search import CellScores, equal_mass_edges, gain_edges
-from netbenefit._cut_weights import count_rows, first_reaching, steady
-from netbenefit._cuts import count_cells
+from netbenefit.binning.cut_search import CellScores, equal_mass_edges, gain_edges
+from netbenefit.binning.cuts import count_cells
+from netbenefit.binning.weights import count_rows, first_reaching, steady
 
 Columns = dict[str, NDArray[Any]]
 KINDS = ("whole", "tenths", "float", "few", "counts", "text", "words", "yes", "holes", "coded")

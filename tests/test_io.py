@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from netbenefit._io import read_cell, read_table, write_csv
-from netbenefit._outcome import find_target, label_in, read_outcome
-from netbenefit._table import Table
-from netbenefit._validation import InputError
+from netbenefit.common.checks import InputError
+from netbenefit.common.table import Table
+from netbenefit.data.files import read_cell, read_table, write_csv
+from netbenefit.data.outcome import find_target, label_in, read_outcome
 
 
 def write(folder: Path, text: str | bytes, name: str = "t.csv") -> Path:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from netbenefit import InputError
-from netbenefit._journal import run_tasks
+from netbenefit.common.journal import run_tasks
 
 TASKS = {f"task {i}": i for i in range(6)}
 BACKENDS = ("sequential", "threading", "loky", "multiprocessing")

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from netbenefit.assemble import assemble_card
-from netbenefit.constraints import MaxFPR, MinTPR
-from netbenefit.kernels.cutoffs import allowed_cutoffs, floor_scores
-from netbenefit.levels import find_levels, level_risks, pooled_rates
-from netbenefit.metrics import weighted_net_benefit
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.scorecard import Provenance
+from netbenefit.cards.scorecard import Provenance
+from netbenefit.data.patterns import PatternTable
+from netbenefit.estimators.learn import assemble_card
+from netbenefit.metrics.net_benefit import weighted_net_benefit
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import MaxFPR, MinTPR
+from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
+from netbenefit.problem.levels import find_levels, level_risks, pooled_rates
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import Run
-from netbenefit.thresholds import Thresholds
 from tests.strategies import constrained_problems, points_of, problems
 
 # -- pooling ---------------------------------------------------------------------------------------

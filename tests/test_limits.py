@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit._validation import InputError
-from netbenefit.constraints import MaxFPR, MinTPR
-from netbenefit.kernels.cutoffs import floor_scores
-from netbenefit.levels import level_risks
-from netbenefit.limits import Limits, RateLimits, box_possible, least_points, vector_allowed
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.thresholds import Thresholds
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import MaxFPR, MinTPR
+from netbenefit.problem.cutoffs import floor_scores
+from netbenefit.problem.levels import level_risks
+from netbenefit.problem.limits import Limits, RateLimits, box_possible, least_points, vector_allowed
+from netbenefit.problem.problem import Problem
 from tests import reference
 from tests.strategies import constrained_problems, points_of, tables
 

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn.metrics import roc_auc_score
 
-from netbenefit._validation import InputError
-from netbenefit.metrics import (
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.net_benefit import (
     aunbc,
     auroc,
     expected_calibration_error,
@@ -27,7 +27,7 @@ from netbenefit.metrics import (
     treat_all,
     weighted_net_benefit,
 )
-from netbenefit.thresholds import Thresholds
+from netbenefit.metrics.thresholds import Thresholds
 
 NAN = float("nan")
 Case = tuple[list[int], list[float], list[float] | None, Thresholds]

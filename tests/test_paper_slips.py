@@ -31,10 +31,10 @@ from netbenefit import (
     keep_order,
     net_benefit,
 )
-from netbenefit.problem import Problem
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.solvers.milp import MixedInteger
+from netbenefit.solvers.milp.solve import MixedInteger
 from netbenefit.theory import (
     boundary_risks,
     learning_capacity,

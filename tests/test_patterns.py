@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from netbenefit._steps import find_decimals, to_step, to_steps
-from netbenefit._validation import InputError
-from netbenefit.patterns import PatternTable
+from netbenefit.common.checks import InputError
+from netbenefit.common.decimals import find_decimals, to_step, to_steps
+from netbenefit.data.patterns import PatternTable
 
 pytestmark = pytest.mark.filterwarnings("error")
 

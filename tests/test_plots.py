@@ -38,9 +38,8 @@ from netbenefit import (
     decision_curve,
     grouped_auroc,
 )
-from netbenefit._card_rows import card_rows
-from netbenefit._card_text import contents, wrap
-from netbenefit.observed import level_rows
+from netbenefit.cards.rows import card_rows
+from netbenefit.cards.text import contents, wrap
 from netbenefit.plots import (
     CalibrationDisplay,
     DecisionCurveDisplay,
@@ -52,8 +51,9 @@ from netbenefit.plots import (
     SizePathDisplay,
     TraceDisplay,
 )
-from netbenefit.plots._base import style_of
+from netbenefit.plots.base import style_of
 from netbenefit.solvers.base import TraceRow
+from netbenefit.updating.observed import level_rows
 from tests.export.truth import HOSTILE_LEVEL, truths
 
 matplotlib.use("Agg")
@@ -576,7 +576,7 @@ def test_nothing_is_shown(fitted: Fitted, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_matplotlib_is_imported_late() -> None:
     code = (
-        "import sys, netbenefit, netbenefit.plots, netbenefit.sizing\n"
+        "import sys, netbenefit, netbenefit.plots, netbenefit.validation.sizes\n"
         "netbenefit.RiskScoreClassifier\n"
         "assert not [m for m in sys.modules if m.startswith('matplotlib')]"
     )

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netbenefit.constraints import MinTPR
-from netbenefit.estimator import RiskScoreClassifier
-from netbenefit.published import RSSDNBClassifier
+from netbenefit.estimators.risk_score import RiskScoreClassifier
+from netbenefit.estimators.rss_dnb import RSSDNBClassifier
+from netbenefit.problem.constraints import MinTPR
 from netbenefit.solvers.local_search import LocalSearch
 from tests.box_prover import BranchAndBound
 

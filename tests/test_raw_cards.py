@@ -31,11 +31,11 @@ from netbenefit import (
     Sign,
     aunbc,
 )
-from netbenefit._constraint_raw import RawNames, by_condition
-from netbenefit._io import read_table
-from netbenefit.constraints import AtLeast, Bounds, NeedsOneOf, Values
-from netbenefit.datasets import data_folder
-from netbenefit.verify import verify
+from netbenefit.certificates.verify import verify
+from netbenefit.data.datasets import data_folder
+from netbenefit.data.files import read_table
+from netbenefit.problem.constraints import AtLeast, Bounds, NeedsOneOf, Values
+from netbenefit.problem.raw_constraints import RawNames, by_condition
 from tests.raw_rows import CONTAINERS, STAGES, outcome, raw_table
 
 SPECIAL = {"visits (−9: unknown)": [-9]}
@@ -326,9 +326,9 @@ def test_needs_one_of_is_kept_by_the_search() -> None:
 
 
 def test_solvers_know_the_one_hot_members() -> None:
-    from netbenefit._estimator_input import training_of_raw
-    from netbenefit.problem import Problem
-    from netbenefit.thresholds import Thresholds
+    from netbenefit.estimators.estimator_input import training_of_raw
+    from netbenefit.metrics.thresholds import Thresholds
+    from netbenefit.problem.problem import Problem
 
     table = raw_table(12, 300, holes=False)
     binner = Binner(method="quantile", bins="interval")

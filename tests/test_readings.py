@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit._validation import InputError
-from netbenefit.conditions import Condition, PerUnit
-from netbenefit.readings import Reading, Readings, plain_number
-from netbenefit.scorecard import Rule, Scorecard
-from netbenefit.thresholds import Thresholds
+from netbenefit.cards.readings import Reading, Readings, plain_number
+from netbenefit.cards.scorecard import Rule, Scorecard
+from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.thresholds import Thresholds
 
 HALF = Thresholds.of([0.5])
 
@@ -427,7 +427,7 @@ def test_cards_with_readings_come_back_as_they_were(data):
 
 
 VERSION_1 = """
-{"schema": "netbenefit.scorecard", "version": 1, "rules": [
+{"schema": "netbenefit.cards.scorecard", "version": 1, "rules": [
   {"kind": "condition", "feature": "age", "op": ">=", "value": 52, "points": -2},
   {"kind": "per_unit", "feature": "use", "decimals": 1, "lower": null, "upper": 1.5,
    "binary": false, "points": 10}],

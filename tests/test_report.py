@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from netbenefit import InputError, metrics
-from netbenefit.conditions import Condition
-from netbenefit.decision import decision_curve
+from netbenefit import InputError
+from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
+from netbenefit.cards.terms import Condition
+from netbenefit.metrics import net_benefit as metrics
+from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.report import card_page, compare, measure, validation_page
 from netbenefit.report.curve import MOST_MODELS, curve_key, curve_svg
 from netbenefit.report.html import _STYLE
 from netbenefit.report.text import comparison_table, curve_table, measure_table, to_json
-from netbenefit.scorecard import Provenance, Rule, Scorecard
-from netbenefit.thresholds import Thresholds
 
 GRID = Thresholds.parse("0.1:0.5:0.1")
 NASTY = '<script>alert(1)</script> & "co"'

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from netbenefit import RiskScoreClassifier
-from netbenefit._validation import InputError
-from netbenefit.decision import decision_curve
-from netbenefit.metrics import net_benefit
-from netbenefit.sampling import case_control_weights, censoring_weights
-from netbenefit.survival import TimeToEvent
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics.net_benefit import net_benefit
+from netbenefit.metrics.sampling import case_control_weights, censoring_weights
+from netbenefit.metrics.survival import TimeToEvent
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 GRID = [0.1, 0.2, 0.3, 0.5]

@@ -18,10 +18,10 @@ import pyarrow as pa
 import pytest
 
 import netbenefit
-from netbenefit._validation import InputError
-from netbenefit.conditions import Condition, PerUnit
-from netbenefit.scorecard import Provenance, Rule, Scorecard
-from netbenefit.thresholds import Thresholds
+from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
+from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.thresholds import Thresholds
 
 HALF = Thresholds.of([0.5])
 

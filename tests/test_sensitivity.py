@@ -23,10 +23,10 @@ from netbenefit import (
     suggest_thresholds,
     threshold_sensitivity,
 )
-from netbenefit._sensitivity_grid import _quantiles
-from netbenefit._size_checks import choose_folds
-from netbenefit.sensitivity import Sensitivity
 from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.validation.sensitivity import Sensitivity
+from netbenefit.validation.sensitivity_grid import _quantiles
+from netbenefit.validation.size_checks import choose_folds
 
 mpl.use("Agg")
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from netbenefit._io import read_table
-from netbenefit._source_open import open_source
-from netbenefit._source_progress import QueryBar
-from netbenefit._source_size import Size, size_of_file, size_of_table
-from netbenefit._sources import find_source, scrub
-from netbenefit._validation import InputError
+from netbenefit.common.checks import InputError
+from netbenefit.data.duckdb import open_source
+from netbenefit.data.files import read_table
+from netbenefit.data.source_progress import QueryBar
+from netbenefit.data.source_size import Size, size_of_file, size_of_table
+from netbenefit.data.sources import find_source, scrub
 from tests.export.databases import postgresql_socket  # noqa: F401
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")

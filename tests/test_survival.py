@@ -11,8 +11,13 @@ import lifelines
 import numpy as np
 import pytest
 
-from netbenefit._validation import InputError
-from netbenefit.survival import TimeToEvent, aalen_johansen, censoring_survival, kaplan_meier
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.survival import (
+    TimeToEvent,
+    aalen_johansen,
+    censoring_survival,
+    kaplan_meier,
+)
 
 
 def slow_risk(

@@ -23,15 +23,15 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from netbenefit import RiskScoreClassifier
-from netbenefit._card_text import share_text
-from netbenefit._validation import InputError
-from netbenefit.comparison import compare
-from netbenefit.evaluation import bootstrap_validate, cross_validate
-from netbenefit.published import RSSDNBClassifier
-from netbenefit.sizing import size_path
+from netbenefit.cards.text import share_text
+from netbenefit.common.checks import InputError
+from netbenefit.estimators.rss_dnb import RSSDNBClassifier
 from netbenefit.solvers.base import SolverResult
 from netbenefit.solvers.progress import conclude
-from netbenefit.updating import choose_update, update_card
+from netbenefit.updating.update import choose_update, update_card
+from netbenefit.validation.comparison import compare
+from netbenefit.validation.cross_validation import bootstrap_validate, cross_validate
+from netbenefit.validation.sizes import size_path
 from tests.raw_rows import outcome, raw_table
 
 QUICK: dict[str, Any] = {

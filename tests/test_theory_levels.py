@@ -15,7 +15,6 @@ from netbenefit import (
     improve_levels,
     keep_order,
 )
-from netbenefit.calibration import LevelMap
 from netbenefit.theory import (
     improvements,
     net_benefit_kept,
@@ -23,6 +22,7 @@ from netbenefit.theory import (
     rates_inside,
     rates_predicted,
 )
+from netbenefit.theory.calibration import LevelMap
 from tests.theory_cases import CASES, Model, random_model, some
 
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import integrate, stats
 
-from netbenefit._validation import InputError
-from netbenefit.thresholds import Thresholds, as_thresholds
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.thresholds import Thresholds, as_thresholds
 
 NAN = float("nan")
 RANDOM_GRID = [0, 0.0857, 0.1102, 0.1325, 0.2292, 0.4491, 0.5409, 0.5727, 0.5778, 0.6975]

@@ -23,9 +23,9 @@ from netbenefit import (
     evaluate_card,
     recalibration,
 )
-from netbenefit._columns import as_column
-from netbenefit._updating_bins import Bins, bins_of, chance_index, stability_index
-from netbenefit.metrics import aunbc, auroc, expected_calibration_error
+from netbenefit.cards.columns import as_column
+from netbenefit.metrics.net_benefit import aunbc, auroc, expected_calibration_error
+from netbenefit.updating.updating_bins import Bins, bins_of, chance_index, stability_index
 from tests.raw_rows import CONTAINERS, outcome, raw_table
 
 # -- calibration in the large, slope ---------------------------------------------------------------

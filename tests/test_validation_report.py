@@ -14,17 +14,17 @@ from scipy.stats import binomtest
 from sklearn.metrics import roc_curve
 
 from netbenefit import Condition, PerUnit, RiskScoreClassifier, Rule, Scorecard, Thresholds
-from netbenefit._certificate_types import Claim, Scale
-from netbenefit.certificate import Certificate
-from netbenefit.measures import measure
-from netbenefit.observed import level_rows, wilson
-from netbenefit.readings import Reading
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.scorecard import Provenance
+from netbenefit.certificates.certificate import Certificate
+from netbenefit.certificates.certificate_types import Claim, Scale
+from netbenefit.certificates.verify import Check, Verdict, _acceptance, verify
+from netbenefit.metrics.measures import measure
 from netbenefit.report.columns import column_rows
-from netbenefit.report.drawings import _x, _y, roc_points, roc_svg
+from netbenefit.report.svg import _x, _y, roc_points, roc_svg
 from netbenefit.report.tripod import _ITEMS, Known, checklist
 from netbenefit.report.validation import certificate_sentence, validation_page
-from netbenefit.scorecard import Provenance
-from netbenefit.verify import Check, Verdict, _acceptance, verify
+from netbenefit.updating.observed import level_rows, wilson
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
 from tests.raw_rows import outcome, raw_table
 

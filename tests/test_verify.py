@@ -17,16 +17,19 @@ import pytest
 import typer
 from hypothesis import assume, given, settings, strategies as st
 
-from netbenefit._certificate_count import Ground
-from netbenefit._certificate_digest import json_digest, pattern_order
-from netbenefit._cli_verify import verify_command
-from netbenefit._validation import InputError
-from netbenefit.assemble import Taught, assemble_card, learn
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.proof import Boxes, Proof, Reason
-from netbenefit.certificate import Certificate, make_certificate
-from netbenefit.conditions import Condition, PerUnit
-from netbenefit.constraints import (
+from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
+from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.certificates.certificate import Certificate, make_certificate
+from netbenefit.certificates.certificate_digest import json_digest, pattern_order
+from netbenefit.certificates.recount import Ground
+from netbenefit.certificates.verify import Verdict, verify
+from netbenefit.cli.verify import verify_command
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.estimators.learn import Taught, assemble_card, learn
+from netbenefit.estimators.risk_score import RiskScoreClassifier
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import (
     AtLeast,
     AtMost,
     Constraint,
@@ -41,14 +44,11 @@ from netbenefit.constraints import (
     Sign,
     Values,
 )
-from netbenefit.estimator import RiskScoreClassifier
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.scorecard import Provenance, Rule, Scorecard
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import Problem
+from netbenefit.problem.result import Boxes, Proof, Reason
 from netbenefit.solvers.base import Run, SolverResult
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.thresholds import Thresholds
-from netbenefit.verify import Verdict, verify
 from tests import reference
 
 from .box_prover import BranchAndBound
@@ -916,7 +916,7 @@ def _zero_result(problem: Problem) -> SolverResult:
 
 
 def make_scale(pieces: Pieces) -> Any:
-    from netbenefit._certificate_types import Scale
+    from netbenefit.certificates.certificate_types import Scale
 
     return Scale(pieces.total, pieces.constant, pieces.price, pieces.exact)
 
@@ -957,7 +957,7 @@ def test_columns_that_are_conditions() -> None:
 
 
 def test_the_judge_imports_no_solver_and_no_compiler() -> None:
-    code = "import sys, netbenefit.verify; print(*sorted(sys.modules))"
+    code = "import sys, netbenefit.certificates.verify; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

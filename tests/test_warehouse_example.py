@@ -33,7 +33,7 @@ def test_the_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     import duckdb
     from typer.testing import CliRunner
 
-    from netbenefit.cli import app
+    from netbenefit.cli.main import app
 
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.generalisation.rows import FloatArray
-from netbenefit.thresholds import Thresholds
+from netbenefit.metrics.thresholds import Thresholds
 
 
 def contributions(outcome: NDArray[Any], risk: FloatArray, thresholds: Thresholds) -> FloatArray:

@@ -26,7 +26,7 @@ from benchmarks.generalisation.rows import (
     Standardiser,
     fold_count as inner_folds,
 )
-from netbenefit.thresholds import Thresholds
+from netbenefit.metrics.thresholds import Thresholds
 
 #: Seconds of search and proof that a card is given.
 TIME_LIMIT = 10.0

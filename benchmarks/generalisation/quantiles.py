@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._validation import FloatArray
-from netbenefit.conditions import Condition
+from netbenefit.cards.terms import Condition
+from netbenefit.common.checks import FloatArray
 
 __all__ = ["apply_conditions", "quantile_conditions"]
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from benchmarks.generalisation.data import Case, Sample, outer_fold
 from benchmarks.generalisation.rows import BoolArray, FloatArray
 from netbenefit import Binner
-from netbenefit.thresholds import Thresholds
+from netbenefit.metrics.thresholds import Thresholds
 
 #: Training rows of the small draws, and how many draws there are of each table.
 SMALL_ROWS, SMALL_DRAWS = 300, 10

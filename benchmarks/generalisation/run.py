@@ -25,8 +25,8 @@ from benchmarks.generalisation.data import Case, Sample
 from benchmarks.generalisation.methods import Card, Fit, Method, compile_for
 from benchmarks.generalisation.rows import BoolArray, FloatArray
 from benchmarks.generalisation.store import Result, Store
-from netbenefit._updating_calibration import recalibration
-from netbenefit.metrics import auroc, expected_calibration_error
+from netbenefit.metrics.net_benefit import auroc, expected_calibration_error
+from netbenefit.updating.updating_calibration import recalibration
 
 #: Where there is no terminal a line is written this often, in seconds.
 EVERY = 60.0

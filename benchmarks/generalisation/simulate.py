@@ -19,7 +19,7 @@ from scipy.special import expit, ndtri
 
 from benchmarks.generalisation.data import Case, Sample
 from benchmarks.generalisation.rows import BoolArray, FloatArray
-from netbenefit.thresholds import Thresholds
+from netbenefit.metrics.thresholds import Thresholds
 
 IntArray = NDArray[np.int64]
 

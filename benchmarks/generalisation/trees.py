@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.generalisation.benefit import contributions
 from benchmarks.generalisation.rows import BoolArray, Counts, FloatArray, MergedRows, stack
-from netbenefit.thresholds import Thresholds
+from netbenefit.metrics.thresholds import Thresholds
 
 #: Most prunings that are tried.
 PRUNINGS = 20

@@ -22,10 +22,10 @@ from benchmarks.generalisation.data import Sample
 from benchmarks.generalisation.methods import Lasso
 from benchmarks.generalisation.simulate import FAMILIES, SimulatedCase
 from benchmarks.generalisation.tables import Table
-from netbenefit.kernels.cutoffs import floor_scores
-from netbenefit.levels import find_levels
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
+from netbenefit.data.patterns import PatternTable
+from netbenefit.problem.cutoffs import floor_scores
+from netbenefit.problem.levels import find_levels
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.teachers.blend import blend
 

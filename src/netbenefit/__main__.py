@@ -1,6 +1,6 @@
 """``python -m netbenefit``: the command line, where no script is installed."""
 
-from netbenefit.cli import main
+from netbenefit.cli.main import main
 
 if __name__ == "__main__":
     main()

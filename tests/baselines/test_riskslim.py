@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import netbenefit
 from netbenefit import RiskSLIMClassifier, Scorecard
-from netbenefit._validation import InputError
-from netbenefit.metrics import weighted_net_benefit
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.net_benefit import weighted_net_benefit
 
 
 def make_data(seed: int, n: int = 120, p: int = 4, kind: str = "binary"):
@@ -43,7 +43,7 @@ def test_scikit_learn_checks(estimator, check) -> None:
 
 
 def test_is_public() -> None:
-    assert netbenefit.RiskSLIMClassifier is netbenefit.baselines.RiskSLIMClassifier
+    assert netbenefit.RiskSLIMClassifier is netbenefit.estimators.RiskSLIMClassifier
 
 
 @pytest.mark.parametrize("kind", ["binary", "counts", "decimals"])

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from netbenefit import InputError, MaxTotalPoints, MinTPR, PatternTable, Values
-from netbenefit.baselines._slim_exact import SlimExact
-from netbenefit.baselines._slim_task import SlimTask
+from netbenefit.estimators.slim.exact import SlimExact
+from netbenefit.estimators.slim.task import SlimTask
 from netbenefit.solvers.base import SolverResult
 
 

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from netbenefit.bounds.farkas import Cut
-from netbenefit.bounds.pieces import Pieces
+from netbenefit.problem.integer import Pieces
+from netbenefit.solvers.bounds.farkas import Cut
 
 
 def all_points(pieces: Pieces) -> np.ndarray:

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit._validation import InputError
-from netbenefit.bounds._cover_lp import CoverProgram, lagrangian
-from netbenefit.bounds._cover_tree import Effort, Tree
-from netbenefit.bounds._cuts import GRID, CutPool, PoolView, coefficients, make_box
-from netbenefit.bounds._multipliers import null_multipliers
-from netbenefit.bounds.covering import covering_bound
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.thresholds import Thresholds
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import Problem
+from netbenefit.solvers.bounds.cover_program import CoverProgram, lagrangian
+from netbenefit.solvers.bounds.cover_tree import Effort, Tree
+from netbenefit.solvers.bounds.covering import covering_bound
+from netbenefit.solvers.bounds.cuts import GRID, CutPool, PoolView, coefficients, make_box
+from netbenefit.solvers.bounds.multipliers import null_multipliers
 from tests.strategies import GRIDS, problems
 
 KINDS = ("binary", "binary", "two", "small", "wide", "tenths", "thousandths", "constant")

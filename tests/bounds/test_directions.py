@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
-from netbenefit.bounds import _direction_pairs as pairs_of
-from netbenefit.bounds.directions import direction_bound
-from netbenefit.bounds.pieces import Pieces
+from netbenefit.problem.integer import Pieces
+from netbenefit.solvers.bounds import direction_pairs as pairs_of
+from netbenefit.solvers.bounds.directions import direction_bound
 from tests.strategies import problems
 
 

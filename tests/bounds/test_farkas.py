@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit.bounds._hitting import hitting_set
-from netbenefit.bounds._signs import make_signs
-from netbenefit.bounds.farkas import Combination, Cut, farkas_bound, nearly_separable
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.thresholds import Thresholds
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import Problem
+from netbenefit.solvers.bounds.farkas import Combination, Cut, farkas_bound, nearly_separable
+from netbenefit.solvers.bounds.hitting import hitting_set
+from netbenefit.solvers.bounds.signs import make_signs
 from tests.bounds.brute import all_points, all_values, cut_loss, random_pieces
 from tests.strategies import problems
 

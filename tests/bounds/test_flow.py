@@ -10,10 +10,10 @@ from hypothesis import given, settings, strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.thresholds import Thresholds
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import Problem
 from tests.box_prover import flow_bound
 from tests.strategies import points_of, problems
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.probing import conflict_bound, probe_columns, sign_parts, wide_columns
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.thresholds import Thresholds
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import Problem
+from netbenefit.solvers.bounds.probing import (
+    conflict_bound,
+    probe_columns,
+    sign_parts,
+    wide_columns,
+)
 from tests.bounds.test_covering import all_values, cases, check_leaves
 
 

@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.supports import cells, support_bound
+from netbenefit.problem.integer import Pieces
+from netbenefit.solvers.bounds.supports import cells, support_bound
 from tests.bounds.brute import all_points, all_values, random_pieces
 from tests.strategies import problems
 

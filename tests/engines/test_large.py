@@ -18,10 +18,10 @@ from netbenefit import (
     evaluate_table,
     score_table,
 )
-from netbenefit._engine import EngineTable
-from netbenefit._engine_sample import count_levels, draw_sample, own_weights
-from netbenefit._engine_survey import survey_table
+from netbenefit.data.engine import EngineTable
 from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.tables.engine_sample import count_levels, draw_sample, own_weights
+from netbenefit.tables.survey import survey_table
 from tests.engines.tables import FEW_EAGER, LAZY, in_engine
 
 N = 40_000

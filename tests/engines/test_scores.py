@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from netbenefit import PerUnit, score_table
-from netbenefit._engine_states import LARGEST_LOG
-from netbenefit._engine_steps import largest_code
+from netbenefit.tables.engine_states import LARGEST_LOG
+from netbenefit.tables.expressions import largest_code
 from tests.engines.tables import FEW_EAGER, FULL, LAZY, in_engine, rows_of
 from tests.export.test_python import all_truths
 from tests.export.truth import Truth

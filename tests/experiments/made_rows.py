@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-from netbenefit.experiments.names import MEASURES
-from netbenefit.experiments.published import load_published
+from reproduction.names import MEASURES
+from reproduction.published import load_published
 
 PENALTY = 0.0015
 

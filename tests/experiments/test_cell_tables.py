@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from netbenefit.experiments.cell_tables import (
+from reproduction.cell_tables import (
     CellTable,
     Line,
     ablation_table,
     performance_table,
     sensitivity_table,
 )
-from netbenefit.experiments.names import DATASETS, MEASURES, METHODS
-from netbenefit.experiments.summary import summarise
+from reproduction.names import DATASETS, MEASURES, METHODS
+from reproduction.summary import summarise
+
 from tests.experiments.made_rows import fold_row, published_rows, table_cells, with_own_methods
 
 ROWS = published_rows()

@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-
-from netbenefit.experiments.plan import CREDIT, make_plan
-from netbenefit.experiments.published import load_published
-from netbenefit.experiments.store import read_rows
+from reproduction.plan import CREDIT, make_plan
+from reproduction.published import load_published
+from reproduction.store import read_rows
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reproduction"
 

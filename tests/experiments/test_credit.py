@@ -10,13 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-
-from netbenefit import Binner, Condition, PerUnit, Rule, Scorecard, Thresholds
-from netbenefit._cli_binner import read_binner
-from netbenefit._validation import InputError
-from netbenefit.datasets import Dataset, load_credit
-from netbenefit.experiments.credit import (
+from reproduction.credit import (
     RAW_COLUMNS,
     CreditPreparation,
     CreditSplit,
@@ -25,7 +19,7 @@ from netbenefit.experiments.credit import (
     credit_splits,
     split_rows,
 )
-from netbenefit.experiments.credit_card import (
+from reproduction.credit_card import (
     ScoreRow,
     best_net_benefit,
     card_on_rows,
@@ -34,15 +28,21 @@ from netbenefit.experiments.credit_card import (
     score_table,
     with_names,
 )
-from netbenefit.experiments.credit_report import (
+from reproduction.credit_report import (
     logistic_over_splits,
     published_figures,
     write_credit,
 )
-from netbenefit.experiments.methods import make_model
-from netbenefit.experiments.plan import Job
-from netbenefit.metrics import aunbc, auroc
-from netbenefit.patterns import PatternTable
+from reproduction.methods import make_model
+from reproduction.plan import Job
+from sklearn.base import clone
+
+from netbenefit import Binner, Condition, PerUnit, Rule, Scorecard, Thresholds
+from netbenefit.cli.columns import read_binner
+from netbenefit.common.checks import InputError
+from netbenefit.data.datasets import Dataset, load_credit
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.net_benefit import aunbc, auroc
 from tests import reference
 
 NAN = math.nan

@@ -20,20 +20,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-
-import netbenefit
-from netbenefit._evaluation_measures import size_of
-from netbenefit._validation import InputError
-from netbenefit.experiments import fasterrisk
-from netbenefit.experiments.fasterrisk import (
+from reproduction import fasterrisk
+from reproduction.fasterrisk import (
     VARIABLE,
     FasterRiskClassifier,
     FasterRiskError,
     FasterRiskTimeout,
     available,
 )
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import netbenefit
+from netbenefit.common.checks import InputError
+from netbenefit.metrics.evaluation_measures import size_of
 from tests.experiments.processes import runs, wait_for
 
 X = np.array([[0, 1, 2], [1, 0, 0.5], [1, 1, -3], [0, 0, 7]] * 3, dtype=float)
@@ -245,7 +245,7 @@ def test_too_many_columns_are_refused(fake: str, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("answer", ["", "{}", "[1]", '{"multipliers": "x"}'])
 def test_an_answer_that_cannot_be_read(answer: str) -> None:
-    from netbenefit.experiments._fasterrisk_process import _pool
+    from reproduction.fasterrisk_process import _pool
 
     with pytest.raises(FasterRiskError, match="cannot be read"):
         _pool(answer, 3)
@@ -304,7 +304,7 @@ def test_the_time_limit_ends_the_process(
 ASK = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever our parent made of it
-from netbenefit.experiments.fasterrisk import FasterRiskClassifier
+from reproduction.fasterrisk import FasterRiskClassifier
 FasterRiskClassifier(sys.argv[1], time_limit=None).fit([[0, 1], [1, 0]] * 4, [0, 1] * 4)
 """
 

@@ -9,6 +9,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from reproduction.curves import FEW
+from reproduction.figures import FIGURES, draw_figures, write_figures
+from reproduction.figures_curves import calibration_table, decision_table, roc_of, thin
+from reproduction.figures_methods import METHOD_NAMES, style_for
+from reproduction.figures_pool import Pooled, pool_method, pool_run
+from reproduction.region import (
+    FIFTHS,
+    bound_table,
+    boundary_pairs,
+    card_pair,
+    correlated_pairs,
+)
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from netbenefit import (
@@ -20,19 +32,7 @@ from netbenefit import (
     expected_calibration_error,
     grouped_auroc,
 )
-from netbenefit._validation import InputError
-from netbenefit.experiments.figures import FIGURES, draw_figures, write_figures
-from netbenefit.experiments.figures_curves import calibration_table, decision_table, roc_of, thin
-from netbenefit.experiments.figures_methods import METHOD_NAMES, style_for
-from netbenefit.experiments.figures_panels import FEW
-from netbenefit.experiments.figures_pool import Pooled, pool_method, pool_run
-from netbenefit.experiments.region import (
-    FIFTHS,
-    bound_table,
-    boundary_pairs,
-    card_pair,
-    correlated_pairs,
-)
+from netbenefit.common.checks import InputError
 from netbenefit.theory import correlated_risks, upper_aunbc
 
 pytest.importorskip("matplotlib")
@@ -454,7 +454,7 @@ def test_one_kind_of_outcome_leaves_the_other_panels():
 
 def test_a_data_set_of_files(data_folder, monkeypatch):
     monkeypatch.setenv("NETBENEFIT_DATA", str(data_folder))
-    from netbenefit.experiments.figures import load_outcomes
+    from reproduction.figures import load_outcomes
 
     n = load_outcomes("haberman").size
     row = {"dataset": "haberman", "method": "tree", "setting": "original", "fold": 0}

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reproduction.cards import cards_page
+from reproduction.outputs import check_overwriting, index_page, write_outputs
+from reproduction.plan import Job
+from reproduction.store import Store, read_rows
 
 from netbenefit import Scorecard, Thresholds
-from netbenefit._validation import InputError
-from netbenefit.conditions import PerUnit
-from netbenefit.experiments.cards import cards_page
-from netbenefit.experiments.outputs import check_overwriting, index_page, write_outputs
-from netbenefit.experiments.plan import Job
-from netbenefit.experiments.store import Store, read_rows
-from netbenefit.scorecard import Rule
+from netbenefit.cards.scorecard import Rule
+from netbenefit.cards.terms import PerUnit
+from netbenefit.common.checks import InputError
 
 CARD = Scorecard.from_levels(
     [Rule(PerUnit("x1"), 2)],

@@ -6,9 +6,7 @@ import csv
 from importlib.resources import files
 
 import pytest
-
-from netbenefit._validation import InputError
-from netbenefit.experiments.plan import (
+from reproduction.plan import (
     BUDGETS,
     CREDIT,
     DATASETS,
@@ -17,6 +15,8 @@ from netbenefit.experiments.plan import (
     Job,
     make_plan,
 )
+
+from netbenefit.common.checks import InputError
 
 
 def cells(plan: list[Job]) -> list[tuple[str, str, str, int]]:
@@ -29,7 +29,7 @@ def test_no_fit_is_planned_twice() -> None:
 
 
 def published(name: str) -> list[dict[str, str]]:
-    text = (files("netbenefit.experiments") / "published" / name).read_text()
+    text = (files("reproduction") / "published" / name).read_text()
     return list(csv.DictReader(text.splitlines()))
 
 

@@ -7,12 +7,12 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from reproduction.names import DATASETS, MEASURES, METHODS
+from reproduction.published import Printed, load_published
 
 from netbenefit import InputError
-from netbenefit.experiments.names import DATASETS, MEASURES, METHODS
-from netbenefit.experiments.published import Printed, load_published
 
-FOLDER = Path(str(files("netbenefit.experiments"))) / "published"
+FOLDER = Path(str(files("reproduction"))) / "published"
 TABLES = sorted(path.name for path in FOLDER.glob("*.csv"))
 
 

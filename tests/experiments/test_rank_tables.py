@@ -6,12 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+from reproduction.names import DATASETS, MEASURES, METHODS
+from reproduction.published import load_published
+from reproduction.rank_tables import RankTables, rank_tables, ranks_markdown
+from reproduction.ranking import Ranking, competing, largest_block
+from reproduction.summary import summarise
 
-from netbenefit.experiments.names import DATASETS, MEASURES, METHODS
-from netbenefit.experiments.published import load_published
-from netbenefit.experiments.rank_tables import RankTables, rank_tables, ranks_markdown
-from netbenefit.experiments.ranking import Ranking, competing, largest_block
-from netbenefit.experiments.summary import summarise
 from tests.experiments.made_rows import published_rows, table_cells, with_own_methods
 
 ROWS = published_rows()

@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from reproduction import needs
+from reproduction.plan import PAPER_METHODS, make_plan
+from reproduction.store import read_rows
 from typer.testing import CliRunner
 
-from netbenefit.cli import app
-from netbenefit.experiments import needs
-from netbenefit.experiments.plan import PAPER_METHODS, make_plan
-from netbenefit.experiments.store import read_rows
+from netbenefit.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from netbenefit.experiments.published import load_published
-from netbenefit.experiments.solver_tables import (
+from reproduction.published import load_published
+from reproduction.solver_tables import (
     computational_markdown,
     computational_records,
     objective_markdown,
     objective_records,
 )
-from netbenefit.experiments.summary import summarise
+from reproduction.summary import summarise
+
 from tests.experiments.made_rows import (
     PENALTY,
     fold_row,

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reproduction.plan import Job
+from reproduction.store import Store, read_rows
 
-from netbenefit._validation import InputError
-from netbenefit.experiments.plan import Job
-from netbenefit.experiments.store import Store, read_rows
+from netbenefit.common.checks import InputError
 
 JOB = Job("heart", "rss-dnb", "original", 3, "quick")
 

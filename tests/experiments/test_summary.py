@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reproduction.names import MEASURES
+from reproduction.published import PublishedCell
+from reproduction.summary import Cell, outside, summarise
 
 from netbenefit import InputError
-from netbenefit.experiments.names import MEASURES
-from netbenefit.experiments.published import PublishedCell
-from netbenefit.experiments.summary import Cell, outside, summarise
 
 AUROC, SIZE = MEASURES["test_auroc"], MEASURES["size"]
 

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from reproduction.markup import csv_text, escape, number, pipe_table
+from reproduction.tables import TABLES, write_tables
 
 from netbenefit import InputError
-from netbenefit.experiments.markup import csv_text, escape, number, pipe_table
-from netbenefit.experiments.tables import TABLES, write_tables
 from tests.experiments.made_rows import fold_row, published_rows, with_own_methods
 
 METRICS = ("auroc", "aunbc", "ece", "size")

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reproduction import runner
+from reproduction.logistic import FullRankLogistic, independent_columns
+from reproduction.methods import make_model, recipe_of
+from reproduction.plan import METHODS, PAPER_METHODS, Job
+from reproduction.run import FOLDS, fold_rows, run_job, split_of
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from netbenefit import Scorecard
-from netbenefit._comparison_tuned import TunedClassifier, lasso
-from netbenefit.experiments import runner
-from netbenefit.experiments.logistic import FullRankLogistic, independent_columns
-from netbenefit.experiments.methods import make_model, recipe_of
-from netbenefit.experiments.plan import METHODS, PAPER_METHODS, Job
-from netbenefit.experiments.work import FOLDS, fold_rows, run_job, split_of
+from netbenefit.validation.comparison_tuned import TunedClassifier, lasso
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from netbenefit import PerUnit
-from netbenefit.export.base import Logic, Step, log_ends, unit_ends
+from netbenefit.export.logic import Logic, Step, log_ends, unit_ends
 
 
 def undecidable(logic: Logic, row: dict[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
-from netbenefit.export._calculator_fields import Field, groups_of
+from netbenefit.export.calculator_fields import Field, groups_of
 from tests.export.browser import why_not
 
 NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")

@@ -9,9 +9,9 @@ import pytest
 
 from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.export import xlsx
-from netbenefit.export.base import logic_of
 from netbenefit.export.calculator import to_calculator
 from netbenefit.export.javascript import to_javascript
+from netbenefit.export.logic import logic_of
 from netbenefit.export.pmml import to_pmml
 from netbenefit.export.python import to_python
 from netbenefit.export.sql import to_sql

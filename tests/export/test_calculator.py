@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
-from netbenefit._card_text import contents, integer_text, percent
+from netbenefit.cards.text import contents, integer_text, percent
 from netbenefit.export.calculator import to_calculator
 from netbenefit.export.javascript import to_javascript
 from tests.export.browser import Watched

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
-from netbenefit.conditions import log_ends
+from netbenefit.cards.scorecard import Provenance
+from netbenefit.cards.terms import log_ends
 from netbenefit.export.python import to_python
-from netbenefit.scorecard import Provenance
 from tests.export.truth import HOSTILE_COLUMN, Truth, all_rows, truth_of, truths
 
 NAN, INF = math.nan, math.inf

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from netbenefit import Condition, InputError, Reading, Rule, Scorecard, Thresholds
-from netbenefit._card_text import contents
+from netbenefit.cards.scorecard import Provenance
+from netbenefit.cards.text import contents
 from netbenefit.export.tables import to_latex, to_markdown
-from netbenefit.scorecard import Provenance
 from tests.export.truth import HOSTILE_LEVEL, truths
 
 NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")

@@ -21,7 +21,7 @@ import pytest
 
 from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.export import xlsx
-from netbenefit.export.base import log_ends, logic_of
+from netbenefit.export.logic import log_ends, logic_of
 from tests.export._xlsx_near import undecidable
 from tests.export.truth import (
     EMOJI,

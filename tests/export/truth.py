@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit import Binner, Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
-from netbenefit.scorecard import Provenance
+from netbenefit.cards.scorecard import Provenance
 from tests.raw_rows import STAGES, outcome, raw_table
 
 HOSTILE_COLUMN = 'x"; DROP TABLE t;--'

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit.kernels import compiled
-from netbenefit.kernels.cutoffs import allowed_cutoffs, floor_scores
-from netbenefit.kernels.layout import GROUP, IN_USE, State, make_state, pack_masses
-from netbenefit.kernels.pairs import pair_gains
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.thresholds import Thresholds
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
+from netbenefit.problem.problem import Problem
+from netbenefit.solvers.kernels import coordinates as compiled
+from netbenefit.solvers.kernels.layout import GROUP, IN_USE, State, make_state, pack_masses
+from netbenefit.solvers.kernels.pairs import pair_gains
 from tests import reference
 from tests.strategies import points_of, problems, tables
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, seed, settings, strategies as st
 
-from netbenefit.bounds.flow import make_field
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.proof import Reason
-from netbenefit.constraints import MaxFPR, MinTPR
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import NoCardFound, Problem
-from netbenefit.solvers import branch_and_bound
-from netbenefit.solvers._tree import NOTHING
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import MaxFPR, MinTPR
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.problem.result import Reason
 from netbenefit.solvers.base import Progress, SolverResult
-from netbenefit.thresholds import Thresholds
+from netbenefit.solvers.boxes import branch_and_bound
+from netbenefit.solvers.boxes.flow import make_field
+from netbenefit.solvers.boxes.tree import NOTHING
 from tests import box_prover
 from tests.box_prover import BranchAndBound, flow_bound
 from tests.strategies import brute_force, constrained_problems, problems

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit.kernels.groups import one_hot_groups
-from netbenefit.kernels.layout import make_state
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.solvers import _chain
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.groups import one_hot_groups
+from netbenefit.problem.problem import Problem
+from netbenefit.solvers import chain as _chain
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.thresholds import Thresholds
+from netbenefit.solvers.kernels.layout import make_state
 from tests import reference
 from tests.strategies import problems
 

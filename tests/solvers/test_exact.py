@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.proof import Proof
-from netbenefit.constraints import MaxFeatures, MinTPR
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import NoCardFound, Problem
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import MaxFeatures, MinTPR
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.problem.result import Proof
 from netbenefit.solvers import exact
 from netbenefit.solvers.base import Progress, Run
 from netbenefit.solvers.exact import Exact, Step, plan
 from netbenefit.solvers.progress import conclude
-from netbenefit.thresholds import Thresholds
 from tests.strategies import brute_force, constrained_problems
 
 
@@ -122,7 +122,7 @@ def test_impossible_rates_are_proven_impossible() -> None:
     wanted = [MinTPR(0.5, 1.0)]
     problem = Problem.build(table, Thresholds.of([0.5]), constraints=wanted)
     assert Exact().solve(problem).status == "optimal"  # everybody is called
-    from netbenefit.constraints import MaxFPR
+    from netbenefit.problem.constraints import MaxFPR
 
     worse = Problem.build(
         table, Thresholds.of([0.5]), constraints=[MinTPR(0.5, 0.9), MaxFPR(0.5, 0.4)]

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from netbenefit._validation import InputError
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.constraints import (
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import (
     AtLeast,
     Implies,
     Include,
@@ -25,14 +26,13 @@ from netbenefit.constraints import (
     Sign,
     Values,
 )
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
-from netbenefit.solvers import milp
-from netbenefit.solvers._milp_model import MilpModel, build_model
-from netbenefit.solvers.backends.base import Answer, Backend, News, Order
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import Progress, SolverResult
-from netbenefit.solvers.milp import MixedInteger
-from netbenefit.thresholds import Thresholds
+from netbenefit.solvers.milp import solve as milp
+from netbenefit.solvers.milp.base import Answer, Backend, News, Order
+from netbenefit.solvers.milp.model import MilpModel, build_model
+from netbenefit.solvers.milp.solve import MixedInteger
 from tests.strategies import all_points, brute_force, constrained_problems, problems
 
 #: Columns whose scores a floating-point solver can tell apart.

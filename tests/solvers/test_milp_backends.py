@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit._validation import InputError
-from netbenefit.problem import Problem
-from netbenefit.solvers._milp_model import build_model
-from netbenefit.solvers.backends import BACKENDS, News, find_backend
-from netbenefit.solvers.backends.base import Order
-from netbenefit.solvers.milp import MixedInteger
+from netbenefit.common.checks import InputError
+from netbenefit.problem.problem import Problem
+from netbenefit.solvers.milp.backends import BACKENDS, News, find_backend
+from netbenefit.solvers.milp.base import Order
+from netbenefit.solvers.milp.model import build_model
+from netbenefit.solvers.milp.solve import MixedInteger
 from tests.solvers.test_milp import check, hard_problem, solve_from_nothing, some_problem
 from tests.strategies import brute_force, constrained_problems, problems
 
@@ -152,7 +152,7 @@ def test_size_limited_licence() -> None:
 
 def test_no_licence_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     gurobipy = pytest.importorskip("gurobipy")
-    from netbenefit.solvers.backends import gurobi
+    from netbenefit.solvers.milp import gurobi
 
     def refuse(*args: Any) -> Any:
         raise gurobipy.GurobiError(10009, "expired")

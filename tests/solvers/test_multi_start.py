@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from netbenefit import InputError, MultiStart, RiskScoreClassifier
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import NoCardFound, Problem
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Progress, SolverResult
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch, plainness
-from netbenefit.thresholds import Thresholds
 
 
 def make_problem(n: int = 120, columns: int = 8, seed: int = 0, **settings: Any) -> Problem:

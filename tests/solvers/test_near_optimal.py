@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from netbenefit import RiskScoreClassifier
-from netbenefit._validation import InputError
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import Problem
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers import near_optimal
 from netbenefit.solvers.near_optimal import enumerate_near_optimal
-from netbenefit.thresholds import Thresholds
 from tests.strategies import all_points, brute_force, constrained_problems
 
 

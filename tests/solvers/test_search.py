@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from netbenefit._validation import InputError
-from netbenefit.constraints import AtLeast, AtMost, Constraint, Implies, MaxFPR, MinTPR
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import NoCardFound, Problem
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import AtLeast, AtMost, Constraint, Implies, MaxFPR, MinTPR
+from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Progress
 from netbenefit.solvers.local_search import LocalSearch, _Search
 from netbenefit.solvers.polish import simplify
-from netbenefit.thresholds import Thresholds
 from tests import reference
 from tests.strategies import brute_force, constrained_problems, problems
 

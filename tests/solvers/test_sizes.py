@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from netbenefit._validation import InputError
-from netbenefit.constraints import AtMost, Include, MaxFPR, MinTPR
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import NoCardFound, Problem
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import AtMost, Include, MaxFPR, MinTPR
+from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers import sizes as sizes_module
 from netbenefit.solvers.base import Progress, SolverResult
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
 from netbenefit.teachers.blend import blend
-from netbenefit.thresholds import Thresholds
 from tests.strategies import all_points, brute_force, constrained_problems, problems
 
 EXAMPLES = 400 if os.environ.get("NETBENEFIT_FULL") else 12

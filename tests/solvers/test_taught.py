@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netbenefit._validation import InputError
-from netbenefit.constraints import MaxFPR, MinTPR
-from netbenefit.patterns import PatternTable
-from netbenefit.problem import NoCardFound, Problem
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraints import MaxFPR, MinTPR
+from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.solvers.milp import MixedInteger
+from netbenefit.solvers.milp.solve import MixedInteger
 from netbenefit.solvers.near_optimal import enumerate_near_optimal
 from netbenefit.solvers.sizes import best_of_every_size
 from netbenefit.teachers.blend import blend
-from netbenefit.thresholds import Thresholds
 from tests.box_prover import BranchAndBound
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from netbenefit._validation import InputError
-from netbenefit.patterns import PatternTable
+from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
 from netbenefit.teachers.blend import blend, read_strength
 
 STRENGTHS = [Fraction(1, 10**9), Fraction(1, 3), Fraction(20), Fraction(10**15), None]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from netbenefit import Binner
-from netbenefit._bin_raw import RawTable
+from netbenefit.data.raw_table import RawTable
 from netbenefit.teachers.rows import CanonicalRows, deal, fold_sizes, merge_rows, rank, read_numbers
 
 

@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from netbenefit import Binner
-from netbenefit._bin_fit import learn_bins
-from netbenefit._bin_raw import RawTable
-from netbenefit._validation import InputError
+from netbenefit.binning.learn import learn_bins
+from netbenefit.common.checks import InputError
+from netbenefit.data.raw_table import RawTable
 from netbenefit.teachers import Teaching, crossfit, teach
 
 Table = dict[str, Any]

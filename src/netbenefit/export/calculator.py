@@ -13,16 +13,16 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 
-from netbenefit._card_rows import card_rows
-from netbenefit._card_text import clean, integer_text, percent
-from netbenefit._card_types import is_finite
-from netbenefit._validation import InputError, shorten
 from netbenefit._version import __version__
-from netbenefit.export._calculator_fields import Field, groups_of
-from netbenefit.export._calculator_page import Words, page
+from netbenefit.cards.card_types import is_finite
+from netbenefit.cards.rows import card_rows
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.text import clean, integer_text, percent
+from netbenefit.common.checks import InputError, shorten
+from netbenefit.export.calculator_fields import Field, groups_of
+from netbenefit.export.calculator_page import Words, page
 from netbenefit.export.javascript import asset, card_script, literal, term_data
 from netbenefit.export.scaling import Scaling
-from netbenefit.scorecard import Scorecard
 
 __all__ = ["to_calculator"]
 
@@ -70,9 +70,9 @@ def to_calculator(
 
     Examples
     --------
-    >>> from netbenefit.conditions import Condition
-    >>> from netbenefit.scorecard import Rule
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.cards.terms import Condition
+    >>> from netbenefit.cards.scorecard import Rule
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> card = Scorecard([Rule(Condition("lactate", ">=", 2), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> text = to_calculator(card, threshold=0.2, units={"lactate": "mmol/l"})

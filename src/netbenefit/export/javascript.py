@@ -12,11 +12,11 @@ from importlib.resources import files
 from typing import Any
 
 from netbenefit._version import __version__
-from netbenefit.conditions import PerUnit, Term
-from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of, unit_ends
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.terms import PerUnit, Term
+from netbenefit.export.logic import Input, Logic, Step, log_ends, logic_of, unit_ends
 from netbenefit.export.scaling import Scaling
-from netbenefit.readings import Reading
-from netbenefit.scorecard import Scorecard
 
 __all__ = ["asset", "card_data", "card_script", "literal", "term_data", "to_javascript"]
 
@@ -50,9 +50,9 @@ def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
 
     Examples
     --------
-    >>> from netbenefit.conditions import Condition
-    >>> from netbenefit.scorecard import Rule
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.cards.terms import Condition
+    >>> from netbenefit.cards.scorecard import Rule
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> card = Scorecard([Rule(Condition("</script>", ">=", 1), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> module = to_javascript(card)

@@ -19,12 +19,15 @@ import re
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from netbenefit._card_text import contents
-from netbenefit._steps import LARGEST_EXACT
-from netbenefit._validation import InputError
 from netbenefit._version import __version__
-from netbenefit.conditions import Condition, PerUnit, Value
-from netbenefit.export._pmml_steps import (
+from netbenefit.cards.readings import plain_number
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.terms import Condition, PerUnit, Value
+from netbenefit.cards.text import contents
+from netbenefit.common.checks import InputError
+from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.export.logic import Input, Logic, Step, logic_of
+from netbenefit.export.pmml_steps import (
     apply,
     attributes,
     constant,
@@ -33,10 +36,7 @@ from netbenefit.export._pmml_steps import (
     log_bins,
     number_text,
 )
-from netbenefit.export.base import Input, Logic, Step, logic_of
 from netbenefit.export.scaling import Scaling
-from netbenefit.readings import plain_number
-from netbenefit.scorecard import Scorecard
 
 __all__ = ["to_pmml"]
 
@@ -341,7 +341,7 @@ def _output(logic: Logic, fields: _Fields, scaling: Scaling | None) -> Element:
 def _risk(logic: Logic, score: str) -> Element:
     """Look a score up in the table, from its end (engines may give the bins of Discretize as text).
 
-    >>> from netbenefit.scorecard import RiskRow
+    >>> from netbenefit.cards.scorecard import RiskRow
     >>> logic = Logic((), 1, (RiskRow(None, 0, 0.1), RiskRow(1, None, 0.6)), "")
     >>> [one.tag for one in _risk(logic, "score")[1]], _risk(logic, "score")[1].get("function")
     (['Apply', 'Constant', 'Constant'], 'if')

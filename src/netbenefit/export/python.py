@@ -7,15 +7,15 @@ import keyword
 import textwrap
 from typing import Any
 
-from netbenefit._card_text import contents
-from netbenefit._card_types import INT64
-from netbenefit._steps import LARGEST_EXACT
-from netbenefit._validation import InputError
-from netbenefit.conditions import Condition, PerUnit
-from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of, reached
+from netbenefit.cards.card_types import INT64
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.cards.text import contents
+from netbenefit.common.checks import InputError
+from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.export.logic import Input, Logic, Step, log_ends, logic_of, reached
 from netbenefit.export.scaling import Scaling
-from netbenefit.readings import Reading
-from netbenefit.scorecard import Scorecard
 
 __all__ = ["to_python"]
 
@@ -103,8 +103,8 @@ def to_python(
 
     Examples
     --------
-    >>> from netbenefit.scorecard import Rule
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.cards.scorecard import Rule
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> module = {}

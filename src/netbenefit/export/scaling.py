@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netbenefit._card_types import is_finite
-from netbenefit._validation import InputError
-from netbenefit.scorecard import Scorecard
+from netbenefit.cards.card_types import is_finite
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.common.checks import InputError
 
 __all__ = ["Scaling", "scale"]
 
@@ -85,9 +85,9 @@ def scale(
 
     Examples
     --------
-    >>> from netbenefit.conditions import PerUnit
-    >>> from netbenefit.scorecard import Rule
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.cards.terms import PerUnit
+    >>> from netbenefit.cards.scorecard import Rule
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> card = Scorecard([Rule(PerUnit("late", upper=9, lower=0), 1)],
     ...     [(0, 0.05), (2, 0.2), (4, 0.6)], Thresholds.of([0.1, 0.5]), score_range=(0, 9))
     >>> made = scale(card)

@@ -12,16 +12,16 @@ import sys
 from collections.abc import Sequence
 from typing import cast
 
-from netbenefit._card_types import INT64
-from netbenefit._steps import to_step
-from netbenefit._validation import InputError
-from netbenefit.conditions import Condition, PerUnit, Value
-from netbenefit.export._sql_limits import Wanted, largest_exact, most_of
-from netbenefit.export._sql_words import DIALECTS, Words
-from netbenefit.export.base import Input, Logic, Step, log_ends, logic_of, reached
+from netbenefit.cards.card_types import INT64
+from netbenefit.cards.readings import Reading, plain_number
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.terms import Condition, PerUnit, Value
+from netbenefit.common.checks import InputError
+from netbenefit.common.decimals import to_step
+from netbenefit.export.logic import Input, Logic, Step, log_ends, logic_of, reached
 from netbenefit.export.scaling import Scaling
-from netbenefit.readings import Reading, plain_number
-from netbenefit.scorecard import Scorecard
+from netbenefit.export.sql_limits import Wanted, largest_exact, most_of
+from netbenefit.export.sql_words import DIALECTS, Words
 
 __all__ = ["to_sql"]
 
@@ -70,8 +70,8 @@ def to_sql(
 
     Examples
     --------
-    >>> from netbenefit.scorecard import Rule
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.cards.scorecard import Rule
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> print(to_sql(card, table="patients").splitlines()[0])

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from itertools import zip_longest
 
-from netbenefit._card_text import Contents, contents, side_by_side
-from netbenefit._validation import InputError
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.text import Contents, contents, side_by_side
+from netbenefit.common.checks import InputError
 from netbenefit.export.scaling import Scaling
-from netbenefit.scorecard import Scorecard
 
 __all__ = ["to_latex", "to_markdown"]
 

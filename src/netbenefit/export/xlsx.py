@@ -31,11 +31,14 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from netbenefit._atomic import write_bytes
-from netbenefit._card_text import Contents, clean, contents
-from netbenefit._validation import InputError
-from netbenefit.conditions import PerUnit, Value, listed, value_text
-from netbenefit.export._xlsx_formulas import (
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.terms import PerUnit, Value, listed, value_text
+from netbenefit.cards.text import Contents, clean, contents
+from netbenefit.common.checks import InputError
+from netbenefit.common.files import write_bytes
+from netbenefit.export.logic import Input, Logic, logic_of
+from netbenefit.export.scaling import Scaling
+from netbenefit.export.xlsx_formulas import (
     LOWEST,
     Column,
     Constants,
@@ -43,9 +46,6 @@ from netbenefit.export._xlsx_formulas import (
     letters,
     score_of,
 )
-from netbenefit.export.base import Input, Logic, logic_of
-from netbenefit.export.scaling import Scaling
-from netbenefit.scorecard import Scorecard
 
 __all__ = ["to_xlsx"]
 

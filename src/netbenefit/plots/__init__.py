@@ -5,7 +5,7 @@ matplotlib is imported when something is drawn; ``pip install 'netbenefit[plots]
 
 from __future__ import annotations
 
-from netbenefit.plots._base import check_picture
+from netbenefit.plots.base import check_picture
 from netbenefit.plots.calibration import CalibrationDisplay
 from netbenefit.plots.card import ScorecardDisplay
 from netbenefit.plots.comparison import ComparisonDisplay
@@ -14,8 +14,8 @@ from netbenefit.plots.points import PointsDisplay
 from netbenefit.plots.ranks import CriticalDifferenceDisplay
 from netbenefit.plots.region import RegionDisplay
 from netbenefit.plots.roc import RocDisplay
+from netbenefit.plots.search import SizePathDisplay, save_picture
 from netbenefit.plots.sensitivity import SensitivityDisplay
-from netbenefit.plots.size_path import SizePathDisplay, save_picture
 from netbenefit.plots.teacher import TeacherDisplay
 from netbenefit.plots.trace import TraceDisplay
 

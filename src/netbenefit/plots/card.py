@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Any, NamedTuple, Self
 
-from netbenefit._card_rows import card_rows
-from netbenefit._card_text import Contents, contents, wrap
-from netbenefit.plots._base import GREY, INK, PLAIN, Display, pyplot
-from netbenefit.plots._models import card_of
-from netbenefit.scorecard import Scorecard
+from netbenefit.cards.rows import card_rows
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.text import Contents, contents, wrap
+from netbenefit.plots.base import GREY, INK, PLAIN, Display, pyplot
+from netbenefit.plots.models import card_of
 
 __all__ = ["ScorecardDisplay"]
 

@@ -7,12 +7,12 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from netbenefit._table import Table
-from netbenefit._validation import InputError
-from netbenefit.plots._base import GREY, PLAIN, Display, name_lines, tidy
-from netbenefit.plots._decision_grid import curve_grid
+from netbenefit.common.checks import InputError
+from netbenefit.common.table import Table
+from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.plots.base import GREY, PLAIN, Display, name_lines, tidy
 from netbenefit.plots.decision_curve import DecisionCurveDisplay
-from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.plots.decision_grid import curve_grid
 
 __all__ = ["ComparisonDisplay"]
 

@@ -8,16 +8,16 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit._decision_bands import decision_bands
-from netbenefit._decision_input import Measure
-from netbenefit._table import Table
-from netbenefit._validation import FloatArray, InputError
-from netbenefit.decision import TREAT_ALL, TREAT_NONE, decision_curve
-from netbenefit.plots._base import GREY, INK, Display, check_option, draw_key, style_of, tidy
-from netbenefit.plots._decision_grid import curve_grid, part_of_interest
-from netbenefit.plots._models import named, own_thresholds, predict, predict_over_time
-from netbenefit.survival import TimeToEvent
-from netbenefit.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.common.table import Table
+from netbenefit.metrics.bands import decision_bands
+from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE, decision_curve
+from netbenefit.metrics.decision_input import Measure
+from netbenefit.metrics.survival import TimeToEvent
+from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.plots.base import GREY, INK, Display, check_option, draw_key, style_of, tidy
+from netbenefit.plots.decision_grid import curve_grid, part_of_interest
+from netbenefit.plots.models import named, own_thresholds, predict, predict_over_time
 
 __all__ = ["DecisionCurveDisplay"]
 

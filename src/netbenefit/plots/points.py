@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from netbenefit._card_rows import Row, card_rows
-from netbenefit._card_text import integer_text
-from netbenefit.conditions import PerUnit
-from netbenefit.plots._base import (
+from netbenefit.cards.rows import Row, card_rows
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.terms import PerUnit
+from netbenefit.cards.text import integer_text
+from netbenefit.plots.base import (
     BLUE,
     INK,
     ORANGE,
@@ -16,8 +17,7 @@ from netbenefit.plots._base import (
     name_lines,
     tidy,
 )
-from netbenefit.plots._models import card_of
-from netbenefit.scorecard import Scorecard
+from netbenefit.plots.models import card_of
 
 __all__ = ["PointsDisplay"]
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit._validation import FloatArray, InputError
-from netbenefit.plots._base import BLUE, GREY, INK, PLAIN, Display, name_lines
+from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.plots.base import BLUE, GREY, INK, PLAIN, Display, name_lines
 
 __all__ = ["CriticalDifferenceDisplay"]
 

@@ -8,19 +8,19 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit._table import Table
-from netbenefit._validation import (
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.common.checks import (
     FloatArray,
     InputError,
     check_binary,
     check_risks,
     check_weights,
 )
-from netbenefit.metrics import asked_part, count_levels
-from netbenefit.plots._base import GREY, INK, PLAIN, Display, draw_key, style_of, tidy
-from netbenefit.plots._models import named, own_thresholds, predict
-from netbenefit.scorecard import Scorecard
-from netbenefit.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.common.table import Table
+from netbenefit.metrics.net_benefit import asked_part, count_levels
+from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.plots.base import GREY, INK, PLAIN, Display, draw_key, style_of, tidy
+from netbenefit.plots.models import named, own_thresholds, predict
 
 __all__ = ["RocCurve", "RocDisplay"]
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit._validation import FloatArray
-from netbenefit.plots._base import (
+from netbenefit.common.checks import FloatArray
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.plots.base import (
     BLUE,
     GREY,
     PALE_BLUE,
@@ -20,7 +21,6 @@ from netbenefit.plots._base import (
     style_of,
     tidy,
 )
-from netbenefit.thresholds import Thresholds
 
 __all__ = ["SensitivityDisplay"]
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit._table import Table
-from netbenefit._validation import FloatArray, InputError, check_risks, check_weights
-from netbenefit.decision import decision_curve
-from netbenefit.plots._base import GREY, ORANGE, Display, tidy
-from netbenefit.plots._decision_grid import curve_grid
-from netbenefit.plots._models import own_thresholds, predict
+from netbenefit.common.checks import FloatArray, InputError, check_risks, check_weights
+from netbenefit.common.table import Table
+from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.plots.base import GREY, ORANGE, Display, tidy
 from netbenefit.plots.decision_curve import DecisionCurveDisplay
-from netbenefit.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.plots.decision_grid import curve_grid
+from netbenefit.plots.models import own_thresholds, predict
 
 __all__ = ["TeacherDisplay"]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from netbenefit._card_text import percent
-from netbenefit._validation import FloatArray, InputError
-from netbenefit.plots._base import BLUE, GREY, INK, ORANGE, Display, draw_key, tidy
+from netbenefit.cards.text import percent
+from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.plots.base import BLUE, GREY, INK, ORANGE, Display, draw_key, tidy
 
 if TYPE_CHECKING:
     from netbenefit.solvers.base import SolverResult

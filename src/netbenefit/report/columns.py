@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit._card_rows import Row, card_rows
-from netbenefit.conditions import Condition, PerUnit, value_text
-from netbenefit.export.base import Input, Step, logic_of
-from netbenefit.scorecard import Scorecard
+from netbenefit.cards.rows import Row, card_rows
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.terms import Condition, PerUnit, value_text
+from netbenefit.export.logic import Input, Step, logic_of
 
 __all__ = ["ColumnRow", "column_rows"]
 
@@ -29,9 +29,9 @@ def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
 
     Examples
     --------
-    >>> from netbenefit.readings import Reading
-    >>> from netbenefit.scorecard import Rule
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.cards.readings import Reading
+    >>> from netbenefit.cards.scorecard import Rule
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]), readings=[Reading(feature="age", fill=50)])
     >>> column_rows(card, {"age": [40, None, 60, 70]})

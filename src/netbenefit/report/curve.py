@@ -8,9 +8,9 @@ from html import escape
 
 import numpy as np
 
-from netbenefit._table import Table
-from netbenefit._validation import InputError
-from netbenefit.decision import TREAT_ALL, TREAT_NONE
+from netbenefit.common.checks import InputError
+from netbenefit.common.table import Table
+from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
 
 __all__ = ["curve_key", "curve_svg", "lines_of"]
 
@@ -60,7 +60,7 @@ def curve_svg(curve: Table) -> str:
 
     Examples
     --------
-    >>> from netbenefit.decision import decision_curve
+    >>> from netbenefit.metrics.decision_curve import decision_curve
     >>> curve = decision_curve([0, 1, 1], {"card": [0.1, 0.4, 0.9]}, [0.2, 0.5])
     >>> curve_svg(curve).count("<polyline")  # the card, all and none
     3

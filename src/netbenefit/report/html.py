@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from netbenefit._card_text import contents, kept_text
-from netbenefit._table import Table
-from netbenefit._text_table import number
-from netbenefit.measures import ModelRow
+from netbenefit.cards.scorecard import Provenance, Scorecard
+from netbenefit.cards.text import contents, kept_text
+from netbenefit.common.table import Table
+from netbenefit.common.text_table import number
+from netbenefit.metrics.measures import ModelRow
+from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.report.curve import lines_of
-from netbenefit.scorecard import Provenance, Scorecard
-from netbenefit.thresholds import Thresholds
 
 __all__ = [
     "card_page",

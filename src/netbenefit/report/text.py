@@ -11,11 +11,11 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from netbenefit._table import Table
-from netbenefit._text_table import number
-from netbenefit.measures import Measures, ModelRow
+from netbenefit.common.table import Table
+from netbenefit.common.text_table import number
+from netbenefit.metrics.measures import Measures, ModelRow
+from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.report.curve import lines_of
-from netbenefit.thresholds import Thresholds
 
 __all__ = ["comparison_table", "curve_table", "measure_table", "to_json"]
 
@@ -81,8 +81,8 @@ def to_json(
 
     Examples
     --------
-    >>> from netbenefit.decision import decision_curve
-    >>> from netbenefit.measures import measure
+    >>> from netbenefit.metrics.decision_curve import decision_curve
+    >>> from netbenefit.metrics.measures import measure
     >>> y, risk, grid = [0, 1, 1], [0.2, 0.4, 0.9], Thresholds.of([0.5])
     >>> curve = decision_curve(y, risk, grid)
     >>> json.loads(to_json(measure(y, risk, grid), curve, "ill = 1", grid))["auroc"]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from netbenefit._card_text import percent
 from netbenefit._version import __version__
-from netbenefit.measures import Measures
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.text import percent
+from netbenefit.metrics.measures import Measures
 from netbenefit.report.columns import ColumnRow
-from netbenefit.scorecard import Scorecard
 
 __all__ = ["Item", "Known", "checklist"]
 
@@ -100,8 +100,8 @@ def checklist(known: Known) -> list[Item]:
 
     Examples
     --------
-    >>> from netbenefit.measures import measure
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.metrics.measures import measure
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
     >>> measures = measure([0, 1], [0.2, 0.2], card.thresholds)
     >>> items = checklist(Known(card, measures, [], "two rows", "Nothing is proven."))

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._gap import relative_gap
-from netbenefit._text_table import number
-from netbenefit.certificate import Certificate
-from netbenefit.decision import decision_curve
-from netbenefit.measures import Measures, compare, measure
-from netbenefit.observed import LevelRow, level_rows
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.certificates.certificate import Certificate
+from netbenefit.certificates.verify import Verdict
+from netbenefit.common.gap import relative_gap
+from netbenefit.common.text_table import number
+from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics.measures import Measures, compare, measure
 from netbenefit.report.columns import ColumnRow, column_rows
 from netbenefit.report.curve import curve_key, curve_svg
-from netbenefit.report.drawings import calibration_svg, roc_svg
 from netbenefit.report.html import (
     curve_table,
     data_table,
@@ -29,9 +29,9 @@ from netbenefit.report.html import (
     page_title,
     thresholds_text,
 )
+from netbenefit.report.svg import calibration_svg, roc_svg
 from netbenefit.report.tripod import Item, Known, checklist
-from netbenefit.scorecard import Scorecard
-from netbenefit.verify import Verdict
+from netbenefit.updating.observed import LevelRow, level_rows
 
 __all__ = ["certificate_sentence", "validation_page"]
 
@@ -90,7 +90,7 @@ def validation_page(
     certificate : Certificate, optional
         The card's, for a sentence about what is proven.
     verdict : Verdict, optional
-        What :func:`netbenefit.verify.verify` says of it, where it was asked.
+        What :func:`netbenefit.certificates.verify.verify` says of it, where it was asked.
     others : mapping of str to (n_rows,) array, optional
         Risks that other models give these rows, to stand beside the card's.
     lead : str, default=""
@@ -155,7 +155,7 @@ def certificate_sentence(
 ) -> str:
     """Say in one sentence what is proven about a card.
 
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> certificate_sentence(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])), None)
     'Nothing is proven about better cards.'
     """

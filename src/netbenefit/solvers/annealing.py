@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netbenefit._validation import InputError, IntArray
-from netbenefit.problem import Problem
-from netbenefit.solvers._walker import Walker, make_walker
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import (
     Callback,
     Run,
@@ -19,6 +18,7 @@ from netbenefit.solvers.base import (
     check_time_limit,
     first_points,
 )
+from netbenefit.solvers.walker import Walker, make_walker
 
 __all__ = ["Annealing"]
 
@@ -53,8 +53,8 @@ class Annealing:
 
     Examples
     --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
     >>> Annealing().solve(Problem.build(table, Thresholds.tenths())).points
     array([1])

@@ -14,10 +14,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from netbenefit._gap import relative_gap
-from netbenefit._validation import InputError, IntArray
-from netbenefit.bounds.proof import Proof
-from netbenefit.problem import Problem
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.common.gap import relative_gap
+from netbenefit.problem.problem import Problem
+from netbenefit.problem.result import Proof
 
 __all__ = [
     "Callback",
@@ -177,8 +177,8 @@ def allowed_start(problem: Problem, points: Sequence[int] | IntArray) -> IntArra
 
     Examples
     --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
     >>> problem = Problem.build(table, Thresholds.tenths(), max_points=3, max_features=1)
     >>> allowed_start(problem, [5, 0]), allowed_start(problem, [5, 1])

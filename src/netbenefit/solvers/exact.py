@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netbenefit._validation import IntArray
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.proof import Boxes, Proof, Reason
-from netbenefit.problem import NoCardFound, Problem
+from netbenefit.common.checks import IntArray
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.problem.result import Boxes, Proof, Reason
 from netbenefit.solvers.base import (
     Callback,
     Run,
@@ -20,7 +20,7 @@ from netbenefit.solvers.base import (
     Status,
     check_time_limit,
 )
-from netbenefit.solvers.branch_and_bound import (
+from netbenefit.solvers.boxes.branch_and_bound import (
     MOST_PAIRS,
     can_count,
     n_pairs,
@@ -60,14 +60,14 @@ def plan(problem: Problem, pieces: Pieces, incumbent: int) -> list[Step]:
 
     Examples
     --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
     >>> problem = Problem.build(table, Thresholds.of([0.5]))
     >>> plan(problem, Pieces.of(problem), 0)
     [Step(method='branch and bound', share=0.7), Step(method='covering', share=1.0)]
     """
-    from netbenefit.bounds.farkas import nearly_separable
+    from netbenefit.solvers.bounds.farkas import nearly_separable
 
     free = int((problem.upper > problem.lower).sum())
     fits = _fits(problem, pieces)
@@ -113,8 +113,8 @@ class Exact:
 
     Examples
     --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
     >>> result = Exact().solve(Problem.build(table, Thresholds.tenths()))
     >>> result.points, result.status, result.bound == result.objective
@@ -245,7 +245,7 @@ def _reporter(run: Run, pieces: Pieces, method: str) -> Callable[[int], None]:
 
 
 def _supports(run: Run, pieces: Pieces, n_jobs: int) -> None:
-    from netbenefit.bounds.supports import support_bound
+    from netbenefit.solvers.bounds.supports import support_bound
 
     report = _reporter(run, pieces, "supports")
     found = support_bound(
@@ -259,7 +259,7 @@ def _supports(run: Run, pieces: Pieces, n_jobs: int) -> None:
 
 
 def _farkas(run: Run, pieces: Pieces, n_jobs: int) -> None:
-    from netbenefit.bounds.farkas import farkas_bound
+    from netbenefit.solvers.bounds.farkas import farkas_bound
 
     limits = run.problem.limits
     report = _reporter(run, pieces, "Farkas cuts")
@@ -276,7 +276,7 @@ def _farkas(run: Run, pieces: Pieces, n_jobs: int) -> None:
 
 
 def _directions(run: Run, pieces: Pieces, n_jobs: int) -> None:
-    from netbenefit.bounds.directions import direction_bound
+    from netbenefit.solvers.bounds.directions import direction_bound
 
     report = _reporter(run, pieces, "direction signs")
     found = direction_bound(
@@ -290,7 +290,7 @@ def _directions(run: Run, pieces: Pieces, n_jobs: int) -> None:
 
 
 def _covering(run: Run, pieces: Pieces, n_jobs: int) -> None:
-    from netbenefit.bounds.covering import covering_bound
+    from netbenefit.solvers.bounds.covering import covering_bound
 
     limits = run.problem.limits
     report = _reporter(run, pieces, "covering")

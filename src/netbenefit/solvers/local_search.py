@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit._validation import IntArray
-from netbenefit.problem import Problem
-from netbenefit.solvers._chain import DESCEND
-from netbenefit.solvers._walker import Walker, make_walker
+from netbenefit.common.checks import IntArray
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import (
     Callback,
     Run,
@@ -22,7 +20,9 @@ from netbenefit.solvers.base import (
     check_time_limit,
     first_points,
 )
+from netbenefit.solvers.chain import DESCEND
 from netbenefit.solvers.polish import compile_polish, polish, simplify
+from netbenefit.solvers.walker import Walker, make_walker
 
 __all__ = ["LocalSearch", "plainness"]
 
@@ -76,8 +76,8 @@ class LocalSearch:
 
     Examples
     --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
     >>> result = LocalSearch().solve(Problem.build(table, Thresholds.tenths()))
     >>> result.points, result.status

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from netbenefit._tasks import WorkerDied, finished_tasks, tasks_at_once
-from netbenefit._validation import InputError, IntArray
-from netbenefit.problem import NoCardFound, Problem
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.common.parallel import WorkerDied, finished_tasks, tasks_at_once
+from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers.base import (
     Callback,
     Run,
@@ -64,8 +64,8 @@ class MultiStart:
 
     Examples
     --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
     >>> result = MultiStart(starts=3).solve(Problem.build(table, Thresholds.tenths()))
     >>> result.points, result.status, result.solver

@@ -13,15 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._table import Table
-from netbenefit._validation import InputError, IntArray
-from netbenefit.bounds.pieces import Pieces
-from netbenefit.bounds.proof import Boxes, Reason
-from netbenefit.kernels.cutoffs import floor_scores
-from netbenefit.problem import Problem
-from netbenefit.solvers._box_search import BoxSearch
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.common.table import Table
+from netbenefit.problem.cutoffs import floor_scores
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import Problem
+from netbenefit.problem.result import Boxes, Reason
 from netbenefit.solvers.base import check_time_limit
-from netbenefit.solvers.branch_and_bound import MOST_PAIRS, can_count, n_pairs
+from netbenefit.solvers.boxes.branch_and_bound import MOST_PAIRS, can_count, n_pairs
+from netbenefit.solvers.boxes.search import BoxSearch
 from netbenefit.solvers.exact import Exact
 
 __all__ = ["NearCard", "NearOptimal", "enumerate_near_optimal"]
@@ -115,8 +115,8 @@ def enumerate_near_optimal(
 
     Examples
     --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
     >>> problem = Problem.build(table, Thresholds.of([0.5]), penalty=0.01, max_points=2)
     >>> near = enumerate_near_optimal(problem, 0.011)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit._validation import IntArray
-from netbenefit.kernels.layout import make_state
-from netbenefit.kernels.pairs import pair_gains
-from netbenefit.problem import Problem
-from netbenefit.solvers._walker import Walker, make_walker
+from netbenefit.common.checks import IntArray
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import Run
+from netbenefit.solvers.kernels.layout import make_state
+from netbenefit.solvers.kernels.pairs import pair_gains
+from netbenefit.solvers.walker import Walker, make_walker
 
 __all__ = ["compile_polish", "polish", "simplify"]
 

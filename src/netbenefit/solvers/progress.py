@@ -11,8 +11,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.status import Status
 
-from netbenefit._card_text import share_text
-from netbenefit.scorecard import Provenance
+from netbenefit.cards.scorecard import Provenance
+from netbenefit.cards.text import share_text
 from netbenefit.solvers.base import Progress, SolverResult
 
 __all__ = ["LiveLine", "conclude", "describe"]
@@ -43,10 +43,10 @@ def conclude(result: SolverResult, origin: Provenance | None = None) -> str:
 
     Examples
     --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.problem import Problem
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.problem.problem import Problem
     >>> from netbenefit.solvers.exact import Exact
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
     >>> conclude(Exact().solve(Problem.build(table, Thresholds.of([0.5]))))
     'Proven optimal: no card within these limits has a higher objective.'

@@ -2,7 +2,7 @@
 
 A card "of size k" has at most k columns with points.  Within a size there is nothing to weigh
 against the number of rules, so the penalty is 0 throughout: a size is chosen afterwards, by a
-person, from what each of them keeps on held-out rows (:mod:`netbenefit.sizing`).
+person, from what each of them keeps on held-out rows (:mod:`netbenefit.validation.sizes`).
 
 1. From the smallest size to the largest: descend from the smallest allowed points, and from the
    card of the size before with the best columns added.  After this every size has a card.
@@ -25,12 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit._constraint_values import whole
-from netbenefit._validation import InputError, IntArray
-from netbenefit.constraints import MaxFeatures
-from netbenefit.problem import NoCardFound, Problem
-from netbenefit.solvers._chain import DESCEND
-from netbenefit.solvers._walker import Walker, make_walker
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.problem.constraint_values import whole
+from netbenefit.problem.constraints import MaxFeatures
+from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers.base import (
     Callback,
     Progress,
@@ -40,8 +38,10 @@ from netbenefit.solvers.base import (
     check_time_limit,
     value_of,
 )
+from netbenefit.solvers.chain import DESCEND
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.polish import compile_polish, simplify
+from netbenefit.solvers.walker import Walker, make_walker
 
 __all__ = ["best_of_every_size", "check_sizes", "limit_size"]
 
@@ -93,8 +93,8 @@ def best_of_every_size(
 
     Examples
     --------
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> rows = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50
     >>> table = PatternTable.from_arrays(rows, [0, 0, 1, 1] * 40 + [0, 1, 1, 1] * 10)
     >>> problem = Problem.build(table, Thresholds.tenths(), max_points=3)
@@ -138,8 +138,8 @@ def check_sizes(sizes: Any) -> tuple[int, ...]:
 def limit_size(problem: Problem, size: int) -> Problem:
     """The same problem without a penalty, for cards with at most ``size`` columns.
 
-    >>> from netbenefit.patterns import PatternTable
-    >>> from netbenefit.thresholds import Thresholds
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
     >>> limit_size(Problem.build(table, Thresholds.of([0.5])), 1).allows([1, 1])
     False

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._validation import FloatArray, InputError, IntArray, read_number
-from netbenefit.patterns import PatternTable
+from netbenefit.common.checks import FloatArray, InputError, IntArray, read_number
+from netbenefit.data.patterns import PatternTable
 
 __all__ = ["STRENGTH", "Blend", "blend", "read_strength"]
 

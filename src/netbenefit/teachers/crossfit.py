@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit._bin_raw import RawTable
-from netbenefit._tasks import tasks_at_once, threads_here
-from netbenefit._validation import (
+from netbenefit.common.checks import (
     FloatArray,
     InputError,
     IntArray,
@@ -21,6 +19,8 @@ from netbenefit._validation import (
     check_seed,
     check_weights,
 )
+from netbenefit.common.parallel import tasks_at_once, threads_here
+from netbenefit.data.raw_table import RawTable
 from netbenefit.teachers.members import (
     Member,
     boosting,

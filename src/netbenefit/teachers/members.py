@@ -14,12 +14,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._bin_fit import learn_bins
-from netbenefit._bin_raw import Lazy, RawTable
-from netbenefit._bin_wishes import read_settings, read_wishes
-from netbenefit._validation import FloatArray, InputError, IntArray
+from netbenefit.binning.learn import learn_bins
+from netbenefit.binning.options import read_settings, read_wishes
+from netbenefit.common.checks import FloatArray, InputError, IntArray
+from netbenefit.data.raw_table import Lazy, RawTable
+from netbenefit.metrics.thresholds import as_thresholds
 from netbenefit.teachers.rows import CanonicalRows, Fold, Numbers
-from netbenefit.thresholds import as_thresholds
 
 __all__ = [
     "Member",

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._bin_draft import Draft
-from netbenefit._bin_fit import understand_all
-from netbenefit._bin_raw import RawColumn, RawTable
-from netbenefit._bin_terms import Rows
-from netbenefit._bin_wishes import read_wishes
-from netbenefit._columns import numeric_column
-from netbenefit._cut_weights import are_whole
-from netbenefit._validation import FloatArray, InputError, IntArray
+from netbenefit.binning.learn import understand_all
+from netbenefit.binning.options import read_wishes
+from netbenefit.binning.roles import Draft
+from netbenefit.binning.terms import Rows
+from netbenefit.binning.weights import are_whole
+from netbenefit.cards.columns import numeric_column
+from netbenefit.common.checks import FloatArray, InputError, IntArray
+from netbenefit.data.raw_table import RawColumn, RawTable
 
 __all__ = ["CanonicalRows", "Fold", "deal", "fold_sizes", "merge_rows", "read_numbers"]
 

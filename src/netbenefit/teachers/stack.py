@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit._validation import FloatArray
+from netbenefit.common.checks import FloatArray
 from netbenefit.teachers.members import expit
 
 __all__ = ["Cells", "best_candidate", "log_loss", "stack"]

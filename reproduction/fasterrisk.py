@@ -1,0 +1,300 @@
+"""FasterRisk, a peer that the paper does not compare with, run in an environment of its own.
+
+FasterRisk (Liu, Zhong, Li, Seltzer and Rudin, NeurIPS 2022; package ``fasterrisk``) searches cards
+of small logistic loss in three steps: a beam search for a sparse logistic regression, a pool of
+others nearly as good, and multipliers with which each is rounded to whole points.  Its pinned
+dependencies clash with ours, so another interpreter runs it; see :class:`FasterRiskClassifier`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from netbenefit.cards.card_types import check_integer, is_finite
+from netbenefit.common.checks import FloatArray, InputError, IntArray
+from reproduction.fasterrisk_process import (
+    VARIABLE,
+    FasterRiskError,
+    FasterRiskTimeout,
+    Pool,
+    ask,
+    has_fasterrisk,
+    interpreter,
+)
+
+__all__ = ["VARIABLE", "FasterRiskClassifier", "FasterRiskError", "FasterRiskTimeout", "available"]
+
+#: Arguments of FasterRisk that have parameters of their own here.
+_OWN = frozenset({"X", "y", "k", "lb", "ub"})
+
+
+def available(python: str | os.PathLike[str] | None = None) -> bool:
+    """Whether there is an interpreter with FasterRisk.
+
+    Parameters
+    ----------
+    python : path, optional
+        The interpreter; by default the one that ``NETBENEFIT_FASTERRISK_PYTHON`` names.
+
+    Returns
+    -------
+    bool
+        False where none is named, where it cannot be run, and where it lacks FasterRisk.
+
+    Examples
+    --------
+    >>> available("no/such/python")
+    False
+    """
+    try:
+        program = interpreter(python)
+    except InputError:
+        return False
+    return has_fasterrisk(program)
+
+
+class FasterRiskClassifier(
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
+    BaseEstimator,  # type: ignore[misc]
+):
+    r"""Cards by FasterRisk, which another Python runs.
+
+    Points λ, intercept λ₀ and multiplier m give the risk of a row x as
+
+    .. math:: 1 / (1 + \exp(-(λ_0 + x·λ) / m)).
+
+    FasterRisk returns a pool of cards.  The first is kept, which has the smallest logistic loss on
+    the training rows; cards of the pool that rounding took out of the bounds are passed over.
+
+    Parameters
+    ----------
+    python : path, optional
+        Interpreter of an environment with FasterRisk; by default the one that the environment
+        variable ``NETBENEFIT_FASTERRISK_PYTHON`` names.
+    max_features : int, default=10
+        Largest number of columns with points (FasterRisk's ``k``; all columns, where there are
+        fewer).  FasterRisk needs such a number and the paper, which does not run FasterRisk, gives
+        none: ten is our choice.  The paper's cards have 1 to 33 rules.
+    max_points : int, default=10
+        Points lie between −max_points and max_points.  (FasterRisk itself keeps the intercept
+        between −100 and 100.)
+    time_limit : float or None, default=600
+        Seconds for the whole process, its start included.  FasterRisk has no answer before its
+        end: a process that is stopped is an error.  None: no limit.
+    options : mapping, optional
+        Further arguments of FasterRisk's ``RiskScoreOptimizer``, as it names them:
+        ``{"parent_size": 5, "num_ray_search": 40}``.
+
+    Attributes
+    ----------
+    coef_ : (n_features,) array of int
+        Points.
+    intercept_ : int
+        What a score starts from.
+    multiplier_ : float
+        By what a score is divided to give log-odds.
+    seconds_ : float
+        Seconds of FasterRisk's search, without the start of its interpreter.
+    n_cards_ : int
+        Cards in the pool.
+    version_ : str
+        FasterRisk's version.
+    classes_ : (2,) array
+        Labels; the second is the event's.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    The process uses one thread.  It is ended at the time limit, at Ctrl-C, and when the process
+    that started it is gone.
+
+    Examples
+    --------
+    >>> model = FasterRiskClassifier(max_features=3)
+    >>> X, y = [[0, 1], [1, 0], [1, 1], [0, 0]] * 5, [0, 1, 1, 0] * 5
+    >>> if available():
+    ...     assert model.fit(X, y).size <= 2
+    """
+
+    coef_: IntArray
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        python: str | os.PathLike[str] | None = None,
+        *,
+        max_features: int = 10,
+        max_points: int = 10,
+        time_limit: float | None = 600.0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.python = python
+        self.max_features = max_features
+        self.max_points = max_points
+        self.time_limit = time_limit
+        self.options = options
+
+    def fit(self, X: Any, y: Any) -> FasterRiskClassifier:
+        """Have FasterRisk learn a card.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Numbers, none missing; 0/1 columns or others.
+        y : (n_rows,) array
+            Two labels; the larger is the event's.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If there is no interpreter with FasterRisk, or an argument cannot be used.
+        FasterRiskError
+            If FasterRisk fails.
+        FasterRiskTimeout
+            If the time limit is reached.
+        """
+        self._check()
+        program = interpreter(self.python)
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size != 2:
+            raise InputError(
+                f"y has {self.classes_.size} class(es): {self.classes_[:5].tolist()}. FasterRisk "
+                "needs rows of two classes."
+            )
+        k = min(X.shape[1], int(self.max_features))
+        bound = int(self.max_points)
+        asked = {**(self.options or {}), "k": k, "lb": -bound, "ub": bound}
+        limit = None if self.time_limit is None else float(self.time_limit)
+        pool = ask(program, X, codes == 1, asked, limit)
+        self._keep(pool, _first_allowed(pool, k, bound))
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Risks, as FasterRisk computes them.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        (n_rows, 2) array
+            Probabilities of the two ``classes_``.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        log_odds = (self.intercept_ + rows @ self.coef_) / self.multiplier_
+        # not 1 − risk, which would be 0 where the risk is close to 1
+        return np.column_stack([expit(-log_odds), expit(log_odds)])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The event's label where the risk is at least ½.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        (n_rows,) array of labels
+        """
+        risk = self.predict_proba(X)[:, 1]
+        labels: NDArray[Any] = self.classes_[(risk >= 0.5).astype(np.intp)]
+        return labels
+
+    @property
+    def size(self) -> int:
+        """Number of columns whose points are not 0."""
+        check_is_fitted(self)
+        return int(np.count_nonzero(self.coef_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _keep(self, pool: Pool, best: int) -> None:
+        self.coef_ = pool.points[best].astype(np.int64)
+        self.intercept_ = int(pool.intercepts[best])
+        self.multiplier_ = float(pool.multipliers[best])
+        self.seconds_ = pool.seconds
+        self.n_cards_ = pool.multipliers.size
+        self.version_ = pool.version
+
+    def _check(self) -> None:
+        for name in ("max_features", "max_points"):
+            value = getattr(self, name)
+            if check_integer(value, name) < 1:
+                raise InputError(f"{name}={value} must be at least 1.")
+        limit = self.time_limit
+        if limit is not None and not (is_finite(limit) and limit > 0):
+            raise InputError(
+                f"time_limit={limit!r} is not a number of seconds above 0. Use None for no limit."
+            )
+        _check_options(self.options)
+
+
+def _check_options(options: Any) -> None:
+    if options is None:
+        return
+    if not isinstance(options, Mapping):
+        raise InputError(f"options={options!r} is not a mapping of FasterRisk's argument names.")
+    taken = sorted(_OWN.intersection(options))
+    if taken:
+        raise InputError(
+            f"options holds {', '.join(taken)}. Say max_features and max_points instead of k, lb "
+            "and ub; the rows go to fit."
+        )
+    try:
+        json.dumps(dict(options))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"options cannot be sent to another process: {error}. Use plain numbers, texts and "
+            "lists."
+        ) from None
+
+
+def _first_allowed(pool: Pool, k: int, bound: int) -> int:
+    """The first card of whole points that keeps to k and the bounds.
+
+    FasterRisk scales its best coefficients so that the largest lies *on* the bound and then rounds;
+    a last digit too many would round it up past the bound.
+
+    Examples
+    --------
+    >>> points = np.array([[11.0, 0.0], [3.0, -2.0]])
+    >>> _first_allowed(Pool(np.ones(2), np.zeros(2), points, 0.0, ""), 2, 10)
+    1
+    """
+    points = pool.points
+    whole = (points == np.round(points)).all(axis=1) & (
+        pool.intercepts == np.round(pool.intercepts)
+    )
+    inside = (np.abs(points) <= bound).all(axis=1) & (np.count_nonzero(points, axis=1) <= k)
+    usable = np.isfinite(pool.multipliers) & (pool.multipliers > 0)
+    usable &= np.isfinite(pool.intercepts)
+    good = np.flatnonzero(whole & inside & usable)
+    if good.size == 0:
+        raise FasterRiskError(
+            f"none of FasterRisk's {len(points)} cards has whole points between {-bound} and "
+            f"{bound} in at most {k} columns. Columns of very different size may be the cause: "
+            "rescale them, or raise max_points."
+        )
+    return int(good[0])

@@ -1,0 +1,167 @@
+"""Rows of a run, one a fold, become cells: mean and spread over the folds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netbenefit.common.checks import FloatArray, InputError, shorten
+from reproduction.names import DATASETS, METHODS, OWN_METHODS, Measure
+from reproduction.published import PublishedCell
+
+__all__ = ["Cell", "Group", "Summary", "outside", "summarise"]
+
+#: The case study has its own tables.
+_CASE_STUDY = "credit"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What the folds say of one measure.
+
+    Attributes
+    ----------
+    n_folds : int
+        Folds in which the measure is defined.
+    mean, sd, min, max : float or None
+        ``sd`` divides by n − 1, so one fold has none; without folds there is nothing at all.
+    """
+
+    n_folds: int
+    mean: float | None = None
+    sd: float | None = None
+    min: float | None = None
+    max: float | None = None
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Cell:
+        """Summarise numbers, without those that are not finite."""
+        found = values[np.isfinite(values)]
+        if not found.size:
+            return cls(0)
+        sd = float(found.std(ddof=1)) if found.size > 1 else None
+        return cls(found.size, float(found.mean()), sd, float(found.min()), float(found.max()))
+
+
+@dataclass(frozen=True)
+class Group:
+    """The folds of one method in one setting on one data set."""
+
+    rows: tuple[Mapping[str, Any], ...]
+
+    @property
+    def n_folds(self) -> int:
+        """How many folds were run."""
+        return len(self.rows)
+
+    def values(self, key: str) -> FloatArray:
+        """Return a number of each fold, NaN where it has none."""
+        return np.array([_number(row, key) for row in self.rows], dtype=np.float64)
+
+    def cell(self, key: str) -> Cell:
+        """Return mean and spread of a number."""
+        return Cell.of(self.values(key))
+
+
+class Summary(dict[tuple[str, str, str], Group]):
+    """Groups by (dataset, method, setting)."""
+
+    def cell(self, dataset: str, method: str, setting: str, key: str) -> Cell:
+        """Return a cell, one of no folds where nothing was run."""
+        group = self.get((dataset, method, setting))
+        return Cell(0) if group is None else group.cell(key)
+
+    def datasets(self, setting: str | None = None) -> list[str]:
+        """Data sets that were run, the paper's first and in its order."""
+        return _ordered((d for d, _, s in self if setting in (None, s)), DATASETS)
+
+    def methods(self, setting: str | None = None) -> list[str]:
+        """Methods that were run, the paper's first and in its order."""
+        return _ordered((m for _, m, s in self if setting in (None, s)), METHODS | OWN_METHODS)
+
+    def told(self, key: str) -> list[str]:
+        """Return the different texts of all rows under a key, by the alphabet."""
+        found = {str(row.get(key) or "") for group in self.values() for row in group.rows}
+        return sorted(found - {""})
+
+
+def summarise(rows: Iterable[Mapping[str, Any]]) -> Summary:
+    """Gather the rows of a run by data set, method and setting.
+
+    The case study and cards that were measured on the rows that they were learnt from (fold −1)
+    are left out: they have no folds.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        One a fold, as a run writes them.
+
+    Returns
+    -------
+    Summary
+    """
+    found: dict[tuple[str, str, str], dict[int, Mapping[str, Any]]] = {}
+    for place, row in enumerate(rows):
+        absent = [key for key in ("dataset", "method", "setting", "fold") if row.get(key) is None]
+        if absent:
+            raise InputError(f"row {place} of the run has no {shorten(absent)}. Run it again.")
+        if row["dataset"] == _CASE_STUDY or row["fold"] < 0:
+            continue
+        key = (str(row["dataset"]), str(row["method"]), str(row["setting"]))
+        folds = found.setdefault(key, {})
+        if row["fold"] in folds:
+            raise InputError(
+                f"fold {row['fold']} of {' / '.join(key)} is there twice, the second time as row "
+                f"{place}. Pass the rows of one run, each once."
+            )
+        folds[row["fold"]] = row
+    return Summary(
+        {key: Group(tuple(folds[fold] for fold in sorted(folds))) for key, folds in found.items()}
+    )
+
+
+def outside(measure: Measure, cell: Cell, published: PublishedCell | None) -> bool | None:
+    """Tell whether our mean is out of step with the printed numbers.
+
+    Measures: further from the printed mean than two printed standard deviations, where both may
+    have been rounded by half a unit of their last digit (a printed 0.000 is not "no spread").
+    Sizes: below the printed smallest or above the printed largest.
+
+    Parameters
+    ----------
+    measure : Measure
+    cell : Cell
+    published : PublishedCell or None
+
+    Returns
+    -------
+    bool or None
+        None where one of the two is missing.
+    """
+    if cell.mean is None or published is None:
+        return None
+    slack = 1e-9  # means are sums of floats
+    if measure.key == "size":
+        if published.min is None or published.max is None:
+            return None
+        return not published.min - slack <= cell.mean <= published.max + slack
+    if published.sd is None:
+        return None
+    half = published.half_unit
+    return abs(cell.mean - published.mean) > 2 * (published.sd + half) + half + slack
+
+
+def _number(row: Mapping[str, Any], key: str) -> float:
+    value = row.get(key)
+    return math.nan if value is None else float(value)
+
+
+def _ordered(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Known names in their order, then the others by the alphabet."""
+    there = set(names)
+    first = [name for name in known if name in there]
+    return first + sorted(there.difference(first))

@@ -1,0 +1,209 @@
+"""Cut points of one numeric column: where to cut, and at which numbers.
+
+A cut c asks ``x >= c``; k cuts make k + 1 bins.  :func:`choose_cuts` does both steps:
+:func:`find_cuts` names cell edges, :func:`~netbenefit.binning.rounding.round_cuts` turns them into
+numbers that a person would choose.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.binning.context import outside_logits
+from netbenefit.binning.cut_cells import Cells, count_cells
+from netbenefit.binning.cut_optbinning import CellCounts, optbinning_edges
+from netbenefit.binning.cut_search import CellScores, equal_mass_edges, gain_edges, score_cells
+from netbenefit.binning.rounding import round_cuts
+from netbenefit.binning.weights import SLACK, mass_by, row_unit
+from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.metrics.thresholds import Thresholds
+
+__all__ = [
+    "METHODS",
+    "CellCounts",
+    "Cells",
+    "choose_cuts",
+    "count_cells",
+    "find_cuts",
+    "optbinning_edges",
+    "outside_logits",
+    "round_cuts",
+]
+
+#: Ways to find cuts.
+METHODS = ("net_benefit", "tree", "quantile", "optbinning")
+
+
+def choose_cuts(
+    cells: Cells,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    *,
+    method: str = "net_benefit",
+    max_bins: int = 5,
+    min_mass: float = 0.0,
+    thresholds: Thresholds | None = None,
+    offset: FloatArray | None = None,
+    edges: NDArray[np.intp] | None = None,
+) -> FloatArray:
+    """Find cuts and round them; see :func:`find_cuts` for the parameters.
+
+    ``edges`` are rounded where they are given, instead of being searched.
+
+    Examples
+    --------
+    >>> age = np.arange(20.0, 80.0)
+    >>> choose_cuts(count_cells(age), age >= 52, np.ones(60), max_bins=2, min_mass=3.0)
+    array([52.])
+    """
+    _check(cells, event, weight, method, offset)
+    scores = _scores(cells, event, weight, method, thresholds, offset)
+    if edges is None:
+        edges = _edges(cells, event, weight, method, max_bins, min_mass, scores)
+    return round_cuts(cells, edges, scores, min_mass=min_mass, supervised=method != "quantile")
+
+
+def find_cuts(
+    cells: Cells,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    *,
+    method: str = "net_benefit",
+    max_bins: int = 5,
+    min_mass: float = 0.0,
+    thresholds: Thresholds | None = None,
+    offset: FloatArray | None = None,
+) -> NDArray[np.intp]:
+    """Return the edges of the bins: the first cell of every bin but the first, ascending.
+
+    Parameters
+    ----------
+    cells : Cells
+        The column, from :func:`~netbenefit.binning.cut_cells.count_cells`.
+    event : ndarray of shape (n_rows,)
+        Outcome of the rows of the cells.
+    weight : ndarray of shape (n_rows,)
+        Their weights.
+    method : {"net_benefit", "tree", "quantile", "optbinning"}
+        ``"quantile"``: bins of near equal weight.  ``"tree"``: the leaves of one decision tree.
+        ``"net_benefit"``: the partition whose Newton step gains most weighted net benefit, given
+        the risk that the other columns explain, at a price that noise would not pay; see
+        :mod:`netbenefit.binning.cut_search`.  ``"optbinning"``: optbinning's ``OptimalBinning``.
+    max_bins : int
+        Largest number of bins.
+    min_mass : float
+        Least weight of a bin.
+    thresholds : Thresholds, optional
+        Thresholds that matter to ``"net_benefit"``; the likelihood is its score without them.
+    offset : ndarray of shape (n_rows,), optional
+        Logit of each row's risk by the other columns, for ``"net_benefit"``.
+
+    Returns
+    -------
+    edges : ndarray of int
+        Empty where nothing can be, or is worth being, cut.
+
+    Examples
+    --------
+    >>> x = np.arange(100.0)
+    >>> find_cuts(count_cells(x), x > 60, np.ones(100), method="tree", max_bins=2)
+    array([61])
+    """
+    _check(cells, event, weight, method, offset)
+    scores = _scores(cells, event, weight, method, thresholds, offset)
+    return _edges(cells, event, weight, method, max_bins, min_mass, scores)
+
+
+def _check(
+    cells: Cells,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    method: str,
+    offset: FloatArray | None,
+) -> None:
+    if method not in METHODS:
+        raise InputError(f"method={method!r} is not known. Use one of {', '.join(METHODS)}.")
+    rows = cells.cell_of_row.shape
+    others = [("event", event), ("weight", weight)]
+    for name, part in [*others, *([] if offset is None else [("offset", offset)])]:
+        if part.shape != rows:
+            raise InputError(
+                f"{name} has shape {part.shape}, but the cells hold {rows[0]} rows. Pass the rows "
+                "that have a value in this column, and no others."
+            )
+
+
+def _scores(
+    cells: Cells,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    method: str,
+    thresholds: Thresholds | None,
+    offset: FloatArray | None,
+) -> CellScores:
+    if method == "net_benefit":
+        return score_cells(cells, event, weight, thresholds, offset)
+    return score_cells(cells, event, weight)
+
+
+def _edges(
+    cells: Cells,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    method: str,
+    max_bins: int,
+    min_mass: float,
+    scores: CellScores,
+) -> NDArray[np.intp]:
+    if method == "quantile":
+        return equal_mass_edges(scores.mass, max_bins, min_mass)
+    if method == "net_benefit":
+        return gain_edges(scores, max_bins, min_mass, float(weight.sum()) / row_unit(weight))
+    counts = count_events(cells, event, weight)
+    total = float(scores.mass.sum())
+    if total <= 0:
+        return np.empty(0, np.intp)
+    if method == "tree":
+        return _tree_edges(counts, max_bins, min_mass / total)
+    return optbinning_edges([counts], max_bins, min_mass / total)[0]
+
+
+def count_events(cells: Cells, event: NDArray[np.bool_], weight: FloatArray) -> CellCounts:
+    """Return the weight of events and of the others in each cell.
+
+    Examples
+    --------
+    >>> cells = count_cells(np.array([1.0, 1.0, 2.0]))
+    >>> count_events(cells, np.array([True, False, True]), np.ones(3)).events
+    array([1., 1.])
+    """
+    code, count = cells.cell_of_row, cells.size
+    return CellCounts(
+        mass_by(code[event], weight[event], count),
+        mass_by(code[~event], weight[~event], count),
+    )
+
+
+def _tree_edges(counts: CellCounts, max_bins: int, min_share: float) -> NDArray[np.intp]:
+    """Return the splits of a tree on the cells, events and others of a cell as weighted rows."""
+    cell = np.tile(np.arange(counts.events.size), 2)
+    event = np.repeat([1, 0], counts.events.size)
+    mass = np.concatenate(counts)
+    there = mass > 0
+    both = counts.events.any() and counts.others.any()
+    if max_bins < 2 or min_share > 0.5 or not both:
+        return np.empty(0, np.intp)
+    from sklearn.tree import DecisionTreeClassifier  # late: slow to import
+
+    tree = DecisionTreeClassifier(
+        criterion="log_loss",
+        max_leaf_nodes=max_bins,
+        min_weight_fraction_leaf=min_share * (1.0 - SLACK),
+        random_state=0,
+    )
+    tree.fit(cell[there, None], event[there], sample_weight=mass[there])
+    nodes = tree.tree_
+    splits = nodes.threshold[nodes.children_left >= 0]
+    edges: NDArray[np.intp] = np.sort(np.floor(splits).astype(np.intp) + 1)
+    return edges

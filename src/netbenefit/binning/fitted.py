@@ -1,0 +1,155 @@
+"""Fitted binners as JSON: a versioned format, written exactly and read strictly."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, is_dataclass
+from typing import Any, get_args
+
+from netbenefit.binning.bin_fitted import Fitted
+from netbenefit.cards.columns import Kind
+from netbenefit.cards.json import read_reading, read_term, term_data
+from netbenefit.cards.terms import PerUnit
+from netbenefit.common.checks import InputError
+from netbenefit.common.strict_json import (
+    at,
+    check_object,
+    parse,
+    read_list,
+    read_text,
+    read_value,
+    wrong,
+)
+from netbenefit.metrics.thresholds import Thresholds, as_thresholds
+
+__all__ = ["SCHEMA", "dumps", "loads"]
+
+SCHEMA = "netbenefit.binner"
+VERSION = 1
+_KEYS = (
+    "schema",
+    "version",
+    "params",
+    "columns",
+    "terms",
+    "names",
+    "readings",
+    "kinds",
+    "own_missing",
+    "rows",
+)
+_ROW_KEYS = ("column", "taken for", "conditions", "missing")
+_THRESHOLD_KEYS = ("values", "weights", "end", "zero_asked")
+
+
+def dumps(params: dict[str, Any], fitted: Fitted) -> str:
+    """Write a binner's parameters and what it has learnt."""
+    data = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "params": {name: _param_data(name, value) for name, value in params.items()},
+        "columns": fitted.columns,
+        "terms": [term_data(term) for term in fitted.terms],
+        "names": fitted.names,
+        "readings": [asdict(reading) for reading in fitted.readings],
+        "kinds": fitted.kinds,
+        "own_missing": fitted.own_missing,
+        "rows": fitted.rows,
+    }
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+
+
+def _param_data(name: str, value: Any) -> Any:
+    if name == "thresholds" and value is not None:
+        grid = as_thresholds(value, None)
+        return {key: getattr(grid, key) for key in _THRESHOLD_KEYS}
+    if name == "per_unit" and isinstance(value, dict):
+        return {key: None if unit is None else term_data(unit) for key, unit in value.items()}
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's numbers and other sequences into what JSON knows."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if hasattr(value, "items"):
+        return dict(value.items())
+    return list(value)
+
+
+def loads(text: str) -> tuple[dict[str, Any], Fitted]:
+    """Read a binner's parameters and what it had learnt, all of it checked."""
+    data = parse(text, "a binner", "Pass what Binner.to_json wrote.")
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise InputError(
+            f'not a binner: expected a JSON object with "schema": "{SCHEMA}". Pass what '
+            "Binner.to_json wrote."
+        )
+    if data.get("version") != VERSION:
+        raise InputError(
+            f"version {data.get('version')!r} of the binner format is not known; this package "
+            f"reads version {VERSION}. Update the package: pip install --upgrade netbenefit."
+        )
+    check_object(data, "", _KEYS)
+    terms = tuple(read_list(data["terms"], "terms", read_term))
+    names = tuple(read_list(data["names"], "names", read_text))
+    if len(names) != len(terms) or len(set(names)) < len(names):
+        wrong("names", "one name a term, none twice", data["names"])
+    fitted = Fitted(
+        columns=tuple(read_list(data["columns"], "columns", read_text)),
+        terms=terms,
+        names=names,
+        readings=tuple(read_list(data["readings"], "readings", read_reading)),
+        kinds=_kinds(data["kinds"], {term.feature for term in terms}),
+        own_missing=tuple(read_list(data["own_missing"], "own_missing", read_text)),
+        rows=tuple(read_list(data["rows"], "rows", _row)),
+    )
+    for i, reading in enumerate(fitted.readings):
+        numeric = fitted.kinds.get(reading.feature, "number") == "number"
+        if reading.fill is not None and isinstance(reading.fill, str) == numeric:
+            wrong(f"readings[{i}].fill", "of the column's kind", reading.fill)
+    if not set(fitted.sources) <= set(fitted.columns):
+        wrong("columns", "all raw columns that terms speak of", data["columns"])
+    return _params(data["params"]), fitted
+
+
+def _kinds(data: Any, features: set[str]) -> dict[str, Kind]:
+    check_object(data, "kinds", tuple(sorted(features)))
+    for name, kind in data.items():
+        if kind not in get_args(Kind):
+            wrong(f"kinds.{name}", " or ".join(get_args(Kind)), kind)
+    return dict(data)
+
+
+def _row(data: Any, path: str) -> dict[str, Any]:
+    check_object(data, path, _ROW_KEYS)
+    texts = {key: read_text(data[key], f"{path}.{key}") for key in _ROW_KEYS[:3]}
+    return {**texts, "missing": read_value(data["missing"], f"{path}.missing")}
+
+
+def _params(data: Any) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        wrong("params", "an object", data)
+    params = dict(data)
+    if isinstance(params.get("thresholds"), dict):
+        grid = params["thresholds"]
+        check_object(grid, "params.thresholds", _THRESHOLD_KEYS)
+        with at("params.thresholds"):
+            params["thresholds"] = Thresholds(
+                tuple(grid["values"]), tuple(grid["weights"]), grid["end"], grid["zero_asked"]
+            )
+    if isinstance(params.get("per_unit"), dict):
+        params["per_unit"] = {
+            name: None if unit is None else _unit(unit, f"params.per_unit.{name}")
+            for name, unit in params["per_unit"].items()
+        }
+    return params
+
+
+def _unit(data: Any, path: str) -> PerUnit:
+    term = read_term(data, path)
+    if not isinstance(term, PerUnit):
+        wrong(path, "points per unit", data)
+    return term

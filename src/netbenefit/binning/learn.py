@@ -1,0 +1,400 @@
+"""Learning conditions from a raw table, and asking them of raw rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.binning.bin_fitted import Fitted, dtype_of
+from netbenefit.binning.cuts import outside_logits
+from netbenefit.binning.roles import Draft, LeftOut, Role, Wishes, understand
+from netbenefit.binning.terms import (
+    Binned,
+    CutSettings,
+    Rows,
+    coarse_codes,
+    count_edges_by_optbinning,
+    make_terms,
+    usual_value,
+)
+from netbenefit.binning.weights import count_rows, steady
+from netbenefit.cards.columns import Column, Kind
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.terms import Term
+from netbenefit.common.checks import FloatArray, InputError, shorten
+from netbenefit.data.raw_table import RawTable
+
+__all__ = ["learn_bins", "understand_all"]
+
+_Coarse = tuple[NDArray[np.int16], int, bool]
+#: Rows from which a column that equals the outcome is no accident.
+_MANY_ROWS = 20
+#: Levels from which the user is told that most of them were merged.
+_MANY_LEVELS = 100
+
+
+# -- learning --------------------------------------------------------------------------------------
+
+
+def learn_bins(
+    table: RawTable,
+    wishes: Wishes,
+    settings: CutSettings,
+    event: NDArray[np.bool_] | None,
+    weight: FloatArray,
+    cumulative: Callable[[str], bool],
+    max_columns: int,
+) -> tuple[Fitted, NDArray[Any]]:
+    """Learn conditions; return them with what they make of the training rows.
+
+    Recipe: (1) understand each column, (2) keep the strongest where there are too many, (3) find
+    out what the other columns tell about each row, (4) cut each column, (5) leave out conditions
+    that say nothing or nothing new.  Neither the order of the rows matters, nor whether equal rows
+    are merged into one with a whole weight.
+
+    A row without weight is read as if it were the last before it that has some: it counts nowhere,
+    not even where columns are understood, and the numbers of the rows in errors stay right.
+    """
+    if not weight.all():
+        own = np.where(weight > 0, np.arange(len(table)), np.argmax(weight > 0))
+        table = table.take(np.maximum.accumulate(own))
+    known = np.zeros(len(table), np.bool_) if event is None else event
+    rows = Rows(known, weight)
+    # 1.
+    drafts, sources, left_out = understand_all(table, wishes, rows)
+    # 2. and 3.
+    codes = {}
+    for draft in list(drafts):
+        column = draft.read(table, sources.get(draft.name, ()))
+        if column.missing is not None and not weight[~column.missing].any():
+            left_out.append(LeftOut(draft.name, "every value is missing", "fill it in, or drop it"))
+            drafts.remove(draft)
+            continue
+        codes[draft.name] = _coarse(column, weight)
+    if event is not None:
+        _check_leaks(codes, event, weight, wishes)
+    if len(drafts) > max_columns:
+        drafts, weak = _strongest(drafts, codes, event, weight, max_columns)
+        left_out += weak
+    context = settings.method == "net_benefit" and any(_is_cut(d, wishes) for d in drafts)
+    offsets = _offsets(drafts, codes, rows) if context else {}
+    del codes
+    # 4.
+    edges: dict[str, NDArray[np.intp]] = {}
+    if settings.method == "optbinning":
+        asked = [
+            (draft, draft.read(table, sources.get(draft.name, ())), wishes.policy(draft.name))
+            for draft in drafts
+            if _is_cut(draft, wishes)
+        ]
+        edges = count_edges_by_optbinning(asked, rows, settings) if asked else {}
+    binned = []
+    for draft in drafts:
+        made = make_terms(
+            draft,
+            draft.read(table, sources.get(draft.name, ())),
+            _own_rows(table, draft.name, rows),
+            settings,
+            policy=wishes.policy(draft.name),
+            cumulative=cumulative(draft.name),
+            cuts=wishes.cuts.get(draft.name),
+            unit=wishes.per_unit.get(draft.name),
+            offset=next(offsets[draft.name]) if draft.name in offsets else None,
+            edges=edges.get(draft.name),
+        )
+        binned.append(made)
+    # 5.
+    return _finish(table, binned, sources, left_out, weight)
+
+
+def _own_rows(table: RawTable, name: str, rows: Rows) -> Rows:
+    """The rows with a column's own weights, where it has some."""
+    own = table.column(name).weight if name in table else None
+    return rows if own is None else Rows(rows.event, own)
+
+
+def understand_all(
+    table: RawTable, wishes: Wishes, rows: Rows
+) -> tuple[list[Draft], dict[str, tuple[Reading, ...]], list[LeftOut]]:
+    """Return usable columns, the readings of combined columns' sources, and the other columns."""
+    used = {source for _, names in wishes.combine.values() for source in names}
+    drafts, left_out = [], []
+    sources: dict[str, tuple[Reading, ...]] = {}
+    for name in table.names:
+        if name in wishes.drop or name in used:
+            continue
+        found = understand(table, name, wishes, rows.weight)
+        if isinstance(found, LeftOut):
+            left_out.append(found)
+        else:
+            drafts.append(found)
+    for name, (how, names) in wishes.combine.items():
+        own = tuple(_source_reading(table, source, wishes, rows) for source in names)
+        draft = Draft(name, "numeric", "number", Reading(feature=name, sources=names, combine=how))
+        column = draft.read(table, own)
+        values = column.values if column.missing is None else column.values[~column.missing]
+        whole = bool((values == np.floor(values)).all())
+        role: Role = "per unit" if name in wishes.per_unit else "numeric"
+        reading = replace(draft.reading, whole=whole, special=wishes.special.get(name, ()))
+        sources[name] = own
+        drafts.append(
+            draft._replace(role=role, reading=reading, guess=f"{how} of {len(names)} columns")
+        )
+    return drafts, sources, left_out
+
+
+def _source_reading(table: RawTable, name: str, wishes: Wishes, rows: Rows) -> Reading:
+    numeric = wishes._replace(numeric=wishes.numeric | {name})
+    found = understand(table, name, numeric, rows.weight)
+    if isinstance(found, LeftOut) or found.kind != "number":
+        reason = found.reason if isinstance(found, LeftOut) else "it holds levels, not numbers"
+        raise InputError(f"column {name!r} cannot be combined: {reason}.")
+    column = found.read(table)
+    holes = column.missing is not None and bool(rows.weight[column.missing].any())
+    if holes and wishes.policy(name) == "refuse":
+        raise InputError(
+            f"column {name!r} has missing values, which are to be refused. Fill them in, or choose "
+            'missing="impute" for this column.'
+        )
+    reading = replace(found.reading, holes=holes, refuse=wishes.policy(name) == "refuse")
+    if wishes.policy(name) == "impute":
+        reading = replace(reading, fill=usual_value(found, column, rows.weight))
+    return reading
+
+
+def _coarse(column: Column, weight: FloatArray) -> _Coarse:
+    """Small codes of a column, how many, and whether the last of them means missing."""
+    codes, number = coarse_codes(column, weight)
+    return codes.astype(np.int16), number, column.missing is not None
+
+
+def _is_cut(draft: Draft, wishes: Wishes) -> bool:
+    return draft.role in ("numeric", "ordered") and draft.name not in wishes.cuts
+
+
+def _offsets(
+    drafts: Sequence[Draft], codes: Mapping[str, _Coarse], rows: Rows
+) -> dict[str, Iterator[FloatArray]]:
+    """What the other columns tell about each row: one iterator, passed from column to column."""
+    if len(drafts) < 2:
+        return {}
+    logits = outside_logits(
+        [codes[draft.name][0] for draft in drafts],
+        [codes[draft.name][1] for draft in drafts],
+        rows.event,
+        rows.weight,
+    )
+    return {draft.name: logits for draft in drafts}
+
+
+def _check_leaks(
+    codes: Mapping[str, _Coarse],
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    wishes: Wishes,
+) -> None:
+    """Refuse a column that equals the outcome."""
+    kept = weight > 0
+    if not event[kept].any() or event[kept].all():
+        return
+    for name, (code, number, holes) in codes.items():
+        there = kept & (code < number - 1) if holes and number == 3 else kept
+        if number - (holes and number == 3) != 2 or wishes.names(name):
+            continue
+        same, happened = code[there] == 1, event[there]
+        if count_rows(weight[there]) < _MANY_ROWS or happened.all() or not happened.any():
+            continue
+        if np.array_equal(same, happened) or np.array_equal(~same, happened):
+            raise InputError(
+                f"column {name!r} equals the outcome wherever it has a value. If it is a copy of "
+                f"the outcome, drop it (drop=[{name!r}]); if it is known before the decision, say "
+                f"so by numeric=[{name!r}] or categorical=[{name!r}]."
+            )
+
+
+def _strongest(
+    drafts: Sequence[Draft],
+    codes: Mapping[str, _Coarse],
+    event: NDArray[np.bool_] | None,
+    weight: FloatArray,
+    most: int,
+) -> tuple[list[Draft], list[LeftOut]]:
+    """Keep the columns whose coarse bins tell most about the outcome."""
+    if event is None:
+        raise InputError(
+            f"{len(drafts):,} columns, more than max_columns={most:,}. Choose columns first, raise "
+            "max_columns, or pass y so that the strongest can be kept."
+        )
+    told = {draft.name: _information(*codes[draft.name][:2], event, weight) for draft in drafts}
+    names = np.array(list(told), dtype=object)
+    strength = steady(np.array(list(told.values())))
+    kept = set(names[np.argsort(-strength, kind="stable")[:most]].tolist())
+    weak = [
+        LeftOut(
+            draft.name,
+            f"there are {len(drafts):,} columns; only the {most:,} that tell most alone are kept",
+            "choose columns yourself, or raise max_columns",
+        )
+        for draft in drafts
+        if draft.name not in kept
+    ]
+    return [draft for draft in drafts if draft.name in kept], weak
+
+
+def _information(
+    codes: NDArray[np.int16], number: int, event: NDArray[np.bool_], weight: FloatArray
+) -> float:
+    """Pearson's chi-square of codes and outcome, less what chance brings."""
+    mass = np.bincount(codes, weight, number)
+    events = np.bincount(codes, weight * event, number)
+    rate = float(events.sum() / mass.sum())
+    there = mass > 0
+    spread = max(rate * (1 - rate), 1e-12)
+    chi = float(((events[there] - rate * mass[there]) ** 2 / (mass[there] * spread)).sum())
+    return chi - float(there.sum() - 1)
+
+
+# -- what is left ----------------------------------------------------------------------------------
+
+
+def _finish(
+    table: RawTable,
+    binned: Sequence[Binned],
+    sources: Mapping[str, tuple[Reading, ...]],
+    left_out: Sequence[LeftOut],
+    weight: FloatArray,
+) -> tuple[Fitted, NDArray[Any]]:
+    kept = weight > 0
+    seen: dict[bytes, str] = {}
+    terms: list[Term] = []
+    parts: list[NDArray[Any]] = []
+    rows: list[dict[str, Any]] = []
+    readings: list[Reading] = []
+    kinds: dict[str, Kind] = {}
+    own_missing = []
+    dtype = dtype_of([term for made in binned for term in made.terms])
+    for made in binned:
+        name = made.draft.name
+        column = _filled(made, made.draft.read(table, sources.get(name, ())))
+        new, note = [], made.note
+        for term in made.terms:
+            codes = np.asarray(term.column_codes(column), dtype=dtype)
+            inside = codes if kept.all() else codes[kept]
+            if inside.size == 0 or (inside == inside[0]).all():
+                continue
+            digest = hashlib.blake2b(np.ascontiguousarray(inside).tobytes()).digest()
+            if digest in seen:
+                note = note or f"“{term.text()}” says the same as “{seen[digest]}”"
+                continue
+            seen[digest] = term.text()
+            new.append(term)
+            parts.append(codes)
+        terms += new
+        rows.append(_row(made, new, note))
+        if new:
+            readings += [*sources.get(name, ()), made.reading]
+            kinds[name] = made.draft.kind
+            if made.own_missing:
+                own_missing.append(name)
+    rows += [
+        {"column": out.name, "taken for": "left out", "conditions": out.reason, "missing": 0}
+        for out in left_out
+    ]
+    if not terms:
+        raise InputError(
+            "no column could be turned into a condition: "
+            + "; ".join(f"{row['column']!r}: {row['conditions']}" for row in rows[:5])
+            + (f"; and {len(rows) - 5} more" if len(rows) > 5 else "")
+            + ". Pass more rows, or columns that vary."
+        )
+    fitted = Fitted(
+        columns=table.names,
+        terms=tuple(terms),
+        names=_unique([term.text() for term in terms]),
+        readings=tuple({reading.feature: reading for reading in readings}.values()),
+        kinds=kinds,
+        own_missing=tuple(own_missing),
+        rows=tuple(rows),
+        notices=(*_notices(left_out, binned), *_idle_cuts(binned, terms)),
+    )
+    matrix = np.empty((len(table), len(parts)), dtype=dtype, order="F")
+    for k, part in enumerate(parts):
+        matrix[:, k] = part
+    return fitted, matrix
+
+
+def _filled(made: Binned, column: Column) -> Column:
+    if column.missing is None or made.own_missing:
+        return column
+    values = column.values.copy()
+    values[column.missing] = made.reading.fill
+    return Column(column.name, values, None)
+
+
+def _row(made: Binned, terms: Sequence[Term], note: str) -> dict[str, Any]:
+    name = made.draft.name
+    # "Missing" comes first: tables cut long cells, and this is what people look for.
+    listed = sorted(terms, key=lambda term: term.kind != "any")
+    words = ", ".join(term.text().removeprefix(f"{name} ") for term in listed)
+    if not terms:
+        words = f"none: {note or 'nothing in it tells rows apart'}"
+    elif note:
+        words += f" ({note})"
+    share = made.missing_mass
+    return {
+        "column": name,
+        "taken for": made.draft.guess,
+        "conditions": words,
+        "missing": int(share) if float(share).is_integer() else share,
+    }
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    """Number names that occur twice: columns may be called like conditions on others."""
+    taken: set[str] = set()
+    result = []
+    for name in names:
+        tries = (name if k == 1 else f"{name} ({k})" for k in count(1))
+        result.append(next(text for text in tries if text not in taken))
+        taken.add(result[-1])
+    return tuple(result)
+
+
+def _notices(left_out: Sequence[LeftOut], binned: Sequence[Binned]) -> Iterator[str]:
+    by_reason: dict[str, list[LeftOut]] = defaultdict(list)
+    for out in left_out:
+        by_reason[out.reason].append(out)
+    for reason, outs in by_reason.items():
+        names, remedy = [out.name for out in outs], outs[0].remedy
+        plural = "s" * (len(names) > 1)
+        yield f"column{plural} {shorten(names)} left out: {reason}. To do: {remedy}."
+    for made in binned:
+        if made.draft.role == "levels" and not made.terms:
+            yield (
+                f"column {made.draft.name!r} left out: {made.note or 'one level only'}. To do: "
+                "merge its levels yourself, or drop it."
+            )
+        elif made.draft.n_levels > _MANY_LEVELS:
+            yield (
+                f"column {made.draft.name!r} has {made.draft.guess}: {made.note}. To do: merge "
+                "them by meaning, or drop the column."
+            )
+
+
+def _idle_cuts(binned: Sequence[Binned], kept: Sequence[Term]) -> Iterator[str]:
+    """Tell of the user's own cut points that part no rows, or part them like another condition."""
+    terms = set(kept)
+    for made in binned:
+        idle = [term.text() for term in made.terms if made.own_cuts and term not in terms]
+        if idle:
+            yield (
+                f"column {made.draft.name!r}: {shorten(idle)} left out, which parts no rows, or "
+                "parts them as another condition does. To do: choose other cut points."
+            )

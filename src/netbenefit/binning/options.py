@@ -1,0 +1,210 @@
+"""The binner's parameters, checked: what the user said about columns, and how columns are cut."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from netbenefit.binning.cuts import METHODS
+from netbenefit.binning.roles import Wishes
+from netbenefit.binning.terms import CutSettings
+from netbenefit.binning.weights import row_unit
+from netbenefit.cards.readings import COMBINE
+from netbenefit.cards.terms import PerUnit, Value, check_value
+from netbenefit.common.checks import FloatArray, InputError, check_names, shorten
+from netbenefit.metrics.thresholds import Thresholds
+
+__all__ = ["Cumulative", "read_settings", "read_wishes"]
+
+_POLICIES = ("auto", "condition", "impute", "refuse")
+_BINS = ("cumulative", "interval")
+#: Rows that a bin has to hold, however small its share.
+_FEWEST_ROWS = 10
+
+
+class Cumulative:
+    """Which columns have conditions that add up ("≥ 40", "≥ 60"), not one a bin."""
+
+    def __init__(self, bins: Any, names: Sequence[str]) -> None:
+        by_name = dict(bins) if isinstance(bins, Mapping) else {}
+        default = by_name.pop("*", "cumulative") if isinstance(bins, Mapping) else bins
+        _check_known("bins", list(by_name), names)
+        for choice in (default, *by_name.values()):
+            if choice not in _BINS:
+                raise InputError(f'bins={choice!r} is not known. Use "cumulative" or "interval".')
+        self._default, self._by_name = default, by_name
+
+    def __call__(self, name: str) -> bool:
+        return bool(self._by_name.get(name, self._default) == "cumulative")
+
+
+def read_wishes(binner: Any, columns: Sequence[str]) -> Wishes:
+    """Check what a binner was told about columns."""
+    combine = _read_combine(binner.combine, columns)
+    names = [*columns, *combine]
+    cuts = _by_column("cuts", binner.cuts, names)
+    special = _by_column("special", binner.special, names)
+    ordered = _by_column("ordered", binner.ordered, names)
+    missing = binner.missing if isinstance(binner.missing, Mapping) else {"*": binner.missing}
+    _check_known("missing", [name for name in missing if name != "*"], names)
+    for name, policy in missing.items():
+        if policy not in _POLICIES:
+            raise InputError(
+                f"missing={policy!r} of column {name!r} is not known. Use one of "
+                f"{', '.join(_POLICIES)}."
+            )
+    wishes = Wishes(
+        cuts={name: _read_cuts(name, values) for name, values in cuts.items()},
+        per_unit=_read_units(binner.per_unit, names),
+        categorical=frozenset(_names("categorical", binner.categorical, names)),
+        ordered={name: _values("ordered", name, levels) for name, levels in ordered.items()},
+        numeric=frozenset(_names("numeric", binner.numeric, names)),
+        special={name: _values("special", name, codes) for name, codes in special.items()},
+        combine=combine,
+        drop=frozenset(_names("drop", binner.drop, columns)),
+        missing={name: policy for name, policy in missing.items() if name != "*"},
+        missing_default=missing.get("*", "auto"),
+    )
+    _check_conflicts(wishes)
+    return wishes
+
+
+def read_settings(
+    binner: Any,
+    wishes: Wishes,
+    thresholds: Thresholds,
+    weight: FloatArray,
+    columns: Sequence[str],
+) -> tuple[CutSettings, Cumulative]:
+    """Check how a binner cuts rows of these weights."""
+    if binner.method not in METHODS:
+        raise InputError(f"method={binner.method!r} is not known. Use one of {', '.join(METHODS)}.")
+    for name, least in (("max_bins", 2), ("max_levels", 1), ("max_columns", 1)):
+        value = getattr(binner, name)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
+    share = binner.min_share
+    if isinstance(share, bool) or not isinstance(share, int | float | np.number):
+        raise InputError(f"min_share={share!r} must be a number from 0 to 0.5.")
+    if not 0 <= share <= 0.5:
+        raise InputError(f"min_share={share!r} must be a share of the rows, from 0 to 0.5.")
+    total = float(weight.sum())
+    fewest = min(_FEWEST_ROWS * row_unit(weight), total / 5)
+    settings = CutSettings(
+        method=binner.method,
+        max_bins=int(binner.max_bins),
+        max_levels=int(binner.max_levels),
+        min_mass=max(float(share) * total, fewest),
+        round_cuts=bool(binner.round_cuts),
+        thresholds=thresholds,
+    )
+    return settings, Cumulative(binner.bins, [*columns, *wishes.combine])
+
+
+# -- one parameter each ----------------------------------------------------------------------------
+
+
+def _check_known(parameter: str, asked: Sequence[str], names: Sequence[str]) -> None:
+    known = set(names)
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        raise InputError(
+            f"{parameter} names unknown columns: {shorten(unknown)}; the columns are "
+            f"{shorten(list(names), 10)}. Correct the names."
+        )
+
+
+def _names(parameter: str, given: Any, names: Sequence[str]) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, str) or not np.iterable(given):
+        raise InputError(f"{parameter}={given!r} must be a list of column names.")
+    listed = check_names(list(given))
+    _check_known(parameter, listed, names)
+    return listed
+
+
+def _by_column(parameter: str, given: Any, names: Sequence[str]) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"{parameter}={given!r} must be a mapping by column name.")
+    found = {str(name): value for name, value in given.items()}
+    _check_known(parameter, list(found), names)
+    return found
+
+
+def _values(parameter: str, name: str, given: Any) -> tuple[Value, ...]:
+    if isinstance(given, str) or not np.iterable(given):
+        given = [given]
+    values = tuple(check_value(v, f"{parameter} of column {name!r}") for v in given)
+    if not values or len(set(values)) < len(values):
+        raise InputError(
+            f"{parameter} of column {name!r} must list different values, at least one."
+        )
+    return values
+
+
+def _read_cuts(name: str, given: Any) -> tuple[float, ...]:
+    cuts = _values("cuts", name, given)
+    numbers = [cut for cut in cuts if not isinstance(cut, str)]
+    if len(numbers) < len(cuts) or not all(map(math.isfinite, numbers)):
+        raise InputError(f"cuts of column {name!r} must be numbers, not {given!r}.")
+    return tuple(sorted(numbers))
+
+
+def _read_units(given: Any, names: Sequence[str]) -> dict[str, PerUnit | None]:
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(_names("per_unit", given, names))
+    units = _by_column("per_unit", given, names)
+    for name, unit in units.items():
+        if unit is not None and not isinstance(unit, PerUnit):
+            raise InputError(
+                f"per_unit of column {name!r} must be PerUnit({name!r}, …) or None, not {unit!r}."
+            )
+        if unit is not None and unit.feature != name:
+            raise InputError(f"per_unit of column {name!r} speaks of column {unit.feature!r}.")
+    return units
+
+
+def _read_combine(given: Any, columns: Sequence[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"combine={given!r} must be a mapping: new name to (how, columns).")
+    found = {}
+    for name, recipe in given.items():
+        if not isinstance(name, str) or not name or name in columns:
+            raise InputError(f"combine makes column {name!r}: choose a name that is not taken.")
+        if not (isinstance(recipe, tuple | list) and len(recipe) == 2 and recipe[0] in COMBINE):
+            raise InputError(
+                f"combine of column {name!r} must be (how, columns) with how one of "
+                f"{', '.join(COMBINE)}, not {recipe!r}."
+            )
+        sources = _names(f"combine of column {name!r}", recipe[1], columns)
+        if not sources:
+            raise InputError(f"combine of column {name!r} names no columns.")
+        found[name] = (str(recipe[0]), sources)
+    return found
+
+
+def _check_conflicts(wishes: Wishes) -> None:
+    kinds = {
+        "cuts": set(wishes.cuts),
+        "per_unit": set(wishes.per_unit),
+        "categorical": set(wishes.categorical),
+        "ordered": set(wishes.ordered),
+    }
+    kinds["numeric"] = set(wishes.numeric) - kinds["cuts"] - kinds["per_unit"]
+    used = {name: "combine" for _, sources in wishes.combine.values() for name in sources}
+    seen: dict[str, str] = dict(used)
+    for parameter, names in kinds.items():
+        for name in sorted(names):
+            if name in seen:
+                raise InputError(
+                    f"column {name!r} is named by {seen[name]} and by {parameter}. Choose one."
+                )
+            seen[name] = parameter

@@ -1,0 +1,272 @@
+"""What the binner makes of each raw column: its role, how it is read, or why it is left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.binning.weights import are_whole
+from netbenefit.cards.columns import Column, Kind
+from netbenefit.cards.readings import Reading, Readings, plain_number
+from netbenefit.cards.terms import PerUnit, Value
+from netbenefit.common.checks import FloatArray, InputError, shorten
+from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.data.raw_table import (
+    Lazy,
+    RawColumn,
+    RawTable,
+    Storage,
+    comma_error,
+    mixed_error,
+    storage_of,
+    with_commas,
+)
+
+__all__ = ["Draft", "LeftOut", "Role", "Wishes", "understand"]
+
+#: What a column is to the card.
+Role = Literal["numeric", "binary", "per unit", "levels", "ordered"]
+
+#: Rows from which a column that differs in every one is taken for an identifier …
+_MANY_ROWS = 20
+#: … and from which such whole numbers that lie close together are one wherever they begin: drawn
+#: independently, a hundred numbers out of 150 never all differ.
+_NO_CHANCE = 100
+#: Fewer of them begin at 0 or 1, or as many times their spread from 0: 1000, 1001, …, 1059 number
+#: rows, but 20, 21, …, 79 may be one person of each age.
+_FAR_FROM_ZERO = 10.0
+#: Share of rows with a value of their own that makes an identifier.
+_OWN_VALUES = 0.95
+_ID_NAME = re.compile(r"(.*[\s_.-])?(?i:id|ids|uuid|guid|key|nr|no|mrn)|.*[a-z]I[Dd]s?|.*[a-z]Key")
+
+
+class Wishes(NamedTuple):
+    """What the user said about columns, checked."""
+
+    cuts: Mapping[str, tuple[float, ...]]
+    per_unit: Mapping[str, PerUnit | None]
+    categorical: frozenset[str]
+    ordered: Mapping[str, tuple[Value, ...]]
+    numeric: frozenset[str]
+    special: Mapping[str, tuple[Value, ...]]
+    combine: Mapping[str, tuple[str, tuple[str, ...]]]
+    drop: frozenset[str]
+    missing: Mapping[str, str]
+    missing_default: str
+
+    def policy(self, name: str) -> str:
+        """What to do with the missing values of a column."""
+        return self.missing.get(name, self.missing_default)
+
+    def names(self, name: str) -> bool:
+        """Whether the user has said what a column is: nobody then second-guesses it."""
+        lists = (self.cuts, self.per_unit, self.categorical, self.ordered, self.numeric)
+        return any(name in wanted for wanted in lists) or name in self.combine
+
+
+class Draft(NamedTuple):
+    """A column that is understood, but not yet cut."""
+
+    name: str
+    role: Role
+    kind: Kind
+    reading: Reading
+    order: tuple[Value, ...] | None = None  #: levels from low to high
+    guess: str = ""  #: what the column was taken for, in words
+    n_levels: int = 0
+
+    def read(self, table: RawTable, readings: Sequence[Reading] = ()) -> Column:
+        """Read the column; ``readings`` are those of a derived column's sources."""
+        return Readings([*readings, self.reading], [self.name]).column(
+            self.name, Lazy(table), self.kind
+        )
+
+
+class LeftOut(NamedTuple):
+    """A column that cannot be used."""
+
+    name: str
+    reason: str
+    remedy: str
+
+
+def understand(table: RawTable, name: str, wishes: Wishes, weight: FloatArray) -> Draft | LeftOut:
+    """Find out what a raw column is.
+
+    Raises
+    ------
+    InputError
+        Where a column cannot be read as it stands and the remedy is the user's to choose: numbers
+        mixed with words, numbers with commas.
+    """
+    raw = table.column(name)
+    special = _in_both_spellings(wishes.special.get(name, ()))
+    storage = storage_of(raw, special)
+    asked = name in wishes.categorical or name in wishes.ordered
+    if storage == "date" and asked and not raw.is_date and raw.values.dtype.kind in "OTU":
+        storage = "text"  # dates as text, wanted as levels
+    reading = Reading(feature=name, special=special)
+    refusal = _unusable(raw, storage, asked, special)
+    if refusal is not None:
+        return refusal
+    order = wishes.ordered.get(name)
+    if order is None and raw.is_ordered and name not in wishes.categorical:
+        order = tuple(raw.categories or ())
+    as_levels = asked or (raw.is_category and name not in wishes.numeric)
+    words = storage in ("text", "mixed")
+    if words and (name in wishes.cuts or name in wishes.per_unit or name in wishes.numeric):
+        raise mixed_error(raw, special)
+    if words or (as_levels and storage in ("number", "text numbers")):
+        kind: Kind = "number" if storage == "number" else "text"
+        if kind == "number":
+            _check_exact(raw)
+        return _levels(table, name, kind, reading, order, wishes, weight)
+    if storage == "boolean":
+        if name in wishes.cuts:
+            raise InputError(
+                f"column {name!r} holds true and false, and needs no cut points. Leave it out of "
+                "cuts."
+            )
+        return Draft(name, "binary", "number", reading, guess="yes or no")
+    text = storage == "text numbers"
+    reading = Reading(feature=name, special=special, text=text)
+    draft = Draft(name, "numeric", "number", reading)
+    return _numeric(draft, draft.read(table), wishes, weight)
+
+
+def _in_both_spellings(codes: Sequence[Value]) -> tuple[Value, ...]:
+    """Special codes as numbers and as text: 96 and "96" mean the same to people."""
+    found: dict[Value, None] = dict.fromkeys(codes)
+    for code in codes:
+        if isinstance(code, str):
+            number = plain_number(code)
+            if number is not None:
+                found[int(number) if number.is_integer() else number] = None
+        else:
+            found[repr(code)] = None
+    return tuple(found)
+
+
+def _check_exact(raw: RawColumn) -> None:
+    """Refuse levels that are numbers too large to tell apart."""
+    numbers = (v for v in raw.values.tolist() if isinstance(v, int | float) and v == v)
+    largest = max(numbers, key=abs, default=0)
+    if abs(largest) > LARGEST_EXACT:
+        raise InputError(
+            f"column {raw.name!r} holds levels as large as {_plain_level(largest)}, which numbers "
+            "cannot tell apart. Pass the column as text, in training and later."
+        )
+
+
+def _unusable(
+    raw: RawColumn, storage: Storage, asked: bool, special: Sequence[Value]
+) -> LeftOut | None:
+    """Why a column cannot be read at all."""
+    if storage == "empty":
+        return LeftOut(raw.name, "every value is missing", "fill it in, or drop it")
+    if storage == "date":
+        remedy = "turn it into a number, such as years before the decision, or drop it"
+        return LeftOut(raw.name, "it holds dates", remedy)
+    if storage == "other":
+        remedy = "turn its values into numbers or text, or drop it"
+        return LeftOut(raw.name, "it holds objects that are neither numbers nor text", remedy)
+    if storage in ("text", "mixed") and not asked:
+        comma = with_commas(raw)
+        if comma is not None:
+            raise comma_error(raw, *comma)
+    if storage == "mixed":
+        if asked:
+            return None  # numbers are levels among others
+        raise mixed_error(raw, special)
+    return None
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _numeric(draft: Draft, column: Column, wishes: Wishes, weight: FloatArray) -> Draft | LeftOut:
+    name, present = draft.name, _present(column)
+    distinct = np.unique(present)
+    whole = bool((present == np.floor(present)).all())
+    reading = Reading(**{**_fields(draft.reading), "whole": whole})
+    if name in wishes.per_unit:
+        return draft._replace(role="per unit", reading=reading, guess="points per unit")
+    if not wishes.names(name):
+        if distinct.size and set(distinct.tolist()) <= {0.0, 1.0}:
+            return draft._replace(role="binary", guess="yes or no")
+        if whole and _is_identifier(name, distinct, _n_present(column, weight)):
+            remedy = f"drop it; or, if it does mean something, say numeric=[{name!r}]"
+            return LeftOut(name, "its values number the rows: an identifier", remedy)
+    text = " as text" if draft.reading.text else ""
+    guess = f"{'whole ' if whole else ''}numbers{text}"
+    return draft._replace(reading=reading, guess=guess)
+
+
+def _is_identifier(name: str, distinct: FloatArray, rows: float) -> bool:
+    """Whether whole numbers name the rows, judged without a look at the order of the rows.
+
+    They do if they all differ and the column is called so, or if they lie so close together that
+    independent values would have met.
+    """
+    if rows < _MANY_ROWS or distinct.size < rows:
+        return False
+    if _ID_NAME.fullmatch(name) is not None:
+        return True
+    low, spread = float(distinct[0]), float(distinct[-1] - distinct[0])
+    begins = low in (0, 1) or low >= _FAR_FROM_ZERO * spread
+    return (begins or rows >= _NO_CHANCE) and spread < 1.5 * rows
+
+
+def _present(column: Column) -> NDArray[Any]:
+    return column.values if column.missing is None else column.values[~column.missing]
+
+
+def _n_present(column: Column, weight: FloatArray) -> float:
+    """How many rows have a value, whole weights counting rows."""
+    here = weight if column.missing is None else weight[~column.missing]
+    return float(here.sum() if are_whole(weight) else np.count_nonzero(here))
+
+
+# -- levels ----------------------------------------------------------------------------------------
+
+
+def _levels(
+    table: RawTable,
+    name: str,
+    kind: Kind,
+    reading: Reading,
+    order: tuple[Value, ...] | None,
+    wishes: Wishes,
+    weight: FloatArray,
+) -> Draft | LeftOut:
+    draft = Draft(name, "levels", kind, reading)
+    column = draft.read(table)
+    levels = set(_present(column).tolist())
+    if order is not None:
+        strange = sorted((_plain_level(v) for v in levels - set(order)), key=str)
+        if strange:
+            raise InputError(
+                f"column {name!r} holds {shorten(strange)}, absent from its order "
+                f"{shorten(order, 10)}. List every level from low to high, as the column holds it "
+                "(text or number), or name it as a special code."
+            )
+        return draft._replace(role="ordered", order=order, guess=f"{len(levels)} ordered levels")
+    rows = _n_present(column, weight)
+    own = len(levels) >= _OWN_VALUES * rows and rows >= _MANY_ROWS
+    if own and not wishes.names(name):
+        what = "it holds free text or an identifier: almost every row has a value of its own"
+        return LeftOut(name, what, "drop it, or make a column with a few levels of it")
+    number = len(levels)
+    return draft._replace(guess=f"{number:,} level{'s' * (number != 1)}", n_levels=number)
+
+
+def _plain_level(level: Any) -> Any:
+    return int(level) if isinstance(level, float) and level.is_integer() else level
+
+
+def _fields(reading: Reading) -> dict[str, Any]:
+    return {field: getattr(reading, field) for field in reading.__dataclass_fields__}

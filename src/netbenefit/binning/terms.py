@@ -1,0 +1,381 @@
+"""From an understood column to its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.binning.cuts import (
+    choose_cuts,
+    count_cells,
+    count_events,
+    find_cuts,
+    optbinning_edges,
+)
+from netbenefit.binning.roles import Draft
+from netbenefit.binning.weights import SLACK, fills, first_reaching, mass_by, row_unit, total_weight
+from netbenefit.cards.columns import Column
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.terms import Condition, PerUnit, Term, Value
+from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.metrics.thresholds import Thresholds
+
+__all__ = [
+    "Binned",
+    "CutSettings",
+    "Rows",
+    "coarse_codes",
+    "count_edges_by_optbinning",
+    "make_terms",
+    "usual_value",
+]
+
+#: Steps that a per-unit column should at least have.
+_FEW_STEPS = 10
+#: Share of the rows at either end whose values a per-unit column is clipped to.
+_TAIL = 0.005
+_COARSE = 10
+#: Most cells of a column among which cuts are searched.
+_FINE = 256
+#: Rows of the rarer outcome for each cell, where cuts look at the outcome.
+_ROWS_A_CELL = 20
+
+
+class Rows(NamedTuple):
+    """Outcome and weight of the training rows."""
+
+    event: NDArray[np.bool_]
+    weight: FloatArray
+
+
+class CutSettings(NamedTuple):
+    """How columns are cut."""
+
+    method: str
+    max_bins: int
+    max_levels: int
+    min_mass: float
+    round_cuts: bool
+    thresholds: Thresholds | None
+
+
+class Binned(NamedTuple):
+    """A column with its conditions; without any, ``note`` says why."""
+
+    draft: Draft
+    terms: tuple[Term, ...]
+    reading: Reading
+    missing_mass: float
+    own_missing: bool  #: whether missing values have a condition of their own
+    note: str = ""
+    own_cuts: bool = False  #: whether the user has said where to cut
+
+
+class Settled(NamedTuple):
+    """A column whose missing values are dealt with."""
+
+    column: Column
+    reading: Reading
+    missing_mass: float
+    own_missing: bool
+
+    def present(self, rows: Rows) -> tuple[NDArray[Any], Rows, NDArray[np.bool_]]:
+        """Values that are there, in rows with weight; those rows; and which they are."""
+        column = self.column
+        kept = rows.weight > 0
+        if column.missing is not None:
+            kept &= ~column.missing
+        return column.values[kept], Rows(rows.event[kept], rows.weight[kept]), kept
+
+
+def settle_missing(
+    draft: Draft, column: Column, rows: Rows, policy: str, min_mass: float
+) -> Settled:
+    """Decide what happens to missing values, and fill them in where that is what happens."""
+    missing = column.missing
+    mass = 0.0 if missing is None else total_weight(rows.weight[missing])
+    if mass > 0 and policy == "refuse":
+        row = int(np.flatnonzero(np.asarray(missing))[0])
+        raise InputError(
+            f"column {draft.name!r} is missing in row {row}, and missing values are to be refused. "
+            'Fill them in, or choose missing="condition" or "impute" for this column.'
+        )
+    own = mass > 0 and (policy == "condition" or (policy == "auto" and fills(mass, min_mass)))
+    reading = replace(draft.reading, holes=mass > 0, refuse=policy == "refuse")
+    if own or policy == "refuse":
+        return Settled(column, reading, mass, own)
+    usual = usual_value(draft, column, rows.weight)
+    if missing is not None:
+        values = column.values.copy()
+        values[missing] = usual
+        column = Column(column.name, values, None)
+    return Settled(column, replace(reading, fill=usual), mass, own)
+
+
+def make_terms(
+    draft: Draft,
+    column: Column,
+    rows: Rows,
+    settings: CutSettings,
+    *,
+    policy: str,
+    cumulative: bool,
+    cuts: tuple[float, ...] | None = None,
+    unit: PerUnit | None = None,
+    offset: FloatArray | None = None,
+    edges: NDArray[np.intp] | None = None,
+) -> Binned:
+    """Find the conditions of a column.
+
+    Recipe: (1) deal with missing values, (2) find conditions on the values that are there, (3) add
+    one for missing values, (4) let missing values count as a number that is easy to say.
+    """
+    # 1.
+    settled = settle_missing(draft, column, rows, policy, settings.min_mass)
+    _, reading, mass, own = settled
+    values, part, kept = settled.present(rows)
+    # 2.
+    note = ""
+    terms: tuple[Term, ...]
+    if draft.role == "per unit":
+        terms = (unit or _find_unit(draft.name, values, part.weight, reading.whole),)
+    elif draft.role == "binary":
+        terms = (PerUnit(draft.name, binary=True),)
+    elif draft.role == "levels":
+        terms, reading, note = _level_terms(draft, values, part, settings, reading, alone=not own)
+    else:
+        near = None if offset is None else offset[kept]
+        terms = _cut_terms(draft, values, part, settings, cumulative, cuts, near, edges)
+        if draft.order is not None:
+            reading = replace(reading, levels=draft.order)
+        elif len(terms) == 1 and isinstance(terms[0], Condition) and terms[0].op == "==":
+            reading = replace(reading, levels=tuple(_plain(v) for v in np.unique(values)))
+    # 3.
+    if own:
+        terms = (*terms, Condition(draft.name, "missing"))
+    # 4.
+    if draft.role in ("numeric", "per unit") and reading.fill is not None:
+        reading = replace(reading, fill=_easy(reading.fill, terms, reading))
+    return Binned(draft, terms, reading, mass, own, note, cuts is not None)
+
+
+def count_edges_by_optbinning(
+    drafts: Sequence[tuple[Draft, Column, str]], rows: Rows, settings: CutSettings
+) -> dict[str, NDArray[np.intp]]:
+    """Let optbinning find the edges of all numeric columns at once: it starts slowly."""
+    tables = []
+    for draft, column, policy in drafts:
+        settled = settle_missing(draft, column, rows, policy, settings.min_mass)
+        values, part, _ = settled.present(rows)
+        tables.append(count_events(count_cells(_ranks(draft, values), part.weight), *part))
+    share = settings.min_mass / float(rows.weight.sum())
+    found = optbinning_edges(tables, settings.max_bins, share)
+    return {draft.name: edges for (draft, _, _), edges in zip(drafts, found, strict=True)}
+
+
+def _easy(fill: Value, terms: Sequence[Term], reading: Reading) -> Value:
+    """The number with fewest digits that counts as the usual value does everywhere."""
+    wanted = [term.value_code(fill) for term in terms]
+    for digits in range(1, 17):
+        number = _plain(float(f"{fill:.{digits}g}"))
+        if number not in reading.special and wanted == [t.value_code(number) for t in terms]:
+            return number
+    return fill
+
+
+def usual_value(draft: Draft, column: Column, weight: FloatArray) -> Value:
+    """The lower weighted median of numbers, the middle level of ordered ones, else the mode."""
+    here = weight > 0 if column.missing is None else ~column.missing & (weight > 0)
+    values, mass = column.values[here], weight[here]
+    if draft.role in ("numeric", "per unit"):
+        order = np.argsort(values, kind="stable")
+        return _plain(values[order][first_reaching(np.cumsum(mass[order]), 0.5)])
+    codes, levels = _factorise(values)
+    sums = mass_by(codes, mass, len(levels))
+    by_level = dict(zip(levels, sums.tolist(), strict=True))
+    if draft.order is not None:
+        ranked = [level for level in draft.order if level in by_level]
+        return ranked[first_reaching(np.cumsum([by_level[level] for level in ranked]), 0.5)]
+    return max(levels, key=lambda level: (by_level[level], str(level)))
+
+
+def _plain(value: Any) -> Value:
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, str):
+        return number
+    whole = float(number).is_integer() and abs(number) <= LARGEST_EXACT
+    return int(number) if whole else float(number)
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _cut_terms(
+    draft: Draft,
+    values: NDArray[Any],
+    rows: Rows,
+    settings: CutSettings,
+    cumulative: bool,
+    given: tuple[float, ...] | None,
+    offset: FloatArray | None,
+    edges: NDArray[np.intp] | None,
+) -> tuple[Term, ...]:
+    name, order = draft.name, draft.order
+    values = _ranks(draft, values)
+    if given is not None:
+        # Among whole numbers 39.5 and 40 are one cut, and the card prints the second.
+        whole = draft.reading.whole
+        cuts = list(dict.fromkeys(_plain(np.ceil(cut) if whole else cut) for cut in given))
+    else:
+        distinct = np.unique(values)
+        if distinct.size == 2 and order is None:
+            return (Condition(name, "==", _plain(distinct[1])),)
+        cuts = [_plain(cut) for cut in _find_cuts(values, rows, settings, offset, edges)]
+    if order is not None:
+        tops = [order[int(np.ceil(float(cut))) :] for cut in cuts]
+        return tuple(
+            Condition(name, "==", top[0]) if len(top) == 1 else Condition(name, "in", top)
+            for top in tops
+        )
+    if cumulative or len(cuts) < 2:
+        return tuple(Condition(name, ">=", cut) for cut in cuts)
+    return (
+        Condition(name, "<", cuts[0]),
+        *(Condition(name, "between", pair) for pair in pairwise(cuts)),
+        Condition(name, ">=", cuts[-1]),
+    )
+
+
+def _ranks(draft: Draft, values: NDArray[Any]) -> NDArray[Any]:
+    """Ordered levels as numbers; numbers as they are."""
+    if draft.order is None:
+        return values
+    rank = {level: k for k, level in enumerate(draft.order)}
+    return np.fromiter((rank[v] for v in values.tolist()), np.float64, len(values))
+
+
+def _find_cuts(
+    values: FloatArray,
+    rows: Rows,
+    settings: CutSettings,
+    offset: FloatArray | None,
+    edges: NDArray[np.intp] | None,
+) -> FloatArray:
+    cells = count_cells(values, rows.weight)
+    asked: dict[str, Any] = {
+        "method": settings.method,
+        "max_bins": settings.max_bins,
+        "min_mass": settings.min_mass,
+        "thresholds": settings.thresholds,
+        "offset": offset,
+    }
+    if edges is None:
+        # Few cells to search among, all of them to find round numbers near what was found.
+        coarse = count_cells(values, rows.weight, _most_cells(rows, settings))
+        found = find_cuts(coarse, rows.event, rows.weight, **asked)
+        edges = np.unique(np.searchsorted(cells.starts, coarse.starts[found]))
+        edges = edges[(edges > 0) & (edges < cells.size)]
+    if settings.round_cuts:
+        return choose_cuts(cells, rows.event, rows.weight, edges=edges, **asked)
+    return cells.starts[edges]
+
+
+def _most_cells(rows: Rows, settings: CutSettings) -> int:
+    """How finely a column is looked at: with few events, exact places are noise."""
+    if settings.method != "net_benefit":
+        return _FINE
+    events = float(rows.weight @ rows.event)
+    rarer = min(events, float(rows.weight.sum()) - events) / row_unit(rows.weight)
+    return int(min(max((1.0 + SLACK) * rarer / _ROWS_A_CELL, settings.max_bins), _FINE))
+
+
+def _find_unit(name: str, values: FloatArray, weight: FloatArray, whole: bool) -> PerUnit:
+    """Points per unit, in steps that a person can read off, clipped to the usual range."""
+    order = np.argsort(values, kind="stable")
+    mass = np.cumsum(weight[order])
+    low, high = (float(values[order][first_reaching(mass, end)]) for end in (_TAIL, 1 - _TAIL))
+    if not low < high:
+        low, high = float(values.min()), float(values.max())
+    if not low < high:
+        return PerUnit(name)
+    decimals = 0
+    while not whole and decimals < 6 and (high - low) * 10**decimals < _FEW_STEPS:
+        decimals += 1
+    step = 10.0**-decimals
+    low, high = (float(np.floor(end / step + 0.5) * step) for end in (low, high))
+    return PerUnit(name, decimals, round(low, decimals), round(max(high, low + step), decimals))
+
+
+# -- levels ----------------------------------------------------------------------------------------
+
+
+def _level_terms(
+    draft: Draft,
+    values: NDArray[Any],
+    rows: Rows,
+    settings: CutSettings,
+    reading: Reading,
+    alone: bool,
+) -> tuple[tuple[Term, ...], Reading, str]:
+    """One condition a frequent level, one for all others; of two that exclude each other, one."""
+    codes, levels = _factorise(values)
+    mass = mass_by(codes, rows.weight, len(levels))
+    events = mass_by(codes, rows.weight * rows.event, len(levels))
+    by_mass = sorted(range(len(levels)), key=lambda k: (-mass[k], str(levels[k])))
+    frequent = [k for k in by_mass[: settings.max_levels] if fills(mass[k], settings.min_mass)]
+    rare = [k for k in by_mass if k not in set(frequent)]
+    known = tuple(levels)
+    if not frequent:
+        note = f"{len(levels):,} levels, none with at least {settings.min_mass:g} rows"
+        return (), replace(reading, levels=known[:1]), note
+    terms: list[Condition] = [Condition(draft.name, "==", levels[k]) for k in frequent]
+    risk = [events[k] / mass[k] for k in frequent]
+    note = ""
+    rest = float(mass[rare].sum())
+    if fills(rest, settings.min_mass) and rare:
+        terms.append(Condition(draft.name, "not in", tuple(levels[k] for k in frequent)))
+        risk.append(float(events[rare].sum()) / rest)
+        note = f"{len(rare):,} rare level{'s' * (len(rare) != 1)} merged"
+        known = ()  # every other level has its rule
+    if len(terms) == 1:
+        return (), replace(reading, levels=known), note or "one level only"
+    if alone and len(terms) == 2:
+        # Each says what the other says: keep the one with the higher risk, whose points add.
+        terms = [terms[int(risk[1] > risk[0] * (1.0 + SLACK))]]
+    return tuple(terms), replace(reading, levels=known), note
+
+
+def _factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Value]]:
+    """Codes of levels, and the levels in ascending order."""
+    items = values.tolist()
+    place = {level: k for k, level in enumerate(sorted(set(items)))}
+    codes = np.fromiter(map(place.__getitem__, items), np.intp, len(items))
+    return codes, [_plain(v) for v in place]
+
+
+def coarse_codes(column: Column, weight: FloatArray) -> tuple[NDArray[np.int32], int]:
+    """Return small codes of a column for the model of the other columns, and how many."""
+    here = np.ones(len(column.values), np.bool_) if column.missing is None else ~column.missing
+    codes = np.zeros(len(here), dtype=np.int32)
+    values = column.values[here]
+    if values.dtype.kind in "biuf":
+        cells = count_cells(values.astype(np.float64), weight[here], _COARSE)
+        inner, count = cells.cell_of_row, len(cells.starts)
+    else:
+        factors, levels = _factorise(values)
+        mass = mass_by(factors, weight[here], len(levels))
+        rank = np.empty(len(levels), dtype=np.int32)
+        rank[np.argsort(-mass, kind="stable")] = np.arange(len(levels))
+        inner = np.minimum(rank[factors], 2 * _COARSE - 1)
+        count = min(len(levels), 2 * _COARSE)
+    codes[here] = inner
+    if column.missing is not None:
+        codes[~here] = count
+        count += 1
+    return codes, count

@@ -1,0 +1,391 @@
+"""The scorecard: all that a user keeps, and how it turns rows into scores and risks.
+
+Recipe, with the same arithmetic in every place where a card is used:
+
+1. Each rule turns its raw value into an integer code, in steps of ``10**-d`` (see
+   :mod:`netbenefit.cards.terms`).
+2. units = Σ points · code · ``10**(D - d)`` with D the largest d of the card; the score is
+   ``units // 10**D``.  No float takes part.
+3. The risk is that of the last step that the score reaches; the first step holds for all lower
+   scores, the last for all higher ones.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netbenefit.cards import card_html as _card_html, json as _card_json, text as _card_text
+from netbenefit.cards.card_types import (
+    Provenance,
+    RiskRow,
+    Rule,
+    check_range,
+    check_steps,
+    is_finite,
+    steps_of_levels,
+)
+from netbenefit.cards.columns import is_one_row, read_columns
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.scoring import Plan, check_readings, check_rules
+from netbenefit.common.checks import FloatArray, InputError, IntArray, check_names, shorten
+from netbenefit.common.files import write_text
+from netbenefit.metrics.thresholds import Thresholds
+
+__all__ = ["Provenance", "Reading", "RiskRow", "Rule", "Scorecard"]
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """Rules with integer points, and the risk of each score.
+
+    Risks are steps, from one score on to the next, and never decrease.  So decisions agree: of the
+    scores in training, those from :meth:`cutoff` (p) on have a risk of p or more, and no others.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        Points of conditions and per unit; a rule for missing values may be worth 0.
+    risks : sequence of (int, float)
+        Pairs (score, risk): from this score on, this risk.  Scores increase, risks do not
+        decrease.  The first risk also holds for lower scores.
+    thresholds : Thresholds
+        p_0 … p_M.
+    score_range : (int, int), optional
+        Lowest and highest score in training.  A score beyond has the risk of the nearest of them,
+        as on the printed table, whose first row then says "≤" and whose last says "≥".
+    feature_names : sequence of str, optional
+        Raw columns in the order of an array to be scored; by default :attr:`features`.
+    provenance : Provenance, optional
+        Where the card comes from.
+    readings : sequence of Reading
+        How raw columns are read before the rules look at them (see :mod:`netbenefit.cards.readings`); a
+        column without one is read as it stands.
+
+    Examples
+    --------
+    >>> from netbenefit.cards.terms import Condition, PerUnit
+    >>> card = Scorecard(
+    ...     rules=[Rule(Condition("age", ">=", 52), 2), Rule(PerUnit("falls"), 1)],
+    ...     risks=[(0, 0.04), (2, 0.2), (3, 0.3), (4, 0.75)],
+    ...     thresholds=Thresholds.of([0.1, 0.5]),
+    ... )
+    >>> card.score({"age": 60, "falls": 1}), card.risk({"age": 60, "falls": 1})
+    (3, 0.3)
+    >>> card.risk({"age": [40, 60, 80], "falls": [0, 1, 3]})
+    array([0.04, 0.3 , 0.75])
+    >>> card.cutoffs
+    (2, 4)
+    >>> Scorecard.from_json(card.to_json()) == card
+    True
+    """
+
+    rules: tuple[Rule, ...]
+    risks: tuple[tuple[int, float], ...]
+    thresholds: Thresholds
+    score_range: tuple[int, int] | None = None
+    feature_names: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    readings: tuple[Reading, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.thresholds, Thresholds):
+            raise InputError(f"thresholds must be Thresholds, not {self.thresholds!r}.")
+        if self.provenance is not None and not isinstance(self.provenance, Provenance):
+            raise InputError(f"provenance must be a Provenance, not {self.provenance!r}.")
+        put = object.__setattr__
+        put(self, "rules", check_rules(self.rules))
+        put(self, "readings", check_readings(self.readings, self.rules))
+        put(self, "feature_names", self._checked_names())
+        if self.score_range is not None:
+            put(self, "score_range", check_range(self.score_range))
+        put(self, "risks", check_steps(self.risks, self.score_range))
+
+    @classmethod
+    def from_levels(
+        cls,
+        rules: Sequence[Rule],
+        cutoffs: Sequence[int],
+        risks: Sequence[float | None],
+        thresholds: Thresholds,
+        score_range: tuple[int, int] | None = None,
+        feature_names: Sequence[str] = (),
+        provenance: Provenance | None = None,
+        readings: Sequence[Reading] = (),
+    ) -> Scorecard:
+        """Make a card with one risk per level, as published.
+
+        With thresholds 0 = p_0 < p_1 < … < p_M, a row with score s is on level i when s reaches
+        exactly the first i cut-offs T_1 ≤ … ≤ T_M; its risk q_i lies in [p_i, p_{i+1}).
+
+        Parameters
+        ----------
+        rules : sequence of Rule
+        cutoffs : sequence of int
+            T_1 … T_M, not decreasing.
+        risks : sequence of float or None
+            q_0 … q_M; None for a level that no score reaches.
+        thresholds : Thresholds
+            p_0 … p_M.
+        score_range, feature_names, provenance, readings
+            As for a :class:`Scorecard`.
+
+        Examples
+        --------
+        >>> card = Scorecard.from_levels([], [1, 2], [0.1, 0.3, 0.7], Thresholds.of([0.2, 0.5]))
+        >>> card.risks, card.cutoffs
+        (((0, 0.1), (1, 0.3), (2, 0.7)), (1, 2))
+        """
+        if not isinstance(thresholds, Thresholds):
+            raise InputError(f"thresholds must be Thresholds, not {thresholds!r}.")
+        return cls(
+            rules=tuple(rules),
+            risks=steps_of_levels(cutoffs, risks, thresholds, score_range),
+            thresholds=thresholds,
+            score_range=score_range,
+            feature_names=tuple(feature_names),
+            provenance=provenance,
+            readings=tuple(readings),
+        )
+
+    def _checked_names(self) -> tuple[str, ...]:
+        if not self.feature_names:
+            return self.features
+        names = check_names(self.feature_names)
+        unknown = [name for name in self.features if name not in names]
+        if unknown:
+            raise InputError(f"feature_names lack {shorten(unknown)}, of which rules speak.")
+        return names
+
+    # -- what it knows ---------------------------------------------------------------------------
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Raw columns that the rules come to, in order of appearance."""
+        return self._plan.features
+
+    @property
+    def text_features(self) -> tuple[str, ...]:
+        """Raw columns that hold text to the rules, not numbers."""
+        found = (rule.term.feature for rule in self.rules if rule.term.kind == "text")
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def size(self) -> int:
+        """Number of rules whose points are not zero."""
+        return sum(rule.points != 0 for rule in self.rules)
+
+    @cached_property
+    def score_limits(self) -> tuple[int, int] | None:
+        """Lowest and highest score that any row can get, or None where there is no end.
+
+        Conditions on one column are taken together ("≥ 40" and "< 30" never both hold).  Where one
+        column has several per-unit rules the limits may be wider than what is attained.
+
+        >>> from netbenefit.cards.terms import Condition
+        >>> rules = [Rule(Condition("age", ">=", 40), 3), Rule(Condition("age", "<", 30), 2)]
+        >>> Scorecard(rules, [(0, 0.1)], Thresholds.of([0.5])).score_limits
+        (0, 3)
+        """
+        limits, unit = self._plan.limits(), self._plan.unit
+        return None if limits is None else (limits[0] // unit, limits[1] // unit)
+
+    @cached_property
+    def cutoffs(self) -> tuple[int, ...]:
+        """T_1 … T_M: the cut-off of each threshold above 0."""
+        return tuple(self.cutoff(p) for p in self.thresholds.values[1:])
+
+    def cutoff(self, threshold: float) -> int:
+        """Return the first score whose risk reaches a threshold.
+
+        Where none does, it is one more than the highest score in training (or than the last score
+        of :attr:`risks`, where that is not known).
+        """
+        place = bisect_left(self.risks, threshold, key=lambda step: step[1])
+        if place < len(self.risks):
+            return self.risks[place][0]
+        return 1 + (self.risks[-1][0] if self.score_range is None else self.score_range[1])
+
+    def risk_table(self) -> tuple[RiskRow, ...]:
+        """Return the SCORE → RISK table, lowest first; neighbours of equal risk are one row.
+
+        It lists scores that some combination of answers can produce, each column on its own.  An
+        end is open where there is no last score, or where scores beyond those of training can
+        occur.
+
+        >>> from netbenefit.cards.terms import Condition
+        >>> rules = [Rule(Condition("age", ">=", 40), 3), Rule(Condition("sex", "==", "m"), 2)]
+        >>> risks = [(0, 0.1), (1, 0.2), (2, 0.3), (3, 0.3), (4, 0.6)]
+        >>> for row in Scorecard(rules, risks, Thresholds.of([0.5])).risk_table():
+        ...     print(row)
+        RiskRow(low=0, high=0, risk=0.1)
+        RiskRow(low=2, high=3, risk=0.3)
+        RiskRow(low=5, high=5, risk=0.6)
+        """
+        return self._risk_table
+
+    @cached_property
+    def _risk_table(self) -> tuple[RiskRow, ...]:
+        rows = (self._listed(row) for row in self._risk_rows)
+        return tuple(row for row in rows if row is not None)
+
+    def _listed(self, row: RiskRow) -> RiskRow | None:
+        """Return a row of scores that can occur, or None where none of its scores can."""
+        scores = self._scores
+        if scores is None:
+            return row
+        first = 0 if row.low is None else bisect_left(scores, row.low)
+        last = len(scores) if row.high is None else bisect_right(scores, row.high)
+        if first >= last:
+            return None
+        low, high = self.score_range or (scores[0], scores[-1])
+        return RiskRow(
+            None if first == 0 and scores[0] < low else scores[first],
+            None if last == len(scores) and scores[-1] > high else scores[last - 1],
+            row.risk,
+        )
+
+    @property
+    def _one_risk_per_level(self) -> bool:
+        """Whether scores on one level all have the same risk, as published."""
+        levels = {self.level_of_score(score) for score, _ in self.risks}
+        return len(levels) == len({risk for _, risk in self.risks})
+
+    @cached_property
+    def _scores(self) -> Sequence[int] | None:
+        return self._plan.scores()
+
+    @cached_property
+    def _risk_rows(self) -> tuple[RiskRow, ...]:
+        """The risk of every score, whether it can occur or not: the ends are open."""
+        kept = [
+            step for i, step in enumerate(self.risks) if i == 0 or step[1] > self.risks[i - 1][1]
+        ]
+        lows = [None, *(score for score, _ in kept[1:])]
+        highs = [*(score - 1 for score, _ in kept[1:]), None]
+        return tuple(
+            RiskRow(low, high, risk) for low, high, (_, risk) in zip(lows, highs, kept, strict=True)
+        )
+
+    # -- scoring ---------------------------------------------------------------------------------
+
+    def score(self, X: Any) -> Any:
+        """Return the score of each row.
+
+        Parameters
+        ----------
+        X : mapping, data frame, array or list
+            Columns by name (a mapping, or a pandas, polars or pyarrow frame), an array with the
+            columns :attr:`feature_names`, a list of dicts, or one row as a dict of plain values.
+
+        Returns
+        -------
+        ndarray of int64, or int for one row
+
+        Raises
+        ------
+        InputError
+            Where a column is absent or unusable, or a value is missing and the card has neither a
+            rule for that column's missing values nor a reading that fills them.  (Where it has a
+            rule, the column's other rules count nothing.)
+        """
+        if isinstance(X, Mapping) and is_one_row(X, self.features):
+            return sum(units for _, units in self._plan.units_of_row(X)) // self._plan.unit
+        data, n_rows = read_columns(X, self.features, self.feature_names)
+        return self._plan.units_of_rows(data, n_rows) // self._plan.unit
+
+    def level(self, X: Any) -> Any:
+        """Return the level of each row: how many thresholds above 0 its risk reaches."""
+        return self.level_of_score(self.score(X))
+
+    def risk(self, X: Any) -> Any:
+        """Return the risk of each row (float, or float64 array)."""
+        return self.risk_of_score(self.score(X))
+
+    def decide(self, X: Any, threshold: float) -> Any:
+        """Return whether each row's risk is at least ``threshold``."""
+        if not (is_finite(threshold) and 0 <= threshold <= 1):
+            raise InputError(f"threshold={threshold!r} must be a risk between 0 and 1.")
+        return self.risk(X) >= threshold
+
+    def level_of_score(self, score: int | IntArray) -> Any:
+        """Return the level of scores: how many thresholds above 0 their risk reaches."""
+        risk = self.risk_of_score(score)
+        if isinstance(risk, float):
+            return bisect_right(self.thresholds.values, risk) - 1
+        return np.searchsorted(self.thresholds.values, risk, side="right") - 1
+
+    def risk_of_score(self, score: int | IntArray) -> Any:
+        """Return the risk of scores, read as on the printed table."""
+        if isinstance(score, int):
+            place = bisect_right(self.risks, score, key=lambda step: step[0])
+            return self.risks[max(place - 1, 0)][1]
+        starts, risks = self._step_arrays
+        return risks[np.maximum(np.searchsorted(starts, score, side="right") - 1, 0)]
+
+    def explain(self, row: Mapping[str, Any]) -> list[tuple[Rule, int | float]]:
+        """Return the rules that brought or took points for one row, with those points.
+
+        >>> from netbenefit.cards.terms import Condition, PerUnit
+        >>> card = Scorecard(
+        ...     [Rule(PerUnit("bmi", decimals=1), 2), Rule(Condition("age", ">=", 40), 3)],
+        ...     [(0, 0.1), (50, 0.9)], Thresholds.of([0.5]))
+        >>> [points for _, points in card.explain({"bmi": 25.25, "age": 30})]
+        [50.6]
+        """
+        if not (isinstance(row, Mapping) and is_one_row(row, self.features)):
+            raise InputError("explain takes one row: a dict of plain values by column name.")
+        unit, by_term = self._plan.unit, {rule.term: rule for rule in self.rules}
+        found = {term: units for term, units in self._plan.units_of_row(row) if units}
+        return [
+            (rule, found[term] / unit if found[term] % unit else found[term] // unit)
+            for term, rule in by_term.items()
+            if term in found
+        ]
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return Plan.of(self.rules, self.readings)
+
+    @cached_property
+    def _step_arrays(self) -> tuple[IntArray, FloatArray]:
+        scores, risks = zip(*self.risks, strict=True)
+        return np.array(scores, dtype=np.int64), np.array(risks, dtype=np.float64)
+
+    # -- in and out ------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """Return the card as JSON, with the version of its format."""
+        return _card_json.dumps(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Scorecard:
+        """Read what :meth:`to_json` wrote; anything else is an InputError that names the place."""
+        return cls(**_card_json.loads(text))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the card as JSON; a file that is there is replaced at once or stays as it was."""
+        write_text(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scorecard:
+        """Read a card that :meth:`save` wrote."""
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8-sig"))
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: not a card file, since it is not UTF-8 text.") from None
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+
+    def __str__(self) -> str:
+        return _card_text.render(self)
+
+    def _repr_html_(self) -> str:
+        return _card_html.render(self)

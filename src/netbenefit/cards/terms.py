@@ -1,0 +1,411 @@
+"""How one column of the design matrix arises from one raw column.
+
+A :class:`Condition` asks a question of a raw value (true counts 1, false 0); a :class:`PerUnit`
+counts the raw value itself in whole steps.  Both are structured, so that nothing is ever read back
+from a name, and both turn a value into an integer *code*: a card adds integers, never floats.
+
+Numbers are held as float64, missing is ``None``, NaN or a data frame's null.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.cards.columns import Column, Kind, as_column, missing_error
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.common.decimals import LARGEST_EXACT, to_step, to_steps
+
+__all__ = [
+    "Condition",
+    "Kind",
+    "PerUnit",
+    "Term",
+    "Value",
+    "check_value",
+    "listed",
+    "log_ends",
+    "value_text",
+]
+
+Value = int | float | str
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_SIGNS = {">=": "≥", ">": ">", "<=": "≤", "<": "<", "==": "=", "!=": "≠"}
+_OPS = (*_COMPARE, "between", "in", "not in", "missing")
+#: Most decimals of a logarithm: the ends of its steps are listed, some 700 for each unit of 10^-d.
+_MOST_LOG_DECIMALS = 2
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A yes-or-no question about one raw column; yes counts 1.
+
+    Parameters
+    ----------
+    feature : str
+        Name of the raw column.
+    op : {">=", ">", "<=", "<", "==", "!=", "between", "in", "not in", "missing"}
+        ``"between"`` means ``lo <= x < hi``.
+    value : number, text, tuple, or None
+        What to compare with: ``(lo, hi)`` for ``"between"``, a tuple for ``"in"`` and ``"not in"``,
+        nothing for ``"missing"``.  Text goes with ``"=="``, ``"!="``, ``"in"`` and ``"not in"``.
+
+    Examples
+    --------
+    >>> Condition("age", ">=", 52).holds([51, 52.5, None])
+    array([False,  True, False])
+    >>> Condition("age", "between", (40, 60)).text()
+    '40 ≤ age < 60'
+    """
+
+    feature: str
+    op: str
+    value: Value | tuple[Value, ...] | None = None
+
+    decimals: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "feature", _name(self.feature))
+        if self.op not in _OPS:
+            raise InputError(
+                f"op {self.op!r} of the condition on {self.feature!r} is not known. Use one of "
+                f"{', '.join(_OPS)}."
+            )
+        object.__setattr__(self, "value", self._checked_value())
+
+    def _checked_value(self) -> Value | tuple[Value, ...] | None:
+        what, value = f"the {self.op!r} condition on {self.feature!r}", self.value
+        if self.op == "missing":
+            if value is not None:
+                raise InputError(f"{what} takes no value, but has {value!r}. Leave it out.")
+            return None
+        if self.op in ("between", "in", "not in"):
+            if not isinstance(value, tuple | list):
+                raise InputError(f"{what} needs a tuple of values, not {value!r}.")
+            values = tuple(check_value(item, what) for item in value)
+            if self.op == "between":
+                numbers = [item for item in values if not isinstance(item, str)]
+                if not (len(values) == len(numbers) == 2 and numbers[0] < numbers[1]):
+                    raise InputError(f"{what} needs two numbers lo < hi, not {value!r}.")
+            elif not values or len(set(values)) < len(values):
+                raise InputError(f"{what} needs different values, at least one, not {value!r}.")
+            elif len({isinstance(item, str) for item in values}) > 1:
+                raise InputError(f"{what} mixes numbers and text: {value!r}. Use one kind.")
+            return values
+        single = check_value(value, what)
+        if isinstance(single, str) and self.op not in ("==", "!="):
+            raise InputError(f'{what} needs a number, not {value!r}. Text goes with "==" or "in".')
+        return single
+
+    @property
+    def kind(self) -> Kind:
+        """What the column must hold: ``"number"``, ``"text"``, or ``"any"`` of the two."""
+        if self.op == "missing":
+            return "any"
+        return "text" if isinstance(self.values[0], str) else "number"
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All values that it names, one or several; none for ``"missing"``.
+
+        >>> Condition("age", "between", (40, 60)).values, Condition("sex", "==", "m").values
+        ((40, 60), ('m',))
+        """
+        if isinstance(self.value, tuple):
+            return self.value
+        return () if self.value is None else (self.value,)
+
+    def holds(self, column: Any) -> NDArray[np.bool_]:
+        """Return for each value of a raw column whether the condition holds.
+
+        A missing value satisfies only ``"missing"``.  (A card refuses a missing value where none
+        of its rules says what it is worth; see :meth:`netbenefit.cards.scorecard.Scorecard.score`.)
+        """
+        return self.column_codes(as_column(self.feature, column, self.kind))
+
+    def column_codes(self, column: Column) -> NDArray[np.bool_]:
+        """Return :meth:`holds` for a column that was read before."""
+        values, missing = column.values, column.missing
+        if self.op == "missing":
+            return np.zeros(len(values), dtype=np.bool_) if missing is None else missing
+        if isinstance(self.value, tuple):
+            if self.op == "between":
+                held = (values >= self.value[0]) & (values < self.value[1])
+            else:
+                held = _among(values, self.value) ^ (self.op == "not in")
+        else:
+            held = _COMPARE[self.op](values, self.value)
+        held = np.asarray(held, dtype=np.bool_)
+        return held if missing is None else held & ~missing
+
+    def value_code(self, value: float | str | None) -> int:
+        """Return 1 where the condition holds for one value (None: missing), else 0."""
+        if value is None or self.op == "missing":
+            return int(value is None and self.op == "missing")
+        if isinstance(self.value, tuple):
+            if self.op == "between":
+                return int(self.value[0] <= value < self.value[1])  # type: ignore[operator]
+            return int((value in self.value) ^ (self.op == "not in"))
+        return int(_COMPARE[self.op](value, self.value))
+
+    def text(self) -> str:
+        """Say it as a clinician reads it.
+
+        >>> Condition("sex", "==", "male").text(), Condition("stage", "in", (1, 2, 3)).text()
+        ('sex is male', 'stage is 1, 2 or 3')
+        >>> Condition("creatinine", "missing").text()
+        'creatinine missing'
+        """
+        if self.op == "missing":
+            return f"{self.feature} missing"
+        if isinstance(self.value, tuple):
+            words = [value_text(item) for item in self.value]
+            if self.op == "between":
+                return f"{words[0]} ≤ {self.feature} < {words[1]}"
+            verb = "is" if self.op == "in" else "other than"
+            return f"{self.feature} {verb} {listed(words)}"
+        if isinstance(self.value, str):
+            verb = "is" if self.op == "==" else "is not"
+            return f"{self.feature} {verb} {value_text(self.value)}"
+        return f"{self.feature} {_SIGNS[self.op]} {value_text(cast(float, self.value))}"
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """Points per unit of a raw number, which counts in whole steps of ``10**-decimals``.
+
+    The raw value is clipped to [lower, upper] where these are given; its code is then
+    ``floor(x * 10**decimals + 0.5)``, in float64, here as in every export (see
+    :func:`netbenefit.common.decimals.to_steps`).
+
+    Parameters
+    ----------
+    feature : str
+        Name of the raw column: numbers or booleans.
+    decimals : int, default=0
+        0 to 9.
+    lower, upper : float, optional
+        Where to clip.
+    binary : bool, default=False
+        Whether all training values were 0 or 1: the printed card shows the name alone, and scoring
+        another value warns.
+    log : bool, default=False
+        Count steps of ln(1 + x) instead of x, after clipping; a negative x counts as 0.  A value's
+        code is the number of steps whose lower end e^((k − ½) / 10^decimals) − 1 it reaches, so
+        that only comparisons decide.
+
+    Examples
+    --------
+    >>> PerUnit("utilisation", decimals=1, upper=1.5).codes([0.04, 0.05, 0.7, 9.9])
+    array([ 0,  1,  7, 15])
+    >>> PerUnit("income", log=True).codes([0, 90, 5400])
+    array([0, 5, 9])
+    """
+
+    feature: str
+    decimals: int = 0
+    lower: float | None = None
+    upper: float | None = None
+    binary: bool = False
+    log: bool = False
+
+    kind: ClassVar[Kind] = "number"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "feature", _name(self.feature))
+        what = f"the per-unit rule on {self.feature!r}"
+        for flag in ("binary", "log"):
+            if not isinstance(getattr(self, flag), bool | np.bool_):
+                raise InputError(f"{flag}={getattr(self, flag)!r} of {what} must be True or False.")
+            object.__setattr__(self, flag, bool(getattr(self, flag)))
+        decimals, whole = self.decimals, isinstance(self.decimals, int | np.integer)
+        if isinstance(decimals, bool) or not (whole and 0 <= decimals <= 9):
+            raise InputError(f"decimals={decimals!r} of {what} must be an integer from 0 to 9.")
+        object.__setattr__(self, "decimals", int(decimals))
+        if self.log and (self.binary or self.decimals > _MOST_LOG_DECIMALS):
+            raise InputError(
+                f"{what} counts logarithms: binary must be False, and decimals at most "
+                f"{_MOST_LOG_DECIMALS}."
+            )
+        for side in ("lower", "upper"):
+            bound = getattr(self, side)
+            if bound is None:
+                continue
+            number = check_value(bound, f"{side} of {what}")
+            if isinstance(number, str) or abs(number) * self._steps > LARGEST_EXACT:
+                raise InputError(f"{side}={bound!r} of {what} must be a number of usable size.")
+            object.__setattr__(self, side, number)
+        if self.lower is not None and self.upper is not None and not self.lower < self.upper:
+            raise InputError(f"lower={self.lower!r} of {what} must be below upper={self.upper!r}.")
+
+    @property
+    def _steps(self) -> float:
+        return float(10**self.decimals)
+
+    def codes(self, column: Any) -> IntArray:
+        """Return the number of steps in each value; missing and infinite values are refused."""
+        read = as_column(self.feature, column, "number")
+        if read.missing is not None:
+            raise missing_error(self.feature, read.missing)
+        return self.column_codes(read)
+
+    def column_codes(self, column: Column) -> IntArray:
+        """Return :meth:`codes` for a column that was read before, 0 where it is missing."""
+        values = column.values if column.missing is None else np.nan_to_num(column.values)
+        if self.lower is not None or self.upper is not None:
+            values = np.clip(values, self.lower, self.upper)
+        if self.log:
+            codes: IntArray = np.searchsorted(log_ends(self.decimals), values, "right")
+            if column.missing is not None:
+                codes[column.missing] = 0
+            return codes
+        with np.errstate(over="ignore"):
+            bad = np.flatnonzero(np.abs(values * self._steps) > LARGEST_EXACT)
+        if bad.size:
+            self._refuse(float(column.values[bad[0]]), f" in row {int(bad[0])}")
+        if self.binary:
+            odd = np.flatnonzero((values != 0) & (values != 1))
+            if odd.size:
+                self._warn(float(values[odd[0]]), f" in row {int(odd[0])}")
+        codes = to_steps(values, self.decimals)
+        if column.missing is not None:
+            codes[column.missing] = 0
+        return codes
+
+    def value_code(self, value: float | str | None) -> int:
+        """Return the number of steps in one value, 0 where it is missing."""
+        if value is None:
+            return 0
+        x = float(value)
+        if self.lower is not None and x < self.lower:
+            x = self.lower
+        if self.upper is not None and x > self.upper:
+            x = self.upper
+        if self.log:
+            return int(np.searchsorted(log_ends(self.decimals), x, "right"))
+        if abs(x * self._steps) > LARGEST_EXACT:
+            self._refuse(x, "")
+        if self.binary and x not in (0.0, 1.0):
+            self._warn(x, "")
+        return to_step(x, self.decimals)
+
+    def _warn(self, value: float, where: str) -> None:
+        warnings.warn(
+            f"column {self.feature!r} holds {value:g}{where}, but was 0 or 1 wherever the card was "
+            "learnt. It is scored per unit; recode it if it means yes or no.",
+            stacklevel=2,
+        )
+
+    def _refuse(self, value: float, where: str) -> None:
+        raise InputError(
+            f"column {self.feature!r} holds {value!r}{where}, too large to count exactly in steps "
+            f"of 1e-{self.decimals}. Correct the value, or give the rule an upper and lower end."
+        )
+
+    def text(self) -> str:
+        """Name the column, how it is rounded and where it is clipped.
+
+        >>> PerUnit("utilisation", decimals=1, upper=1.5).text()
+        'utilisation (rounded to 0.1, at most 1.5)'
+        """
+        low, high = (None if v is None else value_text(v) for v in (self.lower, self.upper))
+        notes = [] if self.binary else ["whole number"]
+        if self.decimals:
+            notes = [f"rounded to {10**-self.decimals:.{self.decimals}f}"]
+        if self.log:
+            notes = ["ln(1 + x), " + (notes[0] if self.decimals else "rounded")]
+        if low and high:
+            notes.append(f"from {low} to {high}")
+        elif low or high:
+            notes.append(f"at least {low}" if low else f"at most {high}")
+        return f"{self.feature} ({', '.join(notes)})" if notes else self.feature
+
+
+Term = Condition | PerUnit
+
+
+def _among(values: NDArray[Any], wanted: tuple[Value, ...]) -> NDArray[np.bool_]:
+    """Whether each value is one of some."""
+    if not isinstance(wanted[0], str):
+        return np.isin(values, np.array(wanted, dtype=np.float64))
+    among = frozenset(wanted)
+    return np.fromiter((v in among for v in values.tolist()), np.bool_, len(values))
+
+
+@cache
+def log_ends(decimals: int) -> NDArray[np.float64]:
+    """Return the lower ends of the steps 1, 2, … of ln(1 + x), up to the largest float.
+
+    >>> log_ends(0)[:2].round(3)
+    array([0.649, 3.482])
+    """
+    steps = 10**decimals
+    last = math.floor(math.log(sys.float_info.max) * steps)
+    return np.array([math.expm1((k - 0.5) / steps) for k in range(1, last + 1)])
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words as a sentence does.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b or c')
+    """
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def value_text(value: Value) -> str:
+    """Write a number with a true minus sign; quote text that would be misread.
+
+    >>> value_text(-2.5), value_text("male"), value_text(""), value_text("I or II")
+    ('−2.5', 'male', '""', '"I or II"')
+    """
+    if isinstance(value, str):
+        several = "," in value or " or " in value  # as lists of values are written
+        plain = value and value == value.strip() and not several and value != "missing"
+        return value if plain else f'"{value}"'
+    return repr(value).replace("-", "−", 1) if value < 0 else repr(value)
+
+
+def _name(feature: Any) -> str:
+    if not isinstance(feature, str) or not feature:
+        raise InputError(f"a rule's column {feature!r} must be a name that is not empty.")
+    return _plain_text(feature, "a rule's column")
+
+
+def check_value(value: Any, what: str) -> Value:
+    """Return a plain number (an int where it is whole) or text to compare with."""
+    if isinstance(value, str):
+        return _plain_text(value, f"the value of {what}")
+    if not isinstance(value, int | float | np.integer | np.floating | np.bool_):
+        raise InputError(f"{what} has {value!r}, which is neither a number nor text.")
+    if isinstance(value, int | np.integer) and abs(int(value)) > LARGEST_EXACT:
+        raise InputError(f"{what} has {value!r}, beyond what numbers hold exactly (2**53).")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{what} has {value!r}. Use a finite number.")
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_EXACT else number
+
+
+def _plain_text(text: str, what: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{what} {text!r} holds half a character. Repair the text.") from None
+    return str(text)

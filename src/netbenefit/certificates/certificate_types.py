@@ -1,0 +1,177 @@
+"""What a certificate says, as plain records that :mod:`netbenefit.certificates.certificate` writes and reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.terms import Term
+from netbenefit.common.checks import IntArray
+from netbenefit.problem.result import Boxes
+
+__all__ = [
+    "Answer",
+    "Check",
+    "Claim",
+    "DataDigest",
+    "Lesson",
+    "Limits",
+    "RateLimits",
+    "Scale",
+    "Statement",
+]
+
+
+class DataDigest(NamedTuple):
+    """The data of a problem, known again by its digest; the other figures explain it."""
+
+    digest: str  #: see :func:`netbenefit.certificates.certificate_digest.table_digest`
+    patterns: int  #: distinct rows
+    rows: Fraction  #: mass of all rows, N
+    events: Fraction  #: mass of the events
+
+
+class Lesson(NamedTuple):
+    """What a teacher added to the outcomes (:mod:`netbenefit.teachers.blend`)."""
+
+    name: str  #: the teacher, in words
+    strength: Fraction | None  #: n0, in rows; None where only the teacher counts
+    denominator: int  #: parts of a row that ``expected`` is counted in
+    expected: IntArray  #: the teacher's expected events of each pattern, in the digest's order
+    net_benefit: float  #: of its out-of-fold risks, by the outcomes; as stated
+    blended_benefit: float  #: of the same, by the masses; as stated
+
+
+class RateLimits(NamedTuple):
+    """Least events found and most false alarms at each threshold, in rows."""
+
+    found: tuple[Fraction, ...]
+    alarms: tuple[Fraction, ...]
+
+
+class Limits(NamedTuple):
+    """What is asked of the points, as in :class:`netbenefit.problem.limits.Limits`, whose module compiles.
+
+    Allowed are λ with values[k, λ_k − lower[k]] for every column k, Σ_k support[r, k] · [λ_k ≠ 0] ≤
+    support_limit[r] for every row r, Σ_k |λ_k| ≤ total, and cut-offs within ``rates``.
+    """
+
+    values: NDArray[np.bool_]
+    support: IntArray
+    support_limit: IntArray
+    total: int
+    rates: RateLimits | None
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """The problem that was solved: data, what is maximised, what is allowed.
+
+    Attributes
+    ----------
+    data : DataDigest
+    names : tuple of str
+        The P columns of the pattern table.
+    terms : tuple of Condition or PerUnit
+        How each of them arises from a raw column.
+    exact : tuple of bool
+        Whether raw values are whole numbers of steps, so that nothing was rounded.
+    thresholds, weights : tuple of Fraction
+        p_0 … p_M and ω_0 … ω_M.
+    penalty : Fraction
+        C0.
+    lower, upper : (P,) int64
+        Smallest and largest points of each column.
+    max_features : int
+        Most non-zero points.
+    limits : Limits
+        All that is asked of the points.
+    constraints : list
+        What the user asked for, as JSON: where the limits come from.
+    teacher : Lesson or None
+        What the outcomes are blended with; None where they are all that counts.
+    readings : tuple of Reading
+        How raw columns are read, where a binner made the columns.
+    """
+
+    data: DataDigest
+    names: tuple[str, ...]
+    terms: tuple[Term, ...]
+    exact: tuple[bool, ...]
+    thresholds: tuple[Fraction, ...]
+    weights: tuple[Fraction, ...]
+    penalty: Fraction
+    lower: IntArray
+    upper: IntArray
+    max_features: int
+    limits: Limits
+    constraints: list[Any]
+    teacher: Lesson | None = None
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def objective(self) -> str:
+        """What is maximised, in words."""
+        published = "weighted net benefit less the penalty of every rule"
+        if self.teacher is None:
+            return published
+        return f"{published}, on outcomes blended with a teacher's risks"
+
+    @property
+    def objective_in_full(self) -> str:
+        """What is maximised, in words, and n0, where it matters."""
+        if self.teacher is None:
+            return self.objective
+        rows = self.teacher.strength
+        if rows is None:
+            return f"{self.objective} (of which only the risks count)"
+        number = f"{rows.numerator:,}" if rows.denominator == 1 else f"{float(rows):,g}"
+        return f"{self.objective} (n0 = {number} rows)"
+
+
+class Answer(NamedTuple):
+    """The points that were found, and what they are worth, exactly."""
+
+    points: tuple[int, ...]
+    cutoffs: tuple[int, ...]
+    objective: Fraction
+    net_benefit: Fraction
+
+
+class Scale(NamedTuple):
+    """How whole numbers mean objectives: objective = (value + constant) / total.
+
+    One non-zero coefficient costs ``price``.  Where not ``exact``, gains were rounded up and the
+    price down.
+    """
+
+    total: Fraction
+    constant: Fraction
+    price: int
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A bound, and where it comes from; fields as in :class:`netbenefit.problem.result.Proof`."""
+
+    method: str
+    bound: Fraction
+    rounded: bool
+    rounding: Fraction
+    details: dict[str, Any]
+    scale: Scale
+    boxes: Boxes | None
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool | None  #: None: could not be looked at
+    text: str

@@ -1,0 +1,364 @@
+"""Certificates as JSON: written exactly, read strictly.
+
+A file comes from outside, so every value is checked before it is used, and every error names the
+place of the culprit, such as ``problem.lower[2]``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.certificates.certificate_columns import (
+    read_columns,
+    read_readings,
+    write_columns,
+    write_readings,
+)
+from netbenefit.certificates.certificate_parse import (
+    read_boolean,
+    read_fraction,
+    read_list,
+    read_object,
+    read_points,
+    read_text,
+    read_whole,
+    refuse,
+)
+from netbenefit.certificates.certificate_types import (
+    Answer,
+    Claim,
+    DataDigest,
+    Lesson,
+    Limits,
+    RateLimits,
+    Scale,
+    Statement,
+)
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.problem.result import Boxes
+
+__all__ = [
+    "read_answer",
+    "read_claim",
+    "read_problem",
+    "write_answer",
+    "write_claim",
+    "write_problem",
+]
+
+#: Most entries of an array that is unpacked.
+_MOST_ENTRIES = 2**31
+#: How the arrays of boxes are packed.
+_PACKED = {"lower": "<i4", "upper": "<i4", "values": "<i8", "reasons": "<u1"}
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def write_problem(said: Statement) -> dict[str, Any]:
+    """Return a problem as JSON, without its digest."""
+    limits = said.limits
+    return {
+        "data": {
+            "digest": said.data.digest,
+            "patterns": said.data.patterns,
+            "rows": str(said.data.rows),
+            "events": str(said.data.events),
+        },
+        "columns": write_columns(said),
+        "readings": write_readings(said),
+        "thresholds": [str(p) for p in said.thresholds],
+        "weights": [str(w) for w in said.weights],
+        "objective": said.objective,
+        "penalty": str(said.penalty),
+        "teacher": None if said.teacher is None else _write_lesson(said.teacher),
+        "lower": said.lower.tolist(),
+        "upper": said.upper.tolist(),
+        "max_features": said.max_features,
+        "limits": {
+            "values": _allowed_values(limits.values, said.lower, said.upper),
+            "support": limits.support.tolist(),
+            "support_limit": limits.support_limit.tolist(),
+            "total": int(limits.total),
+            "rates": None
+            if limits.rates is None
+            else {
+                "found": [str(v) for v in limits.rates.found],
+                "alarms": [str(v) for v in limits.rates.alarms],
+            },
+        },
+        "constraints": said.constraints,
+    }
+
+
+def _allowed_values(
+    values: NDArray[np.bool_], lower: IntArray, upper: IntArray
+) -> list[list[int] | None]:
+    """Allowed points of each column; None where all from lower to upper are."""
+    result: list[list[int] | None] = []
+    for k, (low, high) in enumerate(zip(lower.tolist(), upper.tolist(), strict=True)):
+        mask = values[k, : high - low + 1]
+        result.append(None if mask.all() else (low + np.flatnonzero(mask)).tolist())
+    return result
+
+
+def write_answer(answer: Answer) -> dict[str, Any]:
+    """Return points and their worth as JSON."""
+    return {
+        "points": list(answer.points),
+        "cutoffs": list(answer.cutoffs),
+        "objective": str(answer.objective),
+        "net_benefit": str(answer.net_benefit),
+    }
+
+
+def write_claim(claim: Claim | None) -> dict[str, Any] | None:
+    """Return a bound and its origin as JSON; nothing where nothing is proven."""
+    if claim is None:
+        return None
+    scale = claim.scale
+    return {
+        "method": claim.method,
+        "bound": str(claim.bound),
+        "rounded": claim.rounded,
+        "rounding": str(claim.rounding),
+        "details": claim.details,
+        "scale": {
+            "total": str(scale.total),
+            "constant": str(scale.constant),
+            "price": scale.price,
+            "exact": scale.exact,
+        },
+        "boxes": None if claim.boxes is None else _write_boxes(claim.boxes),
+    }
+
+
+def _write_lesson(lesson: Lesson) -> dict[str, Any]:
+    return {
+        "name": lesson.name,
+        "strength": "inf" if lesson.strength is None else str(lesson.strength),
+        "denominator": lesson.denominator,
+        "patterns": int(lesson.expected.size),
+        "expected": _pack(lesson.expected, "<i8"),
+        "net_benefit": lesson.net_benefit,
+        "blended_benefit": lesson.blended_benefit,
+    }
+
+
+def _pack(values: IntArray, kind: str) -> str:
+    return base64.b64encode(zlib.compress(values.astype(kind).tobytes(), 6)).decode()
+
+
+def _write_boxes(boxes: Boxes) -> dict[str, Any]:
+    packed = {key: _pack(getattr(boxes, key), kind) for key, kind in _PACKED.items()}
+    return {"count": len(boxes), "columns": int(boxes.lower.shape[1]), **packed}
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read_problem(data: Any, path: str) -> Statement:
+    """Read what :func:`write_problem` wrote (and its digest, which the caller compares)."""
+    keys = (
+        "digest",
+        "data",
+        "columns",
+        "readings",
+        "thresholds",
+        "weights",
+        "objective",
+        "penalty",
+    )
+    more = ("teacher", "lower", "upper", "max_features", "limits", "constraints")
+    read_object(data, path, (*keys, *more))
+    columns = read_columns(data["columns"], f"{path}.columns")
+    n_columns = len(columns)
+    if not n_columns:
+        refuse(f"{path}.columns", "a list of at least one column", data["columns"])
+    thresholds = read_list(data["thresholds"], f"{path}.thresholds", read_fraction)
+    weights = read_list(data["weights"], f"{path}.weights", read_fraction, len(thresholds))
+    rising = all(a < b for a, b in zip(thresholds, [*thresholds[1:], Fraction(1)], strict=True))
+    if len(thresholds) < 2 or thresholds[0] != 0 or not rising:
+        refuse(f"{path}.thresholds", "0 and then rising numbers below 1", data["thresholds"])
+    if min(weights) < 0:
+        refuse(f"{path}.weights", "numbers from 0", data["weights"])
+    penalty = read_fraction(data["penalty"], f"{path}.penalty")
+    if penalty < 0:
+        refuse(f"{path}.penalty", "a number from 0", data["penalty"])
+    teacher = None
+    if data["teacher"] is not None:
+        teacher = _read_lesson(data["teacher"], f"{path}.teacher")
+    lower = read_list(data["lower"], f"{path}.lower", read_points, n_columns)
+    upper = read_list(data["upper"], f"{path}.upper", read_points, n_columns)
+    if any(a > b for a, b in zip(lower, upper, strict=True)):
+        refuse(f"{path}.upper", "at least the lower points", data["upper"])
+    said = Statement(
+        data=_data_digest(data["data"], f"{path}.data"),
+        names=tuple(column.name for column in columns),
+        terms=tuple(column.term for column in columns),
+        exact=tuple(column.exact for column in columns),
+        thresholds=tuple(thresholds),
+        weights=tuple(weights),
+        penalty=penalty,
+        lower=np.array(lower, dtype=np.int64),
+        upper=np.array(upper, dtype=np.int64),
+        max_features=read_whole(data["max_features"], f"{path}.max_features"),
+        limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds)),
+        constraints=read_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
+        teacher=teacher,
+        readings=read_readings(data["readings"], f"{path}.readings"),
+    )
+    if said.data.rows <= 0:
+        refuse(f"{path}.data.rows", "a positive number", data["data"]["rows"])
+    if teacher is not None and teacher.expected.size != said.data.patterns:
+        refuse(f"{path}.teacher.patterns", f"{said.data.patterns}", teacher.expected.size)
+    if data["objective"] != said.objective:
+        refuse(f"{path}.objective", f'"{said.objective}"', data["objective"])
+    return said
+
+
+def _read_lesson(data: Any, path: str) -> Lesson:
+    keys = ("name", "strength", "denominator", "patterns", "expected")
+    read_object(data, path, (*keys, "net_benefit", "blended_benefit"))
+    strength = None
+    if data["strength"] != "inf":
+        strength = read_fraction(data["strength"], f"{path}.strength")
+        if strength <= 0:
+            refuse(f"{path}.strength", 'a positive number of rows or "inf"', data["strength"])
+    denominator = read_whole(data["denominator"], f"{path}.denominator")
+    patterns = read_whole(data["patterns"], f"{path}.patterns")
+    if denominator < 1:
+        refuse(f"{path}.denominator", "a whole number from 1", denominator)
+    if not 0 <= patterns <= _MOST_ENTRIES:
+        refuse(f"{path}.patterns", "a usable number", patterns)
+    for key in ("net_benefit", "blended_benefit"):
+        if isinstance(data[key], bool) or not isinstance(data[key], int | float):
+            refuse(f"{path}.{key}", "a number", data[key])
+    return Lesson(
+        read_text(data["name"], f"{path}.name"),
+        strength,
+        denominator,
+        _unpack(data["expected"], f"{path}.expected", "<i8", (patterns,)),
+        float(data["net_benefit"]),
+        float(data["blended_benefit"]),
+    )
+
+
+def _data_digest(data: Any, path: str) -> DataDigest:
+    read_object(data, path, ("digest", "patterns", "rows", "events"))
+    return DataDigest(
+        read_text(data["digest"], f"{path}.digest"),
+        read_whole(data["patterns"], f"{path}.patterns"),
+        read_fraction(data["rows"], f"{path}.rows"),
+        read_fraction(data["events"], f"{path}.events"),
+    )
+
+
+def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_thresholds: int) -> Limits:
+    read_object(data, path, ("values", "support", "support_limit", "total", "rates"))
+    n_columns = len(lower)
+    widths = [high - low + 1 for low, high in zip(lower, upper, strict=True)]
+    if max(widths) * n_columns > 10**8:
+        raise InputError(f"{path}: the points have too many values to check.")
+    mask = np.arange(max(widths)) < np.array(widths)[:, None]
+    for k, allowed in enumerate(read_list(data["values"], f"{path}.values", _or_list, n_columns)):
+        if allowed is not None:
+            if any(not lower[k] <= v <= upper[k] for v in allowed):
+                refuse(f"{path}.values[{k}]", f"points from {lower[k]} to {upper[k]}", allowed)
+            mask[k] = False
+            mask[k, np.array(allowed, dtype=np.int64) - lower[k]] = True
+    rows = read_list(
+        data["support"],
+        f"{path}.support",
+        lambda row, at: read_list(row, at, read_points, n_columns),
+    )
+    limit = read_list(data["support_limit"], f"{path}.support_limit", read_whole, len(rows))
+    rates = None
+    if data["rates"] is not None:
+        read_object(data["rates"], f"{path}.rates", ("found", "alarms"))
+        found, alarms = (
+            tuple(read_list(data["rates"][key], f"{path}.rates.{key}", read_fraction, n_thresholds))
+            for key in ("found", "alarms")
+        )
+        rates = RateLimits(found, alarms)
+    return Limits(
+        values=mask,
+        support=np.array(rows, dtype=np.int64).reshape(len(rows), n_columns),
+        support_limit=np.array(limit, dtype=np.int64),
+        total=read_whole(data["total"], f"{path}.total"),
+        rates=rates,
+    )
+
+
+def read_answer(data: Any, path: str) -> Answer:
+    """Read what :func:`write_answer` wrote."""
+    read_object(data, path, ("points", "cutoffs", "objective", "net_benefit"))
+    return Answer(
+        tuple(read_list(data["points"], f"{path}.points", read_points)),
+        tuple(read_list(data["cutoffs"], f"{path}.cutoffs", read_whole)),
+        read_fraction(data["objective"], f"{path}.objective"),
+        read_fraction(data["net_benefit"], f"{path}.net_benefit"),
+    )
+
+
+def read_claim(data: Any, path: str) -> Claim | None:
+    """Read what :func:`write_claim` wrote."""
+    if data is None:
+        return None
+    keys = ("method", "bound", "rounded", "rounding", "details", "scale", "boxes")
+    read_object(data, path, keys)
+    scale = data["scale"]
+    read_object(scale, f"{path}.scale", ("total", "constant", "price", "exact"))
+    if not isinstance(data["details"], dict):
+        refuse(f"{path}.details", "an object", data["details"])
+    return Claim(
+        method=read_text(data["method"], f"{path}.method"),
+        bound=read_fraction(data["bound"], f"{path}.bound"),
+        rounded=read_boolean(data["rounded"], f"{path}.rounded"),
+        rounding=read_fraction(data["rounding"], f"{path}.rounding"),
+        details=data["details"],
+        scale=Scale(
+            read_fraction(scale["total"], f"{path}.scale.total"),
+            read_fraction(scale["constant"], f"{path}.scale.constant"),
+            read_whole(scale["price"], f"{path}.scale.price"),
+            read_boolean(scale["exact"], f"{path}.scale.exact"),
+        ),
+        boxes=None if data["boxes"] is None else _read_boxes(data["boxes"], f"{path}.boxes"),
+    )
+
+
+def _read_boxes(data: Any, path: str) -> Boxes:
+    read_object(data, path, ("count", "columns", *_PACKED))
+    count, width = (read_whole(data[key], f"{path}.{key}") for key in ("count", "columns"))
+    if count < 0 or width < 1 or count * width > _MOST_ENTRIES:
+        refuse(path, "boxes of a usable number", [count, width])
+    unpacked = {}
+    for key, kind in _PACKED.items():
+        shape = (count, width) if key in ("lower", "upper") else (count,)
+        unpacked[key] = _unpack(data[key], f"{path}.{key}", kind, shape)
+    return Boxes(**unpacked)
+
+
+def _unpack(text: Any, path: str, kind: str, shape: tuple[int, ...]) -> IntArray:
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    letters = read_text(text, path)
+    try:
+        packed = base64.b64decode(letters, validate=True)
+        unzip = zlib.decompressobj()
+        raw = unzip.decompress(packed, size + 1)  # no more, however much a hostile file holds
+    except (binascii.Error, ValueError, zlib.error):
+        raise InputError(f"{path} cannot be unpacked. The file is damaged.") from None
+    if len(raw) != size or not unzip.eof or unzip.unused_data:
+        raise InputError(f"{path} does not hold {shape[0]:,} entries. The file is damaged.")
+    return np.frombuffer(raw, dtype=kind).astype(np.int64).reshape(shape)
+
+
+def _or_list(data: Any, path: str) -> list[int] | None:
+    return None if data is None else read_list(data, path, read_points)

@@ -1,0 +1,365 @@
+"""The judge: a card and its certificate, recomputed from the data and nothing else.
+
+No solver and no compiled code takes part.  The objective is counted in fractions; the bound is
+taken apart into boxes of points (see :mod:`netbenefit.certificates.certificate`), and each of them is judged by
+itself:
+
+1. The data is the certificate's, by its digest; the card is the certificate's, rule by rule.
+2. The points are allowed, and their objective, cut-offs and risks are as stated.
+3. The bound is not below the objective.
+4. The boxes cover the whole search space.
+5. No box is worth more than stated: all of them, or a random sample where there are many.
+6. The bound covers every box.
+
+Where a teacher took part, no teacher is run: the certificate holds the events that it expected of
+every pattern, and the blend with the outcomes is counted again from the data and these.  Beside the
+objective, which is about the blend, the verdict states the card's plain net benefit on the rows.
+
+A bound without boxes comes from a method whose steps the certificate does not hold.  It is accepted
+with the remark that it was not rechecked, and refused in a full check.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit.cards.scorecard import Provenance, Scorecard
+from netbenefit.certificates.certificate import Certificate
+from netbenefit.certificates.certificate_bound import check_claim, shown
+from netbenefit.certificates.certificate_card import differences, record_differences
+from netbenefit.certificates.certificate_data import rebuild_table
+from netbenefit.certificates.certificate_digest import table_digest
+from netbenefit.certificates.certificate_levels import SLACK, check_levels
+from netbenefit.certificates.certificate_limits import limits_differ
+from netbenefit.certificates.certificate_types import Check
+from netbenefit.certificates.recount import Ground
+from netbenefit.common.checks import InputError
+from netbenefit.common.gap import relative_gap
+from netbenefit.data.patterns import PatternTable
+
+__all__ = ["Check", "Verdict", "verify"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the judge says.
+
+    Attributes
+    ----------
+    accepted : bool
+    checks : tuple of Check
+        In the order in which they were made; nothing more was looked at after a failure that
+        leaves nothing to stand on.
+    summary : str
+        One sentence.
+    """
+
+    accepted: bool
+    checks: tuple[Check, ...]
+    summary: str
+
+    @property
+    def failures(self) -> list[str]:
+        """Why it was not accepted, one text each."""
+        return [f"{check.name}: {check.text}" for check in self.checks if check.ok is False]
+
+    @property
+    def rechecked(self) -> bool:
+        """Whether everything was looked at: nothing was taken on trust."""
+        return _rechecked(self.checks)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether only some of the boxes were looked at."""
+        return _sampled(self.checks)
+
+
+def verify(
+    card: Scorecard,
+    certificate: Certificate,
+    data: PatternTable | Mapping[str, NDArray[Any]],
+    event: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    full: bool = False,
+    sample: int = 200,
+    seed: int | None = None,
+) -> Verdict:
+    """Judge a card and its certificate by the data.
+
+    Parameters
+    ----------
+    card : Scorecard
+    certificate : Certificate
+    data : mapping of str to array, or PatternTable
+        The raw columns that the card was learnt from (others may be among them), or their patterns.
+    event : array of bool or 0/1
+        Whether each row had the event; not for a PatternTable.
+    sample_weight : array, optional
+        Not for a PatternTable.
+    full : bool, default=False
+        Check every box, and refuse what cannot be rechecked.
+    sample : int, default=200
+        Otherwise, how many boxes' values are recomputed where there are more.  A list with a share
+        f of wrong values passes with probability (1 − f) ** sample.  (That the boxes cover the
+        search space, and boxes without a value, are always checked completely.)
+    seed : int, optional
+        Of the sample; by default a new one each time, so that nobody can know which boxes will be
+        looked at.
+
+    Examples
+    --------
+    >>> from netbenefit.estimators.rss_dnb import RSSDNBClassifier
+    >>> columns, event = {"x0": np.array([0, 1, 1])}, np.array([0, 1, 1])
+    >>> model = RSSDNBClassifier(solver="local").fit(np.array([[0], [1], [1]]), event)
+    >>> card, certificate = model.scorecard_, model.certificate_
+    >>> verify(card, certificate, columns, event).accepted
+    True
+    >>> verify(card, certificate, columns, 1 - event).failures
+    ['data: these are not the rows of the certificate: 1 events, not 2']
+    """
+    if sample < 1:
+        raise InputError(f"sample={sample} must be at least 1.")
+    if isinstance(data, PatternTable) != (event is None):
+        raise InputError("pass columns and event, or a PatternTable alone.")
+    seed = secrets.randbits(32) if seed is None else seed
+    checks: list[Check] = []
+    for check in _checks(card, certificate, data, event, sample_weight, full, sample, seed):
+        checks.append(check)
+        if check.ok is False and check.name in _GROUND:
+            break
+    refused = (False, None) if full else (False,)
+    accepted = not any(check.ok in refused for check in checks)
+    return Verdict(accepted, tuple(checks), _summary(certificate, checks, accepted))
+
+
+#: Where one of these fails, the rest means nothing.
+_GROUND = ("data", "problem", "points")
+
+
+def _checks(
+    card: Scorecard,
+    certificate: Certificate,
+    data: PatternTable | Mapping[str, NDArray[Any]],
+    event: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    full: bool,
+    sample: int,
+    seed: int,
+) -> Iterator[Check]:
+    said = certificate.problem
+    try:
+        table = (
+            data
+            if isinstance(data, PatternTable)
+            else rebuild_table(said, data, np.asarray(event), sample_weight)
+        )
+    except InputError as error:
+        yield Check("data", False, f"the table does not fit the certificate: {error}")
+        return
+    yield _check_data(certificate, table)
+    ground = Ground(said, table)
+    yield _check_problem(certificate, ground)
+    yield _check_points(certificate, ground)
+    yield _check_answer(certificate, ground)
+    yield from check_levels(card, certificate.answer, ground)
+    yield _check_card(card, certificate, ground)
+    if not isinstance(data, PatternTable):
+        yield _check_scores(card, certificate, ground, data)
+    if certificate.proof is None:
+        yield Check("bound", None, "the certificate claims no bound: nothing is proven")
+        return
+    objective = certificate.answer.objective
+    yield from check_claim(ground, objective, certificate.proof, full, sample, seed)
+
+
+# -- data, card, answer ----------------------------------------------------------------------------
+
+
+def _check_data(certificate: Certificate, table: PatternTable) -> Check:
+    said = certificate.problem.data
+    seen = {
+        "rows": (Fraction(table.n_total), said.rows),
+        "events": (Fraction(table.n_events), said.events),
+        "distinct rows": (Fraction(len(table)), Fraction(said.patterns)),
+    }
+    notes = [f"{_number(a)} {what}, not {_number(b)}" for what, (a, b) in seen.items() if a != b]
+    if table_digest(table) == said.digest and not notes:
+        return Check("data", True, ", ".join(f"{_number(a)} {n}" for n, (a, _) in seen.items()))
+    if not notes:
+        notes = ["some values differ"]
+        if not table.is_whole:
+            notes.append("with real weights, rows have to be in the same order")
+    text = f"these are not the rows of the certificate: {'; '.join(notes)}"
+    return Check("data", False, text)
+
+
+def _number(value: Fraction) -> str:
+    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):.6g}"
+
+
+def _check_problem(certificate: Certificate, ground: Ground) -> Check:
+    try:
+        ground.check_room()
+        _ = ground.masses  # refuses a teacher that expects more events than there are rows
+        wrong = _impossible_worth(ground)
+        wrong = wrong or limits_differ(ground.said, ground.table, certificate.answer.points)
+    except InputError as error:
+        wrong = str(error)
+    if wrong is not None:
+        return Check("problem", False, wrong)
+    said = ground.said
+    lowest, highest = int(said.lower.min()), int(said.upper.max())
+    texts = [
+        f"{len(said.thresholds)} thresholds",
+        f"{said.lower.size} columns with points from {lowest} to {highest}",
+        f"penalty {shown(said.penalty)}",
+    ]
+    if said.max_features < said.lower.size:
+        texts.append(f"at most {said.max_features} columns")
+    if said.constraints:
+        texts.append(f"{len(said.constraints)} constraints")
+    return Check("problem", True, f"{', '.join(texts)}; objective: {said.objective_in_full}")
+
+
+def _impossible_worth(ground: Ground) -> str | None:
+    """Whether the teacher is said to be worth more than knowing every outcome."""
+    lesson, share = ground.said.teacher, sum(ground.said.weights)
+    if lesson is None:
+        return None
+    for said, (events, others) in (
+        (lesson.net_benefit, ground.outcomes),
+        (lesson.blended_benefit, ground.masses),
+    ):
+        most = float(share * sum(events) / (sum(events) + sum(others)))
+        if said > most + SLACK + 1.0 / lesson.denominator:
+            return (
+                f"the teacher is said to be worth {said:g}, but nobody is worth more than {most:g}"
+            )
+    return None
+
+
+def _check_points(certificate: Certificate, ground: Ground) -> Check:
+    points, wanted = certificate.answer.points, ground.said.lower.size
+    if len(points) != wanted:
+        return Check("points", False, f"{len(points)} points for {wanted} columns")
+    wrong = ground.forbids(points)
+    if wrong is not None:
+        return Check("points", False, f"they are not allowed: {wrong}")
+    return Check("points", True, "they keep to all limits")
+
+
+def _check_answer(certificate: Certificate, ground: Ground) -> Check:
+    answer = certificate.answer
+    worth = ground.worth(answer.points)
+    assert worth is not None  # the points are allowed
+    objective, stated = worth.objective, answer.objective
+    if objective != stated:
+        text = f"the points are worth {shown(objective)}, not {shown(stated)}"
+        if f"{float(objective):.6f}" == f"{float(stated):.6f}":
+            text += f": they differ by {float(abs(objective - stated)):.3g}"
+        return Check("objective", False, text)
+    if worth.net_benefit != answer.net_benefit:
+        text = f"the net benefit is {worth.net_benefit}, not {answer.net_benefit}"
+        return Check("objective", False, text)
+    text = f"{shown(objective)}, counted again"
+    if ground.said.teacher is not None:
+        plain = float(ground.net_benefit(answer.points, worth.cutoffs))
+        text += f" from outcomes and risks; by the outcomes alone, the net benefit is {plain:.6f}"
+    return Check("objective", True, text)
+
+
+def _check_card(card: Scorecard, certificate: Certificate, ground: Ground) -> Check:
+    wrong = differences(card, certificate.problem, certificate.answer)
+    if card.provenance is not None:
+        wrong += _wrong_record(card.provenance, certificate, ground)
+    scores = ground.scores(certificate.answer.points)
+    reach = min(scores), max(scores)
+    if card.score_range is not None and card.score_range != reach:
+        wrong.append(f"its scores are from {list(card.score_range)}, those of the rows {reach}")
+    text = "; ".join(wrong) or "rules, points, cut-offs, thresholds agree"
+    return Check("card", not wrong, text)
+
+
+def _wrong_record(origin: Provenance, certificate: Certificate, ground: Ground) -> list[str]:
+    """What is wrong with the figures that a card carries."""
+    answer, said = certificate.answer, ground.said
+    wrong = record_differences(origin, said, answer, certificate.proof)
+    if len(answer.cutoffs) != len(said.thresholds) - 1:
+        return wrong
+    stated: dict[str, float | None] = {
+        "net_benefit": float(ground.net_benefit(answer.points, answer.cutoffs)),
+        "share_kept": None,
+        "share_bound": None,
+    }
+    if said.teacher is not None and said.teacher.blended_benefit > 0:
+        stated["share_kept"] = float(answer.net_benefit) / said.teacher.blended_benefit
+        if origin.bound is not None:
+            size = sum(v != 0 for v in answer.points)
+            most = origin.bound + float(said.penalty) * size
+            stated["share_bound"] = most / said.teacher.blended_benefit
+    for name, value in stated.items():
+        told = getattr(origin, name)
+        if told is not None and value is None:
+            wrong.append(f"it says {name} = {told!r}, for which there is no ground")
+        elif told is not None and value is not None and abs(told - value) > SLACK:
+            wrong.append(f"it says {name} = {told!r}, but that is {value!r}")
+    return wrong
+
+
+def _check_scores(
+    card: Scorecard, certificate: Certificate, ground: Ground, data: Mapping[str, NDArray[Any]]
+) -> Check:
+    scores = np.array(ground.scores(certificate.answer.points), dtype=np.int64)
+    rows = np.flatnonzero(ground.table.pattern_of_row >= 0)
+    try:
+        given = np.broadcast_to(card.score(data), ground.table.pattern_of_row.shape)
+    except InputError as error:
+        return Check("scores", False, f"the card cannot score the table: {error}")
+    wrong = rows[given[rows] != scores[ground.table.pattern_of_row[rows]]]
+    if wrong.size:
+        row = int(wrong[0])
+        expected = scores[ground.table.pattern_of_row[row]]
+        return Check("scores", False, f"the card gives row {row} {given[row]}, not {expected}")
+    return Check("scores", True, f"the card gives {rows.size:,} rows the scores of the points")
+
+
+def _summary(certificate: Certificate, checks: list[Check], accepted: bool) -> str:
+    failed = [check.name for check in checks if check.ok is False]
+    if failed:
+        return f"refused: {', '.join(failed)} did not hold"
+    if not accepted:
+        return "refused: a full check was asked for, and the bound cannot be rechecked"
+    return f"{_acceptance(certificate, checks)}; objective: {certificate.problem.objective_in_full}"
+
+
+def _rechecked(checks: Sequence[Check]) -> bool:
+    return all(check.ok is not None for check in checks)
+
+
+def _sampled(checks: Sequence[Check]) -> bool:
+    return any(check.name == "values" and "drawn with seed" in check.text for check in checks)
+
+
+def _acceptance(certificate: Certificate, checks: Sequence[Check]) -> str:
+    proof, objective = certificate.proof, certificate.answer.objective
+    if proof is None:
+        return "accepted: the card is as stated; nothing is claimed about better ones"
+    if not _rechecked(checks):
+        return f"accepted, bound not rechecked: obtained by {proof.method}"
+    how = "accepted on a sample of the boxes" if _sampled(checks) else "accepted"
+    if proof.bound == objective:
+        return f"{how}: no allowed card is better"
+    if proof.bound <= objective + proof.rounding:
+        return f"{how}: no allowed card is better, up to the rounding of real weights"
+    if not objective:  # no share of it says anything
+        return f"{how}: no allowed card is worth more than {shown(proof.bound)}"
+    gap = relative_gap(float(objective), float(proof.bound))
+    return f"{how}: no allowed card is better by more than {gap:.2%}"

@@ -1,0 +1,255 @@
+"""``netbenefit compare``: cards and other models side by side, on the same held-out rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from netbenefit.cli.options import (
+    GRID,
+    Data,
+    Debug,
+    Positive,
+    PriorStrength,
+    Quiet,
+    RowWeights,
+    Target,
+    Teacher,
+    WeightNames,
+    Weights,
+    option,
+)
+from netbenefit.cli.terminal import (
+    check_writable,
+    friendly,
+    make_console,
+    pick_column,
+    read_setting,
+    read_teacher,
+    tell,
+)
+from netbenefit.common.progress import TaskBar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from netbenefit.cards.scorecard import Scorecard
+    from netbenefit.data.outcome import Outcome
+    from netbenefit.validation.comparison import Comparison
+
+__all__ = ["compare"]
+
+#: So many notes of models are told; the rest is counted.
+_MOST_NOTES = 5
+
+
+@friendly
+def compare(
+    data: Data,
+    target: Target,
+    models: Annotated[
+        str,
+        option(
+            "LIST",
+            "Separated by commas: scorecard, rss-dnb, rss-dnb-sa, logistic, lasso, tree, forest, "
+            "xgboost, or a card's file, such as card.json. Others are held against the first.",
+        ),
+    ] = "scorecard,logistic,lasso,tree",
+    folds: Annotated[int, option("N", "Folds, each held out once.", min=2)] = 5,
+    repeats: Annotated[int, option("N", "How often to draw folds anew.", min=1)] = 1,
+    thresholds: Annotated[
+        str | None, option("GRID", GRID, "those of the first card, else 0,0.1,…,0.9")
+    ] = None,
+    weights: Weights = WeightNames.equal,
+    positive: Positive = None,
+    sample_weight: RowWeights = None,
+    drop: Annotated[list[str] | None, option("COLUMN", "A column to leave out.")] = None,
+    max_features: Annotated[
+        int | None, option("K", "Largest number of rules of a scorecard.", min=1)
+    ] = None,
+    teacher: Teacher = "auto",
+    prior_strength: PriorStrength = "auto",
+    time_limit: Annotated[float, option("SECONDS", "Time for each search, once a fold.")] = 10.0,
+    seed: Annotated[int, option("N", "Seed of folds and models.", min=0)] = 0,
+    jobs: Annotated[
+        int, option("N", "Fits at a time. With 1, each search uses all cores.", min=-1)
+    ] = 1,
+    plot: Annotated[
+        Path | None, option("FILE", "Save the decision curves: .svg, .png or .pdf.")
+    ] = None,
+    out: Annotated[Path | None, option("FILE", "Save all numbers, as CSV.")] = None,
+    journal: Annotated[
+        Path | None, option("FILE", "Keep finished fits, to go on after an interruption.")
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare cards and other models by cross-validation, all on the same folds.
+
+    Reads raw tables, as `fit` does.  Everything is learnt anew in each fold, binning, teacher and
+    search included; only a card that is named by its file is scored as it stands.
+    """
+    from netbenefit.common.checks import InputError
+    from netbenefit.data.files import write_csv
+    from netbenefit.metrics.thresholds import as_thresholds
+    from netbenefit.plots import check_picture
+    from netbenefit.validation.comparison import compare as run
+
+    check_writable(plot, data)
+    check_writable(out, data, *([plot] if plot else []))
+    if plot is not None:
+        check_picture(plot)
+    asked = _read_models(models)
+    taught_by = read_teacher(teacher)
+    strength = read_setting(prior_strength, "--prior-strength", "auto")
+    if "scorecard" not in asked.values() and (teacher, strength) != ("auto", "auto"):
+        raise InputError(
+            "--teacher and --prior-strength are about the model scorecard, which --models does not "
+            "name. Add it, or leave them out."
+        )
+    grid = None
+    if thresholds is not None or weights is not WeightNames.equal:
+        grid = as_thresholds(thresholds, weights.value)
+    rows = _read(data, target, positive, sample_weight, drop or [], asked)
+    if not quiet:
+        _tell_rows(data, rows, asked)
+    with TaskBar("fits", shown=not quiet, console=make_console(stderr=True)) as progress:
+        found = run(
+            asked,
+            rows.X,
+            rows.outcome.event,
+            thresholds=grid,
+            cv=folds,
+            repeats=repeats,
+            sample_weight=rows.weight,
+            time_limit=time_limit,
+            max_features=max_features,
+            teacher=taught_by,
+            prior_strength=strength,
+            random_state=seed,
+            n_jobs=jobs,
+            journal=journal,
+            progress=progress,
+        )
+    if out is not None:
+        write_csv(found.to_table(), out)
+    if plot is not None:
+        found.display().save(plot)
+    _show(found)
+    if not quiet:
+        _tell_notes(found)
+        for file in (plot, out):
+            if file is not None:
+                tell("bold", "saved", file)
+
+
+# -- input -----------------------------------------------------------------------------------------
+
+
+class _Rows(NamedTuple):
+    X: Any
+    outcome: Outcome
+    weight: NDArray[Any] | None
+    n_columns: int
+
+
+def _read_models(text: str) -> dict[str, Any]:
+    """Split a list of names and files; cards are read at once."""
+    from netbenefit.cli.terminal import load_card
+    from netbenefit.common.checks import InputError
+    from netbenefit.validation.comparison import NAMES
+
+    found: dict[str, Any] = {}
+    for word in (word.strip() for word in text.split(",")):
+        if not word:
+            continue
+        file = word.endswith(".json") or Path(word).is_file()
+        if not file and word not in NAMES:
+            raise InputError(
+                f"--models: no model is called {word!r}. Known are {', '.join(NAMES)}; a card is "
+                "named by its file, such as card.json."
+            )
+        name = Path(word).name if file and Path(word).name not in found else word
+        if name in found:
+            raise InputError(f"--models names {word!r} twice. Name it once.")
+        found[name] = load_card(Path(word)) if file else word
+    if not found:
+        raise InputError("--models names no model. Write, for example, --models scorecard,lasso.")
+    return found
+
+
+def _read(
+    data: Path,
+    target: str,
+    positive: str | None,
+    sample_weight: str | None,
+    drop: list[str],
+    models: dict[str, Any],
+) -> _Rows:
+    """Rows of a file; the event is the one that the first card predicts, if it says so."""
+    from netbenefit.cli.fit_notes import check_weight
+    from netbenefit.common.checks import InputError
+    from netbenefit.data.files import read_raw
+    from netbenefit.data.outcome import label_in, read_outcome
+
+    cards = _cards(models)
+    file = read_raw(data, text=[name for card in cards.values() for name in card.text_features])
+    columns = file.columns
+    says = [card.provenance.outcome for card in cards.values() if card.provenance]
+    label = next((found for text in says if (found := label_in(text, target))), None)
+    event = positive if positive is not None else label
+    outcome = read_outcome(target, pick_column(columns, target, "--target"), event)
+    weight = None
+    if sample_weight is not None:
+        weight = pick_column(columns, sample_weight, "--sample-weight")
+        check_weight(sample_weight, weight)
+    for name in drop:
+        pick_column(columns, name, "--drop")
+    unused = {target, sample_weight, *drop}
+    names = [name for name in columns if name not in unused]
+    if not names:
+        raise InputError(f"{data}: no columns are left beside {target!r}. Drop fewer.")
+    return _Rows(file.rows(names), outcome, weight, len(names))
+
+
+def _cards(models: dict[str, Any]) -> dict[str, Scorecard]:
+    return {name: model for name, model in models.items() if not isinstance(model, str)}
+
+
+# -- what is said ----------------------------------------------------------------------------------
+
+
+def _tell_rows(data: Path, rows: _Rows, models: dict[str, Any]) -> None:
+    event = rows.outcome.event
+    told = (
+        f"{event.size:,} rows, {event.sum():,} with {rows.outcome.text}; {rows.n_columns} columns"
+    )
+    tell("bold", data.name, told)
+    for name, card in _cards(models).items():
+        origin = card.provenance
+        if origin is None:
+            continue
+        if origin.outcome not in (None, rows.outcome.text):
+            tell(
+                "yellow", "note", f"{name} predicts {origin.outcome!r}, not {rows.outcome.text!r}."
+            )
+        if (origin.n_rows, origin.n_events) == (event.size, int(event.sum())):
+            tell(
+                "yellow",
+                "note",
+                f"{name} was learnt from {event.size:,} rows with as many events as these have. If "
+                "they are the same rows, its numbers here are not those of new rows. Add the model "
+                "scorecard, which is learnt anew in each fold.",
+            )
+
+
+def _show(found: Comparison) -> None:
+    make_console().print(str(found))
+
+
+def _tell_notes(found: Comparison) -> None:
+    for note in found.notes[:_MOST_NOTES]:
+        tell("yellow", "note", note)
+    more = len(found.notes) - _MOST_NOTES
+    if more > 0:
+        tell("yellow", "note", f"{more} more note{'s' * (more > 1)} of the models.")

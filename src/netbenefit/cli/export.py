@@ -1,0 +1,215 @@
+"""The command ``netbenefit export``: a card where people work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netbenefit.cli.options import Card, Debug, option
+from netbenefit.cli.terminal import check_writable, friendly, load_card, tell
+
+if TYPE_CHECKING:
+    from netbenefit.cards.scorecard import Scorecard
+    from netbenefit.export.scaling import Scaling
+
+__all__ = ["export"]
+
+
+class Format(StrEnum):
+    """What a card can be exported to."""
+
+    json = "json"
+    html = "html"
+    sql = "sql"
+    python = "python"
+    js = "js"
+    xlsx = "xlsx"
+    pmml = "pmml"
+    md = "md"
+    latex = "latex"
+
+
+class Dialect(StrEnum):
+    """Databases that a query can be written for."""
+
+    ansi = "ansi"
+    duckdb = "duckdb"
+    postgresql = "postgresql"
+    spark = "spark"
+
+
+@friendly
+def export(
+    card: Card,
+    to: Annotated[Format, typer.Option(help="The format.")],
+    out: Annotated[
+        Path | None, option("FILE", "Where to write it; on the screen by default.")
+    ] = None,
+    threshold: Annotated[
+        float | None, option("RISK", "Of html: the risk from which one would act, to begin with.")
+    ] = None,
+    scale: Annotated[
+        str | None,
+        option(
+            "PDO,SCORE,ODDS",
+            "Add a scaled score: points that double the odds, and a base score with its odds, "
+            "such as 20,600,50.",
+        ),
+    ] = None,
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="A lower scaled score means a lower risk.")
+    ] = False,
+    dialect: Annotated[Dialect, typer.Option(help="Of sql: the database.")] = Dialect.ansi,
+    table: Annotated[
+        str | None,
+        option("NAME", "Of sql: write a query of this table (schema.table), not two expressions."),
+    ] = None,
+    label: Annotated[
+        list[str] | None, option("NAME=TEXT", "Of html: what to call a column. Repeat it.")
+    ] = None,
+    unit: Annotated[
+        list[str] | None, option("NAME=TEXT", "Of html: what a column is measured in. Repeat it.")
+    ] = None,
+    usual: Annotated[
+        list[str] | None,
+        option("NAME=LOW:HIGH", "Of html: where a column's numbers usually lie. Repeat it."),
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Write a card as a calculator page, SQL, Python, JavaScript, Excel, PMML, Markdown or LaTeX.
+
+    Every export gives every row the score and the risk that the card gives it.
+    """
+    from netbenefit.common.checks import InputError
+    from netbenefit.common.files import write_text
+
+    check_writable(out, card)
+    scorecard = load_card(card)
+    scaling = None if scale is None else _scaling(scorecard, scale, lower_is_better)
+    if scaling is not None:
+        if to is Format.json:
+            raise InputError("a card's own file holds no scaled score: leave --scale out.")
+        tell("bold", "scaled", scaling.text())
+    if lower_is_better and scaling is None:
+        raise InputError("--lower-is-better says how to scale: give --scale, too.")
+    for name, given, of in (
+        ("threshold", threshold is not None, Format.html),
+        ("dialect", dialect is not Dialect.ansi, Format.sql),
+        ("table", table is not None, Format.sql),
+        ("label", bool(label), Format.html),
+        ("unit", bool(unit), Format.html),
+        ("usual", bool(usual), Format.html),
+    ):
+        if given and to is not of:
+            raise InputError(f"--{name} is for --to {of.value}: leave it out.")
+    if to is Format.xlsx:
+        from netbenefit.export.xlsx import to_xlsx
+
+        if out is None:
+            raise InputError("a workbook is no text: name a file with --out card.xlsx.")
+        to_xlsx(scorecard, out, scaling=scaling)
+    else:
+        if to is Format.sql:
+            from netbenefit.export.sql import to_sql
+
+            place = None if table is None else table.split(".")
+            text = to_sql(scorecard, dialect=dialect.value, table=place, scaling=scaling)
+        elif to is Format.html:
+            from netbenefit.export.calculator import to_calculator
+
+            text = to_calculator(
+                scorecard,
+                threshold=threshold,
+                labels=_pairs(label, "--label", "age=Age", scorecard.features),
+                units=_pairs(unit, "--unit", "age=years", scorecard.features),
+                ranges=_ranges(usual, scorecard.features),
+                scaling=scaling,
+            )
+        else:
+            text = _text(scorecard, to, scaling)
+        if out is None:
+            typer.echo(text, nl=not text.endswith("\n"))
+            return
+        write_text(out, text)
+    tell("bold", "saved", out)
+
+
+def _text(card: Scorecard, to: Format, scaling: Scaling | None) -> str:
+    if to is Format.json:
+        return card.to_json()
+    if to is Format.python:
+        from netbenefit.export.python import to_python
+
+        return to_python(card, scaling=scaling)
+    if to is Format.js:
+        from netbenefit.export.javascript import to_javascript
+
+        return to_javascript(card, scaling=scaling)
+    if to is Format.pmml:
+        from netbenefit.export.pmml import to_pmml
+
+        return to_pmml(card, scaling=scaling)
+    from netbenefit.export import tables
+
+    table = tables.to_markdown if to is Format.md else tables.to_latex
+    return table(card, scaling=scaling)
+
+
+def _pairs(texts: list[str] | None, name: str, like: str, columns: Sequence[str]) -> dict[str, str]:
+    """Split NAME=TEXT after one of the card's columns; both sides may hold equals signs."""
+    from netbenefit.common.checks import InputError, shorten
+
+    found = {}
+    for text in texts or ():
+        known = [column for column in columns if text.startswith(f"{column}=")]
+        column = max(known, key=len, default=text.partition("=")[0])
+        words = text[len(column) + 1 :]
+        if not column or not words.strip():
+            raise InputError(f"{name} {text!r}: write NAME=TEXT, as in {name} {like}")
+        if not known:
+            raise InputError(
+                f"{name} {text!r}: the card has no column {column!r}. Its columns are "
+                f"{shorten(columns, 10) or 'none'}."
+            )
+        found[column] = words
+    return found
+
+
+def _ranges(texts: list[str] | None, columns: Sequence[str]) -> dict[str, tuple[float, float]]:
+    from netbenefit.common.checks import InputError
+
+    found = {}
+    for name, ends in _pairs(texts, "--usual", "age=18:100", columns).items():
+        try:
+            low, high = (float(end) for end in ends.split(":"))
+        except ValueError:
+            raise InputError(
+                f"--usual {name}={ends}: write two numbers, as in --usual age=18:100"
+            ) from None
+        found[name] = (low, high)
+    return found
+
+
+def _scaling(card: Scorecard, wanted: str, lower_is_better: bool) -> Scaling:
+    from netbenefit.common.checks import InputError
+    from netbenefit.export.scaling import scale
+
+    parts = wanted.split(",")
+    try:
+        double, score, odds = (float(part) for part in parts)
+    except ValueError:
+        raise InputError(
+            f"--scale {wanted} must be three numbers, such as 20,600,50: points that double the "
+            "odds, a base score, and the odds there."
+        ) from None
+    return scale(
+        card,
+        points_to_double=double,
+        base_score=score,
+        base_odds=odds,
+        higher_is_better=not lower_is_better,
+    )

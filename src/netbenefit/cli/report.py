@@ -1,0 +1,62 @@
+"""The command ``netbenefit report``: a card held against rows, as one offline page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from netbenefit.cli.options import Card, CardTarget, Data, Debug, Positive, RowWeights, option
+from netbenefit.cli.terminal import check_writable, friendly, load_card, tell, warnings_as_notes
+
+__all__ = ["report"]
+
+
+@friendly
+def report(
+    card: Card,
+    data: Data,
+    out: Annotated[Path, option("FILE", "Where to write the page.")] = Path("report.html"),
+    target: CardTarget = None,
+    sample_weight: RowWeights = None,
+    positive: Positive = None,
+    certificate: Annotated[
+        Path | None,
+        option("FILE", "What `fit --certificate` wrote for this card: checked against the rows."),
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Write a report: card, levels, decision curve, calibration, columns, proof, checklist.
+
+    One HTML file that works offline and prints well.  What is missing, unknown or new in the rows
+    is told as the card tells it.
+    """
+    from netbenefit.cli.fit_notes import read_for_card
+    from netbenefit.common.files import write_text
+    from netbenefit.data.files import read_table
+    from netbenefit.report.validation import validation_page
+
+    inputs = [card, data, *([certificate] if certificate else [])]
+    check_writable(out, *inputs)
+    scorecard = load_card(card)
+    columns = read_table(data, text=scorecard.text_features)
+    outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
+    record, verdict = None, None
+    if certificate is not None:
+        from netbenefit.certificates.certificate import Certificate
+        from netbenefit.certificates.verify import verify
+
+        record = Certificate.load(certificate)
+        with warnings_as_notes(quiet=True):
+            verdict = verify(scorecard, record, columns, outcome.event, sample_weight=weight)
+    with warnings_as_notes():
+        page = validation_page(
+            scorecard,
+            columns,
+            outcome.event,
+            sample_weight=weight,
+            data=data.name,
+            certificate=record,
+            verdict=verdict,
+        )
+    write_text(out, page)
+    tell("bold", "saved", out)

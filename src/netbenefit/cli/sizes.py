@@ -1,0 +1,205 @@
+"""``netbenefit sizes``: cards of every size side by side, so that a person can choose one."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netbenefit.cli.options import (
+    BinnerAgain,
+    Constraints,
+    CutsAgain,
+    Data,
+    Debug,
+    Drop,
+    Jobs,
+    MaxPoints,
+    MissingAgain,
+    NamesAgain,
+    Positive,
+    PriorStrength,
+    Quiet,
+    RowWeights,
+    Signs,
+    SpecialAgain,
+    Target,
+    Teacher,
+    Thresholds,
+    WeightNames,
+    Weights,
+    option,
+)
+from netbenefit.cli.terminal import (
+    check_writable,
+    friendly,
+    make_console,
+    program_name,
+    progress,
+    read_setting,
+    read_signs,
+    read_teacher,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from netbenefit.validation.sizes import SizePath
+
+__all__ = ["sizes"]
+
+
+@friendly
+def sizes(
+    data: Data,
+    target: Target,
+    max_size: Annotated[
+        int | None, option("K", "Rules of the largest card.", "15, or fewer columns", min=1)
+    ] = None,
+    folds: Annotated[int, option("N", "Folds, each held out once.", min=2)] = 5,
+    thresholds: Thresholds = None,
+    weights: Weights = WeightNames.equal,
+    max_points: MaxPoints = 10,
+    teacher: Teacher = "auto",
+    prior_strength: PriorStrength = "auto",
+    binner: BinnerAgain = "auto",
+    categorical: NamesAgain = None,
+    numeric: NamesAgain = None,
+    missing: MissingAgain = None,
+    special: SpecialAgain = None,
+    cuts: CutsAgain = None,
+    drop: Drop = None,
+    sign: Signs = None,
+    constraints: Constraints = None,
+    sample_weight: RowWeights = None,
+    positive: Positive = None,
+    time_limit: Annotated[
+        float, option("SECONDS", "Time for all sizes together, once for all rows and once a fold.")
+    ] = 10.0,
+    seed: Annotated[int, option("N", "Seed of folds and search.", min=0)] = 0,
+    jobs: Jobs = -1,
+    plot: Annotated[Path | None, option("FILE", "Save a picture: .svg, .png or .pdf.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Save the table.")
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare cards of every size on held-out rows, to choose how many rules a card should have.
+
+    For each number of rules the best card is searched, on all rows and without each fold in turn;
+    what the cards without a fold earn on that fold is the net benefit on held-out rows.  Cut points
+    and the teacher's risks are found anew in every fold.  Options about columns and cards mean what
+    they mean for `fit`.
+    """
+    from netbenefit.cli.cli_words import option_words
+    from netbenefit.cli.columns import read_asked
+    from netbenefit.cli.fit_notes import read_constraints
+    from netbenefit.cli.rows import model_of, read_rows
+    from netbenefit.data.files import write_csv
+    from netbenefit.metrics.thresholds import as_thresholds
+    from netbenefit.plots import check_picture, save_picture
+    from netbenefit.validation.sizes import size_path_of_events
+
+    check_writable(plot, data)
+    check_writable(csv, data, *([plot] if plot else []))
+    if plot is not None:
+        check_picture(plot)
+    asked = read_asked(
+        binner,
+        categorical=categorical,
+        numeric=numeric,
+        missing=missing,
+        special=special,
+        cuts=cuts,
+        drop=drop,
+    )
+    params = {
+        "thresholds": as_thresholds(thresholds, weights.value),
+        "max_points": max_points,
+        "teacher": read_teacher(teacher),
+        "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
+        "max_features": max_size,
+        "sign": read_signs(sign or []),
+        "constraints": read_constraints(constraints),
+        "time_limit": time_limit,
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
+    rows = read_rows(data, target, positive, sample_weight, asked)
+    model, X = model_of(rows, asked, params)
+    if not quiet:
+        work = f"{folds + 1} searches of up to {time_limit:g} s each"
+        tell("bold", data.name, f"{rows.counts(None)}; {work}")
+    with option_words(quiet), progress(quiet) as callback:
+        path = size_path_of_events(
+            model.set_params(callback=callback),
+            X,
+            rows.outcome.event,
+            cv=folds,
+            sample_weight=rows.weight,
+            random_state=seed,
+            outcome=rows.outcome.text,
+        )
+    if csv is not None:
+        write_csv(path.to_table(), csv)
+    if plot is not None:
+        save_picture(path, plot)
+    again = {
+        "--target": target,
+        "--binner": None if binner == "auto" else binner,
+        "--categorical": categorical,
+        "--numeric": numeric,
+        "--missing": missing,
+        "--special": special,
+        "--cuts": cuts,
+        "--thresholds": thresholds,
+        "--weights": None if weights is WeightNames.equal else weights.value,
+        "--max-points": None if max_points == 10 else max_points,
+        "--teacher": None if teacher == "auto" else teacher,
+        "--prior-strength": None if prior_strength == "auto" else prior_strength,
+        "--sign": sign,
+        "--constraints": constraints,
+        "--drop": drop,
+        "--sample-weight": sample_weight,
+        "--positive": positive,
+    }
+    make_console().print(f"{path}\n\n{_advice(path, _command(data, again))}")
+    for file in (csv, plot):
+        if file is not None and not quiet:
+            tell("bold", "saved", file)
+
+
+def _command(data: Path, options: dict[str, Any]) -> str:
+    """The call of ``fit`` with the same options, as one would type it.
+
+    >>> _command(Path("my data.csv"), {"--target": "ill", "--drop": ["a", "b"], "--sign": None})
+    "netbenefit fit 'my data.csv' --target ill --drop a --drop b"
+    """
+    words = [str(data)]
+    for name, value in options.items():
+        for item in value if isinstance(value, list) else [value]:
+            words += [] if item is None else [name, str(item)]
+    return f"{program_name()} fit {shlex.join(words)}"
+
+
+def _advice(path: SizePath, command: str) -> str:
+    """How to choose, and how to learn the card that was chosen."""
+    best, small = path.best, path.suggested
+    if small == best:
+        less = "; smaller ones earn less" if best > path.sizes[0] else ""
+        choice = f"The card with {_rules(best)} earns most on held-out rows{less}."
+    else:
+        choice = (
+            f"The card with {_rules(best)} earns most on held-out rows. With {small} it earns "
+            "about as much (less than one standard error below), and is easier to use and check."
+        )
+    return (
+        f"{choice} Choose the size beyond which more rules bring nothing that matters to you. To "
+        f"learn that card:\n  {command} --max-features {small} --penalty 0 --out card.json"
+    )
+
+
+def _rules(size: int) -> str:
+    return f"{size} rule{'s' * (size != 1)}"

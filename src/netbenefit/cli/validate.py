@@ -1,0 +1,307 @@
+"""``netbenefit validate``: what a card learnt this way is worth on rows that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netbenefit.cli.options import (
+    LIMITS,
+    BinnerAgain,
+    Constraints,
+    CutsAgain,
+    Data,
+    Debug,
+    Drop,
+    MissingAgain,
+    NamesAgain,
+    Positive,
+    PriorStrength,
+    Quiet,
+    RowWeights,
+    Signs,
+    Solver,
+    SpecialAgain,
+    Target,
+    Teacher,
+    Thresholds,
+    WeightNames,
+    Weights,
+    option,
+)
+from netbenefit.cli.terminal import (
+    check_writable,
+    friendly,
+    make_console,
+    read_setting,
+    read_teacher,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from netbenefit.cli.rows import Rows
+    from netbenefit.estimators.risk_score import RiskScoreClassifier
+    from netbenefit.validation.cross_validation import BootstrapValidation, CrossValidation
+
+__all__ = ["validate"]
+
+_SEVERAL = " Several, with commas, for --nested."
+
+
+@friendly
+def validate(
+    data: Data,
+    target: Target,
+    folds: Annotated[int, option("N", "Folds, each held out once.", min=2)] = 10,
+    repeats: Annotated[int, option("N", "How often folds are drawn anew.", min=1)] = 1,
+    nested: Annotated[
+        bool,
+        typer.Option(
+            "--nested",
+            help="Choose penalty, number of rules and points anew inside every fold, by net "
+            "benefit; of settings about as good, the one with the smallest cards.",
+        ),
+    ] = False,
+    inner_folds: Annotated[int, option("N", "With --nested: folds to choose by.", min=2)] = 5,
+    bootstrap: Annotated[
+        int | None,
+        option("N", "Instead of folds: N bootstrap samples, to correct for optimism.", min=2),
+    ] = None,
+    at: Annotated[
+        str | None, option("LIST", "Thresholds to show one by one, like 0.1,0.2.")
+    ] = None,
+    thresholds: Thresholds = None,
+    weights: Weights = WeightNames.equal,
+    positive: Positive = None,
+    sample_weight: RowWeights = None,
+    binner: BinnerAgain = "auto",
+    categorical: NamesAgain = None,
+    numeric: NamesAgain = None,
+    missing: MissingAgain = None,
+    special: SpecialAgain = None,
+    cuts: CutsAgain = None,
+    drop: Drop = None,
+    max_features: Annotated[
+        str | None, option("K", "Largest number of rules." + _SEVERAL, **LIMITS)
+    ] = None,
+    max_points: Annotated[
+        str | None, option("N", "Points of a rule: from −N to N." + _SEVERAL, "10", **LIMITS)
+    ] = None,
+    max_per_column: Annotated[
+        int | None, option("K", "Largest number of rules on one column.", **LIMITS)
+    ] = None,
+    monotone: Annotated[list[str] | None, option("NAME+", "As in `fit`.", **LIMITS)] = None,
+    sign: Signs = None,
+    constraints: Constraints = None,
+    penalty: Annotated[
+        str | None, option("C0", "Price of a rule, in net benefit." + _SEVERAL, "auto")
+    ] = None,
+    teacher: Teacher = "auto",
+    prior_strength: PriorStrength = "auto",
+    solver: Annotated[Solver, typer.Option(help="As in `fit`.")] = Solver.auto,
+    time_limit: Annotated[float, option("SECONDS", "Time to search each card.")] = 10.0,
+    seed: Annotated[int, option("N", "Seed of folds, resamples and search.", min=0)] = 0,
+    jobs: Annotated[
+        int, option("N", "Cards at a time; −1 for one a core. With 1, a card has all cores.")
+    ] = -1,
+    journal: Annotated[
+        Path | None,
+        option("FILE", "Keep each finished card; the same command goes on from there."),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Save the table.")
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Measure what cards learnt this way are worth on rows that they have not seen.
+
+    Cut points, choice of rules and search are done again for every fold (or bootstrap sample), on
+    its own rows.  Options about columns and cards mean what they mean for `fit`.
+    """
+    from netbenefit.cli.cli_words import option_words
+    from netbenefit.cli.columns import read_asked, read_monotone
+    from netbenefit.cli.fit_notes import read_constraints
+    from netbenefit.cli.rows import model_of, read_rows
+    from netbenefit.common.checks import InputError
+    from netbenefit.data.files import write_csv
+    from netbenefit.metrics.thresholds import as_thresholds
+    from netbenefit.problem.constraints import MaxPerColumn
+
+    if nested and bootstrap is not None:
+        raise InputError("--nested goes with folds, not with --bootstrap. Choose one.")
+    check_writable(csv, data, *([journal] if journal else []))
+    check_writable(journal, data)
+    options = {"penalty": penalty, "max_features": max_features, "max_points": max_points}
+    settings = _read_settings(options, nested)
+    asked = read_asked(
+        binner,
+        categorical=categorical,
+        numeric=numeric,
+        missing=missing,
+        special=special,
+        cuts=cuts,
+        drop=drop,
+    )
+    signs, _ = read_monotone(monotone or [], sign or [])
+    extra = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
+    params = {
+        "thresholds": as_thresholds(thresholds, weights.value),
+        "teacher": read_teacher(teacher),
+        "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
+        "sign": signs,
+        "constraints": [*read_constraints(constraints), *extra],
+        "solver": solver.value,
+        "time_limit": time_limit,
+        "random_state": seed,
+    }
+    rows = read_rows(data, target, positive, sample_weight, asked)
+    single = {name: values[0] for name, values in settings.items()} if not nested else {}
+    model, X = model_of(rows, asked, {**params, **single})
+    told = {
+        "net_benefit_at": _numbers(at),
+        "sample_weight": rows.weight,
+        "n_jobs": jobs,
+        "random_state": seed,
+        "journal": journal,
+        "verbose": not quiet,
+    }
+    if not quiet:
+        inner = inner_folds * prod(len(values) for values in settings.values()) if nested else 0
+        cards = folds * repeats * (1 + inner) if bootstrap is None else bootstrap + 1
+        work = f"{cards:,} cards of up to {time_limit:g} s each"
+        tell("bold", data.name, f"{rows.counts(None)}; {work}")
+    with option_words(quiet), _stoppable(journal):
+        found = _validate(
+            model,
+            X,
+            rows.outcome.event,
+            told,
+            folds=folds,
+            repeats=repeats,
+            inner_folds=inner_folds if nested else None,
+            settings=settings,
+            bootstrap=bootstrap,
+        )
+    if csv is not None:
+        write_csv(found.to_table(), csv)
+    _show(found, rows, params["thresholds"])
+    for file in (csv, journal):
+        if file is not None and not quiet:
+            tell("bold", "saved", file)
+
+
+# -- work ------------------------------------------------------------------------------------------
+
+
+def _validate(
+    model: RiskScoreClassifier,
+    X: Any,
+    event: Any,
+    told: dict[str, Any],
+    *,
+    folds: int,
+    repeats: int,
+    inner_folds: int | None,
+    settings: Mapping[str, Any],
+    bootstrap: int | None,
+) -> CrossValidation | BootstrapValidation:
+    from netbenefit.validation import cross_validation as evaluation
+
+    if bootstrap is not None:
+        return evaluation.bootstrap_validate(model, X, event, resamples=bootstrap, **told)
+    if inner_folds is None:
+        return evaluation.cross_validate(model, X, event, folds=folds, repeats=repeats, **told)
+    return evaluation.nested_cross_validate(
+        model,
+        X,
+        event,
+        settings=settings,
+        folds=folds,
+        repeats=repeats,
+        inner_folds=inner_folds,
+        **told,
+    )
+
+
+@contextmanager
+def _stoppable(journal: Path | None) -> Iterator[None]:
+    """Say on Ctrl-C what is kept, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if journal is None:
+            raise
+        text = f"finished cards are kept in {journal}: the same command goes on from there."
+        tell("bold red", "stopped", text)
+        raise typer.Exit(130) from None
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+def _read_settings(options: Mapping[str, str | None], nested: bool) -> dict[str, list[Any]]:
+    """Lists of settings, by the parameter's name; those that were not given as by default.
+
+    >>> _read_settings({"penalty": "0.01", "max_features": "3,5", "max_points": None}, True)
+    {'penalty': [0.01], 'max_features': [3, 5], 'max_points': [3, 10]}
+    """
+    from netbenefit.common.checks import InputError
+    from netbenefit.validation.choice import CARD_SETTINGS
+
+    found: dict[str, list[Any]] = {}
+    for name, text in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        if text is None:
+            if nested:
+                found[name] = list(CARD_SETTINGS[name])
+            continue
+        items = [item.strip() for item in text.split(",")]
+        if len(items) > 1 and not nested:
+            raise InputError(
+                f"{flag} {text}: several values are something to choose from. Add --nested, or "
+                "give one."
+            )
+        if name == "penalty":
+            found[name] = [read_setting(item, flag, "auto", "paper") for item in items]
+            continue
+        if not all(item.isdecimal() for item in items):
+            raise InputError(f"{flag} {text}: write whole numbers, as in {flag} 5")
+        found[name] = [int(item) for item in items]
+    return found
+
+
+def _numbers(text: str | None) -> list[float]:
+    from netbenefit.common.checks import InputError
+
+    try:
+        return [] if text is None else [float(item) for item in text.split(",")]
+    except ValueError:
+        raise InputError(f"--at {text}: write thresholds, as in --at 0.1,0.2") from None
+
+
+# -- what is printed -------------------------------------------------------------------------------
+
+
+def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -> None:
+    import numpy as np
+
+    from netbenefit.common.text_table import number
+    from netbenefit.metrics.net_benefit import aunbc
+
+    console = make_console()
+    console.print(str(found))
+    event, weight = rows.outcome.event, rows.weight
+    everybody, nobody = (
+        aunbc(event, np.full(event.size, risk), grid, sample_weight=weight) for risk in (1.0, 0.0)
+    )
+    console.print(
+        f"For comparison: acting on everybody has AUNBC {number(everybody)}, on nobody "
+        f"{number(nobody)}."
+    )
+    console.print(f"\n{found.stability()}")

@@ -1,0 +1,257 @@
+"""Many tasks, some at a time, whose finished results outlive a kill.
+
+A journal is a text file: a first line with the fingerprint of data and settings, then one line of
+JSON a finished task, on disk before the next one is taken.  A run that finds its own journal goes
+on where the last one stopped.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from netbenefit.common.checks import InputError, shorten
+from netbenefit.common.parallel import WorkerDied, finished_tasks
+
+__all__ = ["Journal", "Progress", "lock_file", "run_tasks"]
+
+#: Called with the number of finished tasks and of all tasks: once at the start, then after each.
+Progress = Callable[[int, int], None]
+
+#: Every journal begins with this, so that no other file is ever taken for one.
+_START = '{"netbenefit journal": 1, "fingerprint": '
+
+
+def run_tasks(
+    function: Callable[[Any], Any],
+    tasks: Mapping[str, Any],
+    *,
+    journal: str | os.PathLike[str] | None = None,
+    fingerprint: str = "",
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Call a function for each task, and return its results by the tasks' keys.
+
+    Parameters
+    ----------
+    function : callable
+        Called with one task.  Its result has to fit into JSON: numbers, text, lists, dicts with
+        text keys; numpy's numbers and arrays become Python's.
+    tasks : mapping of str to anything
+        What to call the function with.
+    journal : path, optional
+        File to which each result is written as soon as it is there.  Tasks whose results are in
+        the file already are not run again.
+    fingerprint : str
+        Stands for all that results depend on, data and settings.  A journal with another one is
+        refused.
+    n_jobs : int, optional
+        Tasks at a time, by joblib; its backend is that of :func:`joblib.parallel_config`.  Tasks
+        whose worker dies are run again; see :func:`netbenefit.common.parallel.finished_tasks`.
+    progress : callable, optional
+        Called with the numbers of finished and of all tasks.
+
+    Returns
+    -------
+    dict
+        In the order of ``tasks``, whichever finished first.  Results are what JSON makes of them,
+        so that a result from a journal and a fresh one are the same.
+
+    Examples
+    --------
+    >>> import operator
+    >>> run_tasks(operator.neg, {"one": 1, "two": 2})
+    {'one': -1, 'two': -2}
+    """
+    names = [key for key in tasks if not isinstance(key, str)]
+    if names:
+        raise InputError(f"tasks need text as keys, not {shorten(names)}. Pass str(key).")
+    report = progress or (lambda done, total: None)
+    with _opened(journal, fingerprint) as book:
+        results = {key: book.results[key] for key in tasks if key in book.results}
+        report(len(results), len(tasks))
+        waiting = {key: task for key, task in tasks.items() if key not in results}
+        work = finished_tasks(partial(_line_of, function), waiting.items(), n_jobs)
+        with closing(work) as finished:
+            for (key, _), line in finished:
+                if isinstance(line, Exception):
+                    raise _named(key, line, kept=journal is not None)
+                book.write(line)
+                results[key] = json.loads(line)["result"]
+                report(len(results), len(tasks))
+    return {key: results[key] for key in tasks}
+
+
+def _line_of(function: Callable[[Any], Any], item: tuple[str, Any]) -> str:
+    """One task's result, as a line of a journal."""
+    key, task = item
+    result = function(task)
+    try:
+        return json.dumps({"task": key, "result": result}, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the result does not fit into JSON: {error}") from None
+
+
+def _named(key: str, error: Exception, *, kept: bool) -> Exception:
+    """The error of a task, which says which one it was."""
+    if isinstance(error, WorkerDied):
+        rest = " The journal keeps what is done: the same call goes on from there." if kept else ""
+        return WorkerDied(f"{key}: {error}{rest}")
+    if isinstance(error, InputError):
+        return InputError(f"{key}: {error}")
+    error.add_note(f"in task {key!r}")
+    return error
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold of numpy's numbers and arrays."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"it holds a {type(value).__name__}")
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+class Journal:
+    """An open journal: what is in it, and how more gets into it.
+
+    Parameters
+    ----------
+    file : binary file, or None
+        Open for reading and writing; None keeps nothing.
+    fingerprint : str
+        Of this run.
+    name : str
+        What errors call it.
+
+    Examples
+    --------
+    >>> file = io.BytesIO()
+    >>> Journal(file, "abc").write('{"task": "a", "result": 1}')
+    >>> Journal(file, "abc").results
+    {'a': 1}
+    """
+
+    def __init__(self, file: IO[bytes] | None, fingerprint: str, name: str = "the journal") -> None:
+        self._file = file
+        self._name = name
+        self.results: dict[str, Any] = {}
+        if file is not None:
+            self._begin(file, fingerprint)
+
+    def write(self, line: str) -> None:
+        """Add a line; when this returns it is on disk."""
+        if self._file is None:
+            return
+        self._file.write(line.encode() + b"\n")
+        self._file.flush()
+        with suppress(io.UnsupportedOperation):  # a file in memory has no disk
+            os.fsync(self._file.fileno())
+
+    def _begin(self, file: IO[bytes], fingerprint: str) -> None:
+        """Read what is there, cut off what was torn, and stand at the end.
+
+        1. Whole lines end with a line break; the rest of the file is torn.
+        2. A file that does not start like a journal is somebody else's.
+        3. A last line that is whole but broken (some disks tear otherwise) is torn, too.
+        """
+        file.seek(0)
+        content = file.read()
+        whole = content.rfind(b"\n") + 1
+        lines = content[:whole].split(b"\n")[:-1]
+        start = _START.encode()
+        if not (content[: len(start)] == start or (not lines and start.startswith(content))):
+            raise InputError(
+                f"{self._name} is not a journal, and stays as it is. Name a file that does not "
+                "exist yet."
+            )
+        if lines:
+            self._check(lines[0], fingerprint)
+            whole -= self._read(lines[1:])
+        file.seek(whole)
+        file.truncate()
+        if not lines:
+            self.write(f"{_START}{json.dumps(fingerprint)}}}")
+
+    def _check(self, header: bytes, fingerprint: str) -> None:
+        try:
+            found = json.loads(header)["fingerprint"]
+        except ValueError:
+            raise InputError(
+                f"{self._name} is damaged in its first line. Start a new one."
+            ) from None
+        if found != fingerprint:
+            raise InputError(
+                f"{self._name} belongs to other data or other settings (its fingerprint is "
+                f"{found!r}, that of this run {fingerprint!r}). Name another file, or delete this "
+                "one to start anew."
+            )
+
+    def _read(self, lines: list[bytes]) -> int:
+        """Keep the results of lines; returns the length of a last line that cannot be read."""
+        for number, line in enumerate(lines, start=1):
+            try:
+                entry = json.loads(line)
+                self.results[entry["task"]] = entry["result"]
+            except (ValueError, KeyError, TypeError):
+                if number == len(lines):
+                    return len(line) + 1
+                raise InputError(
+                    f"{self._name} is damaged in line {number + 1}. Delete that line: its task is "
+                    "run again."
+                ) from None
+        return 0
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str] | None, fingerprint: str) -> Iterator[Journal]:
+    if path is None:
+        yield Journal(None, fingerprint)
+        return
+    place = Path(path)
+    if place.is_dir() or not place.parent.is_dir():
+        what = "is a folder" if place.is_dir() else "is in a folder that does not exist"
+        raise InputError(f"the journal {place} {what}. Name a file in a folder that exists.")
+    # Neither "r+" nor "a+" will do: one wants the file to exist, the other cannot cut and go on.
+    binary = getattr(os, "O_BINARY", 0)  # Windows would change line breaks
+    with open(os.open(place, os.O_RDWR | os.O_CREAT | binary, 0o666), "r+b") as file:
+        lock_file(file, f"the journal {place}")
+        yield Journal(file, fingerprint, f"the journal {place}")
+
+
+def lock_file(file: IO[bytes], what: str) -> None:
+    """Refuse what another run writes to; the lock ends with the process, or with the file.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for writing.
+    what : str
+        What an error calls it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     lock_file(file, "the file")
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows: the user has to take care
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(
+            f"{what} is in use by another run. Wait for it, or name another one."
+        ) from None
+    except OSError:  # a file system without locks
+        return

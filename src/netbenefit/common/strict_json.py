@@ -1,0 +1,161 @@
+"""JSON from outside, read strictly: every error names the place of the culprit."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
+
+from netbenefit.cards.terms import Value
+from netbenefit.common.checks import InputError
+
+__all__ = [
+    "absent",
+    "at",
+    "check_object",
+    "or_null",
+    "parse",
+    "read_boolean",
+    "read_integer",
+    "read_list",
+    "read_number",
+    "read_text",
+    "read_value",
+    "show",
+    "wrong",
+]
+
+T = TypeVar("T")
+
+
+def parse(
+    text: str, what: str = "a card", remedy: str = "Pass a file that Scorecard.save wrote."
+) -> Any:
+    """Read JSON strictly: no constants, no key twice.
+
+    Parameters
+    ----------
+    text : str
+    what, remedy : str
+        What it should be, and what to do where it is no JSON, for errors.
+
+    Examples
+    --------
+    >>> parse('{"age": [52]}')
+    {'age': [52]}
+    """
+    if not isinstance(text, str):
+        raise InputError(f"{what} is read from text, not from {type(text).__name__}.")
+    try:
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique_keys)
+    except InputError:
+        raise
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"not JSON: {error.msg} (line {error.lineno}, column {error.colno}). {remedy}"
+        ) from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, or endless brackets
+        raise InputError(f"not {what}: its JSON is too large to read. {remedy}") from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise InputError(f"{name} is not a number in JSON. Replace it by null or a finite number.")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"key {show(twice)} appears twice in one object. Remove one of them.")
+    return data
+
+
+@contextmanager
+def at(path: str) -> Iterator[None]:
+    """Put the path before an error of the classes that a card is built from."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def show(value: Any) -> str:
+    """Write a value for an error message."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def wrong(path: str, wanted: str, value: Any) -> NoReturn:
+    """Refuse a value."""
+    raise InputError(f"{path} must be {wanted}, but is {show(value)}.")
+
+
+def absent(key: str, path: str) -> NoReturn:
+    """Refuse an object without a key."""
+    where = f"{path}.{key}" if path else key
+    raise InputError(f"{where} is missing. The file is incomplete: write it again.")
+
+
+def check_object(data: Any, path: str, keys: tuple[str, ...]) -> None:
+    """Refuse what is no object with exactly these keys."""
+    if not isinstance(data, dict):
+        wrong(path, "an object", data)
+    for key in keys:
+        if key not in data:
+            absent(key, path)
+    for key in data:
+        if key not in keys:
+            where = f"{path}.{key}" if path else key
+            raise InputError(f"{where} is not a known key. Remove it, or update the package.")
+
+
+def read_list(data: Any, path: str, read: Callable[[Any, str], T]) -> list[T]:
+    """Read a list, each item by ``read``."""
+    if not isinstance(data, list):
+        wrong(path, "a list", data)
+    return [read(item, f"{path}[{i}]") for i, item in enumerate(data)]
+
+
+def or_null(read: Callable[[Any, str], T]) -> Callable[[Any, str], T | None]:
+    """Let a reader take null for None."""
+    return lambda data, path: None if data is None else read(data, path)
+
+
+def read_integer(data: Any, path: str) -> int:
+    """Read an integer of at most 64 bits."""
+    if type(data) is not int:
+        wrong(path, "an integer", data)
+    if not -(2**63) <= data < 2**63:
+        wrong(path, "an integer of at most 64 bits", data)
+    return data
+
+
+def read_number(data: Any, path: str) -> int | float:
+    """Read a finite number."""
+    if type(data) is int:
+        return read_integer(data, path)
+    if type(data) is not float or not math.isfinite(data):
+        wrong(path, "a finite number", data)
+    return data
+
+
+def read_value(data: Any, path: str) -> Value:
+    """Read a finite number or text."""
+    return data if isinstance(data, str) else read_number(data, path)
+
+
+def read_text(data: Any, path: str) -> str:
+    """Read text."""
+    if not isinstance(data, str):
+        wrong(path, "text", data)
+    return data
+
+
+def read_boolean(data: Any, path: str) -> bool:
+    """Read true or false."""
+    if not isinstance(data, bool):
+        wrong(path, "true or false", data)
+    return data

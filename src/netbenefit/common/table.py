@@ -1,0 +1,133 @@
+"""A small tidy table: named columns of equal length, without a data-frame library."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from html import escape
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit.common.checks import InputError
+
+__all__ = ["Table"]
+
+_BACKENDS = ("pandas", "polars", "pyarrow")
+_ROWS_SHOWN = 10
+_MOST_DECIMALS = 4
+
+
+class Table(dict[str, NDArray[Any]]):
+    """Named columns of equal length.
+
+    It is a dict, so ``pandas.DataFrame(table)``, ``polars.DataFrame(table)`` and
+    ``pyarrow.table(table)`` work as they are; :meth:`to_frame` does the same by name.
+
+    Parameters
+    ----------
+    columns : mapping of str to array-like
+        One-dimensional columns of equal length.
+
+    Examples
+    --------
+    >>> table = Table({"model": ["card", "Treat None"], "net_benefit": [0.125, 0.0]})
+    >>> table
+    model       net_benefit
+    card              0.125
+    Treat None        0.000
+    >>> table["net_benefit"].max()
+    np.float64(0.125)
+    >>> table.n_rows
+    2
+    """
+
+    def __init__(self, columns: Mapping[str, ArrayLike]) -> None:
+        arrays = {name: np.asarray(column) for name, column in columns.items()}
+        for name, array in arrays.items():
+            if array.ndim != 1:
+                raise InputError(
+                    f"column {name!r} has shape {array.shape}. Pass one-dimensional columns."
+                )
+        lengths = {name: len(array) for name, array in arrays.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"columns differ in length: {lengths}. Pass columns of equal length.")
+        super().__init__(arrays)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows (``len(table)`` counts columns, as for any dict)."""
+        return len(next(iter(self.values()), ()))
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
+            The library whose data frame is wanted.  It has to be installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+
+        Examples
+        --------
+        >>> Table({"threshold": [0.1, 0.2]}).to_frame().shape
+        (2, 1)
+        """
+        import narwhals as nw  # late: most users never leave numpy
+
+        if backend not in _BACKENDS:
+            raise InputError(
+                f"backend={backend!r} is not known. Use one of {', '.join(_BACKENDS)}."
+            )
+        try:
+            importlib.import_module(backend)
+        except ImportError as error:
+            raise ImportError(
+                f"to_frame(backend={backend!r}) needs {backend}, which is not installed. Install "
+                f"it with `pip install {backend}`, or use the table as a dict of arrays."
+            ) from error
+        return nw.from_dict(dict(self), backend=backend).to_native()
+
+    def __repr__(self) -> str:
+        if not self:
+            return "Table without columns"
+        columns = [[name, *_texts(column[:_ROWS_SHOWN])] for name, column in self.items()]
+        widths = [max(map(len, texts)) for texts in columns]
+        left = [column.dtype.kind not in "biuf" for column in self.values()]
+        lines = [
+            "  ".join(
+                text.ljust(width) if is_left else text.rjust(width)
+                for text, width, is_left in zip(row, widths, left, strict=True)
+            ).rstrip()
+            for row in zip(*columns, strict=True)
+        ]
+        return "\n".join([*lines, *self._rest()])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in self)
+        cells = [_texts(column[:_ROWS_SHOWN]) for column in self.values()]
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>"
+            for row in zip(*cells, strict=True)
+        )
+        rest = "".join(f"<p>{text}</p>" for text in self._rest())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+    def _rest(self) -> list[str]:
+        more = self.n_rows - _ROWS_SHOWN
+        return [f"… {more} more row{'s' if more > 1 else ''}"] if more > 0 else []
+
+
+def _texts(column: NDArray[Any]) -> list[str]:
+    """Write the cells of a column; floats get the same, smallest sufficient, number of decimals."""
+    if column.dtype.kind != "f":
+        return [str(cell) for cell in column]
+    finite = column[np.isfinite(column)]
+    decimals = _MOST_DECIMALS
+    while decimals and all(f"{x:.{decimals}f}".endswith("0") for x in finite):
+        decimals -= 1
+    return [f"{x:.{decimals}f}" for x in column]

@@ -1,0 +1,391 @@
+"""A table where it lives: in memory, or in an engine that computes when it is asked to.
+
+Whatever narwhals knows can be asked: lazy frames of Polars, relations of DuckDB, data frames of
+Dask and Spark, tables of Ibis, and any data frame in memory.  Questions are put as expressions, and
+only their answers come into memory: groups and how many rows each of them has.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, cast
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.cards.columns import ColumnInfo, Frame
+from netbenefit.common.checks import InputError, IntArray, check_names, shorten
+
+__all__ = ["ColumnType", "EngineTable", "Groups", "Tell", "is_lazy"]
+
+logger = logging.getLogger(__name__)
+
+#: What a column holds, as far as its type says.
+ColumnType = Literal["number", "boolean", "text", "date", "other"]
+#: Told what the engine is about to do, such as "merging rows".
+Tell = Callable[[str], None]
+
+_SMALL = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
+_HALF = 2**26
+#: Nulls that one whole number tells of.
+_BITS = 60
+#: Names in queries, so that no name of a table meets them.
+_COUNT, _WEIGHT, _SQUARE = "nb_count", "nb_weight", "nb_square"
+
+
+def is_lazy(table: Any) -> bool:
+    """Whether a table computes when it is asked to, so that its rows are not at hand.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"age": [51]})
+    >>> is_lazy(frame), is_lazy(frame.lazy()), is_lazy([51])
+    (False, True, False)
+    """
+    try:
+        return isinstance(nw.from_native(table, pass_through=True), nw.LazyFrame)
+    except nw.exceptions.DuplicateError:  # whoever reads the frame has the better error
+        return False
+
+
+class Groups(NamedTuple):
+    """The answer to a question: one entry a group, in no particular order."""
+
+    keys: dict[str, NDArray[Any]]  #: numbers, or objects where a key is text
+    rows: IntArray  #: how many
+    weight: NDArray[Any]  #: sum of their weights: int64 where these are integers, else float64
+    square: NDArray[np.float64]  #: sum of the squares of their weights
+
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return int(self.rows.size)
+
+
+class EngineTable:
+    """A table that is asked by expressions.
+
+    Parameters
+    ----------
+    table : data frame, lazy frame or relation
+    tell : callable, optional
+        Called with a few words before every query.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = EngineTable(pl.LazyFrame({"age": [51, 60, 51], "sex": ["f", "m", None]}))
+    >>> table.types
+    {'age': 'number', 'sex': 'text'}
+    >>> groups = table.group({"old": table.number("age") >= 60}, "counting")
+    >>> sorted(zip(groups.keys["old"].tolist(), groups.rows.tolist()))
+    [(False, 2), (True, 1)]
+    """
+
+    def __init__(self, table: Any, tell: Tell | None = None) -> None:
+        try:
+            frame = nw.from_native(table)
+        except TypeError:
+            raise InputError(
+                f"cannot read a table from {type(table).__name__}. Pass a data frame, a lazy frame "
+                "of Polars, a relation of DuckDB, a data frame of Dask or Spark, or a table of "
+                "Ibis."
+            ) from None
+        if isinstance(frame, nw.Series):
+            raise InputError("this is a single column. Pass a table.")
+        self._frame: nw.LazyFrame[Any] = frame.lazy()
+        self._tell = tell
+        #: Column names as text.
+        self.names = check_names(self._frame.collect_schema().names())
+        self._frame = _with_plain_names(self._frame, self.engine)
+        self.schema = self._frame.collect_schema()
+        #: What each column holds.
+        self.types: dict[str, ColumnType] = {
+            name: _type_of(dtype)
+            for name, dtype in zip(self.names, self.schema.values(), strict=True)
+        }
+        self._native = dict(zip(self.names, self.schema, strict=True))
+        #: Seconds that queries have taken.
+        self.seconds = 0.0
+
+    @property
+    def engine(self) -> str:
+        """What computes, such as "DuckDB"."""
+        name = self._frame.implementation.name.lower()
+        known = {"duckdb": "DuckDB", "pyspark": "Spark", "pyspark_connect": "Spark"}
+        return known.get(name, str(name).capitalize())
+
+    @property
+    def _casts_safely(self) -> bool:
+        """Whether casts refuse integers that floats do not hold exactly, as Arrow's do."""
+        made = self._frame.implementation
+        return bool(made.is_pandas_like() or made.is_dask() or made.is_pyarrow())
+
+    @property
+    def native(self) -> Any:
+        """The table itself, lazy."""
+        return self._frame.to_native()
+
+    @property
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The table as narwhals sees it."""
+        return self._frame
+
+    def require(self, names: Sequence[str]) -> None:
+        """Refuse to go on without some columns."""
+        absent = [name for name in names if name not in self.types]
+        if absent:
+            raise InputError(
+                f"the table has no column {shorten(absent)}; its columns are "
+                f"{shorten(self.names, 10)}. Correct the name, or add the column."
+            )
+
+    # -- columns -----------------------------------------------------------------------------------
+
+    def column(self, name: str) -> nw.Expr:
+        """Return a column as it is."""
+        return nw.col(self._native[name])
+
+    def number(self, name: str, *, holes: bool = True) -> nw.Expr:
+        """Return a column of numbers or booleans as float64, null where it is null or NaN.
+
+        Without ``holes``, NaN stays what it is.
+        """
+        column, dtype = self.column(name), self.schema[self._native[name]]
+        if self.types[name] == "boolean":
+            # (By way of whole numbers: 1.0 in a query is a decimal to some engines.)
+            no = nw.when(~column).then(nw.lit(0, nw.Int64))
+            flag = nw.when(column).then(nw.lit(1, nw.Int64)).otherwise(no)
+            return flag.cast(nw.Float64)
+        if dtype in (nw.Int64, nw.UInt64) and self._casts_safely:
+            # In two halves, each of which is exact: the sum is rounded as a cast would be.
+            half = column // _HALF
+            high, low = half.cast(nw.Float64), (column - half * _HALF).cast(nw.Float64)
+            return high * float(_HALF) + low
+        if dtype == nw.Decimal and self._casts_safely:
+            column = column.cast(nw.String)  # Arrow's own cast is off by a bit
+        if dtype != nw.Float64:
+            column = column.cast(nw.Float64)
+        if holes and dtype.is_float():
+            column = nw.when(~column.is_nan()).then(column)
+        return column
+
+    def label(self, name: str) -> nw.Expr:
+        """Return a column of labels: text as text, decimals as numbers, all else as it is."""
+        dtype = self.schema[self._native[name]]
+        if self.types[name] == "text":
+            return self.text(name)
+        exact = dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
+        plain = exact or self.types[name] != "number" or dtype.is_float()
+        return self.column(name) if plain else self.number(name)
+
+    def text(self, name: str) -> nw.Expr:
+        """Return a column of text or categories as text."""
+        column = self.column(name)
+        return column if self.schema[self._native[name]] == nw.String else column.cast(nw.String)
+
+    def is_whole(self, name: str) -> bool:
+        """Whether a column's type holds nothing but whole numbers (or booleans)."""
+        dtype = self.schema[self._native[name]]
+        return bool(dtype.is_integer() or dtype == nw.Boolean)
+
+    def has_nan(self, name: str) -> bool:
+        """Whether a column's type holds NaN and infinite numbers."""
+        return bool(self.schema[self._native[name]].is_float())
+
+    def is_small(self, name: str) -> bool:
+        """Whether a column's type holds integers of 32 bits at most, exact as floats."""
+        return self.schema[self._native[name]] in _SMALL
+
+    def is_single(self, name: str) -> bool:
+        """Whether a column holds numbers in single precision."""
+        return bool(self.schema[self._native[name]] == nw.Float32)
+
+    def info(self, name: str) -> ColumnInfo:
+        """Return what the type of a column says: category, order, date."""
+        dtype = self.schema[self._native[name]]
+        if dtype == nw.Enum:
+            return ColumnInfo(True, True, tuple(getattr(dtype, "categories", ())))
+        return ColumnInfo(dtype == nw.Categorical, is_date=dtype.is_temporal())
+
+    def weights(self, name: str | None) -> tuple[nw.Expr | None, nw.Expr | None]:
+        """Return the weight of a row, and whether it has any; None and None without a column.
+
+        Raises
+        ------
+        InputError
+            Where a weight is missing, negative or infinite.
+        """
+        if name is None:
+            return None, None
+        self.require([name])
+        if self.types[name] not in ("number", "boolean"):
+            raise InputError(f"column {name!r}, the weights, holds no numbers. Name another.")
+        weight = self.number(name)
+        bad = weight.is_null() | (weight < 0) | (weight > np.finfo(np.float64).max)
+        flag = nw.when(bad).then(nw.lit(1, nw.Int64)).alias(_COUNT)
+        counted = self._frame.select(flag).select(nw.col(_COUNT).count())
+        wrong = int(self.collect(counted, "checking weights").column(_COUNT)[0])
+        if wrong:
+            raise InputError(
+                f"column {name!r}, the weights, is missing, negative or infinite in {wrong:,} "
+                "rows. Correct them, or leave those rows out."
+            )
+        # Whole numbers add up exactly, in whatever order an engine adds them.
+        whole = self.is_whole(name) and self.types[name] == "number"
+        return self.column(name).cast(nw.Int64) if whole else weight, weight > 0
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    def group(
+        self,
+        keys: Mapping[str, nw.Expr],
+        what: str,
+        *,
+        weight: nw.Expr | None = None,
+        where: nw.Expr | None = None,
+        most: int | None = None,
+        never_null: bool = False,
+    ) -> Groups:
+        """Count the rows of each combination of some keys.
+
+        Parameters
+        ----------
+        keys : mapping of str to expression
+        what : str
+            What this is for, in words.
+        weight : expression, optional
+            Added up as well.
+        where : expression, optional
+            Which rows to look at.
+        most : int, optional
+            Most groups to bring into memory: one more tells that there are more.
+        never_null : bool, default=False
+            Whether no key is ever null.
+        """
+        frame = self._frame if where is None else self._frame.filter(where)
+        chosen = [expression.alias(name) for name, expression in keys.items()]
+        nulls = {} if never_null else _null_keys(keys)
+        chosen += [expression.alias(name) for name, expression in nulls.items()]
+        sums = [nw.len().alias(_COUNT)]
+        if weight is not None:
+            chosen += [weight.alias(_WEIGHT), _squared(weight).alias(_SQUARE)]
+            sums += [nw.col(_WEIGHT).sum(), nw.col(_SQUARE).sum()]
+        if keys:
+            frame = frame.select(*chosen).group_by(*keys, *nulls).agg(*sums)
+        elif weight is not None:
+            frame = frame.select(*chosen).select(*sums)
+        else:
+            frame = frame.select(*sums)
+        if most is not None:
+            frame = frame.head(most + 1)
+        found = self.collect(frame, what)
+        count = found.column(_COUNT).astype(np.int64)
+        columns = _columns(found, keys, nulls)
+        if weight is None:
+            return Groups(columns, count, count, count.astype(np.float64))
+        total, square = (_sums(found.column(name)) for name in (_WEIGHT, _SQUARE))
+        return Groups(columns, count, total, square.astype(np.float64))
+
+    def count_groups(
+        self, keys: Mapping[str, nw.Expr], what: str, *, where: nw.Expr | None = None
+    ) -> int:
+        """Return how many combinations of some keys there are."""
+        frame = self._frame if where is None else self._frame.filter(where)
+        chosen = [expression.alias(name) for name, expression in keys.items()]
+        groups = frame.select(*chosen).group_by(*keys).agg(nw.len().alias(_COUNT))
+        found = self.collect(groups.select(nw.len().alias(_COUNT)), what)
+        return int(found.column(_COUNT)[0])
+
+    def collect(self, frame: nw.LazyFrame[Any], what: str) -> Frame:
+        """Let the engine compute, and bring the answer into memory."""
+        if self._tell is not None:
+            self._tell(what)
+        began = time.perf_counter()
+        try:
+            found = frame.collect()
+        except Exception as error:  # each engine has its own
+            first = str(error).strip().split("\n")[0]
+            raise InputError(
+                f"{self.engine} failed while {what}: {first or type(error).__name__}. Correct the "
+                "table or the query behind it; the engine's own error is above."
+            ) from error
+        seconds = time.perf_counter() - began
+        self.seconds += seconds
+        logger.info("%s: %s took %.1f s", self.engine, what, seconds)
+        return Frame(found.to_native())
+
+
+def _with_plain_names(frame: nw.LazyFrame[Any], engine: str) -> nw.LazyFrame[Any]:
+    """Rename columns in whose names an engine sees more: Spark paths, Polars patterns."""
+    names = frame.collect_schema().names()
+    plain = [f"nb_{k}" for k in range(len(names))]
+    if engine == "Spark" and not all(name.isidentifier() for name in names):
+        return cast("nw.LazyFrame[Any]", nw.from_native(frame.to_native().toDF(*plain)))
+    if engine == "Polars" and any(name == "*" or name.startswith("^") for name in names):
+        renamed = frame.to_native().rename(dict(zip(names, plain, strict=True)))
+        return cast("nw.LazyFrame[Any]", nw.from_native(renamed))
+    return frame
+
+
+def _squared(weight: nw.Expr) -> nw.Expr:
+    number = weight.cast(nw.Float64)  # the square of an integer may not fit into 64 bits
+    return number * number
+
+
+def _type_of(dtype: Any) -> ColumnType:
+    if dtype.is_numeric():
+        return "number"
+    if dtype == nw.Boolean:
+        return "boolean"
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return "text"
+    return "date" if dtype.is_temporal() else "other"
+
+
+def _null_keys(keys: Mapping[str, nw.Expr]) -> dict[str, nw.Expr]:
+    """Return which keys of a row are null, as bits of whole numbers: keys that never are.
+
+    Dask takes null for some other value where it groups by several columns.
+    """
+    listed = list(keys.values())
+    found = {}
+    for first in range(0, len(listed), _BITS):
+        bits = [
+            nw.when(key.is_null()).then(nw.lit(2**k, nw.Int64)).otherwise(nw.lit(0, nw.Int64))
+            for k, key in enumerate(listed[first : first + _BITS])
+        ]
+        while len(bits) > 1:  # by pairs, as libraries walk through expressions by recursion
+            rest = bits[2 * (len(bits) // 2) :]
+            bits = [a + b for a, b in zip(bits[::2], bits[1::2], strict=False)] + rest
+        found[f"nb_nulls_{first}"] = bits[0]
+    return found
+
+
+def _columns(
+    found: Frame, keys: Mapping[str, Any], nulls: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    columns = {name: found.column(name) for name in keys}
+    bits = [found.column(name).astype(np.int64) for name in nulls]
+    for k, (name, values) in enumerate(columns.items()):
+        if not bits:
+            break
+        null = (bits[k // _BITS] >> (k % _BITS)) & 1 == 1
+        if null.any():
+            numbers = values.dtype.kind in "biuf"
+            values = values.astype(np.float64 if numbers else object)
+            values[null] = np.nan if numbers else None
+            columns[name] = values
+    return columns
+
+
+def _sums(values: NDArray[Any]) -> NDArray[Any]:
+    """Sums as int64 or float64: engines widen them to decimals and the like."""
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    if values.dtype.kind == "f":
+        return values.astype(np.float64)
+    whole = all(float(value).is_integer() for value in values.tolist())
+    return np.array([float(v) for v in values.tolist()]).astype(np.int64 if whole else np.float64)

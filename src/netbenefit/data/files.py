@@ -1,0 +1,380 @@
+"""Tables from files: CSV with the standard library alone, Parquet with whatever is installed.
+
+Both give a dict of columns: booleans, integers and floats as numpy arrays of that kind, text as an
+object array.  Missing is NaN among numbers and None among text; whoever uses the table says whether
+that is allowed, naming column and row.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib
+import importlib.util
+import math
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.cards.columns import Frame
+from netbenefit.common.checks import InputError, check_names
+from netbenefit.common.table import Table
+
+__all__ = [
+    "MISSING",
+    "SUFFIXES",
+    "RawFile",
+    "format_of",
+    "raw_file",
+    "read_cell",
+    "read_header",
+    "read_raw",
+    "read_table",
+    "write_csv",
+]
+
+_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_PARQUET = (".parquet", ".pq")
+#: How the name of a readable file may end.
+SUFFIXES = (*_CSV, *_PARQUET)
+
+#: Cells that mean "not known".
+MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
+_BOOLEANS = {"true": True, "false": False}
+_INT64 = 2**63
+#: Who can read Parquet: library → module and function.
+_READERS = {
+    "pyarrow": ("pyarrow.parquet", "read_table"),
+    "polars": ("polars", "read_parquet"),
+    "pandas": ("pandas", "read_parquet"),
+}
+
+Columns = dict[str, NDArray[Any]]
+
+
+def read_table(path: str | Path, text: Collection[str] = ()) -> Columns:
+    r"""Read a CSV or Parquet file.
+
+    A CSV file names its columns in the first line.  Cells are separated by commas, semicolons or
+    tabs, as the first two lines tell.  A first column without a name that just numbers
+    the rows is left out.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .csv, .tsv (either may be gzipped: .csv.gz), .parquet or .pq.
+    text : collection of str
+        Columns of a CSV file to take for text, even where all cells look like numbers: another
+        part of the same data may hold others.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The columns by name, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        That names the file, the line or column where there is one, and the remedy.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "small.csv")
+    >>> _ = file.write_text("age,sex,ill\n51,f,true\n,m,false\n")
+    >>> read_table(file)["age"], read_table(file)["ill"]
+    (array([51., nan]), array([ True, False]))
+    """
+    return read_raw(path, text).columns
+
+
+class RawFile:
+    """A table from a file: plain columns, and rows that keep the types a Parquet file knows.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        The columns by name, in the order of the file.
+    frame : data frame, optional
+        The same columns with their types: categories, orders, dates.
+    """
+
+    def __init__(self, columns: Columns, frame: Any = None) -> None:
+        self.columns = columns
+        self._frame = frame
+
+    def rows(self, names: Sequence[str], kept: NDArray[np.intp] | None = None) -> Any:
+        """Return some columns, of all rows or of those ``kept``, for a binner.
+
+        >>> RawFile({"age": np.array([51, 52]), "id": np.array([1, 2])}).rows(["age"])
+        {'age': array([51, 52])}
+        """
+        if self._frame is None or not names:
+            return {n: self.columns[n] if kept is None else self.columns[n][kept] for n in names}
+        import narwhals as nw  # late: most files are CSV
+
+        chosen = nw.from_native(self._frame, eager_only=True).select(list(names))
+        return (chosen if kept is None else chosen[kept.tolist()]).to_native()
+
+
+def read_raw(path: str | Path, text: Collection[str] = ()) -> RawFile:
+    """Read a file as :func:`read_table` does, and keep what a Parquet file says about types."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Name the file in it.")
+    if not path.exists():
+        raise InputError(f"{path}: no such file. Check the name and the folder.")
+    return _read_parquet(path) if format_of(path) == "parquet" else RawFile(_read_csv(path, text))
+
+
+def format_of(path: Path) -> Literal["csv", "parquet"]:
+    """Tell the format of a file from its name.
+
+    >>> format_of(Path("a.PQ")), format_of(Path("a.tsv.gz"))
+    ('parquet', 'csv')
+    """
+    name = path.name.lower()
+    if name.endswith(_PARQUET):
+        return "parquet"
+    if name.endswith(_CSV):
+        return "csv"
+    raise InputError(
+        f"{path}: cannot tell the format from the name. It has to end in one of "
+        f"{', '.join(SUFFIXES)}."
+    )
+
+
+def write_csv(table: Table, path: str | Path) -> None:
+    """Write a tidy table; missing numbers become empty cells.
+
+    Parameters
+    ----------
+    table : Table
+    path : path
+    """
+    columns = [column.tolist() for column in table.values()]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table)
+        for row in zip(*columns, strict=True):
+            writer.writerow("" if cell != cell else cell for cell in row)
+
+
+# -- CSV -------------------------------------------------------------------------------------------
+
+
+def read_header(path: Path) -> tuple[tuple[str, ...], str]:
+    """Return the names of a CSV file's columns, and what separates its cells."""
+    with _readable(path), _open_text(path) as file:
+        reader = _reader(file, path)
+        try:
+            return _header(next(reader), path), reader.dialect.delimiter
+        except csv.Error as error:
+            raise InputError(f"{path}, line {reader.line_num}: {error}. Repair the line.") from None
+
+
+def _read_csv(path: Path, text: Collection[str]) -> Columns:
+    with _readable(path), _open_text(path) as file:
+        names, cells = _split(file, path)
+    columns = {
+        name: _typed(column, as_text=name in text)
+        for name, column in zip(names, cells, strict=True)
+    }
+    if "" in columns:
+        if not _is_row_number(columns[""]) or names[0] != "":
+            raise InputError(
+                f"{path}: column {names.index('') + 1} has no name. Name it in the first line."
+            )
+        del columns[""]
+    return columns
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Say what is wrong with a file that cannot be read as text."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path}: not UTF-8 text. Save it as CSV in UTF-8 (or rename it, if it is Parquet)."
+        ) from None
+    except (gzip.BadGzipFile, zlib.error, EOFError):
+        raise InputError(f"{path}: not a whole gzip file. Fetch or compress it again.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+
+
+def _open_text(path: Path) -> IO[str]:
+    # utf-8-sig skips the mark that spreadsheets put in front.
+    if path.name.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return open(path, encoding="utf-8-sig", newline="")
+
+
+def _split(file: IO[str], path: Path) -> tuple[tuple[str, ...], list[Sequence[str]]]:
+    """Cut a file into column names and columns of cells."""
+    reader = _reader(file, path)
+    rows: list[list[str]] = []
+    try:
+        names = _header(next(reader), path)
+        width = len(names)
+        for row in reader:
+            if len(row) == width:
+                rows.append(row)
+            elif row:  # a blank line is no row
+                raise InputError(
+                    f"{path}, line {reader.line_num}: {len(row)} cells, but the header names "
+                    f"{width} columns. Repair the line; a cell that holds a separator needs quotes."
+                )
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: {error}. Repair the line.") from None
+    if not rows:
+        raise InputError(f"{path}: there are no rows below the header. Add some.")
+    return names, list(zip(*rows, strict=True))
+
+
+def _reader(file: IO[str], path: Path) -> Any:
+    """Return a reader of the whole file, with the separator that its first lines tell."""
+    first = file.readline()
+    if not first.strip():
+        what = "the first line is blank" if first else "the file is empty"
+        raise InputError(f"{path}: {what}. The first line has to name the columns.")
+    second = file.readline()
+    delimiter = _delimiter(first, second, path)
+    return csv.reader(_again(first, second, file), delimiter=delimiter, strict=True)
+
+
+def _again(first: str, second: str, rest: IO[str]) -> Iterator[str]:
+    yield first
+    yield second
+    yield from rest
+
+
+def _delimiter(header: str, row: str, path: Path) -> str:
+    """Tab in a .tsv; elsewhere comma, semicolon or tab, whichever header and first row agree on.
+
+    >>> _delimiter("a,b;c;d", "1;2;3", Path("t.csv")), _delimiter("a;b,c", "1,2", Path("t.csv"))
+    (';', ',')
+    """
+    if ".tsv" in path.name.lower():
+        return "\t"
+    found = [d for d in (",", ";", "\t") if d in header]
+    agreed = {d: n for d in found if (n := _width(header, d)) > 1 and n == _width(row, d)}
+    return max(agreed, key=agreed.__getitem__) if agreed else next(iter(found), ",")
+
+
+def _width(line: str, delimiter: str) -> int:
+    """Cells of a line; 0 where it cannot be told."""
+    try:
+        return len(next(csv.reader([line], delimiter=delimiter), ()))
+    except csv.Error:
+        return 0
+
+
+def _header(cells: list[str], path: Path) -> tuple[str, ...]:
+    names = [cell.strip() for cell in cells]
+    if all(name in MISSING or isinstance(read_cell(name), int | float) for name in names):
+        raise InputError(
+            f"{path}: the first line names no columns, it holds {names[0]!r}. Put a line with the "
+            "names of the columns in front."
+        )
+    if names.count("") > 1:
+        raise InputError(f"{path}: {names.count('')} columns have no name. Name them all.")
+    try:
+        return check_names(names)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _is_row_number(column: NDArray[Any]) -> bool:
+    """Whether a column counts the rows from 0 or from 1."""
+    count = np.arange(column.size)
+    return (
+        column.dtype.kind == "i"
+        and column[0] in (0, 1)
+        and np.array_equal(column - column[0], count)
+    )
+
+
+def read_cell(text: str) -> bool | int | float | str | None:
+    """Read one cell: None where missing.
+
+    >>> [read_cell(text) for text in ("NA", "TRUE", "007", "-1.5e3", "1_000", "f")]
+    [None, True, 7, -1500.0, '1_000', 'f']
+    """
+    if text in MISSING:
+        return None
+    if text.isalpha() and text.lower() in _BOOLEANS:
+        return _BOOLEANS[text.lower()]
+    if "_" in text:  # Python reads 1_000 as a number, nobody else does
+        return text
+    try:
+        number = float(text)
+        if text.lstrip("+-").isdecimal() and abs(number) < _INT64:
+            return int(text)
+        return number
+    except ValueError:
+        return text
+
+
+def _typed(cells: Sequence[str], as_text: bool = False) -> NDArray[Any]:
+    """Find the kind of a column from its distinct cells, and convert it.
+
+    All numbers, or all true and false, count as such; one other cell makes the column text.
+    """
+    meaning = {text: read_cell(text.strip()) for text in set(cells)}
+    kinds = {type(value) for value in meaning.values()}
+    some_missing = type(None) in kinds
+    kinds.discard(type(None))
+    dtype: Any
+    if not as_text and (kinds <= {int, float} or kinds == {bool}):
+        if some_missing or float in kinds:
+            dtype = np.float64
+            meaning = {t: math.nan if v is None else float(v) for t, v in meaning.items()}
+        else:
+            dtype = np.bool_ if kinds == {bool} else np.int64
+    else:
+        dtype = object
+        meaning = {t: None if v is None else t.strip() for t, v in meaning.items()}
+    return np.fromiter(map(meaning.__getitem__, cells), dtype=dtype, count=len(cells))
+
+
+# -- Parquet ---------------------------------------------------------------------------------------
+
+
+def _read_parquet(path: Path) -> RawFile:
+    library = next((name for name in _READERS if importlib.util.find_spec(name)), None)
+    if library is None:
+        raise InputError(
+            f"{path}: reading Parquet needs pyarrow. Install it with `pip install "
+            "'netbenefit[parquet]'`, or save the table as CSV."
+        )
+    try:
+        module, function = _READERS[library]
+        native = getattr(importlib.import_module(module), function)(path)
+    except ImportError as error:
+        raise InputError(
+            f"{path}: {library} alone cannot read Parquet ({error}). Install `netbenefit[parquet]`."
+        ) from None
+    except Exception as error:  # each library has its own errors for a broken file
+        line = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(f"{path}: {library} cannot read it as Parquet: {line[0]}") from None
+    return raw_file(native, str(path))
+
+
+def raw_file(native: Any, place: str) -> RawFile:
+    """Return a data frame that came from ``place`` as if it had been read from a file."""
+    try:
+        frame = Frame(native)
+        if not frame.names:
+            raise InputError("the table has no columns. Add some.")
+        if not len(frame):
+            raise InputError("the table has no rows. Add some.")
+        return RawFile({name: frame.column(name) for name in frame.names}, native)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None

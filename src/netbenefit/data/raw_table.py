@@ -1,0 +1,361 @@
+"""A raw table for the binner: columns by name, with what a data frame says about their types."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from copy import copy
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.cards.columns import Frame, is_one_row, plain_array
+from netbenefit.cards.readings import plain_number
+from netbenefit.common.checks import InputError, check_names, shorten
+
+__all__ = [
+    "Lazy",
+    "RawColumn",
+    "RawTable",
+    "Storage",
+    "comma_error",
+    "mixed_error",
+    "raw_rows",
+    "storage_of",
+    "with_commas",
+]
+
+#: What a raw column is made of, before anybody asks what it means.
+Storage = Literal["boolean", "number", "text", "text numbers", "mixed", "date", "empty", "other"]
+
+_DATES = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?"
+    r"|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}( .*)?"
+    r"|\d{1,2}\.? [^\W\d]{3,}\.? \d{4}|[^\W\d]{3,}\.? \d{1,2},? \d{4}"
+)
+#: Numbers with a comma, a currency or a per cent sign: readable, but not beyond doubt.
+_DRESSED = re.compile(r"[$€£¥]? ?[+-]?\d[\d.,' ]*([.,]\d+)? ?[%$€£¥]?")
+_MISSING_TYPES = ("NAType", "NaTType")
+
+
+class RawColumn(NamedTuple):
+    """One column as it came."""
+
+    name: str
+    values: NDArray[Any]  #: numbers, booleans or Python objects
+    categories: tuple[Any, ...] | None = None  #: of a column whose type lists them
+    is_category: bool = False
+    is_ordered: bool = False  #: whether the order of the categories means something
+    is_date: bool = False
+    #: Weights of the rows by which this column's own values are as frequent as in a larger table,
+    #: of which the rows are a sample.
+    weight: NDArray[np.float64] | None = None
+
+
+class RawTable:
+    """Named raw columns of equal length, read one at a time.
+
+    Parameters
+    ----------
+    X : data frame, mapping of columns, one dict, list of dicts, or 2-D array
+    names : sequence of str, optional
+        Names of an array's columns; x0, x1, … by default.
+
+    Examples
+    --------
+    >>> table = RawTable({"age": [51, 52], "sex": ["f", "m"]})
+    >>> table.names, len(table), table.column("age").values
+    (('age', 'sex'), 2, array([51, 52], dtype=object))
+    """
+
+    def __init__(self, X: Any, names: Sequence[str] | None = None) -> None:
+        self._frame: Frame | None = None
+        self._columns: dict[str, Any] = {}
+        self._rows: NDArray[np.intp] | None = None
+        if isinstance(X, np.ndarray) and X.dtype.names is None:
+            self._columns = _array_columns(X, names)
+        elif isinstance(X, np.ndarray):
+            self._columns = {name: X[name] for name in X.dtype.names or ()}
+        elif isinstance(X, Mapping) and not hasattr(X, "shape"):
+            named = dict(zip(check_names(list(X)), X.values(), strict=True))
+            read = any(isinstance(column, RawColumn) for column in named.values())
+            one = bool(named) and not read and is_one_row(named, list(named))
+            self._columns = {n: [v] for n, v in named.items()} if one else named
+        elif isinstance(X, list | tuple) and all(isinstance(row, Mapping) for row in X):
+            keys = dict.fromkeys(str(key) for row in X for key in row)
+            rows = [{str(key): value for key, value in row.items()} for row in X]
+            self._columns = {key: [row.get(key) for row in rows] for key in keys}
+        elif isinstance(X, list | tuple):
+            self._columns = _array_columns(_matrix(X), names)
+        else:
+            self._frame = Frame(
+                X, "Pass a data frame in memory, a dict of columns, a list of dicts, or an array."
+            )
+        self.names = self._frame.names if self._frame is not None else tuple(self._columns)
+        if "" in self.names:
+            raise InputError(
+                f"column {self.names.index('')} has an empty name. Name it: a card refers to its "
+                "columns by name."
+            )
+        self._n_rows = self._check_lengths()
+
+    @classmethod
+    def of(cls, columns: Sequence[RawColumn]) -> RawTable:
+        """Return the table of columns that were read before.
+
+        >>> RawTable.of([RawColumn("age", np.array([51.0, 52.0]))]).names
+        ('age',)
+        """
+        return cls({column.name: column for column in columns})
+
+    def _check_lengths(self) -> int:
+        if self._frame is not None:
+            return len(self._frame)
+        lengths = {
+            name: len(column.values if isinstance(column, RawColumn) else column)
+            for name, column in self._columns.items()
+        }
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"columns differ in length: {lengths}. Pass columns of equal length.")
+        return next(iter(lengths.values()), 0)
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def take(self, rows: NDArray[np.intp]) -> RawTable:
+        """Return the table of these rows; columns are still read when they are asked for.
+
+        >>> table = RawTable({"age": [51, 52, 53]}).take(np.array([1, 2]))
+        >>> table.take(np.array([1, 1])).column("age").values
+        array([53, 53], dtype=object)
+        """
+        table = copy(self)
+        table._rows = rows if self._rows is None else self._rows[rows]
+        table._n_rows = rows.size
+        return table
+
+    def without(self, name: str) -> RawTable:
+        """Return the table of all other columns.
+
+        >>> RawTable({"age": [51], "sex": ["f"]}).without("sex").names
+        ('age',)
+        """
+        table = copy(self)
+        table.names = tuple(other for other in self.names if other != name)
+        return table
+
+    def column(self, name: str) -> RawColumn:
+        """Read a column."""
+        whole = self._whole_column(name)
+        if self._rows is None:
+            return whole
+        weight = None if whole.weight is None else whole.weight[self._rows]
+        return whole._replace(values=whole.values[self._rows], weight=weight)
+
+    def _whole_column(self, name: str) -> RawColumn:
+        if self._frame is not None:
+            return _of_frame(self._frame, name, name)
+        data = self._columns[name]
+        if isinstance(data, RawColumn):
+            return data
+        if not isinstance(data, list | tuple | np.ndarray):
+            import narwhals as nw  # late: only columns of data frames need it
+
+            series = nw.from_native(data, series_only=True, pass_through=True)
+            if isinstance(series, nw.Series):  # its type may say more than its values
+                return _of_frame(Frame(series.alias("x").to_frame().to_native()), "x", name)
+        return RawColumn(name, plain_array(data))
+
+
+def _of_frame(frame: Frame, column: str, name: str) -> RawColumn:
+    info = frame.info(column)
+    return RawColumn(
+        name,
+        frame.column(column),
+        info.categories,
+        info.is_category,
+        info.is_ordered,
+        info.is_date,
+    )
+
+
+class Lazy(Mapping[str, Any]):
+    """Raw values by column name, read when they are asked for."""
+
+    def __init__(self, table: RawTable) -> None:
+        self._table = table
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._table.column(name).values
+
+    def __iter__(self) -> Any:
+        return iter(self._table.names)
+
+    def __len__(self) -> int:
+        return len(self._table.names)
+
+
+def raw_rows(X: Any, features: Sequence[str]) -> Any:
+    """Return rows as a card takes many of them: one dict as a list, lists of values as an array.
+
+    >>> raw_rows({"age": 51, "tags": ["a"]}, ["age"])
+    [{'age': 51, 'tags': ['a']}]
+    """
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):
+        return [X] if is_one_row(X, features) else X
+    if isinstance(X, list | tuple) and not all(isinstance(row, Mapping) for row in X):
+        return _matrix(X)
+    return X
+
+
+def _array_columns(X: NDArray[Any], names: Sequence[str] | None) -> dict[str, Any]:
+    if X.ndim != 2:
+        raise InputError(
+            f"X must be a table with rows and columns, but has shape {X.shape}. Reshape it to one "
+            "row an observation, one column a feature."
+        )
+    given = check_names([f"x{k}" for k in range(X.shape[1])] if names is None else names)
+    if len(given) != X.shape[1]:
+        raise InputError(f"the array has {X.shape[1]} columns, not {len(given)}.")
+    return {name: X[:, k] for k, name in enumerate(given)}
+
+
+def _matrix(rows: Sequence[Any]) -> NDArray[Any]:
+    try:
+        items = [list(row) for row in rows]
+    except TypeError:
+        raise InputError(
+            "X is a list of plain values. Pass rows: dicts by column name, or lists of values."
+        ) from None
+    widths = {len(row) for row in items}
+    if len(widths) > 1:
+        raise InputError("the rows of X have different lengths. Pass a full table.")
+    matrix = np.empty((len(items), widths.pop() if widths else 0), dtype=object)
+    for i, row in enumerate(items):
+        matrix[i] = row
+    return matrix
+
+
+# -- what a column is made of ----------------------------------------------------------------------
+
+
+def storage_of(column: RawColumn, special: Sequence[Any] = ()) -> Storage:
+    """Tell what a column is made of, special codes and holes aside.
+
+    >>> storage_of(RawColumn("x", np.array(["7", " 8 ", None], dtype=object)))
+    'text numbers'
+    """
+    if column.is_date or column.values.dtype.kind in "mM":
+        return "date"
+    kind = column.values.dtype.kind
+    if kind == "b":
+        return "boolean"
+    if kind in "iuf":
+        return "empty" if kind == "f" and bool(np.isnan(column.values).all()) else "number"
+    if kind not in "OTUS":
+        return "other"
+    codes = frozenset(special)
+    items = [v for v in column.values.tolist() if not (_is_hole(v) or _is_code(v, codes))]
+    texts = {v for v in items if isinstance(v, str)}
+    others = [v for v in items if not isinstance(v, str)]
+    return _of_objects(texts, others)
+
+
+def _is_code(value: Any, codes: frozenset[Any]) -> bool:
+    plain = isinstance(value, str | Real | Decimal)
+    return plain and (value.strip() if isinstance(value, str) else value) in codes
+
+
+def _of_objects(texts: set[str], others: list[Any]) -> Storage:
+    if not texts and not others:
+        return "empty"
+    if any(isinstance(v, datetime.date | datetime.time | datetime.timedelta) for v in others):
+        return "date"
+    if not all(isinstance(v, Real | Decimal | np.bool_) for v in others):
+        return "other"
+    if not texts:
+        return "boolean" if all(isinstance(v, bool | np.bool_) for v in others) else "number"
+    numbers = sum(plain_number(text) is not None for text in texts)
+    if numbers == len(texts):
+        return "text numbers"
+    if others or 2 * numbers > len(texts):
+        return "mixed"
+    return "date" if all(_DATES.fullmatch(text.strip()) for text in texts) else "text"
+
+
+def _is_hole(value: Any) -> bool:
+    """Whether an object means "not known"; an empty text does."""
+    if isinstance(value, str):
+        return not value.strip()
+    if value is None or type(value).__name__ in _MISSING_TYPES:  # these compare to nothing
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, Real) and bool(value != value)
+
+
+def _odd_text(column: RawColumn, special: Sequence[Any] = ()) -> tuple[int, str] | None:
+    """The first text that is no number: (row, text)."""
+    for row, value in enumerate(column.values.tolist()):
+        if isinstance(value, str) and not _is_hole(value):
+            bare = value.strip()
+            if bare not in special and plain_number(bare) is None:
+                return row, value
+    return None
+
+
+def with_commas(column: RawColumn) -> tuple[int, str] | None:
+    """The first number with a comma or a sign, if every text of the column is a number then."""
+    found = None
+    for row, value in enumerate(column.values.tolist()):
+        if not isinstance(value, str) or _is_hole(value):
+            continue
+        if plain_number(value) is not None:
+            continue
+        if not _DRESSED.fullmatch(value.strip()):
+            return None
+        found = found or (row, value)
+    return found
+
+
+def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
+    """Say that a column holds numbers and words, and what to do."""
+    if all(isinstance(v, str) and plain_number(v) is None for v in _present(column)):
+        return InputError(
+            f"column {column.name!r} holds words, such as {_present(column)[0]!r}, and cannot be "
+            "taken for numbers. Leave out what asks for numbers, or correct the column."
+        )
+    row, text = _odd_text(column, special) or (0, "")
+    words = list(
+        dict.fromkeys(
+            v.strip()
+            for v in column.values.tolist()
+            if isinstance(v, str) and not _is_hole(v) and plain_number(v) is None
+        )
+    )
+    return InputError(
+        f"column {column.name!r} mixes numbers with text, such as {text!r} in row {row} "
+        f"({shorten(words)}). If the text means missing, name it as a special code "
+        f"(special={{{column.name!r}: {words[:3]!r}}}); if every value is a level, call the column "
+        "categorical; or correct it, or drop it."
+    )
+
+
+def _present(column: RawColumn) -> list[Any]:
+    return [v for v in column.values.tolist() if not _is_hole(v)]
+
+
+def comma_error(column: RawColumn, row: int, text: str) -> InputError:
+    """Say that a number with a comma or a sign may mean two things."""
+    return InputError(
+        f"column {column.name!r} holds numbers as text with commas or signs, such as {text!r} in "
+        f"row {row}: a thousand or a decimal, a share or a hundred times that? Write plain numbers "
+        "(1234 or 1.234), call the column categorical if these are codes, or drop it."
+    )

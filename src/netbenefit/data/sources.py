@@ -1,0 +1,233 @@
+"""What the command line calls DATA: one file, many files, a folder, or a table in a database.
+
+Nothing is read here: names are looked up, addresses taken apart.  A password stays inside the
+address; what is shown to people never holds it.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from netbenefit.common.checks import InputError, shorten
+from netbenefit.data.files import SUFFIXES, format_of
+
+__all__ = ["Source", "find_source", "scrub"]
+
+Kind = Literal["csv", "parquet", "duckdb", "postgresql"]
+
+_DATABASES = (".duckdb", ".ddb")
+_SCHEMES = {"duckdb": "duckdb", "postgresql": "postgresql", "postgres": "postgresql"}
+_LIKE = {
+    "duckdb": "duckdb:///file.db?table=patients (////file.db for a path that starts with /)",
+    "postgresql": "postgresql://user@host:5432/database?table=patients",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table is.
+
+    Parameters
+    ----------
+    kind : {"csv", "parquet", "duckdb", "postgresql"}
+    shown : str
+        How to call it when talking to people; holds no password.
+    files : tuple of Path
+        The files, in order; one for DuckDB, none for PostgreSQL.
+    folder : Path, optional
+        The folder that was named instead of files: its inner folders may be partitions.
+    table : str, optional
+        The table in a database, as it was written.
+    address : str
+        How to reach a database; may hold a password, and is left out of ``repr``.
+    """
+
+    kind: Kind
+    shown: str
+    files: tuple[Path, ...] = ()
+    folder: Path | None = None
+    table: str | None = None
+    address: str = field(default="", repr=False)
+
+    @property
+    def is_plain_file(self) -> bool:
+        """Whether this is one CSV or Parquet file, which needs no database to be read."""
+        return self.kind in ("csv", "parquet") and len(self.files) == 1 and self.folder is None
+
+    @property
+    def label(self) -> str:
+        """How to call it in front of a line: a file without its folder."""
+        return self.files[0].name if self.is_plain_file else self.shown
+
+    @property
+    def n_bytes(self) -> int:
+        """What the files take on disk."""
+        return sum(file.stat().st_size for file in self.files)
+
+
+def find_source(data: Sequence[str]) -> Source:
+    """Find what arguments of the command line name.
+
+    Parameters
+    ----------
+    data : sequence of str
+        Files; patterns such as ``data/**/*.parquet``; a folder of Parquet or CSV files; or one
+        address, ``duckdb:///file.db?table=t`` or ``postgresql://user@host/base?table=t``.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    InputError
+        If no file matches, files are of several formats, or an address is not understood.
+
+    Examples
+    --------
+    >>> find_source(["duckdb:///no.db?table=t"])
+    Traceback (most recent call last):
+        ...
+    netbenefit.common.checks.InputError: no.db: no such file. Check the name and the folder.
+    >>> find_source(["postgresql://ann:secret@db.example/clinic?table=visits"]).shown
+    'postgresql://ann@db.example/clinic?table=visits'
+    """
+    addresses = [text for text in data if "://" in text and not Path(text).exists()]
+    if addresses:
+        if len(data) > 1:
+            raise InputError(
+                f"{len(data)} sources were named, one of them a database. Name one database, or "
+                "files."
+            )
+        return _database(addresses[0])
+    if len(data) == 1 and data[0].lower().endswith(_DATABASES) and Path(data[0]).is_file():
+        return Source("duckdb", data[0], (Path(data[0]),))
+    folder = Path(data[0]) if len(data) == 1 and Path(data[0]).is_dir() else None
+    files: list[Path] = []
+    for text in data:
+        files += _files(text)
+    files = list(dict.fromkeys(files))
+    kinds = {format_of(file): file for file in files}
+    if len(kinds) > 1:
+        raise InputError(
+            f"CSV and Parquet files do not go together: {kinds['csv']}, {kinds['parquet']}. Name "
+            "files of one format."
+        )
+    shown = data[0] if len(data) == 1 else f"{data[0]} and {len(files) - 1} more"
+    return Source(next(iter(kinds)), shown, tuple(files), folder)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def _files(text: str) -> list[Path]:
+    """Return the files that one argument means."""
+    path = Path(text)
+    if path.is_dir():
+        return _inside(path)
+    if path.exists():  # also where its name looks like a pattern
+        return [path]
+    if not glob.has_magic(text):
+        raise InputError(f"{text}: no such file. Check the name and the folder.")
+    found = sorted(Path(name) for name in glob.glob(text, recursive=True))
+    files = [file for file in found if file.is_file()]
+    if not files:
+        raise InputError(f"{text}: no file matches. Check the pattern and the folder.")
+    return files
+
+
+def _inside(folder: Path) -> list[Path]:
+    """Return the tables in a folder and in folders below, without hidden and unfinished ones."""
+    below = sorted(
+        file
+        for file in folder.rglob("*")
+        if file.name.lower().endswith(SUFFIXES)
+        and file.is_file()
+        and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+    )
+    if not below:
+        raise InputError(
+            f"{folder} is a folder without files that end in {', '.join(SUFFIXES)}. Name another."
+        )
+    return below
+
+
+# -- databases -------------------------------------------------------------------------------------
+
+
+def _database(text: str) -> Source:
+    """Take an address apart; errors never repeat it, for the password that it may hold."""
+    scheme, _, rest = text.partition("://")
+    kind = _SCHEMES.get(scheme.lower())
+    if kind is None:
+        known = "; ".join(_LIKE.values())
+        raise InputError(
+            f"{scheme}:// is not read. Name files, or a table in a database: {known}. Fetch remote "
+            "files first."
+        )
+    try:
+        parts = urlsplit(f"{kind}://{rest}")
+        settings = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        _ = parts.port  # read where a wrong one is noticed
+    except ValueError:
+        raise InputError(
+            f"the {kind}:// address is not understood. Write {_LIKE[kind]}; other signs than "
+            "letters and digits in a name or password as %40 for @, and so on."
+        ) from None
+    tables = [value for name, value in settings if name == "table"]
+    if len(tables) > 1 or tables == [""]:
+        raise InputError(f"the {kind}:// address has to name one table. Write {_LIKE[kind]}.")
+    table = tables[0] if tables else None
+    others = [(name, value) for name, value in settings if name != "table"]
+    if kind == "duckdb":
+        return _duckdb(parts.netloc, parts.path, table, [name for name, _ in others])
+    place = f"{parts.hostname or ''}" + (f":{parts.port}" if parts.port else "")
+    user = f"{parts.username}@" if parts.username else ""
+    ending = "" if table is None else f"?table={table}"
+    query = urlencode(others, quote_via=quote)  # libpq does not read + as a blank
+    address = f"postgresql://{parts.netloc}{parts.path}" + (f"?{query}" if query else "")
+    shown = f"postgresql://{unquote(user)}{place}{unquote(parts.path)}{ending}"
+    return Source("postgresql", shown, table=table, address=address)
+
+
+def _duckdb(host: str, path: str, table: str | None, others: Sequence[str]) -> Source:
+    if others:
+        raise InputError(
+            f"the duckdb:// address asks for {shorten(others)}; only table= is known. Write "
+            f"{_LIKE['duckdb']}."
+        )
+    if host:
+        raise InputError(
+            f"duckdb://{host}… needs three slashes before a relative path, four before an absolute "
+            f"one: {_LIKE['duckdb']}."
+        )
+    file = Path(unquote(path.removeprefix("/")))
+    if not file.is_file():
+        what = "is a folder" if file.is_dir() and path.strip("/") else "no such file"
+        raise InputError(f"{file}: {what}. Check the name and the folder.")
+    return Source("duckdb", f"{file}" + (f", table {table}" if table else ""), (file,), table=table)
+
+
+def scrub(message: str, source: Source) -> str:
+    """Take the secrets of a source's address out of a message.
+
+    >>> source = find_source(["postgresql://ann:a%40b@db/clinic?table=t&sslpassword=xyz"])
+    >>> scrub("cannot reach ann:a@b at db with xyz", source)
+    'cannot reach ann:… at db with …'
+    """
+    if not source.address:
+        return message
+    parts = urlsplit(source.address)
+    secrets = {source.address: source.shown}
+    named = {name: value for name, value in parse_qsl(parts.query) if "pass" in name.lower()}
+    for secret in filter(None, [parts.password, *named.values()]):
+        plain = unquote(secret)
+        secrets |= dict.fromkeys((secret, plain, quote(plain, safe="")), "…")
+    for secret in sorted(secrets, key=len, reverse=True):
+        message = message.replace(secret, secrets[secret])
+    return message

@@ -1,0 +1,545 @@
+"""Learning from a table that stays where it is: binned and merged by the engine that holds it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit._version import __version__
+from netbenefit.binning.binner import Binner, Codes
+from netbenefit.cards.columns import Frame, numeric_column
+from netbenefit.cards.scorecard import Provenance
+from netbenefit.common.checks import (
+    FloatArray,
+    InputError,
+    IntArray,
+    check_names,
+    check_weights,
+    shorten,
+)
+from netbenefit.common.text_table import mass
+from netbenefit.data.engine import EngineTable, Groups, Tell, is_lazy
+from netbenefit.data.engine_numbers import group_numbers
+from netbenefit.data.labels import encode_labels
+from netbenefit.data.patterns import PatternTable
+from netbenefit.data.raw_table import RawColumn, RawTable
+from netbenefit.estimators.estimator_input import Rows, Training, given_risks, settings_by_condition
+from netbenefit.estimators.learn import Learned
+from netbenefit.problem.constraints import MaxFPR, MinTPR
+from netbenefit.problem.cutoffs import floor_scores
+from netbenefit.problem.levels import find_levels
+from netbenefit.problem.problem import Problem
+from netbenefit.tables.engine_sample import (
+    Sample,
+    count_levels,
+    draw_sample,
+    own_weights,
+    sample_test,
+)
+from netbenefit.tables.engine_score import score_of
+from netbenefit.tables.patterns import Counted, count_patterns
+from netbenefit.tables.rows import MergedRows, canonical, distinct_rows, event_key, merged, nothing
+from netbenefit.tables.survey import Survey, survey_table
+from netbenefit.teachers.blend import Blend, blend
+
+__all__ = [
+    "MAX_PATTERNS",
+    "SAMPLE_ROWS",
+    "Asked",
+    "Merging",
+    "TableTraining",
+    "features_of",
+    "finish_on_all_rows",
+    "raw_rows_of",
+    "read_training",
+]
+
+#: A number that is different in almost every row of a sample, and as many of them as rows, is none
+#: that can be counted.
+_OWN_VALUES = 0.95
+
+
+#: Most raw rows for a binner, and most patterns for a search.
+SAMPLE_ROWS, MAX_PATTERNS = 250_000, 250_000
+
+
+#: What a teacher learns from where equal rows come as one.
+_DISTINCT = "learnt from distinct rows by their weight"
+
+
+#: Fewer are no sample.
+_LEAST = 10
+
+
+class Merging(NamedTuple):
+    """How a table became patterns.
+
+    Attributes
+    ----------
+    engine : str
+        What merged the rows, such as "DuckDB".
+    n_rows : int
+        Rows with weight.
+    n_patterns : int
+        Distinct rows of conditions among those that were searched.
+    binned_on : int
+        Distinct raw rows that the binner has learnt from; 0 without a binner.
+    bins_sampled : bool
+        Whether these are a sample.  How frequent values are then still comes from all rows.
+    search_sampled : bool
+        Whether the points were searched on a sample.  Cut-offs and risks then still come from all
+        rows.
+    seconds : float
+        Time that the engine has taken.
+    """
+
+    engine: str
+    n_rows: int
+    n_patterns: int
+    binned_on: int
+    bins_sampled: bool
+    search_sampled: bool
+    seconds: float
+
+
+class Asked(NamedTuple):
+    """What is to be read, and how."""
+
+    target: str
+    features: Sequence[str] | None
+    sample_weight: str | None
+    sample_rows: int
+    max_patterns: int
+    tell: Tell | None = None
+    risks: str | None = None  #: column of risks that somebody else computed
+
+
+class TableTraining(NamedTuple):
+    """Patterns to learn from, and all that is needed to come back to the table."""
+
+    training: Training
+    labels: NDArray[Any]
+    names: tuple[str, ...]
+    binner: Binner | None
+    merging: Merging
+    engine: EngineTable | None = None  #: None for a table in memory
+    survey: Survey | None = None
+
+
+def read_training(
+    table: Any,
+    asked: Asked,
+    settings: Mapping[str, Any],
+    decimals: Mapping[str, int] | None,
+    make_binner: Callable[[Sequence[str]], Binner] | None,
+) -> TableTraining:
+    """Turn a table into patterns."""
+    for name in ("sample_rows", "max_patterns"):
+        value = getattr(asked, name)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < _LEAST:
+            raise InputError(f"{name}={value!r} must be a whole number of at least {_LEAST}.")
+    if not is_lazy(table):
+        return _in_memory(table, asked, settings, decimals, make_binner)
+    engine = EngineTable(table, asked.tell)
+    names = features_of(engine.names, asked)
+    if make_binner is None:
+        return _numbers(engine, names, asked, settings, decimals)
+    binner = make_binner(names)
+    every = names if asked.risks is None else (*names, asked.risks)
+    read = [name for name in every if name not in (binner.drop or ())]
+    survey = survey_table(engine, asked.target, read, asked.sample_weight)
+    rows, idle = raw_rows_of(engine, survey, every, asked, list(binner.drop or ()))
+    if idle:
+        binner.set_params(drop=idle)
+    _check_risk_column(survey, asked)
+    risks, rows = _pop_risks(rows, asked)
+    codes = binner.fit_codes(rows.table, rows.event, rows.weight)
+    fitted, search_sampled = binner.fitted_, False
+    training = _of_merged(rows, codes, binner, settings, risks)  # right where all rows are here
+    if idle is not None or len(training.table) > asked.max_patterns:
+        counted = count_patterns(engine, survey, fitted, most=asked.max_patterns, risks=asked.risks)
+        if counted is None:
+            search_sampled = True
+            used = [name for name in names if name not in (binner.drop or ())]
+            counted = _some_patterns(engine, survey, used, binner, asked)
+        patterns = PatternTable.from_codes(
+            counted.codes,
+            counted.event,
+            names=fitted.names,
+            decimals=[term.decimals for term in fitted.terms],
+            sample_weight=counted.weight,
+        )
+        # A teacher on the conditions will do: what it says is a function of the pattern.
+        columns = {name: counted.codes[:, k] for k, name in enumerate(fitted.names)}
+        told = "learnt from the conditions of all rows"
+        if search_sampled:
+            n_sampled = mass(float(counted.weight.sum()))
+            told = f"learnt from the conditions of a sample of {n_sampled} rows"
+        if asked.risks is not None:
+            told = "their means over equal conditions"
+        conditions = Rows(
+            counted.codes,
+            columns,
+            counted.event,
+            counted.weight,
+            risks=counted.risk,
+            learnt_from=told,
+        )
+        training = Training(patterns, settings_by_condition(binner, settings), conditions, fitted)
+    merging = Merging(
+        engine=engine.engine,
+        n_rows=survey.n_rows,
+        n_patterns=len(training.table),
+        binned_on=rows.size,
+        bins_sampled=idle is not None,
+        search_sampled=search_sampled,
+        seconds=engine.seconds,
+    )
+    return TableTraining(training, survey.labels, names, binner, merging, engine, survey)
+
+
+def _check_risk_column(survey: Survey, asked: Asked) -> None:
+    """Refuse a column of given risks with missing values, text, or numbers that are no risks."""
+    if asked.risks is None:
+        return
+    ends = survey.ends[asked.risks]
+    missing = survey.n_rows - ends.present
+    if missing:
+        raise InputError(
+            f"the column of risks {asked.risks!r} is missing in {missing:,} of {survey.n_rows:,} "
+            "rows. Leave those rows out, or fill in what the model needs to predict them."
+        )
+    if not (ends.low >= 0.0 and ends.high <= 1.0):
+        raise InputError(
+            f"the column of risks {asked.risks!r} ranges from {ends.low:g} to {ends.high:g}, not "
+            "from 0 to 1. Turn scores into probabilities first."
+        )
+
+
+def _pop_risks(rows: MergedRows, asked: Asked) -> tuple[NDArray[Any] | None, MergedRows]:
+    """Take a column of given risks out of raw rows."""
+    if asked.risks is None:
+        return None, rows
+    values = given_risks(asked.risks, rows.table.column(asked.risks).values)
+    return values, rows._replace(table=rows.table.without(asked.risks))
+
+
+def _of_merged(
+    rows: MergedRows,
+    codes: Codes,
+    binner: Binner,
+    settings: Mapping[str, Any],
+    risks: NDArray[Any] | None,
+) -> Training:
+    """Patterns of distinct raw rows, all of which are in memory."""
+    patterns = PatternTable.from_codes(
+        codes.matrix,
+        rows.event,
+        names=codes.names,
+        decimals=codes.decimals,
+        sample_weight=rows.weight,
+    )
+    own = Rows(
+        rows.table,
+        rows.table,
+        rows.event,
+        rows.weight,
+        binner=binner,
+        risks=risks,
+        learnt_from=_DISTINCT if risks is None else "",
+    )
+    return Training(patterns, settings_by_condition(binner, settings), own, binner.fitted_)
+
+
+# -- in memory -------------------------------------------------------------------------------------
+
+
+def _in_memory(
+    table: Any,
+    asked: Asked,
+    settings: Mapping[str, Any],
+    decimals: Mapping[str, int] | None,
+    make_binner: Callable[[Sequence[str]], Binner] | None,
+) -> TableTraining:
+    """Merge the rows of a data frame as an engine would, so that the same card comes out."""
+    frame = Frame(table)
+    names = features_of(frame.names, asked)
+    event, labels = encode_labels(frame.column(asked.target))
+    weight = check_weights(None, event.size)
+    if asked.sample_weight is not None:
+        given = numeric_column(asked.sample_weight, frame.column(asked.sample_weight))
+        weight = check_weights(given, event.size)
+    if make_binner is None:
+        columns = {name: numeric_column(name, frame.column(name)) for name in names}
+        patterns = PatternTable.from_columns(
+            columns, event, sample_weight=weight, decimals=decimals
+        )
+        merging = Merging("memory", int((weight > 0).sum()), len(patterns), 0, False, False, 0.0)
+        risks = _risk_column(frame, asked)
+        told = _DISTINCT if risks is None else ""
+        own = Rows(columns, columns, event, weight, risks=risks, learnt_from=told)
+        return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
+    raw = RawTable(table)
+    binner = make_binner(names)
+    raw_columns = [
+        RawColumn(name, nothing(event.size))
+        if name in (binner.drop or ())
+        else canonical(raw.column(name))
+        for name in (names if asked.risks is None else (*names, asked.risks))
+    ]
+    risks, rows = _pop_risks(merged(raw_columns, event, weight), asked)
+    codes = binner.fit_codes(rows.table, rows.event, rows.weight)
+    training = _of_merged(rows, codes, binner, settings, risks)
+    merging = Merging(
+        "memory", int((weight > 0).sum()), len(training.table), rows.size, False, False, 0.0
+    )
+    return TableTraining(training, labels, names, binner, merging)
+
+
+def _risk_column(frame: Frame, asked: Asked) -> NDArray[Any] | None:
+    if asked.risks is None:
+        return None
+    return given_risks(asked.risks, frame.column(asked.risks))
+
+
+def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
+    """Columns to learn from; refuses names that the table does not have."""
+    special = [n for n in (asked.target, asked.sample_weight, asked.risks) if n is not None]
+    if isinstance(asked.features, str):
+        raise InputError(f"features={asked.features!r} must be a list of column names.")
+    if asked.sample_weight == asked.target:
+        raise InputError(f"column {asked.target!r} cannot be both outcome and weight.")
+    if asked.risks is not None and asked.risks in (asked.target, asked.sample_weight):
+        role = "outcome" if asked.risks == asked.target else "weight"
+        raise InputError(
+            f"column {asked.risks!r} cannot be both {role} and risk. Name another teacher."
+        )
+    others = [name for name in available if name not in special]
+    chosen = others if asked.features is None else check_names(asked.features)
+    absent = [name for name in [*special, *chosen] if name not in available]
+    if absent:
+        raise InputError(
+            f"the table has no column {shorten(absent)}; its columns are "
+            f"{shorten(list(available), 10)}. Correct the name, or add the column."
+        )
+    if asked.target in chosen:
+        raise InputError(f"column {asked.target!r} is the outcome, and no feature. Leave it out.")
+    chosen = [name for name in chosen if name != asked.risks]  # no feature, even if it is named
+    if not chosen:
+        raise InputError("the table has no feature columns. Pass at least one.")
+    return tuple(chosen)
+
+
+# -- in an engine ----------------------------------------------------------------------------------
+
+
+def _numbers(
+    engine: EngineTable,
+    names: tuple[str, ...],
+    asked: Asked,
+    settings: Mapping[str, Any],
+    decimals: Mapping[str, int] | None,
+) -> TableTraining:
+    """Columns of numbers as they are."""
+    every = names if asked.risks is None else (*names, asked.risks)
+    groups = group_numbers(engine, asked.target, every, asked.sample_weight, asked.max_patterns)
+    if groups is None:
+        raise InputError(
+            f"the table has more than {asked.max_patterns:,} distinct rows. Let a binner make "
+            'conditions of its columns (binner="auto"), or raise max_patterns.'
+        )
+    event, labels = encode_labels(groups.target)
+    columns = {name: numeric_column(name, values) for name, values in groups.columns.items()}
+    risks = None if asked.risks is None else given_risks(asked.risks, columns.pop(asked.risks))
+    patterns = PatternTable.from_columns(
+        columns, event, sample_weight=groups.weight, decimals=decimals
+    )
+    merging = Merging(engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds)
+    told = _DISTINCT if risks is None else ""
+    own = Rows(columns, columns, event, groups.weight, risks=risks, learnt_from=told)
+    return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
+
+
+def raw_rows_of(
+    engine: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    asked: Asked,
+    idle: list[str],
+) -> tuple[MergedRows, list[str] | None]:
+    """Raw rows for the binner: all distinct ones, or a sample where there are too many.
+
+    With a sample come the columns of which nothing is to be read, identifiers among them.
+    """
+    most = asked.sample_rows
+    if survey.n_rows <= most:
+        found = distinct_rows(engine, survey, names, most, idle)
+        assert found is not None  # as many as rows at most
+        return found, None
+    read = [name for name in names if name not in idle]
+    levels = count_levels(engine, survey, read)
+    sample = draw_sample(engine, survey, names, levels, most, idle)
+    if sample.distinct <= most:
+        found = distinct_rows(engine, survey, names, most, idle)
+        if found is not None:
+            return found, None
+    idle = [*idle, *_identifiers(engine, survey, read, levels, sample)]
+    return own_weights(engine, survey, names, levels, sample.rows, idle), idle
+
+
+def _all_differ(
+    engine: EngineTable, survey: Survey, name: str, levels: Mapping[str, Groups]
+) -> bool:
+    """Whether almost every row has a text of its own."""
+    if name in levels:
+        found = len(set(levels[name].keys["nb_level"].tolist()))
+    else:
+        keys = {"nb_level": engine.text(name)}
+        found = engine.count_groups(keys, f"counting the texts of {name}", where=survey.used)
+    return found >= _OWN_VALUES * max(1, survey.ends[name].present)
+
+
+def _identifiers(
+    engine: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    levels: Mapping[str, Groups],
+    sample: Sample,
+) -> list[str]:
+    """Return columns of which every row has its own value: a sample alone would not show it."""
+    strange = []
+    for name in names:
+        if engine.types[name] == "text" and _all_differ(engine, survey, name, levels):
+            strange.append(name)
+        if engine.types[name] != "number":
+            continue
+        values = sample.rows.table.column(name).values
+        ends = survey.ends[name]
+        own = np.unique(values).size >= _OWN_VALUES * values.size
+        whole = bool((values == np.floor(values)).all())
+        if own and whole and ends.high - ends.low < 1.5 * survey.n_rows:
+            strange.append(name)
+    if strange:
+        warnings.warn(
+            f"columns {shorten(strange)} left out: their values name the rows. Name the columns "
+            "to use (features) to silence this.",
+            stacklevel=6,
+        )
+    return strange
+
+
+def _some_patterns(
+    engine: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    binner: Binner,
+    asked: Asked,
+) -> Counted:
+    """Patterns of a sample of rows, each of which counts as it does in the table."""
+    share = min(1.0, asked.max_patterns / survey.n_rows)
+    test = sample_test(engine, survey, names, count_levels(engine, survey, names), (share, share))
+    counted = count_patterns(engine, survey, binner.fitted_, where=test, risks=asked.risks)
+    assert counted is not None  # without a limit
+    if counted.event.all() or not counted.event.any():
+        raise InputError(
+            f"the sample of {int(counted.weight.sum()):,} rows holds one outcome only. Raise "
+            "max_patterns, or bin the columns more coarsely."
+        )
+    warnings.warn(
+        f"more than {asked.max_patterns:,} distinct rows of conditions: the points were searched "
+        f"on {int(counted.weight.sum()):,} of {survey.n_rows:,} rows; cut-offs and risks come from "
+        "all of them. Coarser bins would do without a sample: binning_choices() shows what they "
+        "cost.",
+        stacklevel=6,
+    )
+    return counted
+
+
+# -- after a search on a sample --------------------------------------------------------------------
+
+
+def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: bool) -> Learned:
+    """Give a card that was searched on a sample the cut-offs and risks of all rows.
+
+    One query counts all rows by score and outcome; cut-offs and risks follow from those counts by
+    the usual recipe.  The card says what was searched on how many rows.
+    """
+    engine, survey = found.engine, found.survey
+    assert engine is not None  # tables in memory are searched whole
+    assert survey is not None
+    card, problem = learned.card, learned.problem
+    keys = {"nb_score": score_of(card, engine), "nb_event": event_key(survey)}
+    groups = engine.group(
+        keys, "counting all rows by score", weight=survey.weight, where=survey.used
+    )
+    missing = np.array([s is None or s != s for s in groups.keys["nb_score"].tolist()])
+    if missing.any():
+        raise InputError(
+            f"the card refuses {int(groups.rows[missing].sum()):,} of {survey.n_rows:,} rows, none "
+            "of which was in the sample: a value is of another kind, or missing where that is "
+            "refused. Correct them, or leave those rows out."
+        )
+    score = groups.keys["nb_score"].astype(np.int64)
+    event = groups.keys["nb_event"].astype(np.int64) == 1
+    counted = PatternTable.from_codes(
+        score[:, None], event, names=["score"], sample_weight=groups.weight
+    )
+    if learned.taught is not None:
+        risks = _risks_by_score(problem, learned.result.points, learned.taught.blend, score)
+        strength = _strength(learned.taught.blend, problem, counted)
+        counted, _ = blend(counted, risks, np.asarray(groups.weight, dtype=np.float64), strength)
+    rates = [one for one in problem.constraints if isinstance(one, MinTPR | MaxFPR)]
+    by_score = Problem.build(
+        counted,
+        problem.thresholds,
+        penalty=0.0,
+        max_points=1,
+        constraints=rates,
+    )
+    levels = find_levels(by_score, [1], calibrate=calibrate)
+    sample = float(problem.patterns.n_total)
+    provenance = replace(
+        card.provenance or Provenance(version=__version__),
+        n_rows=counted.n_total,
+        n_events=counted.n_events,
+        n_patterns=None,
+        prevalence=counted.prevalence,
+        net_benefit=levels.net_benefit,
+        # Both are those of the sample.
+        objective=None,
+        bound=None,
+        share_kept=None,
+        share_bound=None,
+        updated=f"points from a sample of {mass(sample)} rows; cut-offs and risks from all rows",
+    )
+    new = replace(
+        card,
+        risks=levels.risks,
+        score_range=(int(score.min()), int(score.max())),
+        provenance=provenance,
+    )
+    return learned._replace(card=new)
+
+
+def _risks_by_score(problem: Problem, points: IntArray, how: Blend, scores: IntArray) -> FloatArray:
+    """Mean risk that the teacher gave rows of each score, in the sample; between them, linear."""
+    table = problem.patterns
+    own = floor_scores(table.codes, table.decimals, points)
+    known, place = np.unique(own, return_inverse=True)
+    rows = np.bincount(place.ravel(), weights=table.events + table.others)
+    expected = np.bincount(place.ravel(), weights=how.expected / how.denominator)
+    found: FloatArray = np.interp(scores, known, expected / rows)
+    return found
+
+
+def _strength(how: Blend, problem: Problem, counted: PatternTable) -> Fraction | None:
+    """n0 for all rows: the same belief per row as in the sample."""
+    if how.strength is None:
+        return None
+    return how.strength * Fraction(counted.n_total) / Fraction(problem.patterns.n_total)

@@ -1,0 +1,494 @@
+"""The scikit-learn estimator: a thin coat around patterns, problem, solver and card."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context, clone
+from sklearn.utils._param_validation import Interval
+
+from netbenefit.binning.binner import Binner
+from netbenefit.certificates.certificate import make_certificate
+from netbenefit.common.checks import FloatArray, IntArray
+from netbenefit.data.labels import encode_labels
+from netbenefit.estimators.base import CardClassifier
+from netbenefit.estimators.estimator_input import Training
+from netbenefit.estimators.from_table import (
+    MAX_PATTERNS,
+    SAMPLE_ROWS,
+    Asked,
+    finish_on_all_rows,
+)
+from netbenefit.estimators.learn import (
+    Learned,
+    choose_solver,
+    count_threads,
+    learn,
+    make_problem,
+    teach_masses,
+    too_small_text,
+    warn_of_teaching,
+)
+from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
+from netbenefit.problem.constraints import Constraint
+from netbenefit.solvers.base import Callback, Solver
+from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
+
+__all__ = ["RiskScoreClassifier"]
+
+
+class RiskScoreClassifier(CardClassifier):
+    """Learn a scorecard with small integer points that maximises decision net benefit.
+
+    With thresholds p_i, weights ω_i and odds r_i = p_i / (1 − p_i), the points λ maximise
+
+        Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ ,
+
+    where a row is positive at p_i when its score x·λ reaches the cut-off T_i.  What counts as an
+    event is a blend: a *teacher*, a model that sees all columns, gives every row a risk p̂ by
+    cross-fitting, and row j brings the event mass e_j = (y_j + κ p̂_j) / (1 + κ), κ = n0 / N, and
+    the non-event mass 1 − e_j.  So the card learns from what the teacher has learnt, and not from
+    the noise of single outcomes.  Every score gets a risk: the share of event mass among its rows,
+    pooled so that it never falls.  The published method, without a teacher, is
+    :class:`RSSDNBClassifier`.
+
+    Parameters
+    ----------
+    thresholds : Thresholds, str or sequence of float, default=None
+        Risks from which one would act: a list, a text such as ``"0.05:0.5:0.05"``, or
+        :class:`~netbenefit.Thresholds`.  None is the published grid 0, 0.1, …, 0.9.
+    weights : {"equal", "length"}, sequence of float or callable, default=None
+        How much each threshold matters; see :meth:`Thresholds.of`.  None is ``"equal"``, or
+        whatever a ``Thresholds`` brings along.
+    binner : "auto", Binner or None, default=None
+        How raw columns become conditions.  With ``"auto"`` or a :class:`~netbenefit.Binner`, X may
+        hold numbers, text, categories, booleans and missing values; the card speaks of them as they
+        are, and scores raw rows, single dicts included.  None takes columns as they are: numbers,
+        none of them missing, with points per unit.
+    max_points : int, default=10
+        Largest absolute value of a rule's points.  (Where conditions on a column add up, the
+        printed card shows sums, which may be larger.)
+    penalty : "auto", "paper" or float, default="auto"
+        Price C0 of a rule, in net benefit; ``"auto"`` is prevalence / rows, times √(rows / 4000)
+        in tables of fewer than 4,000 rows.  With 1,000 rows and a prevalence of 30%, a rule has to
+        earn as much as finding 0.15 more of the events of the training rows at every threshold,
+        without more false alarms.  ``"paper"`` is the published 0.1 · prevalence / columns.
+    teacher : "auto", "logistic", "boosting", classifier, str, array or None, default="auto"
+        What gives every training row a risk (:mod:`netbenefit.teachers`).  ``"auto"``: a stack of
+        logistic regression on the conditions, logistic regression on the raw columns, and boosted
+        trees; ``"logistic"``: the first two; ``"boosting"``: trees alone.  A scikit-learn
+        classifier is cloned and cross-fitted; it may see more than the card does.  Any other text
+        is the name of a column of X that holds risks somebody else computed (it is no feature
+        then), and an array is one such risk per row.  None: outcomes alone, as published.
+    prior_strength : "auto" or float, default="auto"
+        n0, in rows (of ``sample_weight``, where rows have weights): how many rows' worth of belief
+        the teacher has.  ``"auto"`` is ten for every row of the table.  0 is the published
+        objective; ``inf`` makes the card a copy of the teacher's decisions.
+    max_features : int, default=None
+        Largest number of rules.
+    sign : mapping, default=None
+        ``{"age": "+", "haemoglobin": "-"}``: columns whose points may not be negative, or not
+        positive.  With a binner: along which points never fall (or ``"non-decreasing"``), or never
+        rise.
+    bounds : mapping, default=None
+        ``{"age": (0, 5)}``: lowest and highest points of single columns; with a binner, of each
+        condition on the column.
+    constraints : sequence of Constraint, default=None
+        What else is asked of the card, such as ``[AtMost(1, ["age", "frailty"])]``; see
+        :mod:`netbenefit.problem.constraints`.  With a binner they name raw columns, or single conditions.
+    solver : {"auto", "exact", "milp", "local", "anneal"} or solver object, default="auto"
+        ``"auto"`` searches, then proves how good the card is in the time that is left, and ends
+        early when it is proven optimal.  ``"exact"`` gives the proof more of the time.  ``"milp"``
+        hands the published integer program to HiGHS; ``"local"`` only searches; ``"anneal"`` is the
+        published annealing.  A solver object such as
+        ``Annealing(steps_per_temperature=100)`` is used as it is.
+    time_limit : float, default=10.0
+        Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
+    random_state : int, RandomState or None, default=0
+        Seed of the teacher's folds and of the search: the same data give the same card, on any
+        number of threads, unless time runs out.
+    n_jobs : int, default=-1
+        Threads; −1 for all cores.
+    verbose : int, default=0
+        1 shows a progress line on a terminal.
+    calibrate : bool, default=True
+        Give each score the risk of its training rows; otherwise each level, the scores between two
+        cut-offs, the middle of its interval.
+    decimals : mapping, default=None
+        ``{"lactate": 1}``: decimals to keep of single columns, instead of those found in the data.
+    callback : callable, default=None
+        Called during the search with a :class:`~netbenefit.solvers.base.Progress`.
+
+    Attributes
+    ----------
+    scorecard_ : Scorecard
+        The card: prints, scores, saves.
+    result_ : SolverResult
+        Objective, bound, status, time and trace of search and proof.  Its net benefit is that of
+        the blended masses; the card's own is that of the outcomes.
+    teaching_ : Teaching or None
+        The teacher's out-of-fold risks, its name, and notes; None without a teacher.
+    certificate_ : Certificate
+        What was solved, found and proven, for ``netbenefit verify``; its ``save`` writes a file.
+    merging_ : Merging
+        After :meth:`fit_table`: how the table became patterns.
+    coef_ : (n_features,) int64
+        Points of each column; with a binner, of each of its conditions.
+    binner_ : Binner
+        The fitted binner, if any.
+    cutoffs_ : (M,) int64
+        T_1 … T_M.
+    thresholds_ : Thresholds
+    classes_ : (2,) array
+        Labels; the second one is the event.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) array of str
+        Only when the table had column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (500, 3))
+    >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
+    >>> model = RiskScoreClassifier(thresholds="0.1:0.6:0.1", max_points=2, max_features=2)
+    >>> model.fit(X, y).coef_
+    array([1, 0, 2])
+    >>> model.predict(X[:3], threshold=0.25)
+    array([ True, False, False])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "thresholds": [Thresholds, str, "array-like", None],
+        "weights": [str, "array-like", callable, None],
+        "binner": [object, None],
+        "max_points": [Interval(Integral, 1, None, closed="left")],
+        "penalty": [str, Real],  # Problem has the better errors
+        "teacher": [object, None],  # teach has the better errors
+        "prior_strength": [str, Real],
+        "max_features": [Interval(Integral, 0, None, closed="left"), None],
+        "sign": [Mapping, None],
+        "bounds": [Mapping, None],
+        "constraints": [object, None],  # Problem has the better errors
+        "solver": [str, object],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "calibrate": ["boolean"],
+        "decimals": [Mapping, None],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        thresholds: ThresholdsLike = None,
+        weights: Weights | None = None,
+        binner: str | Binner | None = None,
+        max_points: int = 10,
+        penalty: str | float = "auto",
+        teacher: Any = "auto",
+        prior_strength: str | float = "auto",
+        max_features: int | None = None,
+        sign: Mapping[Any, Any] | None = None,
+        bounds: Mapping[Any, Any] | None = None,
+        constraints: Sequence[Constraint] | None = None,
+        solver: str | Solver = "auto",
+        time_limit: float | None = 10.0,
+        random_state: Any = 0,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+        calibrate: bool = True,
+        decimals: Mapping[str, int] | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.thresholds = thresholds
+        self.weights = weights
+        self.binner = binner
+        self.max_points = max_points
+        self.penalty = penalty
+        self.teacher = teacher
+        self.prior_strength = prior_strength
+        self.max_features = max_features
+        self.sign = sign
+        self.bounds = bounds
+        self.constraints = constraints
+        self.solver = solver
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.calibrate = calibrate
+        self.decimals = decimals
+        self.callback = callback
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn a card.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Also a mapping of columns; with a binner, a list of dicts, too.
+        y : (n_rows,) array
+            Two labels of any kind; the one that sorts last is the event.
+        sample_weight : (n_rows,) array, optional
+        groups : (n_rows,) array, optional
+            Labels of rows that belong together, such as visits of one patient: the teacher never
+            gives a row a risk that it has learnt from another row of the same group.
+
+        Returns
+        -------
+        RiskScoreClassifier
+            The fitted estimator.
+        """
+        event, self.classes_ = encode_labels(y)
+        self.thresholds_ = as_thresholds(self.thresholds, self.weights)
+        self.__dict__.pop("merging_", None)  # of an earlier fit_table
+        training = self._training(X, event, sample_weight, groups)
+        self._keep(self._learn(training, self._outcome(y)), training)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit_table(
+        self,
+        table: Any,
+        target: str,
+        *,
+        features: Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        binner: str | Binner | None = "own",
+        sample_rows: int = SAMPLE_ROWS,
+        max_patterns: int = MAX_PATTERNS,
+        tell: Callable[[str], None] | None = None,
+    ) -> Self:
+        """Learn a card from a table that stays where it is.
+
+        The engine that holds the table bins, merges and counts its rows; only distinct rows of
+        conditions come into memory.  The card is the one that :meth:`fit` finds on the same rows in
+        memory, as long as these have at most ``sample_rows`` distinct raw values together.
+
+        The teacher learns from the distinct raw rows, by their weight; where there are more than
+        ``sample_rows``, from the conditions of all rows; and where points are searched on a sample,
+        from the conditions of that.  The card says which.  A classifier of your own gets an array
+        of numbers here (text by its place among the sorted texts, NaN where missing); to let it
+        see columns by name, use :meth:`fit`.  Of a column of given risks, large tables use the mean
+        over rows of equal conditions.
+
+        Parameters
+        ----------
+        table : data frame, lazy frame or relation
+            Lazy, of Polars, DuckDB, Dask, Spark or Ibis; or any data frame in memory.
+        target : str
+            Column of two labels; the one that sorts last is the event.
+        features : sequence of str, optional
+            Columns to learn from; all others by default.
+        sample_weight : str, optional
+            Column of weights.
+        binner : "auto", Binner or None, optional
+            In place of the estimator's own.
+        sample_rows : int, default=250_000
+            Most raw rows that a binner learns from.  If the table has more distinct ones, columns
+            are cut on a sample of this size, whose columns are weighted to be distributed as in the
+            whole table.
+        max_patterns : int, default=250_000
+            Most distinct rows of conditions.  If there are more, points are searched on a sample;
+            cut-offs and risks still come from all rows, and the card says so.
+        tell : callable, optional
+            Called with a few words before every query.
+
+        Returns
+        -------
+        RiskScoreClassifier
+            The fitted estimator; ``merging_`` tells how the rows were merged.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> rows = duckdb.sql("SELECT x % 70 AS age, x % 70 + x % 9 > 50 AS y FROM range(990) t(x)")
+        >>> model = RiskScoreClassifier(binner="auto", time_limit=1).fit_table(rows, "y")
+        >>> model.merging_.engine, model.merging_.n_rows, model.scorecard_.features
+        ('DuckDB', 990, ('age',))
+        """
+        self.thresholds_ = as_thresholds(self.thresholds, self.weights)
+        asked = Asked(
+            target,
+            features,
+            sample_weight,
+            sample_rows,
+            max_patterns,
+            tell,
+            self._teacher_column(),
+        )
+        found = self._table_training(table, asked, self.binner if binner == "own" else binner)
+        self.classes_, self.merging_ = found.labels, found.merging
+        learned = self._learn(found.training, f"{target} = {self.classes_[1]}")
+        if found.merging.search_sampled:
+            learned = finish_on_all_rows(learned, found, calibrate=self.calibrate)
+        self._keep(learned, found.training, proven=not found.merging.search_sampled)
+        return self
+
+    def _keep(self, learned: Learned, training: Training, *, proven: bool = True) -> None:
+        """Keep what was learnt; what was proven of a sample is no certificate."""
+        self.scorecard_, self.result_ = learned.card, learned.result
+        self.teaching_ = None if learned.taught is None else learned.taught.teaching
+        warn_of_teaching(learned.taught, stacklevel=4)
+        self.__dict__.pop("certificate_", None)  # of an earlier fit
+        if proven:
+            self.certificate_ = make_certificate(
+                learned.problem,
+                learned.result,
+                learned.card,
+                bins=training.bins,
+                taught=learned.taught,
+            )
+        if learned.problem.too_small:
+            warnings.warn(too_small_text(learned.problem), stacklevel=4)
+        if self.result_.status == "interrupted":
+            warnings.warn("the search was interrupted; the card is the best so far", stacklevel=4)
+        self.coef_ = self.result_.points
+        self.cutoffs_ = np.array(self.scorecard_.cutoffs, dtype=np.int64)
+
+    def near_optimal(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        tolerance: float = 0.005,
+        limit: int = 100,
+    ) -> NearOptimal:
+        """List the cards that are almost as good as the best one on these rows.
+
+        The estimator's own settings apply, teacher included.  It need not be fitted, and nothing
+        is kept of the rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As for :meth:`fit`.
+        tolerance : float, default=0.005
+            How much lower than the best an objective may be, in net benefit.
+        limit : int, default=100
+            Most cards to list.
+
+        Returns
+        -------
+        NearOptimal
+            Its ``to_table()`` has one row a card; ``complete`` says whether these are all.
+        """
+        reader = clone(self)  # reading the columns must not change what was fitted
+        reader.thresholds_ = grid = as_thresholds(self.thresholds, self.weights)
+        training = reader._training(X, encode_labels(y)[0], sample_weight, groups)
+        table, taught = teach_masses(
+            training,
+            grid,
+            self.teacher,
+            self.prior_strength,
+            seed=reader._seed(),
+            n_jobs=self.n_jobs,
+        )
+        warn_of_teaching(taught, stacklevel=2)
+        return enumerate_near_optimal(
+            make_problem(table, grid, **training.settings),
+            tolerance,
+            limit,
+            time_limit=self.time_limit,
+            n_jobs=count_threads(self.n_jobs),
+            seed=self._seed(),
+        )
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Risk of each row, as probabilities of both classes.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        (n_rows, 2) array
+            Columns as in ``classes_``; the second one is the risk.
+        """
+        rows = self._rows(X)
+        risk = np.asarray(self.scorecard_.risk(rows), dtype=np.float64)
+        return np.column_stack([1.0 - risk, risk])
+
+    def decision_function(self, X: Any) -> IntArray:
+        """Score of each row, counted from the default decision.
+
+        scikit-learn expects the sign of this function to agree with ``predict``; so the score is
+        shifted by a constant that makes it positive from the cut-off of a 50% risk upwards, and a
+        score beyond those of training counts as the nearest of them, as for the risk.  The card's
+        own score is ``scorecard_.score(X)``.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        (n_rows,) array of int
+        """
+        rows = self._rows(X)
+        card = self.scorecard_
+        low, high = self.result_.score_range
+        score = np.clip(np.asarray(card.score(rows), dtype=np.int64), low, high)
+        result: IntArray = score - card.cutoff(0.5) + 1
+        return result
+
+    # -- steps of fit ----------------------------------------------------------------------------
+
+    def _settings(self) -> dict[str, Any]:
+        """What :meth:`Problem.build` is told."""
+        return {
+            "penalty": self.penalty,
+            "max_points": self.max_points,
+            "sign": self.sign,
+            "bounds": self.bounds,
+            "constraints": () if self.constraints is None else self.constraints,
+            "max_features": self.max_features,
+        }
+
+    def _grid(self) -> Thresholds:
+        return self.thresholds_
+
+    def _learn(self, training: Training, outcome: str) -> Learned:
+        seed = self._seed()
+        solver = choose_solver(
+            self.solver, time_limit=self.time_limit, seed=seed, n_jobs=self.n_jobs
+        )
+
+        def run(callback: Callback | None) -> Learned:
+            return learn(
+                training,
+                self.thresholds_,
+                solver,
+                outcome=outcome,
+                teacher=self.teacher,
+                prior_strength=self.prior_strength,
+                seed=seed,
+                n_jobs=self.n_jobs,
+                calibrate=self.calibrate,
+                callback=callback,
+            )
+
+        if not self.verbose or self.callback is not None:
+            return run(self.callback)
+        from netbenefit.solvers.progress import LiveLine  # late: rich takes its time to import
+
+        with LiveLine() as line:
+            return run(line)

@@ -1,0 +1,270 @@
+"""SLIM, the scoring system with the fewest errors, as an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from netbenefit.binning.binner import Binner
+from netbenefit.cards.card_types import steps_of_levels
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.common.checks import InputError, read_number
+from netbenefit.data.labels import encode_labels
+from netbenefit.data.patterns import PatternTable
+from netbenefit.estimators.estimator_input import Training
+from netbenefit.estimators.learn import (
+    assemble_card,
+    count_threads,
+    make_provenance,
+    refuse_constants,
+    refuse_small_weights,
+    too_small_text,
+)
+from netbenefit.estimators.risk_score import RiskScoreClassifier
+from netbenefit.estimators.slim.exact import SlimExact
+from netbenefit.estimators.slim.task import HALF, SlimTask
+from netbenefit.problem.constraints import Constraint
+from netbenefit.problem.cutoffs import floor_scores
+from netbenefit.problem.levels import level_risks
+from netbenefit.solvers.base import Callback, SolverResult
+
+__all__ = ["SLIMClassifier"]
+
+
+class SLIMClassifier(RiskScoreClassifier):
+    """Learn a scorecard that makes the fewest errors: SLIM (Ustun and Rudin, 2016).
+
+    With N rows, P columns, points λ and an intercept b, all of them whole numbers, minimise
+
+        (false alarms + events missed) / N + C0 · ‖λ‖₀ + ε · ‖λ‖₁ ,
+
+    where a row is called positive when x·λ + b ≥ 0.  (The authors count a row with x·λ + b = 0 as
+    an error of either class; here it is a positive, so that the program is about the labels that
+    the card gives.)  Columns with decimals are read in steps, and scores are rounded down, as for
+    all our cards.
+
+    SLIM gives a class, not a risk.  ``predict`` is that class.  ``predict_proba`` has two values:
+    with ``calibrate=True`` the event rates of the training rows below and above the cut-off, with
+    ``calibrate=False`` 0 and 1, the class itself, which is what published comparisons use.
+
+    Parameters
+    ----------
+    penalty : "paper" or float, default="paper"
+        C0; ``"paper"`` is 0.9 / (N P), less than one error for all columns together.
+    point_penalty : "paper" or float, default="paper"
+        ε; ``"paper"`` is C0 / 10.  Among cards of equal errors and size it prefers small points; it
+        is part of the objective, and can outweigh a column (ten points cost as much as one).
+    max_points : int, default=10
+    max_intercept : int, default=100
+        The intercept lies between −max_intercept and max_intercept.
+    time_limit : float, default=600.0
+        Seconds, or None.
+    calibrate : bool, default=True
+        See above.
+    binner, max_features, sign, bounds, constraints
+        As for :class:`RiskScoreClassifier`; there are no constraints on rates.
+    random_state, n_jobs, verbose, decimals, callback
+        As for :class:`RiskScoreClassifier`.
+
+    Attributes
+    ----------
+    scorecard_ : Scorecard
+        Two levels, below and above a risk of 0.5.
+    result_ : SolverResult
+        As of all solvers, something to be made large: net benefit at 0.5 less both prices, which is
+        the prevalence less the loss.
+    loss_, loss_bound_ : float
+        What is minimised, and a proven lower bound of it.
+    gap_ : float
+        (loss − bound) / loss, the gap that integer programs report; 0 if proven optimal.
+    intercept_ : int
+        b, minus the cut-off.
+    coef_, cutoffs_, binner_, thresholds_, classes_, n_features_in_, feature_names_in_
+        As for :class:`RiskScoreClassifier`.
+
+    References
+    ----------
+    Ustun B, Rudin C (2016). Supersparse linear integer models for optimized medical scoring
+    systems. Machine Learning 102, 349–391.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (500, 3))
+    >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
+    >>> model = SLIMClassifier().fit(X, y)
+    >>> model.coef_, model.intercept_, model.result_.status
+    (array([1, 0, 1]), -2, 'optimal')
+    >>> model.predict(X[:3])
+    array([ True, False, False])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: checks
+            for name, checks in RiskScoreClassifier._parameter_constraints.items()
+            if name not in ("thresholds", "weights", "teacher", "prior_strength", "solver")
+        },
+        "point_penalty": [str, Real],
+        "max_intercept": [Interval(Integral, 0, 10**9, closed="both")],
+    }
+
+    def __init__(
+        self,
+        *,
+        penalty: str | float = "paper",
+        point_penalty: str | float = "paper",
+        max_points: int = 10,
+        max_intercept: int = 100,
+        max_features: int | None = None,
+        sign: Mapping[Any, Any] | None = None,
+        bounds: Mapping[Any, Any] | None = None,
+        constraints: Sequence[Constraint] | None = None,
+        binner: str | Binner | None = None,
+        time_limit: float | None = 600.0,
+        random_state: Any = 0,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+        calibrate: bool = True,
+        decimals: Mapping[str, int] | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(
+            binner=binner,
+            max_points=max_points,
+            penalty=penalty,
+            teacher=None,
+            prior_strength=0,
+            max_features=max_features,
+            sign=sign,
+            bounds=bounds,
+            constraints=constraints,
+            solver="exact",
+            time_limit=time_limit,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            calibrate=calibrate,
+            decimals=decimals,
+            callback=callback,
+        )
+        self.point_penalty = point_penalty
+        self.max_intercept = max_intercept
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn a card.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Also a mapping of columns; with a binner, a list of dicts, too.
+        y : (n_rows,) array
+            Two labels of any kind; the one that sorts last is the event.
+        sample_weight : (n_rows,) array, optional
+            Errors count by weight, and N is the sum of the weights.
+
+        Returns
+        -------
+        SLIMClassifier
+            The fitted estimator.
+        """
+        event, self.classes_ = encode_labels(y)
+        self.thresholds_ = HALF
+        training = self._training(X, event, sample_weight)
+        task = self._task(training)
+        seed = self._seed()  # drawn once: the card records the one that the search had
+        self.result_ = result = self._solve(task, seed)
+        outcome = self._outcome(y)
+        self.scorecard_ = self._card(task, training, outcome, seed)
+        if task.problem.too_small:
+            warnings.warn(too_small_text(task.problem), stacklevel=3)
+        if result.status == "interrupted":
+            warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
+        self.coef_ = result.points
+        self.cutoffs_ = np.array(result.cutoffs, dtype=np.int64)
+        self.intercept_ = -result.cutoffs[0]
+        self._losses(task)
+        return self
+
+    @property
+    def near_optimal(self) -> Any:
+        """Not for SLIM: lists of near-optimal cards are about net benefit."""
+        raise AttributeError("SLIMClassifier has no near_optimal: use RiskScoreClassifier.")
+
+    # -- steps of fit ----------------------------------------------------------------------------
+
+    def _task(self, training: Training) -> SlimTask:
+        table = training.table
+        refuse_constants(table)
+        if "paper" in (self.penalty, self.point_penalty):
+            refuse_small_weights(
+                table, "SLIM's usual prices count weights as rows", "set penalty and point_penalty"
+            )
+        settings = dict(training.settings)
+        price = _price(settings.pop("penalty"), "penalty", _usual_price(table))
+        return SlimTask.build(
+            table,
+            penalty=price,
+            point_price=_price(self.point_penalty, "point_penalty", price / 10),
+            max_intercept=int(self.max_intercept),
+            **settings,
+        )
+
+    def _solve(self, task: SlimTask, seed: int) -> SolverResult:
+        solver = SlimExact(self.time_limit, n_jobs=count_threads(self.n_jobs), seed=seed)
+        if not self.verbose or self.callback is not None:
+            return solver.solve(task, callback=self.callback)
+        from netbenefit.solvers.progress import LiveLine  # late: rich takes its time to import
+
+        with LiveLine() as line:
+            return solver.solve(task, callback=line)
+
+    def _card(self, task: SlimTask, training: Training, outcome: str, seed: int) -> Scorecard:
+        """The engine's card, with SLIM's own cut-off and risks."""
+        problem, result, table = task.problem, self.result_, training.table
+        made = make_provenance(problem, result, outcome, seed)
+        provenance = replace(made, net_benefit=result.net_benefit)
+        card = assemble_card(problem, result, provenance, bins=training.bins)
+        scores = floor_scores(table.codes, table.decimals, result.points)
+        # At the end of its range a cut-off need not be the best of all: "rated" then keeps each
+        # risk on its side of 0.5.
+        rates = level_risks(table, HALF, scores, result.cutoffs, rated=True)
+        if not self.calibrate:
+            rates = tuple(None if q is None else float(level) for level, q in enumerate(rates))
+        steps = steps_of_levels(result.cutoffs, rates, HALF, card.score_range)
+        return replace(card, risks=steps, provenance=provenance)
+
+    def _losses(self, task: SlimTask) -> None:
+        """Loss, bound and gap as integer programs report them."""
+        result = self.result_
+        value = task.evaluate(result.points)
+        assert result.proof is not None
+        bound = task.prevalence - result.proof.bound
+        if result.status == "optimal":
+            bound = value.loss
+        self.loss_, self.loss_bound_ = float(value.loss), float(bound)
+        self.gap_ = float((value.loss - bound) / value.loss) if value.loss > bound else 0.0
+
+
+def _usual_price(table: PatternTable) -> Fraction:
+    return Fraction(9, 10) / (Fraction(table.n_total) * table.n_features)
+
+
+def _price(price: str | float, name: str, usual: Fraction) -> Fraction:
+    """A price as the decimal that was written."""
+    if isinstance(price, str):
+        if price != "paper":
+            raise InputError(f'{name}={price!r} is not known. Use "paper" or a number.')
+        return usual
+    return read_number(price, name, '"paper"')

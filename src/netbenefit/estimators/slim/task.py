@@ -1,0 +1,218 @@
+"""What SLIM minimises, in exact numbers, and the same as problems that our engine knows.
+
+With N rows, points λ and a whole cut-off T between −B and B (the intercept is −T), a row is called
+positive when ⌊x·λ⌋ ≥ T, and
+
+    loss(λ, T) = (false alarms + events missed) / N + C0 · ‖λ‖₀ + ε · ‖λ‖₁ .
+
+The share of errors is the prevalence less the net benefit at the threshold 0.5, (TP − FP) / N.  So
+a :class:`Problem` with this one threshold is SLIM but for two things:
+
+1. *The last term.*  min loss = min over m of (least loss without it, given ‖λ‖₁ ≤ m) + ε · m, and
+   a bound of ‖λ‖₁ is a limit that problems have.
+2. *The range of the intercept.*  A problem's cut-offs are free.  Two more patterns tie them down
+   (:meth:`SlimTask.tied`): a column that nothing else uses and whose points are fixed at 1 gives
+   one of them the score B whatever the card, the other −B − 1.  The first is worth more events than
+   there are rows, the second as many non-events: so T ≤ B and T > −B − 1 wherever it pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.cutoffs import count_called, floor_scores
+from netbenefit.problem.limits import Limits
+from netbenefit.problem.problem import Problem
+
+__all__ = ["SlimTask", "SlimValue"]
+
+#: The one threshold, at which a false alarm costs as much as a missed event.
+HALF = Thresholds.of([0.5])
+
+
+class SlimValue(NamedTuple):
+    """A point vector's exact loss, with its best cut-off."""
+
+    loss: Fraction  #: what is minimised
+    errors: Fraction  #: share of rows that are called wrongly
+    cutoff: int  #: the smallest best T
+    score_range: tuple[int, int]  #: lowest and highest floor-score
+    size: int  #: ‖λ‖₀
+    total: int  #: ‖λ‖₁
+
+
+@dataclass(frozen=True, eq=False)
+class SlimTask:
+    """Data, prices and limits of SLIM; build it with :meth:`build`.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem without the last term and with free cut-offs; its penalty is C0.
+    point_price : Fraction
+        ε.
+    max_intercept : int
+        B.
+
+    Examples
+    --------
+    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+    >>> task = SlimTask.build(table, penalty=Fraction(1, 10), point_price=Fraction(1, 100))
+    >>> task.evaluate(np.array([2])).loss, task.evaluate(np.array([0])).loss
+    (Fraction(3, 25), Fraction(1, 3))
+    """
+
+    problem: Problem
+    point_price: Fraction
+    max_intercept: int
+
+    @classmethod
+    def build(
+        cls,
+        table: PatternTable,
+        *,
+        penalty: Fraction,
+        point_price: Fraction,
+        max_intercept: int = 100,
+        **settings: Any,
+    ) -> SlimTask:
+        """Put a task together; settings are those of :meth:`Problem.build`."""
+        problem = Problem.build(table, HALF, penalty=penalty, **settings)
+        if problem.limits.rates is not None:
+            raise InputError(
+                f"SLIM has one cut-off, and no limits on rates: {problem.rates_text()}. Leave "
+                "them out, or use RiskScoreClassifier."
+            )
+        return cls(problem, point_price, max_intercept)
+
+    @property
+    def n_total(self) -> Fraction:
+        """N, as the problem has it: of real weights it is a rounded sum."""
+        return Fraction(self.problem.patterns.n_total)
+
+    @cached_property
+    def prevalence(self) -> Fraction:
+        """Share of events: loss = prevalence − (net benefit at 0.5 − prices)."""
+        events = sum(map(Fraction, self.problem.patterns.positives.tolist()), Fraction(0))
+        return events / self.n_total
+
+    @property
+    def most_total(self) -> int:
+        """Largest ‖λ‖₁ of an allowed card."""
+        problem = self.problem
+        most = np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum()
+        return min(int(most), int(problem.limits.total))
+
+    # -- exact values ----------------------------------------------------------------------------
+
+    def evaluate(self, points: IntArray) -> SlimValue:
+        """Count a card's loss from the patterns."""
+        table, reach = self.problem.patterns, self.max_intercept
+        scores = floor_scores(table.codes, table.decimals, points)
+        candidates, tp, fp, unit = count_called(scores, table.positives, table.negatives)
+        # Any allowed T calls the same rows as the first candidate from it on.
+        first = int(np.searchsorted(candidates, -reach))
+        last = int(np.searchsorted(candidates, reach))
+        if first == candidates.size:  # nobody reaches even −B
+            best, cutoff = candidates.size - 1, -reach
+        else:
+            last = min(last, candidates.size - 1)
+            net = tp[first : last + 1] - fp[first : last + 1]
+            best = first + int(np.argmax(net))
+            cutoff = min(int(candidates[best]), reach)
+        missed = int(tp[0]) - int(tp[best])
+        errors = Fraction(missed + int(fp[best]), unit) / self.n_total
+        size, total = int(np.count_nonzero(points)), int(np.abs(points).sum())
+        prices = self.problem.penalty * size + self.point_price * total
+        reached = int(scores.min()), int(scores.max())
+        return SlimValue(errors + prices, errors, cutoff, reached, size, total)
+
+    # -- the same for the engine -----------------------------------------------------------------
+
+    def limited(self, total: int) -> Problem:
+        """The problem without the last term, for cards with ‖λ‖₁ ≤ total; its cut-offs are free."""
+        if total >= self.most_total:
+            return self.problem
+        limits = self.problem.limits._replace(total=total)
+        start = self.problem.nearest_to_zero()
+        return replace(self.problem, limits=limits, _start=start)
+
+    def ties_needed(self, total: int) -> bool:
+        """Whether a card with ‖λ‖₁ ≤ total can have scores outside the range of cut-offs."""
+        table, problem = self.problem.patterns, self.problem
+        digits = max(table.decimals)
+        scale = np.array([10 ** (digits - d) for d in table.decimals], dtype=np.int64)
+        units = np.abs(table.codes) * scale
+        most = np.maximum(np.abs(problem.lower), np.abs(problem.upper))
+        reach = min(int((units @ most).max()), total * int(units.max(initial=0)))
+        return bool(reach // 10**digits + 2 > self.max_intercept)
+
+    def tied(self, total: int) -> Problem:
+        """The same with cut-offs in their range; :meth:`untie` takes its values back."""
+        problem, wider = self.limited(total), self._wider
+        limits = problem.limits
+        values = np.zeros((wider.n_features, limits.values.shape[1]), dtype=np.bool_)
+        values[:-1], values[-1, 0] = limits.values, True
+        support = np.pad(limits.support, ((0, 0), (0, 1)))
+        return replace(
+            problem,
+            patterns=wider,
+            penalty=problem.penalty * self.n_total / self.tied_total,
+            lower=np.append(problem.lower, 1),
+            upper=np.append(problem.upper, 1),
+            max_features=problem.max_features + 1,
+            limits=Limits(values, support, limits.support_limit, limits.total + 1, None),
+            _start=np.append(problem.nearest_to_zero(), 1),
+        )
+
+    @property
+    def tied_total(self) -> Fraction:
+        """Mass of all rows of :meth:`tied`."""
+        return Fraction(self._wider.n_total)
+
+    @cached_property
+    def _heavy(self) -> int:
+        """A mass that no card can make up for: more than all rows together."""
+        return 2 * int(self.n_total) + 2
+
+    @cached_property
+    def _wider(self) -> PatternTable:
+        """The patterns, with one more column and the two patterns that use it."""
+        table, reach = self.problem.patterns, self.max_intercept
+        n = len(table)
+        codes = np.zeros((n + 2, table.n_features + 1), dtype=np.int64)
+        codes[:n, :-1] = table.codes
+        codes[n:, -1] = reach, -reach - 1
+        kind = table.positives.dtype
+        return replace(
+            table,
+            codes=codes,
+            decimals=(*table.decimals, 0),
+            names=(*table.names, _free_name(table.names)),
+            positives=np.append(table.positives, np.array([self._heavy, 0], kind)),
+            negatives=np.append(table.negatives, np.array([0, self._heavy], kind)),
+        )
+
+    def untie(self, objective: Fraction) -> Fraction:
+        """Turn an objective (or bound) of :meth:`tied` into one of :meth:`limited`.
+
+        The two patterns add one heavy mass of events found; the fixed column costs one C0.
+        """
+        return (objective * self.tied_total - self._heavy) / self.n_total + self.problem.penalty
+
+
+def _free_name(names: Sequence[str]) -> str:
+    """A name that no column has."""
+    name = "intercept"
+    while name in names:
+        name += "_"
+    return name

@@ -1,0 +1,220 @@
+"""Decision curves: net benefit of several models over thresholds, as one tidy table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.common.table import Table
+from netbenefit.metrics.decision_input import TREAT_ALL, TREAT_NONE, check_per, make_study, measured
+from netbenefit.metrics.net_benefit import asked_part
+from netbenefit.metrics.study import Study
+from netbenefit.metrics.survival import TimeToEvent
+from netbenefit.metrics.thresholds import (
+    RATIONAL_TOLERANCE,
+    Thresholds,
+    ThresholdsLike,
+    Weights,
+    as_thresholds,
+    tidy,
+)
+
+__all__ = ["TREAT_ALL", "TREAT_NONE", "curve_table", "decision_curve", "risk_breakpoints"]
+
+#: Farther than thresholds are ever moved to the decimal that was meant.
+_STEP_DOWN = 3 * RATIONAL_TOLERANCE
+
+
+def decision_curve(
+    y_true: ArrayLike | TimeToEvent,
+    risks: ArrayLike | Mapping[str, ArrayLike],
+    thresholds: ThresholdsLike = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    harm: float | Mapping[str, float] | None = None,
+    prevalence: float | None = None,
+    standardised: bool = False,
+    per: float = 1,
+) -> Table:
+    """Decision curves of one or several models, with "Treat All" and "Treat None".
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,) or TimeToEvent
+        Outcomes, 1 or True for an event; or times and events with a horizon.
+    risks : array-like of shape (n_rows,), or mapping of str to array-like
+        Risks of one model (called "model"), or of several by name.  For a time-to-event outcome
+        these are risks of the event by the horizon, 1 − S(horizon), not survival.
+    thresholds, sample_weight, prevalence
+        As in :func:`net_benefit`.  ``prevalence`` is for binary outcomes only.
+    harm : float or mapping of str to float, optional
+        As in :func:`net_benefit`: one number for all models, or one a model (0 where left out).
+        The two reference strategies need no prediction and bear no harm.
+    standardised : bool, default=False
+        Add the column ``standardised_net_benefit``, the share of the greatest possible one.
+    per : float, default=1
+        Count ``net_intervention_avoided`` among so many people.
+
+    Returns
+    -------
+    Table
+        One row a model and threshold: the models in their order, then "Treat All", "Treat None".
+
+        - ``n``: number of rows, or the sum of their weights;
+        - ``prevalence``, ``harm``: as used; the former is the risk by the horizon where outcomes
+          take time;
+        - ``tp_rate``, ``fp_rate``: TP/N and FP/N, shares of *all* rows (so not sensitivity and
+          1 - specificity), for the population with that prevalence;
+        - ``test_pos_rate``: their sum, the share called positive;
+        - ``net_benefit``: tp_rate - fp_rate · p/(1 - p) - harm;
+        - ``net_intervention_avoided``: (net benefit - that of "Treat All") / (p/(1 - p)), missing
+          (NaN) at threshold 0;
+        - ``standardised_net_benefit``, if asked for: net benefit / prevalence.
+
+    Notes
+    -----
+    With a :class:`TimeToEvent`, TP/N is the share called positive times the risk by the horizon
+    among them, by Kaplan–Meier, or by Aalen–Johansen where there are competing events; FP/N is the
+    rest of that share.  This asks that censoring says nothing about the event within the group
+    called positive.  Rates are missing (NaN) where the last of that group is censored before the
+    horizon.
+
+    Examples
+    --------
+    >>> table = decision_curve([0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]}, [0.2, 0.5])
+    >>> columns = ("model", "threshold", "tp_rate", "fp_rate", "net_benefit")
+    >>> Table({name: table[name] for name in columns})
+    model       threshold  tp_rate  fp_rate  net_benefit
+    card              0.2      0.5     0.25       0.4375
+    card              0.5      0.5     0.25       0.2500
+    Treat All         0.2      0.5     0.50       0.3750
+    Treat All         0.5      0.5     0.50       0.0000
+    Treat None        0.2      0.0     0.00       0.0000
+    Treat None        0.5      0.0     0.00       0.0000
+
+    Four others, one of them lost to follow-up before year 5:
+
+    >>> outcome = TimeToEvent([6, 7, 3, 1], [0, 0, 0, 1], horizon=5)
+    >>> table = decision_curve(outcome, {"card": [0.1, 0.5, 0.5, 0.9]}, [0.2, 0.5])
+    >>> Table({name: table[name][:2] for name in columns})
+    model  threshold  tp_rate  fp_rate  net_benefit
+    card         0.2     0.25      0.5        0.125
+    card         0.5     0.25      0.5       -0.250
+    """
+    many = check_per(per)
+    grid = as_thresholds(thresholds)
+    study = make_study(
+        y_true,
+        risks,
+        grid,
+        sample_weight=sample_weight,
+        harm=harm,
+        prevalence=prevalence,
+    )
+    return curve_table(
+        study, weighted=sample_weight is not None, standardised=standardised, per=many
+    )
+
+
+def curve_table(study: Study, *, weighted: bool, standardised: bool, per: float) -> Table:
+    """Lay out the rates of a study as the table of a decision curve."""
+    part = asked_part(study.grid)
+    p = study.grid.asked
+    rates = study.rates()
+    share = float(rates.share[0])
+
+    def column(values: FloatArray) -> FloatArray:
+        known = np.where(study.missing, np.nan, values[:, :, 0])
+        return known[:, part].ravel()
+
+    tp, fp = column(rates.tp), column(rates.fp)
+    n: Any = float((study.weight * study.count).sum()) if weighted else int(study.count.sum())
+    columns: dict[str, Any] = {
+        "model": np.repeat(study.names, p.size),
+        "threshold": np.tile(p, len(study.names)),
+        "n": np.full(tp.size, n),
+        "prevalence": np.full(tp.size, share),
+        "harm": np.repeat(study.harms, p.size),
+        # known even where the risk among the positives is not
+        "test_pos_rate": (rates.tp + rates.fp)[:, part, 0].ravel(),
+        "tp_rate": tp,
+        "fp_rate": fp,
+        "net_benefit": column(measured(study, rates, "net_benefit")),
+        "net_intervention_avoided": column(measured(study, rates, "net_intervention_avoided", per)),
+    }
+    if standardised:
+        columns["standardised_net_benefit"] = column(
+            measured(study, rates, "standardised_net_benefit")
+        )
+    return Table(columns)
+
+
+def risk_breakpoints(
+    risks: Any,
+    low: float = 0.0,
+    high: float = 1.0,
+    weights: Weights = "equal",
+) -> Thresholds:
+    """Return the distinct risks of cards or models, as thresholds: where their curves break.
+
+    Between two neighbouring risks that a card can give, the set of people called positive does not
+    change, so a curve that is computed at these risks has missed no decision; a grid may.
+
+    Parameters
+    ----------
+    risks : Scorecard, array-like of float, or mapping of str to these
+        One model, or several by name (their risks are pooled).
+    low, high : float, default=0.0 and 1.0
+        Only risks from ``low`` to ``high``; both ends are added where they lie inside (0, 1).
+    weights : default="equal"
+        As in :meth:`Thresholds.of`.
+
+    Returns
+    -------
+    Thresholds
+
+    Examples
+    --------
+    >>> risk_breakpoints([0.04, 0.3, 0.04, 0.75]).asked
+    array([0.04, 0.3 , 0.75])
+    >>> risk_breakpoints([0.04, 0.3, 0.04, 0.75], low=0.1, high=0.5).asked
+    array([0.1, 0.3, 0.5])
+    """
+    if not 0.0 <= low < high <= 1.0:
+        raise InputError(f"low={low!r} and high={high!r} must satisfy 0 <= low < high <= 1.")
+    models = list(risks.values()) if isinstance(risks, Mapping) else [risks]
+    pooled = np.concatenate([_possible(model) for model in models] or [np.empty(0)])
+    inside = np.unique(pooled[(pooled >= low) & (pooled <= high) & (pooled < 1.0)])
+    points = {_at_or_below(float(q)) for q in inside}
+    points |= {_at_or_below(end) for end in (low, high) if 0.0 < end < 1.0}
+    if not points - {0.0}:
+        raise InputError(
+            f"no risk lies between {low:g} and {high:g}, so the curve has no break there. Widen "
+            "the range, or pass a grid of thresholds."
+        )
+    return Thresholds.of(sorted(points), weights, end=max(high, max(points)))
+
+
+def _possible(model: Any) -> FloatArray:
+    # A card knows all risks that it can give, each with the score from which it holds.
+    values = [risk for _, risk in model.risks] if hasattr(model, "risks") else model
+    try:
+        flat = np.asarray([q for q in np.ravel(values) if q is not None], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("risks must be numbers in [0, 1], or a Scorecard.") from None
+    if not ((flat >= 0) & (flat <= 1)).all():
+        raise InputError("risks must lie in [0, 1] and must not be missing.")
+    return flat
+
+
+def _at_or_below(risk: float) -> float:
+    """The threshold at a risk; never above it by rounding, or the risk would be called negative."""
+    if risk < _STEP_DOWN:
+        return 0.0
+    risk = min(risk, 1.0 - _STEP_DOWN)  # 1 is no threshold
+    point = tidy(risk)
+    return point if point <= risk else tidy(risk - _STEP_DOWN)

@@ -1,0 +1,405 @@
+"""Decision thresholds and how much each one matters.
+
+A threshold p is the risk from which a person would act; its odds p / (1 - p) say how many
+unnecessary actions one missed event is worth.  Everything that depends on thresholds takes one
+frozen :class:`Thresholds`, so that training, calibration and evaluation cannot disagree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.common.checks import FloatArray, InputError
+
+__all__ = [
+    "RATIONAL_TOLERANCE",
+    "IntegerGains",
+    "Thresholds",
+    "ThresholdsLike",
+    "Weights",
+    "as_thresholds",
+    "tidy",
+]
+
+Weights = str | Sequence[float] | NDArray[np.float64] | Callable[[float], float]
+
+#: Floats within this distance of a fraction with a small denominator are taken to be that fraction.
+RATIONAL_TOLERANCE = 1e-15
+_LARGEST_DENOMINATOR = 100_000
+
+
+class IntegerGains(NamedTuple):
+    """Integers proportional to the worth of one event found and the cost of one false alarm.
+
+    ``scale * weight_i * (TP - odds_i * FP) == found[i] * TP - alarm[i] * FP`` exactly.
+    """
+
+    scale: int
+    found: tuple[int, ...]
+    alarm: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Thresholds 0 = p_0 < p_1 < … < p_M < 1 with weights that sum to one.
+
+    Build it with :meth:`of` (a list), :meth:`range` (lo, hi, step) or :meth:`parse` (text); the
+    constructor itself takes the finished numbers and checks them.
+
+    Parameters
+    ----------
+    values : tuple of float
+        p_0 … p_M, with p_0 = 0.
+    weights : tuple of float
+        ω_0 … ω_M: not negative, sum 1.
+    end : float, default=1.0
+        Where the last interval of the *area* ends: 1, or the upper end of a range.
+    zero_asked : bool, default=False
+        Whether the user asked for threshold 0, or it was added to complete the intervals.
+
+    Examples
+    --------
+    >>> t = Thresholds.range(0.1, 0.4, 0.1)
+    >>> t.values
+    (0.0, 0.1, 0.2, 0.3, 0.4)
+    >>> t.weights
+    (0.0, 0.25, 0.25, 0.25, 0.25)
+    >>> Thresholds.of([0, 0.25, 0.5], weights="length").weights
+    (0.25, 0.25, 0.5)
+    """
+
+    values: tuple[float, ...]
+    weights: tuple[float, ...]
+    end: float = 1.0
+    zero_asked: bool = False
+
+    def __post_init__(self) -> None:
+        values = tuple(tidy(_number(p)) for p in self.values)
+        weights = tuple(tidy(_number(w, "weight")) for w in self.weights)
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "end", tidy(_number(self.end, "end")))
+        _check_values(values)
+        if not values or values[0] != 0.0:
+            raise InputError("Thresholds(values=…) must start at 0. Use Thresholds.of(list).")
+        if len(values) < 2:
+            raise InputError("thresholds hold only 0. Add at least one threshold between 0 and 1.")
+        _check_end(self.end, values[-1])
+        _check_threshold_weights(weights, len(values))
+
+    # -- ways to build ---------------------------------------------------------------------------
+
+    @classmethod
+    def of(
+        cls, values: Sequence[float] | FloatArray, weights: Weights = "equal", *, end: float = 1.0
+    ) -> Thresholds:
+        """Build from a list of thresholds; 0 is added, with weight 0, where it is missing.
+
+        Parameters
+        ----------
+        values : sequence of float
+            Increasing, in [0, 1).
+        weights : {"equal", "length"}, sequence of float, or callable, default="equal"
+            ``"length"`` weighs each threshold by the interval that it opens, which makes the
+            weighted net benefit the area under the curve.  A sequence gives one weight a threshold
+            (sum 1).  A callable is a density over thresholds, integrated over each interval and
+            normalised.
+        end : float, default=1.0
+            Where the last interval ends.
+
+        Examples
+        --------
+        >>> Thresholds.of([0.1, 0.3], weights=[0.25, 0.75]).weights
+        (0.0, 0.25, 0.75)
+        """
+        asked = [tidy(_number(p)) for p in np.atleast_1d(np.asarray(values, dtype=object))]
+        if not asked:
+            raise InputError("thresholds are empty. Pass at least one, such as [0.1, 0.2].")
+        _check_values(tuple(asked))
+        zero_asked = asked[0] == 0.0
+        end = tidy(_number(end, "end"))
+        _check_end(end, asked[-1])
+        asked_weights = _make_weights(asked, weights, end)
+        if not zero_asked:
+            asked, asked_weights = [0.0, *asked], [0.0, *asked_weights]
+        return cls(tuple(asked), tuple(asked_weights), end, zero_asked)
+
+    @classmethod
+    def range(cls, low: float, high: float, step: float, weights: Weights = "equal") -> Thresholds:
+        """Build ``low, low + step, …, high``; the area is the one over [low, high].
+
+        With ``weights="length"`` the last threshold, ``high``, therefore weighs nothing: the
+        interval that it opens lies outside the range.
+
+        Examples
+        --------
+        >>> Thresholds.range(0.05, 0.2, 0.05).asked
+        array([0.05, 0.1 , 0.15, 0.2 ])
+        """
+        lo, hi, width = _number(low), _number(high), _number(step)
+        if not 0.0 <= lo < hi < 1.0:
+            raise InputError(f"threshold range {lo!r} to {hi!r} must satisfy 0 <= low < high < 1.")
+        if not 0.0 < width <= hi - lo + 1e-12:
+            raise InputError(
+                f"threshold step {width!r} must be positive and at most high - low = {hi - lo:g}."
+            )
+        count = math.floor((hi - lo) / width + 1e-9)
+        return cls.of([lo + i * width for i in range(count + 1)], weights, end=hi)
+
+    @classmethod
+    def parse(cls, text: str, weights: Weights = "equal") -> Thresholds:
+        """Read ``"0.05:0.5:0.05"`` (low:high:step) or ``"0.1,0.2,0.5"``.
+
+        Examples
+        --------
+        >>> Thresholds.parse("0.1,0.2").values
+        (0.0, 0.1, 0.2)
+        """
+        colon = ":" in text
+        parts = [part.strip() for part in text.split(":" if colon else ",")]
+        try:
+            numbers = [float(part) for part in parts]
+        except ValueError:
+            numbers = []
+        if not numbers or (colon and len(numbers) != 3):
+            raise InputError(
+                f"cannot read thresholds {text!r}. Write low:high:step, as in 0.05:0.5:0.05, or a "
+                "list, as in 0.1,0.2,0.5."
+            )
+        if not colon:
+            return cls.of(numbers, weights)
+        low, high, step = numbers
+        return cls.range(low, high, step, weights)
+
+    @classmethod
+    def tenths(cls) -> Thresholds:
+        """Return the published grid 0, 0.1, …, 0.9 with equal weights.
+
+        Examples
+        --------
+        >>> len(Thresholds.tenths())
+        10
+        """
+        return cls.of([i / 10 for i in range(10)])
+
+    # -- what it knows ---------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __reduce__(self) -> tuple[type[Thresholds], tuple[object, ...]]:
+        # Cached arrays stay behind: copied or unpickled, they would be writable.
+        return type(self), (self.values, self.weights, self.end, self.zero_asked)
+
+    @property
+    def asked(self) -> FloatArray:
+        """The thresholds that the user asked for (0 left out where it was only added)."""
+        return self.array if self.zero_asked else self.array[1:]
+
+    @cached_property
+    def array(self) -> FloatArray:
+        """p_0 … p_M as a read-only array."""
+        return _frozen(self.values)
+
+    @cached_property
+    def weight_array(self) -> FloatArray:
+        """ω_0 … ω_M as a read-only array."""
+        return _frozen(self.weights)
+
+    @cached_property
+    def odds(self) -> FloatArray:
+        """r_i = p_i / (1 - p_i)."""
+        return _frozen([p / (1.0 - p) for p in self.values])
+
+    @cached_property
+    def length_weights(self) -> FloatArray:
+        """Interval lengths over the whole range: the weights of the area under the curve.
+
+        >>> Thresholds.of([0.1, 0.5]).length_weights.round(3).tolist()
+        [0.0, 0.444, 0.556]
+        """
+        lengths = np.diff(np.append(self.array, self.end))
+        if not self.zero_asked:
+            lengths[0] = 0.0
+        total = lengths.sum()
+        if total <= 0:  # a single threshold at the end of its range: all weight on it
+            lengths[-1] = total = 1.0
+        return _frozen(lengths / total)
+
+    @cached_property
+    def fractions(self) -> tuple[Fraction, ...]:
+        """p_0 … p_M as exact fractions: the decimal that was meant, else the float itself."""
+        return tuple(_rational(p) or Fraction(p) for p in self.values)
+
+    @cached_property
+    def weight_fractions(self) -> tuple[Fraction, ...]:
+        """ω_0 … ω_M as exact fractions: the simple fraction that was meant, else the float."""
+        return tuple(_rational(w) or Fraction(w) for w in self.weights)
+
+    @cached_property
+    def integer_gains(self) -> IntegerGains | None:
+        """Weights and odds on one common integer scale, or None where no usable scale exists.
+
+        >>> Thresholds.of([0.5], weights=[1.0]).integer_gains
+        IntegerGains(scale=1, found=(0, 1), alarm=(0, 1))
+        """
+        found: list[Fraction] = []
+        alarm: list[Fraction] = []
+        for p, w in zip(self.values, self.weights, strict=True):
+            p_exact, w_exact = _rational(p), _rational(w)
+            if p_exact is None or w_exact is None:
+                return None
+            found.append(w_exact)
+            alarm.append(w_exact * p_exact / (1 - p_exact))
+        scale = math.lcm(*(f.denominator for f in (*found, *alarm)))
+        if scale > 2**40:  # no room would be left for counts
+            return None
+        return IntegerGains(
+            scale, tuple(int(f * scale) for f in found), tuple(int(f * scale) for f in alarm)
+        )
+
+    def level_of(self, risk: FloatArray) -> NDArray[np.intp]:
+        """Return i with risk in S_i = [p_i, p_{i+1}) for each risk (S_M includes 1).
+
+        >>> Thresholds.of([0.1, 0.5]).level_of(np.array([0.0, 0.1, 0.3, 0.5, 1.0]))
+        array([0, 1, 1, 2, 2])
+        """
+        return np.searchsorted(self.array, risk, side="right") - 1
+
+
+ThresholdsLike = Thresholds | str | Sequence[float] | NDArray[np.float64] | None
+
+
+def as_thresholds(thresholds: ThresholdsLike, weights: Weights | None = None) -> Thresholds:
+    """Turn what a user may pass into :class:`Thresholds`; None is the grid 0, 0.1, …, 0.9.
+
+    Examples
+    --------
+    >>> as_thresholds("0.1:0.3:0.1").values
+    (0.0, 0.1, 0.2, 0.3)
+    """
+    if thresholds is None:
+        thresholds = Thresholds.tenths()
+    if isinstance(thresholds, Thresholds):
+        if weights is None:
+            return thresholds
+        return Thresholds.of(thresholds.asked.tolist(), weights, end=thresholds.end)
+    weights = "equal" if weights is None else weights
+    if isinstance(thresholds, str):
+        return Thresholds.parse(thresholds, weights)
+    return Thresholds.of(thresholds, weights)
+
+
+def _number(value: object, what: str = "threshold") -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InputError(f"{what} {value!r} is not a number.") from None
+
+
+def _rational(x: float) -> Fraction | None:
+    near = Fraction(x).limit_denominator(_LARGEST_DENOMINATOR)
+    return near if abs(float(near) - x) <= RATIONAL_TOLERANCE else None
+
+
+def tidy(x: float) -> float:
+    """Undo the rounding noise of sums such as 0.1 + 0.2, so that risks compare as meant.
+
+    Examples
+    --------
+    >>> 0.1 + 0.2, tidy(0.1 + 0.2)
+    (0.30000000000000004, 0.3)
+    """
+    near = _rational(x) if math.isfinite(x) else None
+    return x if near is None else float(near)
+
+
+def _frozen(values: Sequence[float] | FloatArray) -> FloatArray:
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def _check_values(values: tuple[float, ...]) -> None:
+    for i, p in enumerate(values):
+        if not 0.0 <= p < 1.0:
+            raise InputError(
+                f"threshold {p!r} (position {i}) is outside (0, 1). Thresholds are risks: write "
+                "0.2 for 20%."
+            )
+        if i and p <= values[i - 1]:
+            what = "repeats" if p == values[i - 1] else "is below"
+            raise InputError(
+                f"thresholds must increase, but {p!r} (position {i}) {what} {values[i - 1]!r}. "
+                "Sort them and drop duplicates."
+            )
+
+
+def _check_end(end: float, last: float) -> None:
+    if not last <= end <= 1.0:
+        raise InputError(f"end={end!r} must lie between the last threshold {last!r} and 1.")
+
+
+def _check_threshold_weights(weights: tuple[float, ...], count: int) -> None:
+    if len(weights) != count:
+        raise InputError(
+            f"{len(weights)} weights for {count} thresholds. Pass one weight a threshold."
+        )
+    for i, w in enumerate(weights):
+        if not (math.isfinite(w) and w >= 0):
+            raise InputError(f"weight {w!r} (position {i}) must be finite and not negative.")
+    total = math.fsum(weights)
+    if abs(total - 1.0) > 1e-9:
+        raise InputError(f"threshold weights sum to {total:g}, not to 1. Divide them by their sum.")
+
+
+def _make_weights(asked: list[float], weights: Weights, end: float) -> list[float]:
+    edges = [*asked, end]
+    if callable(weights):
+        return _density_weights(edges, weights)
+    if isinstance(weights, str) or not np.iterable(weights):
+        if weights == "equal":
+            return [1.0 / len(asked)] * len(asked)
+        if weights == "length":
+            exact = [_rational(p) or Fraction(p) for p in edges]
+            if exact[-1] <= exact[0]:
+                raise InputError(
+                    'weights="length" needs an interval, but the range has no length.'
+                    ' Add a threshold or use weights="equal".'
+                )
+            span = exact[-1] - exact[0]
+            return [float((b - a) / span) for a, b in pairwise(exact)]
+        raise InputError(
+            f'weights={weights!r} is not known. Use "equal", "length", one number a threshold, or '
+            "a density (a function of the threshold)."
+        )
+    numbers = [_number(w, "weight") for w in weights]
+    _check_threshold_weights(tuple(numbers), len(asked))
+    return numbers
+
+
+def _density_weights(edges: list[float], density: Callable[[float], float]) -> list[float]:
+    from scipy.integrate import quad  # late: most users never pass a density
+
+    masses = []
+    for low, high in pairwise(edges):
+        mass = float(quad(density, low, high, limit=200)[0]) if high > low else 0.0
+        if not (math.isfinite(mass) and mass >= 0):
+            raise InputError(
+                f"the density over thresholds integrates to {mass!r} on [{low:g}, {high:g}]. It "
+                "must be finite and not negative."
+            )
+        masses.append(mass)
+    total = math.fsum(masses)
+    if total <= 0:
+        raise InputError("the density over thresholds is zero everywhere on the range.")
+    return [mass / total for mass in masses]

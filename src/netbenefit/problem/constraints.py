@@ -1,0 +1,420 @@
+"""What may be asked of a card: one small language that every solver understands.
+
+A constraint names columns as the table does (or by position) and says what their points may be.
+Constraints hold together: every one of a list must be met.
+
+>>> from netbenefit.data.patterns import PatternTable
+>>> from netbenefit.problem.problem import Problem
+>>> from netbenefit.metrics.thresholds import Thresholds
+>>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1], names=["age", "bmi"])
+>>> wanted = [Sign("age", "+"), Exclusive("age", "bmi"), MinTPR(0.5, 0.9)]
+>>> problem = Problem.build(table, Thresholds.of([0.5]), constraints=wanted)
+>>> problem.allows([1, 0]), problem.allows([1, 1])
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from netbenefit.cards.card_types import MOST_POINTS
+from netbenefit.common.checks import InputError
+from netbenefit.problem.constraint_base import Constraint, from_json
+from netbenefit.problem.constraint_draft import Draft
+from netbenefit.problem.constraint_values import share, sign_of, whole, whole_pair
+
+__all__ = [
+    "AtLeast",
+    "AtMost",
+    "Bounds",
+    "Constraint",
+    "Exclude",
+    "Exclusive",
+    "Implies",
+    "Include",
+    "MaxFPR",
+    "MaxFeatures",
+    "MaxPerColumn",
+    "MaxTotalPoints",
+    "MinTPR",
+    "NeedsOneOf",
+    "Sign",
+    "Values",
+    "from_json",
+]
+
+
+# -- one column ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bounds(Constraint):
+    """Points of a column from ``lowest`` to ``highest``, instead of −max_points … max_points."""
+
+    kind, label = "bounds", "bounds"
+    feature: str | int
+    lowest: int
+    highest: int
+
+    def __post_init__(self) -> None:
+        low, high = whole_pair(self.feature, (self.lowest, self.highest))
+        object.__setattr__(self, "lowest", low)
+        object.__setattr__(self, "highest", high)
+
+    def __str__(self) -> str:
+        return f"points of {self.feature} from {self.lowest} to {self.highest}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return self.lowest <= points[str(self.feature)] <= self.highest
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        draft.keep(self.feature, range(self.lowest, self.highest + 1))
+
+
+@dataclass(frozen=True)
+class Sign(Constraint):
+    """No negative points for a column (``"+"`` or 1), or no positive ones (``"-"`` or −1)."""
+
+    kind, label = "sign", "sign"
+    feature: str | int
+    sign: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sign", sign_of(self.feature, self.sign))
+
+    def __str__(self) -> str:
+        return f"no {'negative' if self.sign == '+' else 'positive'} points for {self.feature}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        v = points[str(self.feature)]
+        return v >= 0 if self.sign == "+" else v <= 0
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        draft.one_sign(self.feature, 1 if self.sign == "+" else -1)
+
+
+@dataclass(frozen=True)
+class Values(Constraint):
+    """Points of a column among ``values`` (mind the 0, if the column may be left out)."""
+
+    kind: ClassVar[str] = "values"
+    feature: str | int
+    values: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        given: Any = self.values
+        if isinstance(given, str) or not np.iterable(given):
+            raise InputError(f"Values of column {self.feature!r} must be a list, not {given!r}.")
+        what = f"each of the values of column {self.feature!r}"
+        numbers = tuple(sorted({whole(v, what, -MOST_POINTS, MOST_POINTS) for v in given}))
+        if not numbers:
+            raise InputError(f"Values of column {self.feature!r} is empty. Give at least one.")
+        object.__setattr__(self, "values", numbers)
+
+    def __str__(self) -> str:
+        return f"points of {self.feature} among {', '.join(map(str, self.values))}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return points[str(self.feature)] in self.values
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        draft.keep(self.feature, self.values)
+
+
+# -- groups of columns -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Group(Constraint):
+    """Something about which of some columns have points."""
+
+    features: tuple[str | int, ...]
+
+    def __post_init__(self) -> None:
+        given: Any = self.features
+        if isinstance(given, str) or not np.iterable(given):
+            raise InputError(f"{type(self).__name__} needs a list of columns, not {given!r}.")
+        if not tuple(given):
+            raise InputError(f"{type(self).__name__} names no column. Give at least one.")
+        object.__setattr__(self, "features", tuple(given))
+
+    @property
+    def _list(self) -> str:
+        return ", ".join(map(str, self.features))
+
+    def _count(self, points: Mapping[str, int]) -> int:
+        return sum(points[str(name)] != 0 for name in self.features)
+
+
+class _Names(_Group):
+    """A group whose columns are written one after the other."""
+
+    def __init__(self, *features: str | int) -> None:
+        object.__setattr__(self, "features", features)
+        self.__post_init__()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.features))})"
+
+    @classmethod
+    def _from(cls, values: Mapping[str, Any]) -> Self:
+        names = values["features"]
+        return cls(*(names if isinstance(names, list | tuple) else [names]))
+
+
+class Include(_Names):
+    """Every one of these columns has points."""
+
+    kind: ClassVar[str] = "include"
+
+    def __str__(self) -> str:
+        return f"points for {self._list}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return self._count(points) == len(self.features)
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        for name in self.features:
+            draft.needs(name)
+
+
+class Exclude(_Names):
+    """None of these columns has points."""
+
+    kind: ClassVar[str] = "exclude"
+
+    def __str__(self) -> str:
+        return f"no points for {self._list}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return self._count(points) == 0
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        for name in self.features:
+            draft.only_zero(name)
+
+
+class Exclusive(_Names):
+    """At most one of these columns has points."""
+
+    kind: ClassVar[str] = "exclusive"
+
+    def __str__(self) -> str:
+        return f"at most one of {self._list}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return self._count(points) <= 1
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        draft.row(dict.fromkeys(self.features, 1), 1)
+
+
+@dataclass(frozen=True)
+class AtMost(_Group):
+    """At most ``limit`` of these columns have points."""
+
+    kind: ClassVar[str] = "at_most"
+    limit: int
+
+    def __init__(self, limit: int, features: Sequence[str | int]) -> None:
+        object.__setattr__(self, "limit", whole(limit, "the limit of AtMost", 0))
+        object.__setattr__(self, "features", features)
+        self.__post_init__()
+
+    def __str__(self) -> str:
+        return f"at most {self.limit} of {self._list}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return self._count(points) <= self.limit
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        draft.row(dict.fromkeys(self.features, 1), self.limit)
+
+
+@dataclass(frozen=True)
+class AtLeast(_Group):
+    """At least ``count`` of these columns have points."""
+
+    kind: ClassVar[str] = "at_least"
+    count: int
+
+    def __init__(self, count: int, features: Sequence[str | int]) -> None:
+        object.__setattr__(self, "count", whole(count, "the count of AtLeast", 0))
+        object.__setattr__(self, "features", features)
+        self.__post_init__()
+
+    def __str__(self) -> str:
+        return f"at least {self.count} of {self._list}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return self._count(points) >= self.count
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        draft.row(dict.fromkeys(self.features, -1), -self.count)
+
+
+@dataclass(frozen=True)
+class Implies(Constraint):
+    """If ``feature`` has points, ``other`` has."""
+
+    kind: ClassVar[str] = "implies"
+    feature: str | int
+    other: str | int
+
+    def __str__(self) -> str:
+        return f"points for {self.feature} only together with {self.other}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return points[str(self.feature)] == 0 or points[str(self.other)] != 0
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        if self.feature != self.other:
+            draft.row({self.feature: 1, self.other: -1}, 0)
+
+
+@dataclass(frozen=True)
+class NeedsOneOf(_Group):
+    """If ``feature`` has points, at least one of ``features`` has."""
+
+    kind: ClassVar[str] = "needs_one_of"
+    feature: str | int
+
+    def __init__(self, feature: str | int, features: Sequence[str | int]) -> None:
+        object.__setattr__(self, "feature", feature)
+        object.__setattr__(self, "features", features)
+        self.__post_init__()
+
+    def __str__(self) -> str:
+        return f"points for {self.feature} only together with one of {self._list}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return points[str(self.feature)] == 0 or self._count(points) > 0
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        if self.feature not in self.features:
+            draft.row({self.feature: 1, **dict.fromkeys(self.features, -1)}, 0)
+
+
+# -- the whole card --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MaxFeatures(Constraint):
+    """At most ``limit`` columns have points."""
+
+    kind: ClassVar[str] = "max_features"
+    limit: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limit", whole(self.limit, "max_features", 0))
+
+    def __str__(self) -> str:
+        return f"at most {self.limit} columns with points"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return sum(v != 0 for v in points.values()) <= self.limit
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        draft.size = min(draft.size, self.limit)
+
+
+@dataclass(frozen=True)
+class MaxPerColumn(Constraint):
+    """At most ``limit`` conditions of any one raw column have points (see ``Binner``).
+
+    Columns that are no conditions of a raw column are on their own, and always keep to it.
+    """
+
+    kind: ClassVar[str] = "max_per_column"
+    limit: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limit", whole(self.limit, "the limit of MaxPerColumn", 1))
+
+    def __str__(self) -> str:
+        return f"at most {self.limit} conditions per column with points"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return True
+
+    def add_to(self, draft: Draft) -> None:
+        """Nothing: a binner has put :class:`AtMost` in its place."""
+
+
+@dataclass(frozen=True)
+class MaxTotalPoints(Constraint):
+    """The absolute points of all columns sum to at most ``limit``."""
+
+    kind: ClassVar[str] = "max_total_points"
+    limit: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limit", whole(self.limit, "the limit of MaxTotalPoints", 0))
+
+    def __str__(self) -> str:
+        return f"absolute points that sum to at most {self.limit}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return sum(map(abs, points.values())) <= self.limit
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        draft.total = self.limit if draft.total is None else min(draft.total, self.limit)
+
+
+@dataclass(frozen=True)
+class _Rate(Constraint):
+    """A limit of a rate on the training rows, at one of the problem's thresholds."""
+
+    threshold: float
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        object.__setattr__(self, "threshold", float(share(self.threshold, f"threshold of {name}")))
+        object.__setattr__(self, "rate", share(self.rate, f"rate of {name}"))
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return True
+
+
+class MinTPR(_Rate):
+    """At ``threshold``, at least this share of the events is called positive."""
+
+    kind: ClassVar[str] = "min_tpr"
+
+    def __str__(self) -> str:
+        return f"TPR of at least {float(self.rate):g} at threshold {self.threshold:g}"
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        draft.floor(self.threshold, self.rate)
+
+
+class MaxFPR(_Rate):
+    """At ``threshold``, at most this share of the non-events is called positive."""
+
+    kind: ClassVar[str] = "max_fpr"
+
+    def __str__(self) -> str:
+        return f"FPR of at most {float(self.rate):g} at threshold {self.threshold:g}"
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays."""
+        draft.ceiling(self.threshold, self.rate)

@@ -1,0 +1,172 @@
+"""Cut-offs and risks of a card: how scores become risks, and risks become decisions.
+
+1. The cut-off of a threshold is the one with the highest net benefit (SPEC §3), on the masses that
+   the card was trained on.
+2. Where these masses are outcomes alone, a level (the scores between two cut-offs) has the share of
+   events among its rows as its risk: Algorithm 2.
+3. Where they are blended with a teacher's risks, they are smooth enough for a risk of every score:
+   the share of event mass at the score, made monotone by pooling neighbouring scores (isotonic
+   regression).  The cut-off of a threshold then is the first score whose risk reaches it, which is
+   the same as step 1 finds.
+
+Limits on rates move cut-offs away from the best ones; risks follow, so that decisions at every
+threshold stay those of the cut-offs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from netbenefit.common.checks import IntArray
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.cutoffs import floor_scores
+from netbenefit.problem.problem import Problem
+
+__all__ = ["Levels", "find_levels", "level_risks", "pooled_rates"]
+
+#: Events, as a share of all rows, that the sums of real weights may be off by.
+_ROUNDING = 1e-9
+
+
+class Levels(NamedTuple):
+    """Cut-offs T_1 … T_M, the risk from each score on, and what the outcomes say of them."""
+
+    cutoffs: tuple[int, ...]
+    risks: tuple[tuple[int, float], ...]
+    net_benefit: float  #: weighted net benefit of these cut-offs, by the outcomes of training
+
+
+def find_levels(
+    problem: Problem, points: Sequence[int] | IntArray, *, calibrate: bool = True
+) -> Levels:
+    """Cut-offs and risks of the card with these points.
+
+    Parameters
+    ----------
+    problem : Problem
+    points : (P,) int
+    calibrate : bool, default=True
+        False gives each level the middle of its interval as its risk.
+
+    Examples
+    --------
+    >>> table = PatternTable.from_arrays([[0], [0], [1], [1], [1]], [0, 1, 0, 1, 1])
+    >>> grid = Thresholds.of([0.2, 0.6])
+    >>> find_levels(Problem.build(table, grid), [1])[:2]
+    ((0, 1), ((0, 0.5), (1, 0.6666666666666666)))
+    >>> softer = table.with_masses(np.array([8, 17]), np.array([12, 13]), denominator=10)
+    >>> find_levels(Problem.build(softer, grid), [1])[:2]
+    ((0, 2), ((0, 0.4), (1, 0.5666666666666667)))
+    """
+    table, grid = problem.patterns, problem.thresholds
+    scores = floor_scores(table.codes, table.decimals, np.asarray(points, dtype=np.int64))
+    cutoffs = problem.evaluate(points).cutoffs
+    rated = problem.limits.rates is not None
+    if table.outcomes is not None and calibrate:
+        risks = _risk_of_every_score(table, grid, scores, cutoffs, rated)
+    else:
+        by_level = level_risks(table, grid, scores, cutoffs, rated)
+        firsts = [int(scores.min()), *cutoffs]
+        ends = (*grid.values[1:], 1.0)
+        risks = tuple(
+            (firsts[i], risk if calibrate else (grid.values[i] + ends[i]) / 2)
+            for i, risk in enumerate(by_level)
+            if risk is not None
+        )
+    return Levels(cutoffs, risks, _net_benefit(table, grid, scores, cutoffs))
+
+
+def pooled_rates(
+    scores: IntArray, positives: Sequence[Fraction], negatives: Sequence[Fraction]
+) -> list[tuple[int, Fraction]]:
+    """Share of event mass at each score, lowest first, pooled until it never falls; exact.
+
+    Examples
+    --------
+    >>> one, two = Fraction(1), Fraction(2)
+    >>> pooled_rates(np.array([0, 1, 2, 2]), [one, one, one, one], [two, two * 3, 0 * one, one])
+    [(0, Fraction(1, 5)), (1, Fraction(1, 5)), (2, Fraction(2, 3))]
+    """
+    sums: dict[int, tuple[Fraction, Fraction]] = {}
+    for score, a, b in zip(scores.tolist(), positives, negatives, strict=True):
+        before = sums.get(score, (Fraction(0), Fraction(0)))
+        sums[score] = before[0] + a, before[1] + b
+    blocks: list[tuple[Fraction, Fraction, list[int]]] = []
+    for score, (a, b) in sorted(sums.items()):
+        block = a, a + b, [score]
+        while blocks and blocks[-1][0] * block[1] >= block[0] * blocks[-1][1]:
+            events, mass, before_scores = blocks.pop()
+            block = events + block[0], mass + block[1], before_scores + block[2]
+        blocks.append(block)
+    return [(score, events / mass) for events, mass, members in blocks for score in members]
+
+
+def _risk_of_every_score(
+    table: PatternTable,
+    grid: Thresholds,
+    scores: IntArray,
+    cutoffs: tuple[int, ...],
+    rated: bool,
+) -> tuple[tuple[int, float], ...]:
+    """Step 3 of the recipe; the last rounding to a float keeps every risk on its level."""
+    positives = [Fraction(m) for m in table.positives.tolist()]
+    negatives = [Fraction(m) for m in table.negatives.tolist()]
+    risks = []
+    for score, rate in pooled_rates(scores, positives, negatives):
+        level = sum(score >= cutoff for cutoff in cutoffs)
+        risk = min(max(float(rate), grid.values[level]), _top(grid, level))
+        # Only limits on rates make a level of scores whose risk belongs to another one.
+        assert rated or abs(risk - rate) <= _ROUNDING
+        risks.append((score, risk))
+    return tuple(risks)
+
+
+def _net_benefit(
+    table: PatternTable, grid: Thresholds, scores: IntArray, cutoffs: tuple[int, ...]
+) -> float:
+    """Σ_i ω_i NB_i of given cut-offs, by the outcomes; at threshold 0 everybody is called."""
+    called = scores[None, :] >= np.array([scores.min(), *cutoffs])[:, None]
+    net = called @ table.events - grid.odds * (called @ table.others)
+    return float(grid.weight_array @ net) / float(table.n_total)
+
+
+def _top(grid: Thresholds, level: int) -> float:
+    """Largest risk of a level; the last one is the only one that holds its upper end."""
+    last = level == len(grid) - 1
+    return 1.0 if last else float(np.nextafter(grid.values[level + 1], 0.0))
+
+
+def level_risks(
+    table: PatternTable,
+    thresholds: Thresholds,
+    scores: IntArray,
+    cutoffs: Sequence[int],
+    rated: bool = False,
+) -> tuple[float | None, ...]:
+    """Share of events of each level, as in Algorithm 2; None where no row is.
+
+    Best cut-offs leave nothing for Algorithm 1 to move, so every share lies in its own interval.
+    (Sums of real weights are rounded; a share that lies outside by no more than that is moved to
+    the end of its interval.  A larger difference means that the cut-offs are not the best ones, and
+    the card refuses it.)
+
+    Constraints on rates (``rated``) move cut-offs away from the best ones: a level can then have a
+    share of events outside its interval.  Such a risk is moved to the near end of the interval, so
+    that decisions at every threshold stay those of the cut-offs that the constraints ask for; the
+    risk says where the level belongs, no longer how many events it had.
+    """
+    size = len(thresholds)
+    level = np.searchsorted(np.asarray(cutoffs), scores, side="right")
+    events = np.bincount(level, weights=table.positives, minlength=size)
+    mass = events + np.bincount(level, weights=table.negatives, minlength=size)
+    seen = np.bincount(level, minlength=size) > 0
+    rate = events / np.where(seen, mass, 1.0)
+    inside = np.clip(rate, thresholds.array, [_top(thresholds, i) for i in range(size)])
+    rounded = np.abs(inside - rate) * mass <= _ROUNDING * mass.sum()
+    risks = np.where(rounded | rated, inside, rate)
+    return tuple(float(q) if there else None for q, there in zip(risks, seen, strict=True))

@@ -1,0 +1,390 @@
+"""What is searched: patterns, thresholds, penalty and allowed points, as one immutable object.
+
+With N rows, weights ω, odds r and integer points λ, a solver maximises
+
+    G(λ) = Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ .
+
+TP and FP add up the masses of the patterns: rows as they came out, or whatever else a card is to be
+trained on.  Limits on rates of events found and false alarms always speak of the outcomes.
+
+Where a common scale exists, G is held as an integer: ``scale · N · G = rates[0] · gain −
+rates[1] · size`` up to a constant, with no rounding anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.cards.card_types import MOST_POINTS
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.constraint_build import all_constraints, in_arrays
+from netbenefit.problem.constraint_values import whole
+from netbenefit.problem.constraints import Constraint, MaxFPR, MinTPR
+from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
+from netbenefit.problem.groups import one_hot_groups
+from netbenefit.problem.limits import Limits
+from netbenefit.problem.objective import Scale, make_scale, read_penalty
+from netbenefit.solvers.kernels.layout import Columns, make_columns, pack_masses
+
+__all__ = ["Evaluation", "NoCardFound", "Problem", "refuse_one_class"]
+
+
+class NoCardFound(InputError):
+    """A search ended without a card that meets the constraints on rates; there may still be one."""
+
+
+class Evaluation(NamedTuple):
+    """A point vector's exact value, counted from the patterns."""
+
+    objective: Fraction  #: what is maximised: G, penalty included
+    net_benefit: Fraction  #: Σ_i ω_i NB_i
+    cutoffs: tuple[int, ...]  #: T_1 … T_M
+    score_range: tuple[int, int]  #: lowest and highest floor-score
+    size: int  #: number of non-zero points
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A search problem; build it with :meth:`build`.
+
+    Attributes
+    ----------
+    patterns : PatternTable
+    thresholds : Thresholds
+    penalty : Fraction
+        C0, the price of one non-zero coefficient in units of net benefit.
+    lower, upper : (P,) int64
+        Smallest and largest allowed points of each column.
+    max_features : int
+        Largest allowed number of non-zero points.
+    constraints : tuple of Constraint
+        All that was asked for, shorthands such as ``sign`` included, with columns by name.
+    limits : Limits
+        The same in arrays, which is what solvers read.
+    max_points : int
+        Largest absolute points of a column about which nothing else is said.
+
+    Examples
+    --------
+    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+    >>> problem = Problem.build(table, Thresholds.of([0.5]), penalty=0.01)
+    >>> problem.evaluate([1]).objective
+    Fraction(197, 300)
+    """
+
+    patterns: PatternTable
+    thresholds: Thresholds
+    penalty: Fraction
+    lower: IntArray
+    upper: IntArray
+    max_features: int
+    constraints: tuple[Constraint, ...]
+    limits: Limits
+    _start: IntArray
+    max_points: int = 10
+
+    @classmethod
+    def build(
+        cls,
+        patterns: PatternTable,
+        thresholds: Thresholds,
+        *,
+        penalty: str | float | Fraction = "paper",
+        max_points: int = 10,
+        sign: Mapping[Any, Any] | None = None,
+        bounds: Mapping[Any, Any] | None = None,
+        max_features: int | None = None,
+        constraints: Sequence[Constraint] = (),
+    ) -> Problem:
+        """Check the settings and put the problem together.
+
+        Parameters
+        ----------
+        patterns : PatternTable
+        thresholds : Thresholds
+        penalty : "paper", "auto" or number, default="paper"
+            C0; ``"paper"`` is the published 0.1 · a0 / P, ``"auto"`` is a0 / N times
+            √(N / 4000), at most 1.
+        max_points : int, default=10
+            Largest absolute value of a coefficient.
+        sign : mapping of column to "+" / "-" (or 1 / −1), optional
+            Columns whose points may not be negative, or not positive.
+        bounds : mapping of column to (lowest, highest), optional
+            Allowed points of single columns, instead of −max_points … max_points.
+        max_features : int, optional
+            Largest number of non-zero coefficients.
+        constraints : sequence of Constraint, optional
+            What else is asked of the points; see :mod:`netbenefit.problem.constraints`.  ``sign``,
+            ``bounds`` and ``max_features`` are short for constraints of these names.
+
+        Raises
+        ------
+        InputError
+            Among others where no points meet all constraints; it names some that clash.
+        """
+        refuse_one_class(patterns)
+        weighed = zip(thresholds.values, thresholds.weights, strict=True)
+        if not any(p > 0 and weight > 0 for p, weight in weighed):
+            raise InputError(
+                "all weight lies on threshold 0, where every card is equally good. Give weight to "
+                "a threshold above 0."
+            )
+        most = whole(max_points, "max_points", 1)
+        if most > MOST_POINTS:
+            raise InputError(f"max_points={most} is too large. Use at most {MOST_POINTS}.")
+        asked = all_constraints(patterns.names, sign, bounds, max_features, constraints)
+        form, start = in_arrays(patterns, thresholds, most, asked)
+        problem = cls(
+            patterns,
+            thresholds,
+            read_penalty(penalty, patterns),
+            form.lower,
+            form.upper,
+            form.size,
+            asked,
+            form.limits,
+            start,
+            most,
+        )
+        problem._check_room()
+        return problem
+
+    # -- exact values ----------------------------------------------------------------------------
+
+    def evaluate(self, points: Sequence[int] | IntArray) -> Evaluation:
+        """Count a point vector's value from the patterns, exactly.
+
+        Cut-offs are the best ones that the rates allow, if constraints limit any; where no cut-offs
+        do, an InputError names the constraints.
+        """
+        vector = np.asarray(points, dtype=np.int64)
+        table = self.patterns
+        scores = floor_scores(table.codes, table.decimals, vector)
+        best = self._cutoffs(scores)
+        weights = self.thresholds.weight_fractions
+        total = Fraction(table.total_mass)
+        benefit = (
+            sum((w * value for w, (_, value) in zip(weights, best, strict=True)), Fraction(0))
+            / total
+        )
+        size = int(np.count_nonzero(vector))
+        return Evaluation(
+            objective=benefit - self.penalty * size,
+            net_benefit=benefit,
+            cutoffs=tuple(cutoff for cutoff, _ in best[1:]),
+            score_range=(int(scores.min()), int(scores.max())),
+            size=size,
+        )
+
+    def with_constraints(self, more: Sequence[Constraint]) -> Problem:
+        """The same problem, of whose points more is asked.
+
+        >>> from netbenefit.problem.constraints import Sign
+        >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+        >>> problem = Problem.build(table, Thresholds.of([0.5]))
+        >>> problem.with_constraints([Sign("x0", "+")]).lower
+        array([0])
+        """
+        asked = (*self.constraints, *more)
+        form, start = in_arrays(self.patterns, self.thresholds, self.max_points, asked)
+        return replace(
+            self,
+            lower=form.lower,
+            upper=form.upper,
+            max_features=form.size,
+            constraints=asked,
+            limits=form.limits,
+            _start=start,
+        )
+
+    def _cutoffs(self, scores: IntArray) -> list[tuple[int, Fraction]]:
+        """Best allowed cut-off of each threshold, and its TP − odds · FP."""
+        table, rates = self.patterns, self.limits.rates
+        odds = [p / (1 - p) for p in self.thresholds.fractions]
+        limits: list[tuple[Fraction, Fraction | None]] = [(Fraction(0), None)] * len(odds)
+        if rates is not None:
+            limits = list(zip(rates.found, rates.alarms, strict=True))
+        best: list[tuple[int, Fraction]] = []
+        masses, outcomes = (table.positives, table.negatives), (table.events, table.others)
+        for i, found in enumerate(allowed_cutoffs(scores, masses, odds, limits, outcomes)):
+            if found is None:
+                raise InputError(
+                    "no cut-offs of this card meet all of these constraints: "
+                    f"{self.rates_text(self.thresholds.values[i])}."
+                )
+            best.append(found)
+        return best
+
+    def allows(self, points: Sequence[int] | IntArray) -> bool:
+        """Whether points keep to all limits but those of rates, which :meth:`feasible` checks, too.
+
+        >>> table = PatternTable.from_arrays([[0], [1]], [0, 1])
+        >>> Problem.build(table, Thresholds.tenths(), max_points=5).allows([6])
+        False
+        """
+        vector, limits = np.asarray(points, dtype=np.int64), self.limits
+        if not ((vector >= self.lower) & (vector <= self.upper)).all():
+            return False
+        own = limits.values[np.arange(vector.size), vector - self.lower]
+        rows = limits.support @ (vector != 0) <= limits.support_limit
+        return bool(own.all() and rows.all() and np.abs(vector).sum() <= limits.total)
+
+    def feasible(self, points: Sequence[int] | IntArray) -> bool:
+        """Whether points keep to all limits, and cut-offs exist that keep to the rates."""
+        if self.limits.rates is None or not self.allows(points):
+            return self.allows(points)
+        try:
+            self.evaluate(points)
+        except InputError:
+            return False
+        return True
+
+    def nothing_found(self) -> NoCardFound:
+        """Make the error of a search that came upon no feasible card."""
+        return NoCardFound(
+            "no card was found that meets the constraints on rates (no proof that there is none): "
+            f"{self.rates_text()}. Relax a rate, search longer, or allow more columns or points."
+        )
+
+    def rates_text(self, threshold: float | None = None) -> str:
+        """The constraints on rates (that matter at one threshold), for messages."""
+        wanted = [
+            str(c)
+            for c in self.constraints
+            if (isinstance(c, MinTPR) and (threshold is None or c.threshold >= threshold - 1e-12))
+            or (isinstance(c, MaxFPR) and (threshold is None or c.threshold <= threshold + 1e-12))
+        ]
+        return "; ".join(wanted)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether bounds and size say all that is asked of the points."""
+        limits = self.limits
+        widths = self.upper - self.lower + 1
+        size_rows = 1 if self.max_features < widths.size else 0
+        return (
+            limits.rates is None
+            and int(limits.values.sum()) == int(widths.sum())
+            and limits.support.shape[0] == size_rows
+            and limits.total >= int(np.maximum(np.abs(self.lower), np.abs(self.upper)).sum())
+        )
+
+    @cached_property
+    def too_small(self) -> tuple[str, ...]:
+        """Columns that vary, but whose points can never move a score by a whole point.
+
+        >>> table = PatternTable.from_arrays([[0.01, 0], [0.02, 1]], [0, 1])
+        >>> Problem.build(table, Thresholds.tenths()).too_small
+        ('x0',)
+        """
+        table = self.patterns
+        spread = table.codes.max(axis=0) - table.codes.min(axis=0)
+        most = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        reach = [
+            int(s) * int(m) < 10**d for s, m, d in zip(spread, most, table.decimals, strict=True)
+        ]
+        return tuple(
+            name
+            for name, small, m in zip(table.names, reach, most, strict=True)
+            if small and m and name not in table.constant
+        )
+
+    def nearest_to_zero(self) -> IntArray:
+        """An allowed point vector with the smallest entries: where a search may start.
+
+        Whether its cut-offs can keep to the rates depends on the data.
+        """
+        return self._start.copy()
+
+    def primitive(self, points: IntArray) -> IntArray:
+        """Divide by the greatest common divisor, where that changes no order and is allowed."""
+        divisor = int(np.gcd.reduce(points)) if points.size else 0
+        if divisor <= 1 or not self.patterns.is_integer:
+            return points
+        smaller = points // divisor
+        return smaller if self.allows(smaller) else points
+
+    # -- what the kernels need -------------------------------------------------------------------
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The patterns laid out for the compiled kernels."""
+        table, scale = self.patterns, self._scale
+        mass = pack_masses(table.positives, table.negatives)
+        return make_columns(
+            table.codes, table.decimals, mass, scale.found, scale.alarm, self.lower, self.upper
+        )
+
+    @cached_property
+    def shift_groups(self) -> IntArray:
+        """(P, 2) first and last of the columns whose points may be shifted together, for free."""
+        n_columns = self.lower.size
+        if self.is_plain and (self.penalty > 0 or self.max_features < n_columns):
+            return one_hot_groups(self.patterns.codes, self.patterns.decimals)
+        # Sizes cost nothing, so nothing is gained by shifting; or other limits forbid it.
+        return np.stack([np.arange(n_columns), np.arange(n_columns) + 1], axis=1)
+
+    @property
+    def exact_scale(self) -> tuple[Fraction, Fraction]:
+        """(constant, total): the objective is (value of the search + constant) / total."""
+        return Fraction(self._scale.constant), Fraction(self._scale.total)
+
+    @property
+    def rates(self) -> NDArray[Any]:
+        """Worth of one unit of gain and price of one feature, in the search's own units."""
+        return self._scale.rates
+
+    def to_objective(self, value: float) -> float:
+        """Turn a value of the search into an objective."""
+        exact = Fraction(int(value)) if self.rates.dtype.kind == "i" else float(value)
+        return float((exact + self._scale.constant) / self._scale.total)
+
+    @property
+    def value_of_one(self) -> float:
+        """What an objective of 1 is worth in the search's units."""
+        return float(self._scale.total)
+
+    @property
+    def slack(self) -> float:
+        """Differences up to this are rounding: none where values are whole numbers."""
+        if self.rates.dtype.kind == "i":
+            return 0
+        return 1e-12 * self.value_of_one
+
+    @cached_property
+    def _scale(self) -> Scale:
+        return make_scale(self.patterns, self.thresholds, self.penalty)
+
+    def _check_room(self) -> None:
+        """Refuse points and features whose scores would not fit in 64 bits."""
+        table = self.patterns
+        digits = max(table.decimals)
+        reach = []
+        for k, decimals in enumerate(table.decimals):
+            most = max(abs(int(self.lower[k])), abs(int(self.upper[k])))
+            code = max(abs(int(table.codes[:, k].min())), abs(int(table.codes[:, k].max())))
+            reach.append(most * code * 10 ** (digits - decimals))
+        if sum(reach) * 4 >= 2**63:
+            culprit = table.names[reach.index(max(reach))]
+            raise InputError(
+                f"scores could exceed 64-bit integers; column {culprit!r} contributes most. "
+                "Rescale or bin it, keep fewer decimals, or lower max_points."
+            )
+
+
+def refuse_one_class(patterns: PatternTable) -> None:
+    """Raise an error where no row, or every row, had the event."""
+    if patterns.n_events in (0, patterns.n_total):
+        what = "no events" if patterns.n_events == 0 else "only events"
+        raise InputError(
+            f"the outcome has one class only: there are {what}. A card needs rows of both classes."
+        )

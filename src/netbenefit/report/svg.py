@@ -1,0 +1,155 @@
+"""Calibration and ROC of a card as inline drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.common.checks import FloatArray, check_binary, check_weights
+from netbenefit.updating.observed import LevelRow
+
+__all__ = ["calibration_svg", "roc_points", "roc_svg"]
+
+_SIZE = 360
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 12, 46
+_BARS = 44  #: height of the bars below a calibration plot
+
+
+def calibration_svg(levels: Sequence[LevelRow]) -> str:
+    """Draw predicted against observed risks, with 95% intervals, and how many rows there are.
+
+    Parameters
+    ----------
+    levels : sequence of LevelRow
+        As :func:`netbenefit.updating.observed.level_rows` counts them.
+
+    Returns
+    -------
+    str
+        An SVG element whose colours the page's style sets.
+
+    Examples
+    --------
+    >>> rows = [LevelRow("≥ 2", 0.6, "60%", 10.0, 5.0, 0.5, 0.24, 0.76)]
+    >>> "risk 60%: 5 events among 10 rows, 50.0%" in calibration_svg(rows)
+    True
+    """
+    height = _SIZE + _BARS
+    parts = [_axes("Predicted risk", "Observed share of events", height, below=_BARS)]
+    parts.append(f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>')
+    most = max((row.n for row in levels), default=0.0) or 1.0
+    floor = _SIZE - _BOTTOM + _BARS
+    for row in levels:
+        if row.rate is None or row.low is None or row.high is None:
+            continue
+        told = (
+            f"risk {row.risk_text}: {row.events:,.10g} events among {row.n:,.10g} rows, "
+            f"{100 * row.rate:.1f}%"
+        )
+        bar = max(1.0, (_BARS - 8) * row.n / most)
+        parts.append(
+            f'<g><title>{escape(told)}</title><line class="interval" x1="{_x(row.risk)}" '
+            f'x2="{_x(row.risk)}" y1="{_y(row.low)}" y2="{_y(row.high)}"/>'
+            f'<circle class="s0" cx="{_x(row.risk)}" cy="{_y(row.rate)}" r="4.5"/>'
+            f'<rect class="bar" x="{_x(row.risk) - 3:.1f}" width="6" y="{floor - bar:.1f}" '
+            f'height="{bar:.1f}"/></g>'
+        )
+    return _svg("Calibration: predicted and observed risks of the levels", height, parts)
+
+
+def roc_points(
+    event: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return false and true positive rates as the cut-off falls, from (0, 0) to (1, 1).
+
+    >>> roc_points([0, 1, 1], [1, 1, 2])
+    (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
+    """
+    happened = check_binary(event)
+    weight = check_weights(sample_weight, happened.size)
+    _, place = np.unique(-np.asarray(score), return_inverse=True)
+    found = np.cumsum(np.bincount(place, weight * happened))
+    alarms = np.cumsum(np.bincount(place, weight * ~happened))
+    return np.append(0.0, alarms / alarms[-1]), np.append(0.0, found / found[-1])
+
+
+def roc_svg(
+    card: Scorecard, event: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
+) -> str:
+    """Draw the ROC curve of the score, with the card's cut-offs marked.
+
+    Parameters
+    ----------
+    card : Scorecard
+    event : (n_rows,) array of bool
+    score : (n_rows,) array of int
+        The card's scores of the rows.
+    sample_weight : (n_rows,) array, optional
+
+    Returns
+    -------
+    str
+        An SVG element whose colours the page's style sets.
+
+    Examples
+    --------
+    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
+    >>> "act from 50%: score of 1 or more" in roc_svg(card, [0, 1, 1], [0, 0, 2])
+    True
+    """
+    fpr, tpr = roc_points(event, score, sample_weight)
+    values = np.unique(np.asarray(score))[::-1]
+    line = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(fpr, tpr, strict=True))
+    parts = [
+        _axes("False positive rate", "True positive rate", _SIZE),
+        f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>',
+        f'<polyline class="s0" points="{line}"/>',
+    ]
+    levels = np.asarray(card.level_of_score(values))  # scores beyond the card's range are clipped
+    thresholds = zip(card.thresholds.values[1:], card.cutoffs, strict=True)
+    for i, (p, cutoff) in enumerate(thresholds, start=1):
+        place = int(np.count_nonzero(levels >= i))
+        told = f"act from {100 * p:g}%: score of {cutoff} or more"
+        parts.append(
+            f'<circle class="point" cx="{_x(fpr[place])}" cy="{_y(tpr[place])}" r="4">'
+            f"<title>{escape(told)}</title></circle>"
+        )
+    return _svg("ROC curve of the score", _SIZE, parts)
+
+
+def _x(value: float) -> float:
+    return round(_LEFT + float(value) * (_SIZE - _LEFT - _RIGHT), 1)
+
+
+def _y(value: float) -> float:
+    return round(_SIZE - _BOTTOM - float(value) * (_SIZE - _TOP - _BOTTOM), 1)
+
+
+def _axes(across: str, up: str, height: int, below: int = 0) -> str:
+    parts = []
+    for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
+        parts.append(
+            f'<line class="grid" x1="{_x(0)}" x2="{_x(1)}" y1="{_y(tick)}" y2="{_y(tick)}"/>'
+            f'<text x="{_LEFT - 8}" y="{_y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>'
+            f'<text x="{_x(tick)}" y="{_SIZE - _BOTTOM + below + 18}" text-anchor="middle">'
+            f"{tick:g}</text>"
+        )
+    middle = (_TOP + _SIZE - _BOTTOM) / 2
+    parts.append(
+        f'<text x="{(_x(0) + _x(1)) / 2}" y="{height - 6}" text-anchor="middle">{across}</text>'
+        f'<text transform="translate(13 {middle}) rotate(-90)" text-anchor="middle">{up}</text>'
+    )
+    return "".join(parts)
+
+
+def _svg(label: str, height: int, parts: Sequence[str]) -> str:
+    return (
+        f'<svg viewBox="0 0 {_SIZE} {height}" role="img" aria-label="{escape(label)}">'
+        + "".join(parts)
+        + "</svg>"
+    )

@@ -1,0 +1,314 @@
+"""Pairs of patterns that a card with given signs cannot keep in order.
+
+Let u be a pattern whose call is a gain at some threshold, w one whose call is a loss.  To call u
+and not w needs x_u·λ > x_w·λ, hence a column with (x_u − x_w)_k λ_k > 0: an element of the pair's
+*repairs*
+
+    E(u, w) = {(k, +): x_uk > x_wk} ∪ {(k, −): x_uk < x_wk} .
+
+A card whose signs avoid E(u, w) loses u or w.  Pairs with repairs inside a set D, packed so that no
+pattern pays twice, show what a card that avoids D loses at least.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.common.checks import IntArray
+from netbenefit.solvers.bounds.signs import Signs, Words
+from netbenefit.solvers.kernels.jit import inner, jit
+
+__all__ = ["Pairs", "collect_pairs", "grow_set", "pack_pairs", "shrink_set"]
+
+#: Sizes of repairs are told apart up to this.
+_SIZES = 512
+
+
+class Pairs(NamedTuple):
+    """Pairs of patterns in conflict, those with the fewest repairs first."""
+
+    u: IntArray
+    w: IntArray
+    repairs: Words  #: (pairs, 2 W)
+    active_u: IntArray  #: all patterns that are in conflict with some other
+    active_w: IntArray
+    complete: bool  #: whether all pairs are listed
+
+
+@inner
+def _count(x: Any) -> Any:
+    """Number of ones of a word."""
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@inner
+def _repairs(bits: Any, ranks: Any, wide: Any, u: int, w: int, out: Any) -> None:
+    """Write E(u, w) to ``out``."""
+    n_words = bits.shape[1]
+    for q in range(n_words):
+        out[q] = bits[u, q] & ~bits[w, q]
+        out[n_words + q] = bits[w, q] & ~bits[u, q]
+    for k in wide:
+        a, b = ranks[u, k], ranks[w, k]
+        if a != b:
+            one = np.uint64(1) << np.uint64(k & 63)
+            out[(k >> 6) if a > b else n_words + (k >> 6)] |= one
+
+
+@inner
+def _few(histogram: Any, most: int) -> int:
+    """A size such that at most ``most`` pairs are smaller; but not below all of them."""
+    kept, limit = 0, 0
+    while limit < histogram.size and kept + histogram[limit] <= most:
+        kept += histogram[limit]
+        limit += 1
+    return limit if kept > 0 else limit + 1
+
+
+@inner
+def _compact(out_u: Any, out_w: Any, sizes: Any, limit: int) -> int:
+    """Drop pairs whose size is not below ``limit``."""
+    kept = 0
+    for j in range(sizes.size):
+        if sizes[j] < limit:
+            out_u[kept], out_w[kept], sizes[kept] = out_u[j], out_w[j], sizes[j]
+            kept += 1
+    return kept
+
+
+@inner
+def _distance(bits: Any, w: int, plus: Any, minus: Any) -> Any:
+    """Number of repairs among columns with two values.
+
+    ``plus`` and ``minus`` hold those that u has where the bits of w are 0 or 1.
+    """
+    size = np.int64(0)
+    for q in range(plus.size):
+        size += _count((plus[q] & ~bits[w, q]) | (minus[q] & bits[w, q]))
+    return size
+
+
+@inner
+def _wide_distance(ranks: Any, wide: Any, u: int, w: int, allowed: Any) -> Any:
+    """Number of repairs among columns with many values."""
+    size, n_words = np.int64(0), allowed.size // 2
+    for k in wide:
+        a, b = ranks[u, k], ranks[w, k]
+        if a != b:
+            word = allowed[(k >> 6) if a > b else n_words + (k >> 6)]
+            size += np.int64((word >> np.uint64(k & 63)) & np.uint64(1))
+    return size
+
+
+@jit
+def _collect(
+    bits: Words,
+    ranks: NDArray[np.int32],
+    wide: IntArray,
+    rows_u: IntArray,
+    cells_u: IntArray,
+    rows_w: IntArray,
+    cells_w: IntArray,
+    chosen: Words,
+    allowed: Words,
+    capacity: int,
+) -> Any:
+    """List conflicts under ``chosen``; where there are too many, those with few repairs.
+
+    Cells hold the patterns that ``chosen`` cannot tell apart, as first positions in ``rows``.
+    """
+    n_words = bits.shape[1]
+    flag_u = np.zeros(rows_u.size, dtype=np.bool_)
+    flag_w = np.zeros(rows_w.size, dtype=np.bool_)
+    out_u = np.empty(capacity, dtype=np.int64)
+    out_w = np.empty(capacity, dtype=np.int64)
+    sizes = np.empty(capacity, dtype=np.int64)
+    histogram = np.zeros(_SIZES, dtype=np.int64)
+    mask = np.zeros(2 * n_words, dtype=np.uint64)
+    plus = np.zeros(n_words, dtype=np.uint64)
+    minus = np.zeros(n_words, dtype=np.uint64)
+    found, limit, complete = 0, _SIZES, True
+    for c in range(cells_u.size - 1):
+        for d in range(cells_w.size - 1):
+            _repairs(bits, ranks, wide, rows_u[cells_u[c]], rows_w[cells_w[d]], mask)
+            hit = np.uint64(0)
+            for q in range(2 * n_words):
+                hit |= mask[q] & chosen[q]
+            if hit != 0:
+                continue
+            flag_u[cells_u[c] : cells_u[c + 1]] = True
+            flag_w[cells_w[d] : cells_w[d + 1]] = True
+            for a in range(cells_u[c], cells_u[c + 1]):
+                u = rows_u[a]
+                for q in range(n_words):
+                    plus[q] = bits[u, q] & allowed[q]
+                    minus[q] = ~bits[u, q] & allowed[n_words + q]
+                for b in range(cells_w[d], cells_w[d + 1]):
+                    w = rows_w[b]
+                    size = _distance(bits, w, plus, minus)
+                    if wide.size > 0:
+                        size += _wide_distance(ranks, wide, u, w, allowed)
+                    size = min(size, _SIZES - 1)
+                    if size >= limit or u == w:
+                        complete = complete and u == w
+                        continue
+                    out_u[found], out_w[found], sizes[found] = u, w, size
+                    histogram[size] += 1
+                    found += 1
+                    if found == capacity:
+                        complete = False
+                        limit = _few(histogram, capacity // 2)
+                        if histogram[limit - 1] == capacity:  # one size fills the list
+                            found -= 1
+                            histogram[limit - 1] -= 1
+                        else:
+                            found = _compact(out_u, out_w, sizes, limit)
+                            histogram[limit:] = 0
+    return out_u[:found], out_w[:found], sizes[:found], flag_u, flag_w, complete
+
+
+@jit
+def _masks(
+    bits: Words, ranks: NDArray[np.int32], wide: IntArray, u: IntArray, w: IntArray, allowed: Words
+) -> Words:
+    """Repairs of each pair."""
+    masks = np.empty((u.size, allowed.size), dtype=np.uint64)
+    for j in range(u.size):
+        _repairs(bits, ranks, wide, u[j], w[j], masks[j])
+        for q in range(allowed.size):
+            masks[j, q] &= allowed[q]
+    return masks
+
+
+def collect_pairs(
+    signs: Signs, rows_u: IntArray, rows_w: IntArray, chosen: Words, capacity: int
+) -> Pairs:
+    """Pairs that a card with signs in ``chosen`` only cannot keep in order."""
+    rows_u, cells_u = _cells(signs, rows_u, chosen)
+    rows_w, cells_w = _cells(signs, rows_w, chosen)
+    u, w, sizes, flag_u, flag_w, complete = _collect(
+        signs.bits,
+        signs.ranks,
+        signs.wide,
+        rows_u,
+        cells_u,
+        rows_w,
+        cells_w,
+        chosen,
+        signs.allowed,
+        capacity,
+    )
+    order = np.argsort(sizes, kind="stable")
+    u, w = u[order], w[order]
+    masks = _masks(signs.bits, signs.ranks, signs.wide, u, w, signs.allowed)
+    return Pairs(u, w, masks, np.sort(rows_u[flag_u]), np.sort(rows_w[flag_w]), bool(complete))
+
+
+def _cells(signs: Signs, rows: IntArray, chosen: Words) -> tuple[IntArray, IntArray]:
+    """Rows with those together that columns of ``chosen`` do not tell apart, and cells' starts."""
+    if rows.size == 0:
+        return rows, np.zeros(1, dtype=np.int64)
+    columns = np.unique(signs.elements(chosen) % max(1, signs.columns.size))
+    codes = signs.ranks[np.ix_(rows, columns)]
+    order = np.lexsort([*codes.T, np.zeros(rows.size)])
+    codes = codes[order]
+    new = np.concatenate([[True], (codes[1:] != codes[:-1]).any(axis=1), [True]])
+    return rows[order], np.flatnonzero(new)
+
+
+@inner
+def _take(gain: Any, loss: Any, u: int, w: int) -> Any:
+    """Let a pair pay what both patterns have left; return the payment."""
+    paid = np.int64(0)
+    for i in range(gain.shape[1]):
+        y = min(gain[u, i], loss[w, i])
+        if y > 0:
+            gain[u, i] -= y
+            loss[w, i] -= y
+            paid += y
+    return paid
+
+
+@jit
+def pack_pairs(
+    u: IntArray, w: IntArray, repairs: Words, chosen: Words, gain: IntArray, loss: IntArray
+) -> Any:
+    """Pack pairs with repairs inside ``chosen``; which pairs pay, and what all pay together.
+
+    ``gain`` and ``loss``, (n, thresholds), hold what patterns can still pay; changed in place.
+    """
+    used = np.zeros(u.size, dtype=np.bool_)
+    total = np.int64(0)
+    for j in range(u.size):
+        rest = np.uint64(0)
+        for q in range(chosen.size):
+            rest |= repairs[j, q] & ~chosen[q]
+        if rest == 0:
+            paid = _take(gain, loss, u[j], w[j])
+            used[j] = paid > 0
+            total += paid
+    return used, total
+
+
+@jit
+def grow_set(
+    u: IntArray,
+    w: IntArray,
+    repairs: Words,
+    gain: IntArray,
+    loss: IntArray,
+    target: int,
+    chosen: Words,
+) -> Any:
+    """Add repairs to ``chosen`` until the pairs inside pay ``target``.
+
+    The next pair is one that can pay and adds the fewest elements.  Returns what all pay, and the
+    pairs that pay, in order.
+    """
+    total = np.int64(0)
+    log = np.empty(u.size, dtype=np.int64)
+    logged = 0
+    while True:
+        best, fewest = -1, 1 << 30
+        for j in range(u.size):
+            more = 0
+            for q in range(chosen.size):
+                more += _count(repairs[j, q] & ~chosen[q])
+            if more == 0:
+                paid = _take(gain, loss, u[j], w[j])
+                if paid > 0:
+                    total += paid
+                    log[logged] = j
+                    logged += 1
+                if total >= target:
+                    return total, log[:logged]
+            elif more < fewest:
+                for i in range(gain.shape[1]):
+                    if min(gain[u[j], i], loss[w[j], i]) > 0:
+                        best, fewest = j, more
+                        break
+        if best < 0:
+            return total, log[:logged]
+        for q in range(chosen.size):
+            chosen[q] |= repairs[best, q]
+
+
+def shrink_set(
+    pairs: Pairs, gain: IntArray, loss: IntArray, target: int, chosen: Words, signs: Signs
+) -> Words:
+    """Leave out elements while the pairs inside still pay ``target``."""
+    inside = (pairs.repairs & ~chosen == 0).all(axis=1)
+    u, w, repairs = pairs.u[inside], pairs.w[inside], pairs.repairs[inside]
+    kept = chosen.copy()
+    often = [int((repairs & signs.mask([e])).any(axis=1).sum()) for e in signs.elements(chosen)]
+    for e in signs.elements(chosen)[np.argsort(often, kind="stable")]:
+        smaller = kept & ~signs.mask([e])
+        if pack_pairs(u, w, repairs, smaller, gain.copy(), loss.copy())[1] >= target:
+            kept = smaller
+    return kept

@@ -1,0 +1,157 @@
+"""Elements: which signs the points of a problem can have.
+
+An *element* (k, +) or (k, −) says that column k may have positive or negative points.  Sets of
+elements are bit masks: words of 64 columns for +, and as many words again for −.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.common.checks import IntArray
+from netbenefit.problem.integer import Pieces
+
+__all__ = ["Signs", "Words", "make_signs"]
+
+Words = NDArray[np.uint64]
+
+
+class Signs(NamedTuple):
+    """Which signs the points of a problem can have, and patterns in the form the kernels need."""
+
+    columns: IntArray  #: (Q,) columns of the problem that count; doubles are left out
+    doubles: tuple[tuple[tuple[int, int], ...], ...]  #: columns alike, with their direction
+    units: IntArray  #: (n, Q)
+    ranks: NDArray[np.int32]  #: (n, Q) order of the values of a column
+    bits: Words  #: (n, W) columns with two values
+    wide: IntArray  #: positions of columns with more values
+    allowed: Words  #: (2 W,) elements that the box allows
+    forced: Words  #: (2 W,) elements of columns whose points exclude 0
+    n_forced: int  #: number of columns whose points exclude 0
+    weights: IntArray  #: (R, Q) coefficients of columns in limits on the support
+    room: IntArray  #: (R,) what forced columns leave of those limits
+
+    @property
+    def words(self) -> int:
+        """Number of words a sign."""
+        return int(self.bits.shape[1])
+
+    def mask(self, elements: Any) -> Words:
+        """Words of a list of elements: q for +, Q + q for −."""
+        out = np.zeros(2 * self.words, dtype=np.uint64)
+        size = self.columns.size
+        for e in elements:
+            q, half = (int(e), 0) if e < size else (int(e) - size, self.words)
+            out[half + q // 64] |= np.uint64(1) << np.uint64(q % 64)
+        return out
+
+    def elements(self, mask: Words) -> IntArray:
+        """Elements of a mask, in order."""
+        as_bytes = np.ascontiguousarray(mask).view(np.uint8).reshape(2, -1)
+        flags = np.unpackbits(as_bytes, axis=1, bitorder="little")[:, : self.columns.size]
+        return np.flatnonzero(flags.ravel())
+
+
+def make_signs(
+    pieces: Pieces, support: IntArray | None = None, support_limit: IntArray | None = None
+) -> Signs:
+    """Describe the signs that the box of a problem allows.
+
+    A column that is a multiple of another one, up to a constant, tells the same patterns apart:
+    points of both could be added up, at no higher price.  It is left out where its signs are
+    allowed for the other column too.  Limits on the support with negative coefficients are left
+    out: a relaxation.
+
+    Examples
+    --------
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.problem.problem import Problem
+    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0, 1, 2], [1, 0, 2], [1, 0, 5]], [0, 1, 0])
+    >>> signs = make_signs(Pieces.of(Problem.build(table, Thresholds.of([0.5]))))
+    >>> signs.columns.tolist(), signs.wide.tolist(), signs.elements(signs.allowed).tolist()
+    ([0, 2], [], [0, 1, 2, 3])
+    """
+    n_columns = pieces.lower.size
+    rows = np.zeros((0, n_columns), dtype=np.int64) if support is None else support
+    limit = np.zeros(0, dtype=np.int64) if support_limit is None else support_limit
+    usable = (rows >= 0).all(axis=1)
+    rows, limit = rows[usable], limit[usable]
+    is_forced = (pieces.lower > 0) | (pieces.upper < 0)
+    groups = _groups(pieces, is_forced)
+    columns = np.array([group[0] for group in groups], dtype=np.int64)
+    units = np.ascontiguousarray(pieces.units[:, columns])
+    n_words = max(1, -(-columns.size // 64))
+    ranks = np.zeros(units.shape, dtype=np.int32)
+    bits = np.zeros((units.shape[0], n_words), dtype=np.uint64)
+    wide = []
+    for q in range(columns.size):
+        values, ranks[:, q] = np.unique(units[:, q], return_inverse=True)
+        if values.size > 2:
+            wide.append(q)
+        else:
+            bits[:, q // 64] |= ranks[:, q].astype(np.uint64) << np.uint64(q % 64)
+    weights = np.array([rows[:, group].min(axis=1) for group in groups], dtype=np.int64)
+    signs = Signs(
+        columns=columns,
+        doubles=tuple(tuple(_directions(pieces, group)) for group in groups),
+        units=units,
+        ranks=ranks,
+        bits=bits,
+        wide=np.array(wide, dtype=np.int64),
+        allowed=np.zeros(0, dtype=np.uint64),
+        forced=np.zeros(0, dtype=np.uint64),
+        n_forced=int(is_forced.sum()),
+        weights=np.ascontiguousarray(weights.reshape(columns.size, limit.size).T),
+        room=limit - rows[:, is_forced].sum(axis=1),
+    )
+    size, lower, upper = columns.size, pieces.lower[columns], pieces.upper[columns]
+    plus, minus = np.flatnonzero(upper > 0), np.flatnonzero(lower < 0) + size
+    must = [*np.flatnonzero(lower > 0), *(np.flatnonzero(upper < 0) + size)]
+    return signs._replace(allowed=signs.mask([*plus, *minus]), forced=signs.mask(must))
+
+
+def _groups(pieces: Pieces, is_forced: NDArray[np.bool_]) -> list[list[int]]:
+    """Columns that count, each followed by its doubles."""
+    groups: list[list[int]] = []
+    first: dict[bytes, list[list[int]]] = {}
+    for k in range(pieces.lower.size):
+        column = pieces.units[:, k]
+        low, high = int(pieces.lower[k]), int(pieces.upper[k])
+        if low == high == 0 or (column == column[0]).all():
+            continue
+        if is_forced[k]:
+            groups.append([k])
+            continue
+        shape, flipped = _shape(column)
+        allowed = [high > 0, low < 0][:: -1 if flipped else 1]
+        family = first.setdefault(shape, [])
+        for group in family:
+            head = group[0]
+            turned = _shape(pieces.units[:, head])[1]
+            mine = [bool(pieces.upper[head] > 0), bool(pieces.lower[head] < 0)]
+            mine = mine[:: -1 if turned else 1]
+            if all(a <= b for a, b in zip(allowed, mine, strict=True)):
+                group.append(k)
+                break
+        else:
+            groups.append([k])
+            family.append(groups[-1])
+    return groups
+
+
+def _directions(pieces: Pieces, group: list[int]) -> list[tuple[int, int]]:
+    """Columns of a group with 1, or −1 for those that fall where the first one rises."""
+    turned = [_shape(pieces.units[:, k])[1] for k in group]
+    return [(k, 1 if t == turned[0] else -1) for k, t in zip(group, turned, strict=True)]
+
+
+def _shape(column: IntArray) -> tuple[bytes, bool]:
+    """What is left of a column without shift, scale and sign; whether the sign was turned."""
+    moved = column - column[0]
+    moved = moved // np.gcd.reduce(moved)
+    flipped = bool(moved[np.flatnonzero(moved)[0]] < 0)
+    return (-moved if flipped else moved).tobytes(), flipped

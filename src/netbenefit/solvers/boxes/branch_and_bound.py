@@ -1,0 +1,117 @@
+"""Branch and bound with the pair-order flow bound, in whole numbers.
+
+Boxes of points are bounded, split and closed (see ``BoxSearch``).  Complete, it proves the best
+card so far optimal; stopped before, the highest bound of an open box is the bound of all cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from netbenefit.common.checks import IntArray
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.problem.result import Boxes, Proof
+from netbenefit.solvers.base import Run, Status, value_of
+from netbenefit.solvers.boxes.references import leave_out_references
+from netbenefit.solvers.boxes.search import NO_INCUMBENT, BoxSearch
+from netbenefit.solvers.boxes.tree import free_groups
+from netbenefit.solvers.kernels.bits import WORD
+
+__all__ = ["MOST_PAIRS", "can_count", "n_pairs", "no_card", "prove_boxes"]
+
+#: Share of the time for a proof that anybody can check, where there is a faster one.
+_PLAIN_SHARE, _PLAIN_SECONDS = 0.1, 10.0
+#: Pairs of patterns that a search can hold, for each of its levels.
+MOST_PAIRS = 300_000
+
+
+def n_pairs(pieces: Pieces) -> int:
+    """Pairs of a pattern worth calling positive and one that is not, padding included."""
+    above = int((pieces.gains > 0).any(axis=0).sum())
+    below = int((pieces.gains < 0).any(axis=0).sum())
+    return above * max(WORD, -(-below // WORD) * WORD)  # as they are held, in words of bits
+
+
+def can_count(problem: Problem, pieces: Pieces) -> bool:
+    """Whether vectors can be counted: rates need exact numbers."""
+    return problem.limits.rates is None or (problem.patterns.is_whole and pieces.exact)
+
+
+def no_card(problem: Problem, *, proven: bool) -> NoCardFound:
+    """Make the error of a proof without a card."""
+    if not proven:
+        return problem.nothing_found()
+    return NoCardFound(
+        f"no card meets the constraints, which is proven: {problem.rates_text()}. Relax a rate, "
+        "or allow more columns or points."
+    )
+
+
+def prove_boxes(run: Run, pieces: Pieces, *, n_jobs: int) -> Status:
+    """Prove by branch and bound until done, out of time or interrupted; ``run`` keeps the proof.
+
+    One-hot groups without a price for their size are searched twice where need be: as they are, for
+    a proof with boxes that anybody can check, and if that takes long without their first columns,
+    which is faster.
+    """
+    problem = run.problem
+    zero = np.zeros_like(problem.lower)
+    if problem.feasible(zero):  # doubling leaves it where it is, so it is looked at by itself
+        run.report(1, value_of(problem, zero), zero)
+    reduced = leave_out_references(problem, free_groups(problem))
+    with run.within(1.0 if reduced is None else _PLAIN_SHARE, _PLAIN_SECONDS):
+        status = _search(run, problem, pieces, lambda points: points, n_jobs)
+    if reduced is None or status != "time_limit" or run.must_stop or run.best is None:
+        return status  # without a card, only the problem itself can tell whether there is one
+    return _search(run, reduced.problem, Pieces.of(reduced.problem), reduced.back, n_jobs)
+
+
+def _search(
+    run: Run,
+    problem: Problem,
+    pieces: Pieces,
+    back: Callable[[IntArray], IntArray | None],
+    n_jobs: int,
+) -> Status:
+    """Prove a bound of the run's problem, or of one that holds all its cards."""
+    incumbent = NO_INCUMBENT
+    if run.best is not None:
+        incumbent = pieces.from_objective(run.problem.evaluate(run.best).objective)
+
+    def offer(points: IntArray, value: int) -> None:
+        card = back(points)
+        if card is not None and run.problem.feasible(card):
+            run.report(0, value_of(run.problem, card), card)
+
+    search = BoxSearch(
+        problem,
+        pieces,
+        incumbent,
+        must_stop=lambda: run.must_stop,
+        offer=offer,
+        n_jobs=n_jobs,
+    )
+
+    def claim(boxes: Boxes | None = None) -> Proof:
+        proof = search.proof(boxes)
+        if pieces.exact or run.best is None:
+            return proof
+        # Rounded values: the incumbent's was rounded down, to leave no better card out.
+        return replace(proof, bound=max(proof.bound, run.problem.evaluate(run.best).objective))
+
+    status: Status = "finished"
+    try:
+        outcome = search.run(lambda: run.report_proof(claim()))
+        status = "finished" if outcome.complete else "time_limit"
+    except KeyboardInterrupt:
+        status = "interrupted"
+        run.stop.set()
+        outcome = search.run()
+    run.evaluations += outcome.vectors
+    if run.best is not None:
+        run.finish_proof(claim(outcome.boxes if problem is run.problem else None))
+    return status

@@ -1,0 +1,341 @@
+"""The pair-order flow bound of a box of points.
+
+Let u be a pattern worth calling positive at threshold i (gains[i, u] > 0), w one that is not
+(gains[i, w] < 0).  If (x_w − x_u)·λ ≥ 0 for every λ of a box, then no card of the box calls u
+positive without w: a *conflict*.  Whether it holds is seen in one number, the *slack*
+
+    min over the box of (x_w − x_u)·λ = Σ_k min(d_k lower_k, d_k upper_k),   d = x_w − x_u ,
+
+and floors change nothing, as they keep order.  What a threshold can bring is then at most the value
+of the best set of patterns that holds, with each u, all w in conflict with it: by the theorem of
+maximum closure Σ_u gains⁺ minus the largest flow from u's (supply gains⁺) along conflicts to w's
+(room gains⁻).  Conflicts are transitive, so the bipartite graph suffices.  Columns whose interval
+excludes 0 pay their price on top:
+
+    value(λ) ≤ Σ_i (Σ_u gains⁺[i, u] − flow_i) − price · #{k: 0 not in [lower_k, upper_k]} .
+
+Every flow, not just the largest, gives a valid bound; all numbers are whole.  A smaller box has
+more conflicts and keeps the old ones, so a flow is carried on from box to box, and its changes are
+logged to be taken back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netbenefit.problem.integer import Pieces
+from netbenefit.solvers.kernels.bits import ONE, WORD, ZERO, count_bits, lowest_bit
+from netbenefit.solvers.kernels.jit import inner
+from netbenefit.solvers.kernels.layout import Array
+
+__all__ = ["Field", "Flow", "augment", "make_field", "make_flow", "narrow", "spread"]
+
+
+class Field(NamedTuple):
+    """Pairs of a problem; never written to, shared by all threads.
+
+    U patterns are worth calling positive at some threshold, V are not at some threshold; V is
+    padded to S, a multiple of 64, and W = S / 64.
+    """
+
+    diff: Array  #: (P, U, S) x_w − x_u in units
+    blank: Array  #: (U, S) slack of the box of zero; very low where there is no pair
+    plus: Array  #: (m, U) supply
+    minus: Array  #: (m, S) room
+    has_room: Array  #: (m, W) bits of the w with room
+
+
+class Flow(NamedTuple):
+    """Flows of all thresholds, with the log of their changes and work space; one per thread."""
+
+    sent: Array  #: (m, U, S) along each pair
+    left: Array  #: (m, U) supply that is left
+    free: Array  #: (m, S) room that is left
+    is_free: Array  #: (m, W) bits of the w with room left
+    back: Array  #: (m, S, WU) bits of the u that send to w
+    state: Array  #: (2,) TOTAL sent, LENGTH of the log
+    log: Array  #: (L, 4) threshold, u, w, change
+    seen: Array  #: (W + WU,) work space: visited w and u
+    path: Array  #: (3, max(U, S)) work space: where w was reached from, where u was, the queue
+
+
+TOTAL, LENGTH = 0, 1
+
+
+def make_field(pieces: Pieces) -> Field:
+    """List the pairs of a problem."""
+    above = np.flatnonzero((pieces.gains > 0).any(axis=0))
+    below = np.flatnonzero((pieces.gains < 0).any(axis=0))
+    padded = max(WORD, -(-below.size // WORD) * WORD)
+    largest = np.maximum(np.abs(pieces.lower), np.abs(pieces.upper))
+    spread_of = pieces.units.max(axis=0) - pieces.units.min(axis=0)
+    reach = 2 * int((largest * spread_of).sum()) + 1
+    most = max(reach, padded)  # numbers of conflicts are counted in the same type
+    kind = next(k for k in (np.int16, np.int32, np.int64) if most < np.iinfo(k).max)
+    diff = np.zeros((pieces.units.shape[1], above.size, padded), dtype=kind)
+    for k in range(diff.shape[0]):
+        column = pieces.units[:, k]
+        diff[k, :, : below.size] = column[below][None, :] - column[above][:, None]
+    blank = np.full((above.size, padded), -reach, dtype=kind)
+    blank[:, : below.size] = np.where(above[:, None] == below[None, :], -reach, 0)
+    minus = np.zeros((pieces.gains.shape[0], padded), dtype=np.int64)
+    minus[:, : below.size] = np.maximum(-pieces.gains[:, below], 0)
+    return Field(
+        diff=diff,
+        blank=blank,
+        plus=np.maximum(pieces.gains[:, above], 0),
+        minus=minus,
+        has_room=_as_bits(minus > 0),
+    )
+
+
+def _as_bits(flags: Array) -> Array:
+    """Pack booleans into words, along the last axis, lowest bit first."""
+    packed = np.packbits(flags, axis=-1, bitorder="little")
+    return np.ascontiguousarray(packed).view(np.uint64)
+
+
+def make_flow(field: Field, log: int = 1 << 20) -> Flow:
+    """A flow of nothing."""
+    m, n_above = field.plus.shape
+    padded = field.minus.shape[1]
+    words_above = -(-n_above // WORD)
+    return Flow(
+        sent=np.zeros((m, n_above, padded), dtype=np.int64),
+        left=field.plus.copy(),
+        free=field.minus.copy(),
+        is_free=field.has_room.copy(),
+        back=np.zeros((m, padded, words_above), dtype=np.uint64),
+        state=np.zeros(2, dtype=np.int64),
+        log=np.zeros((log, 4), dtype=np.int64),
+        seen=np.zeros(padded // WORD + words_above, dtype=np.uint64),
+        path=np.zeros((3, max(n_above, padded)), dtype=np.int64),
+    )
+
+
+# -- conflicts -------------------------------------------------------------------------------------
+
+
+@inner
+def _pack(slack: Array) -> Any:
+    """Bits of the slacks of a word that are not negative."""
+    bits = ZERO
+    for j in range(WORD):
+        if slack[j] >= 0:
+            bits |= ONE << np.uint64(j)
+    return bits
+
+
+@inner
+def spread(field: Field, lo: Array, hi: Array, slack: Array, bits: Array) -> None:
+    """Slacks and conflicts of a box, from scratch."""
+    kind = slack.dtype.type
+    none = kind(0)
+    slack[:] = field.blank
+    for k in range(lo.size):
+        low, high = kind(lo[k]), kind(hi[k])
+        for u in range(slack.shape[0]):
+            row, diff = slack[u], field.diff[k, u]
+            for w in range(row.size):
+                d = diff[w]
+                row[w] = kind(row[w] + kind(kind(max(d, none) * low) + kind(min(d, none) * high)))
+    for u in range(slack.shape[0]):
+        for b in range(bits.shape[1]):
+            bits[u, b] = _pack(slack[u, b * WORD : (b + 1) * WORD])
+
+
+@inner
+def _narrow_word(diff: Array, old: Array, new: Array, up: Any, down: Any) -> Any:
+    """Slacks of one word after a change of ends; returns how many are not negative.
+
+    Everything stays in the narrow type, so that the loop becomes vector code.
+    """
+    kind = old.dtype.type
+    none = kind(0)
+    count = kind(0)
+    for j in range(WORD):
+        d = diff[j]
+        change = kind(kind(max(d, none) * up) + kind(min(d, none) * down))
+        s = kind(old[j] + change)
+        new[j] = s
+        count = kind(count + kind(s >= none))
+    return np.int64(count)
+
+
+@inner
+def narrow(
+    diff: Array, old: Array, new: Array, bits: Array, new_bits: Array, rise: int, fall: int
+) -> None:
+    """Slacks and conflicts after a column's lower end rose by ``rise``, its upper fell by ``fall``.
+
+    diff : (U, S) the column's differences; rise ≥ 0 ≥ fall.
+    """
+    kind = old.dtype.type
+    up, down = kind(rise), kind(fall)
+    for u in range(old.shape[0]):
+        for b in range(bits.shape[1]):
+            first, last = b * WORD, (b + 1) * WORD
+            count = _narrow_word(
+                diff[u, first:last], old[u, first:last], new[u, first:last], up, down
+            )
+            before = bits[u, b]
+            if count == count_bits(before):  # conflicts never go away
+                new_bits[u, b] = before
+            else:
+                new_bits[u, b] = _pack(new[u, first:last])
+
+
+# -- flow ------------------------------------------------------------------------------------------
+
+
+@inner
+def _send(flow: Flow, i: int, u: int, w: int, amount: int) -> None:
+    """Send more (or less) along a pair, and log it."""
+    before = flow.sent[i, u, w]
+    flow.sent[i, u, w] = before + amount
+    word, bit = u // WORD, ONE << np.uint64(u % WORD)
+    if before == 0:
+        flow.back[i, w, word] |= bit
+    elif before + amount == 0:
+        flow.back[i, w, word] &= ~bit
+    at = flow.state[LENGTH]
+    flow.log[at, 0] = i
+    flow.log[at, 1] = u
+    flow.log[at, 2] = w
+    flow.log[at, 3] = amount
+    flow.state[LENGTH] = at + 1
+
+
+@inner
+def _use(flow: Flow, i: int, u: int, w: int, amount: int) -> None:
+    """Take supply from u and room from w at the ends of a path."""
+    flow.left[i, u] -= amount
+    flow.free[i, w] -= amount
+    flow.state[TOTAL] += amount
+    word, bit = w // WORD, ONE << np.uint64(w % WORD)
+    if flow.free[i, w] == 0:
+        flow.is_free[i, word] &= ~bit
+    else:
+        flow.is_free[i, word] |= bit
+
+
+@inner
+def take_back(flow: Flow, mark: int) -> None:
+    """Undo all changes after the log had ``mark`` entries."""
+    for at in range(flow.state[LENGTH] - 1, mark - 1, -1):
+        i, u, w, amount = flow.log[at, 0], flow.log[at, 1], flow.log[at, 2], flow.log[at, 3]
+        before = flow.sent[i, u, w]
+        flow.sent[i, u, w] = before - amount
+        word, bit = u // WORD, ONE << np.uint64(u % WORD)
+        if before == 0:
+            flow.back[i, w, word] |= bit
+        elif before == amount:
+            flow.back[i, w, word] &= ~bit
+        # Within a path every node but the ends gets as much as it gives, so this sums up right.
+        _use(flow, i, u, w, -amount)
+    flow.state[LENGTH] = mark
+
+
+@inner
+def _reach(bits: Array, has_room: Array, flow: Flow, i: int, source: int) -> Any:
+    """Find a w with room that u = source can send to, by way of others; −1 where there is none.
+
+    Breadth first: along shortest paths, the number of paths does not grow with the masses.
+    """
+    words = has_room.shape[1]
+    seen, seen_above = flow.seen[:words], flow.seen[words:]
+    from_above, from_below, queue = flow.path[0], flow.path[1], flow.path[2]
+    queue[0] = source
+    from_below[source] = -1
+    head, size = 0, 1
+    while head < size:
+        u = queue[head]
+        head += 1
+        for b in range(words):
+            hits = bits[u, b] & flow.is_free[i, b]
+            if hits != ZERO:
+                w = b * WORD + lowest_bit(hits)
+                from_above[w] = u
+                return w
+        for b in range(words):
+            news = bits[u, b] & has_room[i, b] & ~seen[b]
+            seen[b] |= news
+            while news != ZERO:
+                w = b * WORD + lowest_bit(news)
+                news &= news - ONE
+                from_above[w] = u
+                for c in range(seen_above.size):
+                    more = flow.back[i, w, c] & ~seen_above[c]
+                    seen_above[c] |= more
+                    while more != ZERO:
+                        other = c * WORD + lowest_bit(more)
+                        more &= more - ONE
+                        from_below[other] = w
+                        queue[size] = other
+                        size += 1
+    return -1
+
+
+@inner
+def _leads_on(bits: Array, has_room: Array, flow: Flow, i: int, u: int) -> Any:
+    """Whether u has a conflict with a w that has room left or was not visited: mostly not."""
+    ahead = ZERO
+    for b in range(has_room.shape[1]):
+        ahead |= bits[u, b] & (flow.is_free[i, b] | (has_room[i, b] & ~flow.seen[b]))
+    return ahead != ZERO
+
+
+@inner
+def _push(flow: Flow, i: int, source: int, end: int) -> None:
+    """Send as much as possible along the path that ends at w = end."""
+    from_above, from_below = flow.path[0], flow.path[1]
+    amount = min(flow.left[i, source], flow.free[i, end])
+    u = from_above[end]
+    while u != source:
+        w = from_below[u]
+        amount = min(amount, flow.sent[i, u, w])
+        u = from_above[w]
+    w = end
+    u = from_above[w]
+    while True:
+        _send(flow, i, u, w, amount)
+        if u == source:
+            break
+        w = from_below[u]
+        _send(flow, i, u, w, -amount)
+        u = from_above[w]
+    _use(flow, i, source, end, amount)
+
+
+@inner
+def augment(field: Field, flow: Flow, bits: Array, need: int) -> None:
+    """Send more along the conflicts until ``need`` is sent or no more can be.
+
+    Searches of one round do not visit again what others have found to lead nowhere; a round that
+    sends nothing shows that the flow is the largest.
+    """
+    has_room = field.has_room
+    words = has_room.shape[1]
+    # A path has fewer entries than this; a full log ends the work, and the bound stays valid.
+    margin = 2 * flow.path.shape[1] + 2
+    for i in range(field.plus.shape[0]):
+        while True:
+            sent_before = flow.state[TOTAL]
+            flow.seen[:] = ZERO
+            for u in range(field.plus.shape[1]):
+                while flow.left[i, u] > 0:
+                    if flow.state[TOTAL] >= need or flow.state[LENGTH] + margin > flow.log.shape[0]:
+                        return
+                    word, bit = words + u // WORD, ONE << np.uint64(u % WORD)
+                    if flow.seen[word] & bit != ZERO or not _leads_on(bits, has_room, flow, i, u):
+                        break
+                    flow.seen[word] |= bit
+                    w = _reach(bits, has_room, flow, i, u)
+                    if w < 0:
+                        break
+                    _push(flow, i, u, w)
+                    flow.seen[word] &= ~bit
+            if flow.state[TOTAL] == sent_before:
+                break

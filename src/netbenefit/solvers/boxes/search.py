@@ -1,0 +1,319 @@
+"""Branch and bound over threads: which boxes are searched next, and what is proven meanwhile.
+
+Depth-first search alone leaves an early box open to the very end, so its bound at a time-out would
+say nothing.  Here the whole search space is brought below one target after another, from the bound
+of the root down to the incumbent; what lies below the target already waits for the next one.  Boxes
+with the highest bound come first, so the proven bound falls all the time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netbenefit.common.checks import IntArray
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import Problem
+from netbenefit.problem.result import Boxes, Proof, Reason
+from netbenefit.solvers.boxes import tree as _tree
+
+__all__ = ["METHOD", "NO_INCUMBENT", "BoxSearch", "Outcome"]
+
+METHOD = "branch and bound"
+#: Less than any value: what to pass where no vector is known.
+NO_INCUMBENT = -(1 << 61)
+
+#: Seconds of compiled work between two looks at the clock.
+_SLICE = 0.03
+#: Boxes that a slice looks at, at most.
+_MOST_PACE = 1 << 20
+#: Targets, as shares of the distance between the first bound and the incumbent.  The first ones
+#: are cheap; each box that waits for the next target has its flow found anew there.
+_LADDER = (0.85, 0.7, 0.55, 0.4, 0.2, 0.0)
+#: Closed boxes that are kept for a certificate.
+MOST_BOXES = 2_000_000
+
+Offer = Callable[[IntArray, int], None]
+
+
+class Outcome(NamedTuple):
+    """What a search has proven: no vector is worth more than ``value``."""
+
+    value: int
+    complete: bool
+    boxes: Boxes | None
+    nodes: int
+    vectors: int
+
+
+class BoxSearch:
+    """One proof by branch and bound.
+
+    1. Open the box of all points.
+    2. Set a target between the incumbent and the highest bound; search all open boxes, those with
+       the highest bound first, one a thread, until each part is bounded by the target.  A thread
+       without work is given the highest open part of another one's stack.
+    3. What is bounded by the incumbent is closed; the rest is open for the next target.  Go to 2
+       until nothing is open or time is up.
+
+    Parameters
+    ----------
+    problem : Problem
+    pieces : Pieces
+    incumbent : int
+        Value of the best known vector; only better ones are looked for.
+    must_stop : callable
+        Asked often; True ends the search.
+    offer : callable
+        Called with (points, value) of better vectors, from one thread at a time.
+    n_jobs : int
+    keep : int
+        Boxes to keep; beyond that the outcome has none.
+    every_vector : bool
+        Leave out none that is worth more than the incumbent, see ``make_ground``.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        pieces: Pieces,
+        incumbent: int,
+        *,
+        must_stop: Callable[[], bool],
+        offer: Offer | None = None,
+        n_jobs: int = 1,
+        keep: int = MOST_BOXES,
+        every_vector: bool = False,
+    ) -> None:
+        self._ground = _tree.make_ground(problem, pieces, every_vector=every_vector)
+        self._shared = np.array([incumbent], dtype=np.int64)
+        self._pieces, self._must_stop, self._offer = pieces, must_stop, offer
+        self._n_jobs = max(1, n_jobs)
+        self._trees = [_tree.make_tree(self._ground) for _ in range(self._n_jobs)]
+        self._known = [incumbent] * self._n_jobs
+        self._lock = threading.Lock()
+        self._keep = keep
+        self._closed: list[tuple[Any, Any]] | None = []
+        self._n_closed = 0
+        self._tick = 0
+        # Open boxes: a heap of (−bound, number, lower, upper); those for the next target; the
+        # bounds of those that threads are working on.
+        self._jobs: list[tuple[int, int, IntArray, IntArray]] = []
+        self._later: list[tuple[int, int, IntArray, IntArray]] = []
+        self._busy: dict[int, int] = {}
+        self._push(self._jobs, pieces.ceiling, pieces.lower, pieces.upper)
+        self._target = pieces.ceiling
+
+    # -- what is known -----------------------------------------------------------------------------
+
+    @property
+    def value(self) -> int:
+        """No vector is worth more than this."""
+        with self._lock:
+            heads = [-heap[0][0] for heap in (self._jobs, self._later) if heap]
+            return max([self._incumbent(), *heads, *self._busy.values()])
+
+    def _incumbent(self) -> int:
+        """The best value known.
+
+        Two threads that write to the shared one at the same moment may leave the lower value
+        there: harmless for a moment, but not what to believe.
+        """
+        return max([int(self._shared[0]), *self._known])
+
+    @property
+    def nodes(self) -> int:
+        """Boxes looked at."""
+        return int(sum(tree.state[_tree.NODES] for tree in self._trees))
+
+    @property
+    def vectors(self) -> int:
+        """Vectors counted one by one."""
+        return int(sum(tree.state[_tree.VECTORS] for tree in self._trees))
+
+    def proof(self, boxes: Boxes | None = None) -> Proof:
+        """The present bound, as a proof."""
+        details: dict[str, Any] = {"boxes": self.nodes, "vectors": self.vectors}
+        if len(self._ground.groups):
+            details["groups"] = self._ground.groups.tolist()
+        return Proof(
+            METHOD,
+            self._pieces.to_objective(self.value),
+            boxes=boxes,
+            rounding=self._pieces.rounding,
+            details=details,
+        )
+
+    # -- the search --------------------------------------------------------------------------------
+
+    def run(self, watch: Callable[[], None] | None = None) -> Outcome:
+        """Search until done or told to stop; ``watch`` is called from this thread now and then."""
+        self._renew()
+        first = self._top() - int(self._shared[0])
+        with ThreadPoolExecutor(self._n_jobs) as pool:
+            while self._jobs and not self._must_stop():
+                incumbent = int(self._shared[0])
+                rungs = [incumbent + int(share * first) for share in _LADDER]
+                self._target = next(rung for rung in rungs if rung < self._top())
+                self._level(pool, watch)
+                self._renew()
+        self._renew()
+        return Outcome(self.value, not self._jobs, self._boxes(), self.nodes, self.vectors)
+
+    def _renew(self) -> None:
+        """All boxes that are open, for the next target; what the incumbent closes is closed."""
+        with self._lock:
+            jobs = self._jobs + self._later
+            incumbent = self._incumbent()
+            self._shared[0] = incumbent
+            done = [job for job in jobs if -job[0] <= incumbent]
+            self._jobs, self._later = [job for job in jobs if -job[0] > incumbent], []
+            heapq.heapify(self._jobs)
+            box = np.array([[lower, upper] for _, _, lower, upper in done], dtype=np.int64)
+            out = np.array([[-bound, Reason.FLOW] for bound, *_ in done], dtype=np.int64)
+            self._close(box, out)
+
+    def _level(self, pool: ThreadPoolExecutor, watch: Callable[[], None] | None) -> None:
+        """Bring all open boxes below the target."""
+        stop = threading.Event()
+        futures = {pool.submit(self._work, number, stop) for number in range(self._n_jobs)}
+        try:
+            pending = futures
+            while pending:  # waiting in short spells keeps Ctrl-C responsive
+                done, pending = wait(pending, timeout=0.1)
+                if any(future.exception() is not None for future in done):
+                    break
+                if watch is not None:
+                    watch()
+        finally:
+            stop.set()
+            wait(futures)
+        for future in futures:
+            future.result()
+
+    def _work(self, number: int, stop: threading.Event) -> None:
+        """One thread: take boxes and search them, until none is left for anybody."""
+        pace = 64
+        while not (stop.is_set() or self._must_stop()):
+            job = self._take(number)
+            if job is None:
+                if self._all_idle():
+                    return
+                time.sleep(0.002)
+                continue
+            try:
+                pace = self._search(number, job, stop, pace)
+            finally:  # whatever happened, no box is lost
+                if self._trees[number].state[_tree.DEPTH] != _tree.DONE:
+                    self._give(number, all_levels=True)
+                with self._lock:
+                    self._busy.pop(number, None)
+
+    def _search(
+        self, number: int, job: tuple[IntArray, IntArray], stop: threading.Event, pace: int
+    ) -> int:
+        """Search one box, until it is done or the search has to stop; returns the pace."""
+        tree = self._trees[number]
+        _tree.enter(tree, *job)
+        while tree.state[_tree.DEPTH] != _tree.DONE:
+            if stop.is_set() or self._must_stop():
+                break
+            begin = time.perf_counter()
+            _tree.explore(self._ground, tree, self._shared, self._target, pace)
+            spent = max(time.perf_counter() - begin, 1e-6)
+            self._collect(number)
+            pace = max(8, min(4 * pace, int(pace * _SLICE / spent), _MOST_PACE))
+            if not self._jobs and self._n_jobs > 1:
+                self._give(number, all_levels=False)
+        return pace
+
+    def _take(self, number: int) -> tuple[IntArray, IntArray] | None:
+        """The open box with the highest bound; what lies below the target waits."""
+        with self._lock:
+            if self._jobs and self._top() <= self._target:
+                self._later += self._jobs
+                heapq.heapify(self._later)
+                self._jobs = []
+            if not self._jobs:
+                return None
+            bound, _, lower, upper = heapq.heappop(self._jobs)
+            self._busy[number] = -bound
+            return lower, upper
+
+    def _all_idle(self) -> bool:
+        with self._lock:
+            return not self._jobs and not self._busy
+
+    def _give(self, number: int, *, all_levels: bool) -> None:
+        """Move open boxes of a stack to where others can take them."""
+        tree = self._trees[number]
+        waiting = tree.state[_tree.DEPTH] == _tree.WAITING
+        with self._lock:
+            if waiting:
+                bound = self._busy[number]
+                self._push(self._jobs, bound, tree.lo[0].copy(), tree.hi[0].copy())
+            else:
+                for lower, upper, bound in zip(
+                    *_tree.open_boxes(tree, all_levels=all_levels), strict=True
+                ):
+                    self._push(self._jobs, int(bound), lower, upper)
+            if all_levels:
+                tree.state[_tree.DEPTH] = _tree.DONE
+
+    def _collect(self, number: int) -> None:
+        """Put what a thread has written out where it belongs."""
+        tree = self._trees[number]
+        size = int(tree.state[_tree.OUT])
+        box, out = tree.out_box[:size], tree.out[:size]
+        news: tuple[IntArray, int] | None = None
+        with self._lock:
+            if self._ground.raises and tree.best[-1] > self._known[number]:
+                self._known[number] = int(tree.best[-1])
+                news = tree.best[:-1].copy(), self._known[number]
+            incumbent = self._incumbent()
+            is_open = (out[:, 1] == Reason.FLOW) & (out[:, 0] > incumbent)
+            for at in np.flatnonzero(is_open):
+                self._push(self._later, int(out[at, 0]), box[at, 0].copy(), box[at, 1].copy())
+            self._close(box[~is_open], out[~is_open])
+            tree.state[_tree.OUT] = 0
+            if news is not None and self._offer is not None:
+                self._offer(*news)
+
+    # -- the boxes ---------------------------------------------------------------------------------
+
+    def _push(self, heap: list[Any], bound: int, lower: IntArray, upper: IntArray) -> None:
+        self._tick += 1
+        heapq.heappush(heap, (-bound, self._tick, lower, upper))
+
+    def _top(self) -> int:
+        return -self._jobs[0][0] if self._jobs else int(self._shared[0])
+
+    def _close(self, box: IntArray, out: IntArray) -> None:
+        if self._closed is None or not len(out):
+            return
+        self._n_closed += len(out)
+        if self._n_closed > self._keep:
+            self._closed = None
+            return
+        small = np.abs(self._ground.box).max(initial=0) < 2**15
+        self._closed.append((box.astype(np.int16 if small else np.int64), out.copy()))
+
+    def _boxes(self) -> Boxes | None:
+        """All boxes, closed and open; None where there were too many to keep."""
+        if self._closed is None or self._n_closed + len(self._jobs) > self._keep:
+            return None
+        n_columns = self._ground.box.shape[1]
+        still_open = [
+            (np.array([[lower, upper]]), np.array([[-bound, Reason.FLOW]], dtype=np.int64))
+            for bound, _, lower, upper in self._jobs
+        ]
+        parts = [*self._closed, *still_open]
+        box = np.concatenate([np.zeros((0, 2, n_columns), int), *(b for b, _ in parts)])
+        out = np.concatenate([np.zeros((0, 2), int), *(o for _, o in parts)])
+        return Boxes(box[:, 0], box[:, 1], out[:, 0], out[:, 1].astype(np.uint8))

@@ -1,0 +1,65 @@
+"""Linear programs for HiGHS: one way to write them down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from netbenefit.common.checks import FloatArray
+
+__all__ = ["linear_program", "quiet_highs"]
+
+
+def linear_program(
+    matrix: Any,
+    *,
+    cost: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    row_lower: FloatArray,
+    row_upper: FloatArray,
+    whole: bool = False,
+) -> Any:
+    """Write down: minimise cost·x with lower ≤ x ≤ upper and row_lower ≤ matrix·x ≤ row_upper.
+
+    ``matrix`` is dense or sparse; ``whole`` asks for whole numbers x.
+
+    Examples
+    --------
+    >>> none, one = np.zeros(1), np.ones(1)
+    >>> program = linear_program(
+    ...     [[2.0]], cost=-one, lower=none, upper=one, row_lower=none, row_upper=one
+    ... )
+    >>> solver = quiet_highs()
+    >>> solver.passModel(program), solver.run(), solver.getSolution().col_value
+    (<HighsStatus.kOk: 0>, <HighsStatus.kOk: 0>, [0.5])
+    """
+    import highspy  # late: most work needs no program
+
+    rows = sparse.csr_array(matrix)
+    program: Any = highspy.HighsLp()
+    program.num_row_, program.num_col_ = rows.shape
+    program.col_cost_ = cost
+    program.col_lower_, program.col_upper_ = lower, upper
+    program.row_lower_, program.row_upper_ = row_lower, row_upper
+    if whole:
+        program.integrality_ = [highspy.HighsVarType.kInteger] * rows.shape[1]
+    held = program.a_matrix_
+    held.format_ = highspy.MatrixFormat.kRowwise
+    held.num_row_, held.num_col_ = rows.shape
+    held.start_ = rows.indptr.astype(np.int32)
+    held.index_ = rows.indices.astype(np.int32)
+    held.value_ = rows.data
+    return program
+
+
+def quiet_highs(**options: Any) -> Any:
+    """A silent solver with one thread; other options as HiGHS calls them."""
+    import highspy
+
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    for name, value in {"output_flag": False, "threads": 1, **options}.items():
+        solver.setOptionValue(name, value)
+    return solver

@@ -1,0 +1,399 @@
+"""The rows of the integer program that ``_milp_model`` describes, one function a kind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from netbenefit.common.checks import FloatArray, InputError, IntArray
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import Problem
+
+__all__ = ["Plan", "Rows", "all_rows", "make_plan"]
+
+BoolArray = NDArray[np.bool_]
+#: Rows with larger numbers are divided by a power of two until they are below this.
+_LARGE = 2**10
+#: A row on scores holds, or fails by a whole unit.  It is loosened by a quarter of a unit: that
+#: lets in no other card, and keeps true ones away from the edge, where rounding could cut them off.
+_SPARE = 0.25
+#: Pairs of patterns times columns up to which differences of scores are looked at.
+_MOST_PAIRS = 300_000_000
+
+
+class Rows(NamedTuple):
+    """Some rows: lower ≤ matrix·z ≤ upper."""
+
+    matrix: Any
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Which variables the integer program has, and what they stand for.
+
+    Attributes
+    ----------
+    lower, upper : (P,) int64
+        Smallest and largest allowed points.
+    levels : tuple of int
+        The thresholds that matter: those with a weight or with a limited rate, but not 0.
+    gains : (levels, n) int64
+    up, down : (levels, n) bool
+        Whether a positive call must be true, and whether a negative one must be.
+    called_level, called_pattern : (C,) int
+        Level and pattern of each φ.
+    choice_column, choice_value : (Z,) int
+        One variable an allowed value, for columns with gaps between allowed values.
+    side_column, side_sign : (S,) int
+        "λ_k is positive" and "λ_k is negative", where α_k = 1 has to mean λ_k ≠ 0.
+    size_column : (A,) int
+        Columns that need a variable for |λ_k|.
+    cutoff_range : (int, int)
+        Lowest and highest cut-off of all cards.
+    """
+
+    lower: IntArray
+    upper: IntArray
+    levels: tuple[int, ...]
+    gains: IntArray
+    up: BoolArray
+    down: BoolArray
+    called_level: IntArray
+    called_pattern: IntArray
+    choice_column: IntArray
+    choice_value: IntArray
+    side_column: IntArray
+    side_sign: IntArray
+    size_column: IntArray
+    cutoff_range: tuple[int, int]
+
+
+def make_plan(problem: Problem, pieces: Pieces) -> Plan:
+    """Decide which variables are needed."""
+    allowed = _allowed_values(problem)
+    lower = np.array([values[0] for values in allowed], dtype=np.int64)
+    upper = np.array([values[-1] for values in allowed], dtype=np.int64)
+    gaps = [k for k, values in enumerate(allowed) if len(values) <= upper[k] - lower[k]]
+    both = (lower < 0) & (upper > 0)
+    strict = (problem.limits.support < 0).any(axis=0) & both
+    strict[gaps] = False  # their choices tell exactly
+    sides = np.flatnonzero(strict)
+    bounded = problem.limits.total < int(np.maximum(np.abs(lower), np.abs(upper)).sum())
+    levels, gains, up, down = _calls(problem, pieces)
+    called_level, called_pattern = np.nonzero(up | down)
+    low, high = _score_range(pieces, lower, upper)
+    return Plan(
+        lower=lower,
+        upper=upper,
+        levels=levels,
+        gains=gains,
+        up=up,
+        down=down,
+        called_level=called_level.astype(np.int64),
+        called_pattern=called_pattern.astype(np.int64),
+        choice_column=np.array([k for k in gaps for _ in allowed[k]], dtype=np.int64),
+        choice_value=np.array([v for k in gaps for v in allowed[k]], dtype=np.int64),
+        side_column=np.repeat(sides, 2).astype(np.int64),
+        side_sign=np.tile(np.array([1, -1], dtype=np.int64), sides.size),
+        size_column=np.flatnonzero(both & bounded).astype(np.int64),
+        cutoff_range=(int(low.min()) // pieces.unit, int(high.max()) // pieces.unit + 1),
+    )
+
+
+def _allowed_values(problem: Problem) -> list[list[int]]:
+    allowed = []
+    for k, (low, high) in enumerate(zip(problem.lower, problem.upper, strict=True)):
+        mask = problem.limits.values[k]
+        values = [v for v in range(int(low), int(high) + 1) if mask[v - int(low)]]
+        if not values:
+            name = problem.patterns.names[k]
+            raise InputError(
+                f"no card meets the constraints: column {name!r} has no allowed value. Loosen them."
+            )
+        allowed.append(values)
+    return allowed
+
+
+def _calls(
+    problem: Problem, pieces: Pieces
+) -> tuple[tuple[int, ...], IntArray, BoolArray, BoolArray]:
+    """Levels, their gains, and which calls must be true in which direction."""
+    thresholds, table, rates = problem.thresholds, problem.patterns, problem.limits.rates
+    weighed = [p > 0 and w > 0 for p, w in zip(thresholds.values, thresholds.weights, strict=True)]
+    finds = [False] * len(weighed) if rates is None else [f > 0 for f in rates.found]
+    others = _sum(table.others)
+    alarms = [False] * len(weighed) if rates is None else [f < others for f in rates.alarms]
+    levels = tuple(
+        i
+        for i, p in enumerate(thresholds.values)
+        if p > 0 and (weighed[i] or finds[i] or alarms[i])
+    )
+    gains = np.zeros((len(levels), pieces.units.shape[0]), dtype=np.int64)
+    gains[[weighed[i] for i in levels]] = pieces.gains
+    find = np.array([finds[i] for i in levels], dtype=np.bool_)[:, None]
+    alarm = np.array([alarms[i] for i in levels], dtype=np.bool_)[:, None]
+    up = (gains > 0) | (find & (table.events > 0))
+    down = (gains < 0) | (alarm & (table.others > 0))
+    return levels, gains, up, down
+
+
+def _sum(masses: NDArray[Any]) -> Fraction:
+    return sum((Fraction(m) for m in masses.tolist()), Fraction(0))
+
+
+def _score_range(pieces: Pieces, lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
+    """Lowest and highest score of each pattern, in units."""
+    plus: IntArray = np.maximum(pieces.units, 0)
+    minus: IntArray = np.minimum(pieces.units, 0)
+    low: IntArray = plus @ lower + minus @ upper
+    high: IntArray = plus @ upper + minus @ lower
+    return low, high
+
+
+def all_rows(
+    problem: Problem,
+    pieces: Pieces,
+    plan: Plan,
+    blocks: Mapping[str, slice],
+) -> tuple[list[Rows], int]:
+    """All rows, and the largest big-M."""
+    width = blocks["sizes"].stop
+    calls, big_m = _call_rows(pieces, plan, blocks)
+    parts = [
+        _order_rows(plan, blocks),
+        calls,
+        _use_rows(plan, blocks),
+        _choice_rows(plan, blocks),
+        _side_rows(plan, blocks),
+        _support_rows(problem, blocks),
+        _total_rows(problem, plan, blocks),
+        _rate_rows(problem, plan, blocks),
+    ]
+    # no rows at all would have no width
+    parts.append(Rows(sparse.csr_array((0, width)), np.zeros(0), np.zeros(0)))
+    return parts, big_m
+
+
+# -- calls and cut-offs --------------------------------------------------------------------------
+
+
+def _call_rows(pieces: Pieces, plan: Plan, blocks: Mapping[str, slice]) -> tuple[Rows, int]:
+    """Rows 2 and 3: what a call says about a score.
+
+    up:    S_u − unit·T_i − M φ_iu ≥ −M  with M ≥ unit·T_i − S_u,
+    down:  S_u − unit·T_i − M φ_iu ≤ −1  with M ≥ S_u − unit·T_i + 1.
+    """
+    most_up, most_down = _big_m(pieces, plan)
+    up = plan.up[plan.called_level, plan.called_pattern]
+    down = plan.down[plan.called_level, plan.called_pattern]
+    place = np.concatenate([np.flatnonzero(up), np.flatnonzero(down)])
+    is_up = np.arange(place.size) < int(up.sum())
+    pattern, level = plan.called_pattern[place], plan.called_level[place]
+    big = np.where(is_up, most_up[pattern], most_down[pattern])
+    scores = sparse.csr_array(pieces.units)[pattern].tocoo()
+    row = np.arange(place.size)
+    entries = [
+        (scores.row, scores.col + blocks["points"].start, scores.data),
+        (row, blocks["cutoffs"].start + level, np.full(row.size, -pieces.unit)),
+        (row, blocks["called"].start + place, -big),
+    ]
+    bound = np.where(is_up, -big, -1)
+    rows = _whole_rows(entries, bound, is_up, blocks["sizes"].stop)
+    return rows, int(big.max(initial=0))
+
+
+def _big_m(pieces: Pieces, plan: Plan) -> tuple[IntArray, IntArray]:
+    """Largest unit·T − S_u and S_u − unit·T + 1 of each pattern."""
+    unit, (first, last) = pieces.unit, plan.cutoff_range
+    low, high = _score_range(pieces, plan.lower, plan.upper)
+    up, down = unit * last - low, high - unit * first + 1
+    n, n_columns = pieces.units.shape
+    if n * n * n_columns > _MOST_PAIRS:
+        return np.maximum(up, 1), np.maximum(down, 1)
+    for u in range(n):
+        # ⌊s_v⌋ ≤ T ≤ ⌊s_w⌋ + 1 for the lowest score s_v and the highest s_w, whichever they are
+        d = pieces.units - pieces.units[u]
+        plus, minus = np.maximum(d, 0), np.minimum(d, 0)
+        above = int((plus @ plan.upper + minus @ plan.lower).max())
+        below = int((plus @ plan.lower + minus @ plan.upper).min())
+        up[u], down[u] = min(up[u], above + unit), min(down[u], unit - below)
+    return up, down
+
+
+def _whole_rows(
+    entries: Sequence[tuple[Any, Any, Any]], bound: IntArray, is_lower: BoolArray, width: int
+) -> Rows:
+    """Rows of whole numbers with one bound each; large ones are divided by a power of two."""
+    row = np.concatenate([r for r, _, _ in entries]).astype(np.int64)
+    column = np.concatenate([c for _, c, _ in entries]).astype(np.int64)
+    data = np.concatenate([d for _, _, d in entries]).astype(np.float64)
+    largest = np.ones(bound.size)
+    np.maximum.at(largest, row, np.abs(data))
+    power = np.maximum(0, np.ceil(np.log2(largest / _LARGE)))
+    scale = 2.0**-power
+    spare = _SPARE
+    matrix = sparse.csr_array((data * scale[row], (row, column)), shape=(bound.size, width))
+    return Rows(
+        matrix,
+        np.where(is_lower, (bound - spare) * scale, -np.inf),
+        np.where(is_lower, np.inf, (bound + spare) * scale),
+    )
+
+
+def _order_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+    """Rows T_i ≤ T_{i+1}, and φ of a higher threshold ≤ φ of the next lower one that has it."""
+    place = np.arange(plan.called_level.size)
+    by_pattern = np.lexsort((plan.called_level, plan.called_pattern))
+    same = np.diff(plan.called_pattern[by_pattern]) == 0
+    cutoffs = blocks["cutoffs"].start + np.arange(len(plan.levels))
+    called = blocks["called"].start + place[by_pattern]
+    small = np.concatenate([cutoffs[:-1], called[1:][same]])
+    large = np.concatenate([cutoffs[1:], called[:-1][same]])
+    return _at_most(small, large, blocks)
+
+
+def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> Rows:
+    """Rows z[small] − z[large] ≤ 0."""
+    row = np.arange(small.size)
+    ones = np.ones(small.size)
+    matrix = sparse.csr_array(
+        (np.concatenate([ones, -ones]), (np.tile(row, 2), np.concatenate([small, large]))),
+        shape=(small.size, blocks["sizes"].stop),
+    )
+    return Rows(matrix, np.full(small.size, -np.inf), np.zeros(small.size))
+
+
+# -- points --------------------------------------------------------------------------------------
+
+
+def _from_lists(
+    found: Sequence[tuple[dict[int, float], float, float]], blocks: Mapping[str, slice]
+) -> Rows:
+    """Rows given one by one, as {variable: coefficient}, lower, upper."""
+    row = [r for r, (terms, _, _) in enumerate(found) for _ in terms]
+    column = [j for terms, _, _ in found for j in terms]
+    data = [float(c) for terms, _, _ in found for c in terms.values()]
+    matrix = sparse.csr_array((data, (row, column)), shape=(len(found), blocks["sizes"].stop))
+    return Rows(
+        matrix,
+        np.array([low for _, low, _ in found], dtype=np.float64),
+        np.array([high for _, _, high in found], dtype=np.float64),
+    )
+
+
+def _use_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+    """Rows 1: λ_k = 0 unless α_k = 1; and α_k = 0 if λ_k = 0, where that comes for free."""
+    found: list[tuple[dict[int, float], float, float]] = []
+    told = {*plan.choice_column.tolist(), *plan.side_column.tolist()}
+    for k, (low, high) in enumerate(zip(plan.lower.tolist(), plan.upper.tolist(), strict=True)):
+        if k in told or low > 0 or high < 0 or low == high:
+            continue
+        points, used = blocks["points"].start + k, blocks["used"].start + k
+        least, most = (1 if low == 0 else low), (-1 if high == 0 else high)
+        found.append(({points: 1, used: -most}, -math.inf, 0))
+        found.append(({points: 1, used: -least}, 0, math.inf))
+    return _from_lists(found, blocks)
+
+
+def _choice_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+    """Rows for columns with gaps: one of the allowed values; α_k = 0 if that is 0."""
+    found: list[tuple[dict[int, float], float, float]] = []
+    for k in sorted(set(plan.choice_column.tolist())):
+        places = np.flatnonzero(plan.choice_column == k)
+        values = plan.choice_value[places].tolist()
+        choices = (blocks["choices"].start + places).tolist()
+        points, used = blocks["points"].start + k, blocks["used"].start + k
+        terms = {z: float(v) for z, v in zip(choices, values, strict=True) if v}
+        found.append((dict.fromkeys(choices, 1.0), 1, 1))
+        found.append(({points: -1.0, **terms}, 0, 0))
+        zero = {choices[values.index(0)]: 1.0} if 0 in values else {}
+        found.append(({used: 1.0, **zero}, 1, 1))
+    return _from_lists(found, blocks)
+
+
+def _side_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+    """Rows that make α_k = 1 mean λ_k ≠ 0: α = π + ν, π + low·ν ≤ λ ≤ high·π − ν."""
+    found: list[tuple[dict[int, float], float, float]] = []
+    for place in range(0, plan.side_column.size, 2):
+        k = int(plan.side_column[place])
+        low, high = int(plan.lower[k]), int(plan.upper[k])
+        points, used = blocks["points"].start + k, blocks["used"].start + k
+        plus = blocks["sides"].start + place
+        minus = plus + 1
+        found.append(({used: 1, plus: -1, minus: -1}, 0, 0))
+        found.append(({points: 1, plus: -1, minus: -low}, 0, math.inf))
+        found.append(({points: 1, plus: -high, minus: 1}, -math.inf, 0))
+    return _from_lists(found, blocks)
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> Rows:
+    """Rows Σ support[r, k] α_k ≤ limit[r]."""
+    limits = problem.limits
+    first, found = blocks["used"].start, []
+    for row, limit in zip(limits.support.tolist(), limits.support_limit.tolist(), strict=True):
+        terms = {first + k: float(c) for k, c in enumerate(row) if c}
+        found.append((terms, -math.inf, float(limit)))
+    return _from_lists(found, blocks)
+
+
+def _total_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+    """Rows β_k ≥ |λ_k|, where there is a β_k, and Σ |λ_k| ≤ total."""
+    first = blocks["points"].start
+    most = np.maximum(np.abs(plan.lower), np.abs(plan.upper))
+    bounded = problem.limits.total < int(most.sum())
+    found: list[tuple[dict[int, float], float, float]] = []
+    terms: dict[int, float] = {}
+    for k in range(plan.lower.size):
+        if plan.lower[k] >= 0:
+            terms[first + k] = 1.0
+        elif plan.upper[k] <= 0:
+            terms[first + k] = -1.0
+    for place, k in enumerate(plan.size_column.tolist()):
+        size = blocks["sizes"].start + place
+        found.append(({size: 1, first + k: -1}, 0, math.inf))
+        found.append(({size: 1, first + k: 1}, 0, math.inf))
+        terms[size] = 1.0
+    if bounded:
+        found.append((terms, -math.inf, problem.limits.total))
+    return _from_lists(found, blocks)
+
+
+def _rate_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+    """Rows for events found and false alarms; real masses get their bounds rounded outward."""
+    rates, table = problem.limits.rates, problem.patterns
+    found: list[tuple[dict[int, float], float, float]] = []
+    if rates is None:
+        return _from_lists(found, blocks)
+    if rates.alarms[0] < _sum(table.others):
+        raise InputError(
+            "no card meets the constraints: everybody is called positive at threshold 0, so false "
+            "alarms cannot be limited there. Limit them at a threshold above 0."
+        )
+    place = np.full(plan.gains.shape, -1)
+    place[plan.called_level, plan.called_pattern] = np.arange(plan.called_level.size)
+    for level, i in enumerate(plan.levels):
+        call = (blocks["called"].start + place[level]).tolist()
+        for masses, low, high in (
+            (table.events, rates.found[i], None),
+            (table.others, None, rates.alarms[i]),
+        ):
+            terms = {call[u]: float(m) for u, m in enumerate(masses.tolist()) if m > 0}
+            total = _sum(masses)
+            if (low is not None and low > 0) or (high is not None and high < total):
+                spare = 0.0 if table.is_whole else 1e-9 * float(total)
+                least = -math.inf if low is None else math.ceil(low) if table.is_whole else low
+                most = math.inf if high is None else math.floor(high) if table.is_whole else high
+                found.append((terms, float(least) - spare, float(most) + spare))
+    return _from_lists(found, blocks)

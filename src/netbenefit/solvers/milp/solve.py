@@ -1,0 +1,364 @@
+"""The published integer program, handed to a mixed-integer solver whose answers are checked."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from netbenefit.common.checks import FloatArray, InputError, IntArray
+from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.problem.result import Proof
+from netbenefit.solvers.base import (
+    Callback,
+    Run,
+    SolverResult,
+    Status,
+    TraceRow,
+    check_time_limit,
+    first_points,
+)
+from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.solvers.milp.backends import Answer, Backend, News, find_backend
+from netbenefit.solvers.milp.base import Order
+from netbenefit.solvers.milp.model import MilpModel, build_model
+
+__all__ = ["MixedInteger", "Worker"]
+
+#: Seconds between two looks at what the solver tells.
+LOOK_SECONDS = 0.05
+#: Seconds that a solver has to obey when it is told to stop; after that it is left behind.
+OBEY_SECONDS = 1.0
+#: Longest wait for solvers that were left behind, at the end of Python.
+_AT_EXIT = 60.0
+#: Longest search for a first card: seconds, and share of the time limit.
+_FIRST = 2.0, 0.1
+
+#: Solvers that are still at work, also those that were left behind.
+_AT_WORK: set[threading.Event] = set()
+
+
+@atexit.register
+def _wait_for_solvers() -> None:
+    """Python must not end under a running solver, which would abort the process.
+
+    All of them have been told to stop, and do when they next look.
+    """
+    for done in list(_AT_WORK):
+        done.wait(_AT_EXIT)
+
+
+@dataclass(frozen=True)
+class MixedInteger:
+    """Search and proof by a general mixed-integer solver.
+
+    1. Take the points that were given, or those of a short local search.
+    2. Write the problem as an integer program (see ``_milp_model``) and start the solver in its own
+       thread, from these points.
+    3. Count the objective of every answer from the data.  A solver's tolerances can make it believe
+       in a better value than there is; the counted value is reported, and the difference is put
+       into the trace and into the details of the proof.
+    4. Believe the solver's bound only after adding a margin for its tolerances, and not at all if
+       the program's numbers are too large for them or if a counted value exceeds it.  Values are
+       whole numbers, so a bound below the next one proves optimality.  The proof is marked
+       ``rounded``, since it rests on floating-point arithmetic that nobody has checked.
+
+    Parameters
+    ----------
+    time_limit : float or None, default=600.0
+        Seconds.
+    backend : {"highs", "gurobi"}, default="highs"
+        The latter needs ``netbenefit[gurobi]``.
+    n_jobs : int, default=1
+        Threads; only Gurobi and the local search use more than one.
+    seed : int, default=0
+
+    Examples
+    --------
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
+    >>> result = MixedInteger().solve(Problem.build(table, Thresholds.tenths()))
+    >>> result.points, result.status
+    (array([1, 0]), 'optimal')
+    """
+
+    time_limit: float | None = 600.0
+    backend: str = "highs"
+    n_jobs: int = 1
+    seed: int = 0
+
+    def solve(
+        self,
+        problem: Problem,
+        *,
+        start: IntArray | None = None,
+        callback: Callback | None = None,
+    ) -> SolverResult:
+        """Solve the integer program, from ``start`` or from a quickly found card.
+
+        Ctrl-C ends the search and returns the best card so far with the bound so far.
+        """
+        limit = check_time_limit(self.time_limit)
+        backend = find_backend(self.backend)  # before any work: it may be missing
+        first, seconds, stopped = self._first_card(problem, start, limit)
+        run = Run(problem, "milp", limit, callback, spent=seconds)
+        try:
+            model = build_model(problem)
+            hunt = _Hunt(model, run, backend)
+            if stopped:
+                hunt.begin(first)
+                return hunt.result("interrupted")
+            return self._solve(hunt, first)
+        finally:  # whatever happened, the solver is told to end
+            run.stop.set()
+
+    def _first_card(
+        self, problem: Problem, start: IntArray | None, limit: float
+    ) -> tuple[IntArray | None, float, bool]:
+        """Step 1: points (None if there are none yet), seconds spent, whether it was stopped."""
+        if start is not None:
+            given = first_points(problem, start)
+            return given if problem.feasible(given) else None, 0.0, False
+        seconds = min(_FIRST[0], _FIRST[1] * limit)
+        search = LocalSearch(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
+        try:
+            found = search.solve(problem)
+        except NoCardFound:  # the solver may find one, or prove that there is none
+            return None, seconds, False
+        return found.points, found.seconds, found.status == "interrupted"
+
+    def _solve(self, hunt: _Hunt, first: IntArray | None) -> SolverResult:
+        """Steps 2 to 4."""
+        run = hunt.run
+        worker: Worker | None = None
+        status: Status = "interrupted"
+        try:
+            hunt.begin(first)
+            if hunt.proven:
+                return hunt.result("finished")
+            order = Order(
+                time_limit=max(0.01, run.time_left),
+                warm_start=None if first is None else hunt.model.solution(first),
+                on_news=hunt.news.append,
+                should_stop=lambda: run.must_stop,
+                n_jobs=self.n_jobs,
+                seed=self.seed,
+            )
+            worker = Worker(hunt.backend, hunt.model, order)
+            while worker.running(LOOK_SECONDS) and run.overtime < OBEY_SECONDS:
+                hunt.digest()
+            status = "finished"
+        except KeyboardInterrupt:
+            run.stop.set()
+            if worker is not None:
+                with suppress(KeyboardInterrupt):  # a second one: do not wait
+                    worker.running(OBEY_SECONDS)
+        answer = None if worker is None else worker.answer
+        if answer is None and status == "finished":
+            status = "time_limit"  # the solver did not look at the clock
+        try:
+            hunt.digest(answer)
+        except KeyboardInterrupt:
+            status = "interrupted"
+            hunt.digest(answer, quiet=True)
+        if answer is not None and status == "finished":
+            status = hunt.conclude(answer)
+        return hunt.result(status)
+
+
+class Worker:
+    """A solver in a thread of its own, so that the main one stays free for Ctrl-C."""
+
+    def __init__(self, backend: Backend, model: MilpModel, order: Order) -> None:
+        self._answer: Answer | None = None
+        self._error: BaseException | None = None
+        # an event, as Ctrl-C during Thread.join makes Python 3.11 take the thread for ended
+        self._done = threading.Event()
+        work = threading.Thread(target=self._work, args=(backend, model, order), daemon=True)
+        _AT_WORK.add(self._done)
+        work.start()
+
+    def _work(self, backend: Backend, model: MilpModel, order: Order) -> None:
+        try:
+            self._answer = backend.solve(model, order)
+        except BaseException as error:  # raised again where somebody sees it
+            self._error = error
+        finally:
+            _AT_WORK.discard(self._done)
+            self._done.set()
+
+    def running(self, seconds: float) -> bool:
+        """Wait; returns whether the solver is still at work."""
+        return not self._done.wait(seconds)
+
+    @property
+    def answer(self) -> Answer | None:
+        """What the solver said; None if it is still at work.  Raises what went wrong."""
+        if self._error is not None:
+            raise self._error
+        return self._answer
+
+
+class _Hunt:
+    """What a solver has told, judged by the data."""
+
+    def __init__(self, model: MilpModel, run: Run, backend: Backend) -> None:
+        self.model, self.run, self.backend = model, run, backend
+        self.news: deque[News] = deque()
+        self._best: Fraction | None = None
+        self._worth: dict[tuple[int, ...], int | None] = {}
+        self._notes: list[str] = []
+        self._trivial = Proof(
+            "every pattern called right", model.pieces.to_objective(model.pieces.ceiling)
+        )
+        self._proof = self._trivial
+        self._believed = model.trusted
+        if not model.trusted:
+            self._note(
+                f"{backend.name}: scores differ by up to {model.big_m:,} units, too much for its "
+                "tolerances; its bound is not used"
+            )
+
+    def begin(self, first: IntArray | None) -> None:
+        """Take the first card and the bound that needs no solver."""
+        self.run.proof = self._trivial
+        if first is not None:
+            self._count(first)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the best card is known to be optimal."""
+        return self._best is not None and self._proof.bound <= self._best
+
+    # -- steps 3 and 4 ---------------------------------------------------------------------------
+
+    def digest(self, answer: Answer | None = None, *, quiet: bool = False) -> None:
+        """Judge all news, and the answer if there is one; ``quiet`` ignores Ctrl-C."""
+        told = []
+        while self.news:
+            told.append(self.news.popleft())
+        if answer is not None:
+            told.append(News(answer.points, answer.claimed, answer.bound))
+        stops: list[KeyboardInterrupt] = []
+        for item in told:
+            try:
+                if item.points is not None:
+                    self._judge(item.points, item.claimed)
+            except KeyboardInterrupt as stop:  # from the callback: the rest still counts
+                stops.append(stop)
+        bounds = [item.bound for item in told if item.bound is not None]
+        try:
+            if bounds:
+                self._bound(min(bounds))
+        except KeyboardInterrupt as stop:
+            stops.append(stop)
+        if stops and not quiet:
+            raise stops[0]
+
+    def _judge(self, values: FloatArray, claimed: float | None) -> None:
+        """Step 3: count what an answer is worth, and compare it with what the solver says."""
+        points = self.model.points_of(values)
+        key = tuple(points.tolist())
+        if key not in self._worth:
+            feasible = self.model.problem.feasible(points)
+            self._worth[key] = self.model.value(points) if feasible else None
+        worth = self._worth[key]
+        name = self.backend.name
+        if worth is None:
+            self._note(f"{name}: solver claimed points {list(key)}, which break the constraints")
+            return
+        if claimed is not None and claimed > worth + 0.5 + self.model.margin:
+            says, data = (self._objective(v) for v in (claimed, worth))
+            self._note(f"{name}: solver claimed {says!r}, data say {data!r}, points {list(key)}")
+        self._count(points)
+
+    def _objective(self, value: float) -> float:
+        return float(self.model.pieces.to_objective(0) + self._step * Fraction(value))
+
+    @property
+    def _step(self) -> Fraction:
+        """Objective of one unit of the program's objective."""
+        return self.model.grain / self.model.pieces.total
+
+    def _count(self, points: IntArray) -> None:
+        problem = self.model.problem
+        objective = problem.evaluate(points).objective
+        if self._best is None or objective > self._best:
+            self._best = objective
+        constant, total = problem.exact_scale
+        value = objective * total - constant
+        self.run.report(1, int(value) if problem.rates.dtype.kind == "i" else float(value), points)
+
+    def _bound(self, bound: float) -> None:
+        """Step 4: believe a bound, with a margin, unless something speaks against it."""
+        if not self._believed:
+            return
+        objective = self.model.to_objective(bound)
+        if self._best is not None and objective < self._best:
+            self._disbelieve(f"claimed bound {float(objective)!r}, data have {float(self._best)!r}")
+            return
+        if objective < self._proof.bound:
+            rows, variables = self.model.shape
+            self._proof = Proof(
+                method=f"integer program ({self.backend.name})",
+                bound=objective,
+                rounded=True,
+                details={
+                    "solver_bound": bound,
+                    "margin": self.model.margin,
+                    "objective_of_one": float(self._step),
+                    "rows": rows,
+                    "variables": variables,
+                    "big_m": self.model.big_m,
+                },
+            )
+            self.run.report_proof(self._proof)
+
+    def _disbelieve(self, why: str) -> None:
+        """The solver is wrong: nothing that it says of bounds counts, not even what it said."""
+        self._believed = False
+        self._note(f"{self.backend.name}: solver {why}; its bounds are not used")
+        self._proof = self.run.proof = self._trivial
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.append(text)
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def conclude(self, answer: Answer) -> Status:
+        """What the way in which the solver ended means."""
+        if answer.end == "infeasible":
+            if self._best is None:
+                raise InputError(
+                    f"no card meets the constraints: {self.backend.name} has proven that there is "
+                    "none. Loosen or drop some of them."
+                )
+            self._disbelieve("claimed that there is no card at all")
+        if answer.end == "failed":
+            self._note(f"{self.backend.name}: failed ({answer.details})")
+            return "interrupted"
+        stopped = answer.end in ("time_limit", "interrupted")
+        return "time_limit" if stopped else "finished"
+
+    def result(self, status: Status) -> SolverResult:
+        """The best card, with what was noted in trace and proof."""
+        run, best = self.run, self.run.best
+        if best is None or self._best is None:
+            raise self.model.problem.nothing_found()
+        if self._proof.bound < self._best:  # a card was counted after the bound had been believed
+            self._disbelieve(f"claimed bound {float(self._proof.bound)!r}")
+        if self._notes:
+            details: dict[str, Any] = {**self._proof.details, "notes": list(self._notes)}
+            self._proof = run.proof = replace(self._proof, details=details)
+        result = run.result(run.problem.primitive(best), status)
+        rows = tuple(
+            TraceRow(run.seconds, result.objective, result.size, run.bound, note)
+            for note in self._notes
+        )
+        return replace(result, trace=result.trace + rows)

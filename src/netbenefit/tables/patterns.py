@@ -1,0 +1,187 @@
+"""Patterns of a binned table, counted where the table is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.binning.bin_fitted import Fitted
+from netbenefit.cards.card_steps import make_steps
+from netbenefit.cards.scoring import ColumnPlan
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.data.engine import EngineTable
+from netbenefit.tables.engine_states import added, whole
+from netbenefit.tables.expressions import StepCodes, any_of, step_codes
+from netbenefit.tables.rows import event_key
+from netbenefit.tables.survey import Survey
+
+__all__ = ["Counted", "count_patterns", "number_of_patterns"]
+
+#: Keys stay below this, so that floats hold them exactly.
+_LARGEST_KEY = 2**53
+_EVENT, _REFUSED = "nb_event", "nb_refused"
+
+
+class Counted(NamedTuple):
+    """Codes of groups of rows with their outcome and weight; groups may have equal codes."""
+
+    codes: IntArray
+    event: NDArray[np.bool_]
+    weight: NDArray[np.float64]
+    risk: NDArray[np.float64] | None = None  #: mean of a column of risks, where one was asked for
+
+
+class _Digit(NamedTuple):
+    """Part of a key: which of ``size`` possibilities."""
+
+    name: str
+    expression: nw.Expr
+    size: int
+
+
+class _Keys(NamedTuple):
+    """What rows are grouped by."""
+
+    steps: list[StepCodes]
+    packed: list[list[_Digit]]
+    expressions: dict[str, nw.Expr]
+
+
+def number_of_patterns(table: EngineTable, survey: Survey, fitted: Fitted) -> int:
+    """Return how many distinct rows of conditions a table has; the rows stay where they are.
+
+    (A few too many where different values mean the same to all conditions.)
+    """
+    keys = _keys(table, None, fitted)
+    return table.count_groups(keys.expressions, "counting distinct rows", where=survey.used)
+
+
+def count_patterns(
+    table: EngineTable,
+    survey: Survey,
+    fitted: Fitted,
+    *,
+    where: nw.Expr | None = None,
+    most: int | None = None,
+    risks: str | None = None,
+) -> Counted | None:
+    """Merge the rows of a table by what a binner makes of them; None if there are too many.
+
+    The states of all columns (:mod:`netbenefit.tables.engine_states`) are the digits of one number, or of
+    a few: engines group by those much faster than by columns.  ``risks`` is a column of which each
+    group gets the mean.
+    """
+    steps, packed, keys = _keys(table, survey, fitted)
+    used = survey.used if where is None or survey.used is None else survey.used & where
+    used = where if used is None else used
+    groups = table.group(
+        keys, "merging rows", weight=survey.weight, where=used, most=most, never_null=True
+    )
+    if most is not None and groups.size > most:
+        return None
+    found = _unpacked(packed, [groups.keys[f"nb_key_{k}"] for k in range(len(packed))])
+    if _REFUSED in found and found[_REFUSED].any():
+        bad = int(groups.rows[found[_REFUSED] == 1].sum())
+        raise InputError(
+            f"{bad:,} rows hold values that the rows before did not, and that cannot be used: "
+            "missing values that are to be refused, or text among numbers. Correct them."
+        )
+    units = {name: values.astype(np.int64) for name, values in groups.keys.items()}
+    codes = _codes(steps, list(fitted.groups.values()), found, units, groups.size)
+    counted = Counted(codes, found[_EVENT] == 1, groups.weight.astype(np.float64))
+    if risks is None:
+        return counted
+    expected = table.number(risks)
+    if survey.weight is not None:
+        expected = expected * survey.weight.cast(nw.Float64)
+    again = table.group(keys, "adding up risks", weight=expected, where=used, never_null=True)
+    mean = np.empty(groups.size)
+    mean[_order(groups.keys)] = again.weight.astype(np.float64)[_order(again.keys)]
+    return counted._replace(risk=np.clip(mean / counted.weight, 0.0, 1.0))
+
+
+def _order(keys: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
+    return np.lexsort([keys[name] for name in sorted(keys)])
+
+
+def _keys(table: EngineTable, survey: Survey | None, fitted: Fitted) -> _Keys:
+    """Put conditions in keys; the outcome is one of them where a survey tells of it."""
+    plans = [
+        ColumnPlan(
+            name,
+            fitted.kinds[name],
+            name in fitted.own_missing,
+            tuple((fitted.terms[k], 1) for k in places),
+        )
+        for name, places in fitted.groups.items()
+    ]
+    by_name = {reading.feature: reading for reading in fitted.readings}
+    steps = [step_codes(table, step) for step in make_steps(plans, by_name)]
+    refused = any_of([test for step in steps for test in step.refused])
+    digits = [] if survey is None else [_Digit(_EVENT, event_key(survey), 2)]
+    if refused is not None:
+        flag = nw.when(refused).then(whole(1)).otherwise(whole(0))
+        digits.append(_Digit(_REFUSED, flag, 2))
+    keys: dict[str, nw.Expr] = {}
+    for k, step in enumerate(steps):
+        count = len(step.states.codes)
+        if step.places:
+            digits.append(_Digit(f"nb_state_{k}", step.states.pick(range(count), nw.Int64), count))
+        keys |= {f"nb_unit_{k}_{unit.place}": unit.code for unit in step.units}
+    packed = _packed(digits)
+    keys = {f"nb_key_{k}": _number_of(part) for k, part in enumerate(packed)} | keys
+    return _Keys(steps, packed, keys)
+
+
+def _packed(digits: Sequence[_Digit]) -> list[list[_Digit]]:
+    """Share digits among as few numbers as hold them."""
+    parts: list[list[_Digit]] = [[]]
+    size = 1
+    for digit in digits:
+        if size * digit.size >= _LARGEST_KEY:
+            parts.append([])
+            size = 1
+        parts[-1].append(digit)
+        size *= digit.size
+    return parts
+
+
+def _number_of(digits: Sequence[_Digit]) -> nw.Expr:
+    """Return digits as one number, added up in floats: Ibis would have DuckDB add 32 bits."""
+    factor, parts = 1, []
+    for digit in digits:
+        parts.append(digit.expression.cast(nw.Float64) * float(factor))
+        factor *= digit.size
+    return added(parts).cast(nw.Int64)
+
+
+def _unpacked(
+    packed: Sequence[Sequence[_Digit]], keys: Sequence[NDArray[np.int64]]
+) -> dict[str, IntArray]:
+    found = {}
+    for digits, key in zip(packed, keys, strict=True):
+        rest = key.astype(np.int64)
+        for digit in digits:
+            rest, found[digit.name] = np.divmod(rest, digit.size)
+    return found
+
+
+def _codes(
+    steps: Sequence[StepCodes],
+    places: Sequence[tuple[int, ...]],
+    found: dict[str, IntArray],
+    units: dict[str, IntArray],
+    n_groups: int,
+) -> IntArray:
+    codes = np.zeros((n_groups, sum(map(len, places))), dtype=np.int64)
+    for k, (step, own) in enumerate(zip(steps, places, strict=True)):
+        if step.places:
+            table = np.array(step.states.codes, dtype=np.int64)
+            codes[:, [own[p] for p in step.places]] = table[found[f"nb_state_{k}"]]
+        for unit in step.units:
+            codes[:, own[unit.place]] = units[f"nb_unit_{k}_{unit.place}"]
+    return codes

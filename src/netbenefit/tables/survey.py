@@ -1,0 +1,145 @@
+"""A first look at a table: how many rows, which outcomes, where each column begins and ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.cards.columns import Frame, as_value
+from netbenefit.common.checks import InputError
+from netbenefit.data.engine import EngineTable
+from netbenefit.data.labels import encode_labels
+
+__all__ = ["ColumnEnds", "Survey", "survey_table"]
+
+_TARGET, _HOLE, _COUNT, _WEIGHT = "nb_target", "nb_hole", "nb_count", "nb_weight"
+
+
+class ColumnEnds(NamedTuple):
+    """Smallest and largest number of a column (NaN for text), and how many rows have a value."""
+
+    low: float
+    high: float
+    present: int
+
+
+class Survey(NamedTuple):
+    """What one look at all rows tells.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that count: those with weight.
+    labels : ndarray
+        The two outcomes; the second is the event.
+    event : expression
+        Whether a row is an event.
+    counts : (int, int)
+        Rows without and with the event.
+    totals : (float, float)
+        Their weight.
+    ends : dict of str to ColumnEnds
+    weight, used : expression or None
+        Weight of a row, and whether it has any; None where every row counts once.
+    """
+
+    n_rows: int
+    labels: NDArray[Any]
+    event: nw.Expr
+    counts: tuple[int, int]
+    totals: tuple[float, float]
+    ends: dict[str, ColumnEnds]
+    weight: nw.Expr | None
+    used: nw.Expr | None
+
+    @property
+    def n_total(self) -> float:
+        """Weight of all rows."""
+        return sum(self.totals)
+
+
+def survey_table(
+    table: EngineTable, target: str, names: Sequence[str], sample_weight: str | None
+) -> Survey:
+    """Look at all rows once.
+
+    Raises
+    ------
+    InputError
+        Where the outcome is missing in some rows or has not two values, a weight is missing,
+        negative or infinite, or a column holds infinite numbers.
+    """
+    weight, used = table.weights(sample_weight)
+    hole = nw.when(table.column(target).is_null()).then(nw.lit(1, nw.Int64))
+    looked = [table.label(target).alias(_TARGET), hole.alias(_HOLE)]
+    sums = [nw.len().alias(_COUNT), nw.col(_HOLE).count()]
+    if weight is not None:
+        looked.append(weight.alias(_WEIGHT))
+        sums.append(nw.col(_WEIGHT).sum())
+    for k, name in enumerate(names):
+        kind, key = table.types[name], f"nb_{k}"
+        if kind in ("number", "boolean"):
+            looked.append(table.number(name).alias(key))
+            sums += [nw.col(key).min().alias(f"{key}_low"), nw.col(key).max().alias(f"{key}_high")]
+        else:
+            here = nw.when(~table.column(name).is_null()).then(nw.lit(1, nw.Int64))
+            looked.append(here.alias(key))
+        sums.append(nw.col(key).count().alias(f"{key}_count"))
+    frame = table.frame if used is None else table.frame.filter(used)
+    found = table.collect(frame.select(*looked).group_by(_TARGET).agg(*sums), "looking at all rows")
+    counts = found.column(_COUNT).astype(np.int64)
+    if not counts.size:
+        raise InputError("the table has 0 rows with weight. Pass at least one of each outcome.")
+    labels, event, happened = _outcome(table, target, found, counts)
+    masses = counts if weight is None else found.column(_WEIGHT)
+    return Survey(
+        n_rows=int(counts.sum()),
+        labels=labels,
+        event=event,
+        counts=(int(counts[~happened].sum()), int(counts[happened].sum())),
+        totals=(_total(masses[~happened]), _total(masses[happened])),
+        ends={name: _ends(found, name, f"nb_{k}") for k, name in enumerate(names)},
+        weight=weight,
+        used=used,
+    )
+
+
+def _outcome(
+    table: EngineTable, target: str, found: Frame, counts: NDArray[Any]
+) -> tuple[NDArray[Any], nw.Expr, NDArray[np.bool_]]:
+    """The two labels, which rows are events, and which of the groups found."""
+    values = found.column(_TARGET).tolist()
+    missing = [k for k, value in enumerate(values) if as_value(target, value, "any") is None]
+    # (NaN is a label to some engines; and to Dask null is another value.)
+    holes = max(int(counts[missing].sum()), int(sum(map(int, found.column(_HOLE).tolist()))))
+    if holes:
+        raise InputError(
+            f"column {target!r}, the outcome, is missing in {holes:,} rows. Leave those rows out."
+        )
+    happened, labels = encode_labels(np.array(values))
+    label, column = labels[1].item(), table.label(target)
+    return labels, column if isinstance(label, bool) else column == label, happened
+
+
+def _total(masses: NDArray[Any]) -> float:
+    return sum(float(mass) for mass in masses.tolist())
+
+
+def _ends(found: Frame, name: str, key: str) -> ColumnEnds:
+    present = int(sum(int(n) for n in found.column(f"{key}_count").tolist()))
+    if f"{key}_low" not in found.names:
+        return ColumnEnds(math.nan, math.nan, present)
+    lows, highs = (found.column(f"{key}_{end}").astype(np.float64) for end in ("low", "high"))
+    if np.isnan(lows).all():
+        return ColumnEnds(math.nan, math.nan, present)
+    low, high = float(np.nanmin(lows)), float(np.nanmax(highs))
+    if math.isinf(low) or math.isinf(high):
+        raise InputError(
+            f"column {name!r} holds infinite numbers. Give finite ones, or mark them as missing."
+        )
+    return ColumnEnds(low, high, present)

@@ -1,0 +1,256 @@
+"""Learning capacity: how large whole-numbered points must be to decide as a linear model does.
+
+A linear model ρ with real cut-offs t_i becomes a card by λ_k = round(Λ ρ_k / ‖ρ‖∞) and
+T_i = round(Λ t_i / ‖ρ‖∞).  Rounding moves no row by more than (‖x_j‖₁ + 1) / 2 points against a
+cut-off, while the row's distance to it has grown to Λ γ_j, where γ_j = min_i |x_j·ρ − t_i| / ‖ρ‖∞.
+With Λ > (max_j ‖x_j‖₁ + 1) / (2 min_j γ_j), every row stays on its side of every cut-off.  To leave
+the rows nearest to a cut-off out of account makes Λ smaller, at a price that is known beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from netbenefit.common.checks import FloatArray, InputError, IntArray
+from netbenefit.common.decimals import LARGEST_EXACT, find_decimals, to_steps
+from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.problem.constraint_values import whole
+from netbenefit.problem.cutoffs import floor_scores
+
+__all__ = ["Capacity", "RoundedModel", "learning_capacity", "round_linear", "rounding_loss"]
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How large points and cut-offs need to be, at most, to decide as a linear model.
+
+    Attributes
+    ----------
+    max_points : int
+        Λ: points in −Λ … Λ are enough.  Fewer may do: the condition is not necessary.
+    max_cutoff : int
+        T_max: cut-offs in −T_max … T_max are enough.
+    margin : float
+        γ: the least distance of a kept row to a cut-off, in units of the largest coefficient.
+    norm : float
+        The largest Σ_k |x_jk| of a kept row.
+    dropped : tuple of int
+        Rows that were left out of account, those nearest to a cut-off.
+    """
+
+    max_points: int
+    max_cutoff: int
+    margin: float
+    norm: float
+    dropped: tuple[int, ...] = ()
+
+
+class RoundedModel(NamedTuple):
+    """A linear model in whole numbers.
+
+    Attributes
+    ----------
+    points : (P,) int
+    cutoffs : (M,) int
+    changed : tuple of int
+        Rows that are on another side of some cut-off than before.
+    """
+
+    points: IntArray
+    cutoffs: IntArray
+    changed: tuple[int, ...]
+
+
+def learning_capacity(
+    X: ArrayLike, coefficients: ArrayLike, cutoffs: ArrayLike, *, drop: int = 0
+) -> Capacity:
+    """Return how large points and cut-offs must be to decide on all rows as a linear model does.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+    coefficients : array-like of shape (n_features,)
+        ρ of the linear model; not all 0.
+    cutoffs : array-like of shape (n_cutoffs,)
+        t_1 ≤ … ≤ t_M: a row is called positive at the i-th threshold when x·ρ ≥ t_i.  Leave out
+        t_0, at which everybody is positive.
+    drop : int, default=0
+        How many rows nearest to a cut-off need not be kept on their side (the corollary's k − 1).
+        Where the next row is as near as the last of these, fewer are dropped.
+
+    Returns
+    -------
+    Capacity
+        ``max_cutoff`` is ⌈Λ · norm⌉, or larger where a cut-off lies farther out than every kept
+        row.
+
+    Notes
+    -----
+    The margin is shortened by what floating-point sums may be off, so that the rows keep their side
+    in floating-point scores, too.
+
+    Examples
+    --------
+    >>> X, rho, t = [[0, 1], [1, 0], [1, 1]], [1.0, 0.3], [0.5, 1.2]
+    >>> capacity = learning_capacity(X, rho, t)
+    >>> capacity.max_points, capacity.max_cutoff, round(capacity.margin, 9)
+    (16, 32, 0.1)
+    >>> fewer = learning_capacity(X, rho, t, drop=1)
+    >>> fewer.max_points, fewer.max_cutoff, round(fewer.margin, 9), fewer.dropped
+    (6, 7, 0.2, (2,))
+    """
+    rows, rho, t = _check_model(X, coefficients, cutoffs)
+    n_dropped = whole(drop, "drop", 0)
+    if n_dropped >= len(rows):
+        raise InputError(
+            f"drop={n_dropped} leaves none of the {len(rows)} rows. Drop fewer, or none."
+        )
+    scale = float(np.abs(rho).max())
+    distance = np.abs((rows @ rho)[:, None] - t).min(axis=1) / scale
+    limit = np.sort(distance)[n_dropped]
+    kept = distance >= limit
+    norm = float(np.abs(rows[kept]).sum(axis=1).max())
+    doubt = (rho.size + 2) * 2.0**-52 * (norm + float(np.abs(t).max()) / scale)
+    safe = float(limit) - doubt
+    if safe <= 0:
+        row = int(np.flatnonzero(kept)[np.argmin(distance[kept])])
+        raise InputError(
+            f"row {row} lies on a cut-off, so that no size of points is certain to keep its side. "
+            "Move the cut-off between two scores, or drop more rows."
+        )
+    most = (norm + 1.0) / (2.0 * safe)
+    if most * (norm + 1.0) >= LARGEST_EXACT:
+        raise InputError(
+            f"the nearest row is only {limit:.3g} from a cut-off, and points of {most:.3g} would be"
+            " needed. Move the cut-off between two scores, or drop more rows."
+        )
+    max_points = math.floor(most) + 1
+    farthest = int(np.abs(_rounded(t, rho, max_points)).max())
+    max_cutoff = max(math.ceil(max_points * norm), farthest)
+    dropped = tuple(np.flatnonzero(~kept).tolist())
+    return Capacity(max_points, max_cutoff, float(limit), norm, dropped)
+
+
+def round_linear(
+    X: ArrayLike, coefficients: ArrayLike, cutoffs: ArrayLike, max_points: int
+) -> RoundedModel:
+    """Round a linear model to points of at most ``max_points``, and tell which rows change side.
+
+    Parameters
+    ----------
+    X, coefficients, cutoffs
+        As in :func:`learning_capacity`.
+    max_points : int
+        Λ, the points of the largest coefficient.
+
+    Returns
+    -------
+    RoundedModel
+        Scores of decimal columns are added up without rounding, as a card does.  With the
+        ``max_points`` of :func:`learning_capacity`, no row changes but those dropped.
+
+    Examples
+    --------
+    >>> X, rho, t = [[0, 1], [1, 0], [1, 1]], [1.0, 0.3], [0.5, 1.2]
+    >>> round_linear(X, rho, t, 16)
+    RoundedModel(points=array([16,  5]), cutoffs=array([ 8, 19]), changed=())
+    >>> round_linear(X, rho, t, 2)
+    RoundedModel(points=array([2, 1]), cutoffs=array([1, 2]), changed=(0, 1))
+    """
+    rows, rho, t = _check_model(X, coefficients, cutoffs)
+    top = whole(max_points, "max_points", 1)
+    points, new_cutoffs = _rounded(rho, rho, top), _rounded(t, rho, top)
+    before = (rows @ rho)[:, None] >= t
+    after = _scores(rows, points)[:, None] >= new_cutoffs
+    changed = np.flatnonzero((before != after).any(axis=1))
+    return RoundedModel(points, new_cutoffs, tuple(changed.tolist()))
+
+
+def rounding_loss(thresholds: ThresholdsLike, n_dropped: float, n_rows: float) -> float:
+    """Return the most weighted net benefit that the rows left out of account can cost.
+
+    (k − 1)/N · Σ ω_i / (1 − p_i), with k − 1 the number of rows dropped.
+
+    Parameters
+    ----------
+    thresholds : Thresholds, str, sequence of float, or None
+        None is the grid 0, 0.1, …, 0.9.
+    n_dropped, n_rows : float
+        Number of dropped rows and of all rows, or their sums of weights.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(rounding_loss([0.1, 0.2], n_dropped=3, n_rows=500), 5)
+    0.00708
+    """
+    if not (n_rows > 0 and 0 <= n_dropped <= n_rows and math.isfinite(n_rows)):
+        raise InputError(
+            f"n_dropped={n_dropped!r} of n_rows={n_rows!r}: there must be rows, and not more "
+            "dropped than there are."
+        )
+    grid = as_thresholds(thresholds)
+    return float(n_dropped / n_rows * (grid.weight_array @ (1.0 + grid.odds)))
+
+
+def _scores(rows: FloatArray, points: IntArray) -> FloatArray | IntArray:
+    """Scores as a card computes them: floors of exact sums, where values are decimals."""
+    used = points != 0
+    columns = rows[:, used].T
+    found = [find_decimals(column) for column in columns]
+    digits = max(decimals for decimals, _ in found)
+    largest = float((np.abs(rows) @ np.abs(points)).max()) * 10.0**digits
+    if not all(exact for _, exact in found) or largest >= LARGEST_EXACT:
+        return rows @ points
+    decimals = [decimals for decimals, _ in found]
+    codes = np.column_stack([to_steps(c, d) for c, d in zip(columns, decimals, strict=True)])
+    return floor_scores(codes, decimals, points[used])
+
+
+def _rounded(values: FloatArray, rho: FloatArray, max_points: int) -> IntArray:
+    scaled = max_points * (values / np.abs(rho).max())
+    if np.abs(scaled).max() >= LARGEST_EXACT:
+        raise InputError("cut-offs or max_points are too large for whole numbers. Scale them down.")
+    return np.asarray(np.rint(scaled), dtype=np.int64)
+
+
+def _check_model(
+    X: ArrayLike, coefficients: ArrayLike, cutoffs: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    rows, rho, t = (
+        _check_numbers(values, name, ndim)
+        for values, name, ndim in (
+            (X, "X", 2),
+            (coefficients, "coefficients", 1),
+            (cutoffs, "cutoffs", 1),
+        )
+    )
+    if rows.shape[1] != rho.size:
+        raise InputError(
+            f"{rho.size} coefficients for {rows.shape[1]} columns of X. Pass one a column."
+        )
+    if not rho.any():
+        raise InputError("coefficients are all 0: there is nothing to round.")
+    if (np.diff(t) < 0).any():
+        raise InputError("cutoffs must not decrease. Sort them, as the thresholds are.")
+    return rows, rho, t
+
+
+def _check_numbers(values: ArrayLike, name: str, ndim: int) -> FloatArray:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must hold numbers only.") from None
+    if array.ndim != ndim or array.size == 0:
+        raise InputError(f"{name} has shape {array.shape}. Pass a non-empty {ndim}-d array.")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} holds values that are missing or infinite. Drop or fill them.")
+    return array

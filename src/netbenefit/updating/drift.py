@@ -1,0 +1,425 @@
+"""Drift: how the inputs of a card, its scores and the prevalence differ from what they were.
+
+A card carries little of its training rows: their number, the share of events, the levels of its
+text columns, and whether values were missing.  Everything else needs a reference table, such as the
+training rows themselves.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit.cards.columns import Column, Kind, read_columns
+from netbenefit.cards.rows import card_rows
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.terms import PerUnit, value_text
+from netbenefit.cards.text import clean
+from netbenefit.common.checks import FloatArray, InputError, IntArray, check_binary, check_weights
+from netbenefit.common.table import Table
+from netbenefit.updating.observed import effective_rows, level_rows, wilson
+from netbenefit.updating.updating_bins import (
+    bins_of,
+    chance_index,
+    stability_index,
+    standardised_difference,
+)
+from netbenefit.updating.updating_words import Prevalence, drift_lines
+
+__all__ = ["Drift", "Prevalence", "ScoreCounts", "card_drift", "score_drift", "score_rows"]
+
+_COLUMNS = (
+    "column",
+    "psi",
+    "chance",
+    "difference",
+    "missing_reference",
+    "missing",
+    "unseen",
+    "unseen_values",
+)
+_BINS = ("column", "bin", "reference", "new")
+_RULES = ("rule", "points", "reference", "new", "psi", "difference", "shift")
+#: Values that a message lists.
+_MOST_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """How inputs, scores and prevalence have changed; tables have one row a thing.
+
+    Attributes
+    ----------
+    columns : Table
+        ``column``; ``psi``, the population stability index; ``chance``, what it exceeds by chance
+        in 5% of cases without any change; ``difference`` of means, standardised; shares that are
+        missing then and now; ``unseen``, the share of levels that training (or the reference) did
+        not have, or of numbers beyond the reference's range, and some of them.
+    bins : Table
+        Counts behind each index: ``column``, ``bin``, ``reference``, ``new``.
+    rules : Table
+        Each row of the printed card: mean of its code then and now (of a condition, how often it
+        holds), its ``psi`` (of conditions: holds or not), the standardised difference, and
+        ``shift``, the points by which it moves the mean score.
+    levels : Table
+        Rows on each level of the card, then and now.
+    score_psi, score_chance : float
+        Index of the levels, and what chance explains.
+    beyond : float
+        Share of the new rows with a score outside the range of training.
+    prevalence : Prevalence
+    n_reference, n_new : float
+        Mass of the rows; no reference is 0.
+    """
+
+    columns: Table
+    bins: Table
+    rules: Table
+    levels: Table
+    score_psi: float
+    score_chance: float
+    beyond: float
+    prevalence: Prevalence
+    n_reference: float
+    n_new: float
+
+    def __str__(self) -> str:
+        return "\n".join(drift_lines(self))
+
+
+class _Rows(NamedTuple):
+    """One table, read for a card."""
+
+    columns: dict[str, Column]  #: raw, nothing filled in
+    seen: dict[str, Column]  #: as the rules see them
+    score: IntArray
+    weight: FloatArray
+    event: NDArray[np.bool_] | None
+    worth: float | None = None  #: how many rows of equal weight they are worth, where known
+
+    @property
+    def effective(self) -> float:
+        return effective_rows(self.weight) if self.worth is None else self.worth
+
+
+def card_drift(
+    card: Scorecard,
+    X: Any,
+    reference: Any = None,
+    *,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    reference_y: ArrayLike | None = None,
+    reference_weight: ArrayLike | None = None,
+) -> Drift:
+    """Compare the rows that a card meets now with those that it was made for.
+
+    Parameters
+    ----------
+    card : Scorecard
+    X : table
+        The new rows, in any form that ``card.score`` takes.
+    reference : table, optional
+        Rows to compare with, such as the training rows.  Without them, the comparison is with what
+        the card itself records: levels, missing values, range of scores, prevalence.
+    y, reference_y : (n_rows,) array of 0/1, optional
+        Outcomes, for the prevalence.
+    sample_weight, reference_weight : (n_rows,) array, optional
+
+    Returns
+    -------
+    Drift
+        Print it; its tables hold the numbers.
+
+    Examples
+    --------
+    >>> from netbenefit.cards.terms import Condition
+    >>> from netbenefit.cards.scorecard import Rule
+    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [(1, 0.1), (2, 0.6)],
+    ...     Thresholds.of([0.5]))
+    >>> drift = card_drift(card, {"age": [50, 60, 70, 80]}, {"age": [40, 50, 60, 70]})
+    >>> drift.rules["reference"], drift.rules["new"], drift.columns["unseen"]
+    (array([0.5]), array([0.75]), array([0.25]))
+    """
+    new = _read(card, X, y, sample_weight, "y")
+    old = None
+    if reference is not None:
+        old = _read(card, reference, reference_y, reference_weight, "reference_y")
+    elif reference_y is not None or reference_weight is not None:
+        raise InputError(
+            "reference_y and reference_weight go with reference. Pass that table, too."
+        )
+    return _drift(card, old, new, *_column_tables(card, old, new), _rule_table(card, old, new))
+
+
+class ScoreCounts(NamedTuple):
+    """Groups of rows with the same score and outcome."""
+
+    score: IntArray
+    event: NDArray[np.bool_] | None
+    weight: FloatArray
+    worth: float  #: how many rows of equal weight all of them are worth
+
+
+def score_drift(card: Scorecard, new: ScoreCounts, reference: ScoreCounts | None = None) -> Drift:
+    """Compare the scores that a card gives now with those that it gave; of columns nothing is told.
+
+    Examples
+    --------
+    >>> from netbenefit.cards.terms import Condition
+    >>> from netbenefit.cards.scorecard import Rule
+    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [(1, 0.1), (2, 0.6)],
+    ...     Thresholds.of([0.5]))
+    >>> scores = np.array([0, 2])
+    >>> then = ScoreCounts(scores, None, np.array([50.0, 50.0]), 100.0)
+    >>> now = ScoreCounts(scores, None, np.array([40.0, 60.0]), 100.0)
+    >>> round(score_drift(card, now, then).score_psi, 4)
+    0.0405
+    """
+    old = None if reference is None else _counted(reference)
+    nothing = [Table(_typed({key: [] for key in keys})) for keys in (_COLUMNS, _BINS, _RULES)]
+    return _drift(card, old, _counted(new), *nothing)
+
+
+def _counted(counts: ScoreCounts) -> _Rows:
+    return _Rows({}, {}, counts.score, counts.weight, counts.event, counts.worth)
+
+
+def _drift(
+    card: Scorecard, old: _Rows | None, new: _Rows, columns: Table, bins: Table, rules: Table
+) -> Drift:
+    levels = _level_table(card, old, new)
+    index = chance = math.nan
+    if old is not None:
+        rows = (old.effective, new.effective)
+        index = stability_index(levels["reference"], levels["new"], rows=rows)
+        used = (levels["reference"] > 0) | (levels["new"] > 0)
+        chance = chance_index(int(used.sum()), rows)
+    return Drift(
+        columns=columns,
+        bins=bins,
+        rules=rules,
+        levels=levels,
+        score_psi=index,
+        score_chance=chance,
+        beyond=_beyond(card, new),
+        prevalence=_prevalence(card, old, new),
+        n_reference=0.0 if old is None else float(old.weight.sum()),
+        n_new=float(new.weight.sum()),
+    )
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def score_rows(card: Scorecard, X: Any, n_rows: int | None = None) -> IntArray:
+    """Score a table; a card without rules, which sees no columns, gives every row its 0.
+
+    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> score_rows(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])), {}, 2)
+    array([0, 0])
+    """
+    if not card.rules and n_rows is not None:
+        return np.zeros(n_rows, dtype=np.int64)
+    score = np.asarray(card.score(X), dtype=np.int64)
+    if score.ndim == 0:
+        raise InputError("X is a single row. Pass a table: one value a row in every column.")
+    if n_rows is not None and score.size != n_rows:
+        raise InputError(f"X has {score.size} rows, but y has {n_rows}. Pass one outcome a row.")
+    return score
+
+
+def _read(
+    card: Scorecard, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, name: str
+) -> _Rows:
+    if not card.rules:
+        raise InputError("the card has no rules: no column can drift. Pass another card.")
+    event = None if y is None else check_binary(y, name=name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is missing or unseen is counted here
+        score = score_rows(card, X, None if event is None else event.size)
+        data, _ = read_columns(X, card.features, card.feature_names)
+        columns = _raw_columns(card, data)
+        seen = {
+            plan.name: card._plan.readings.column(plan.name, data, plan.kind)
+            for plan in card._plan.columns
+        }
+    return _Rows(columns, seen, score, check_weights(sample_weight, score.size), event)
+
+
+def _raw_columns(card: Scorecard, data: Mapping[str, Any]) -> dict[str, Column]:
+    """Raw columns with their special codes read as missing, and nothing filled in."""
+    readings = card._plan.readings
+    found = {name: readings.raw(name, data, kind) for name, kind in _kinds(card).items()}
+    return {name: _as_numbers(column) for name, column in found.items()}
+
+
+def _as_numbers(column: Column) -> Column:
+    """Numbers as numbers, where the card asks only whether they are missing and lists hold them."""
+    if column.values.dtype.kind == "f":
+        return column
+    there = column.values if column.missing is None else column.values[~column.missing]
+    if not there.size or not all(isinstance(v, float) for v in there.tolist()):
+        return column
+    values = np.full(column.values.size, np.nan)
+    values[slice(None) if column.missing is None else ~column.missing] = there.astype(np.float64)
+    return column._replace(values=values)
+
+
+def _kinds(card: Scorecard) -> dict[str, Kind]:
+    kinds: dict[str, Kind] = {}
+    for plan in card._plan.columns:
+        sources = card._plan.readings.sources(plan.name)
+        for source in sources:
+            kinds[source] = plan.kind if source == plan.name else "number"
+    return kinds
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def _column_tables(card: Scorecard, old: _Rows | None, new: _Rows) -> tuple[Table, Table]:
+    rows: dict[str, list[Any]] = {key: [] for key in _COLUMNS}
+    counts: dict[str, list[Any]] = {key: [] for key in _BINS}
+    for name, column in new.columns.items():
+        rows["column"].append(name)
+        rows["missing"].append(_missing(column, new.weight))
+        before = None if old is None else old.columns[name]
+        index = chance = gap = absent = math.nan
+        if old is not None and before is not None:
+            bins = bins_of(before, old.weight, column, new.weight)
+            sizes = (old.effective, new.effective)
+            index = stability_index(bins.reference, bins.new, rows=sizes)
+            chance = chance_index(len(bins.names), sizes)
+            gap, absent = _gap(before, old, column, new), _missing(before, old.weight)
+            counts["column"] += [name] * len(bins.names)
+            counts["bin"] += bins.names
+            counts["reference"] += bins.reference.tolist()
+            counts["new"] += bins.new.tolist()
+        part, shown = _unseen(card, name, before, old, column, new)
+        told = {"psi": index, "chance": chance, "difference": gap, "missing_reference": absent}
+        for key, value in (*told.items(), ("unseen", part), ("unseen_values", shown)):
+            rows[key].append(value)
+    return Table(_typed(rows)), Table(_typed(counts))
+
+
+def _typed(rows: Mapping[str, list[Any]]) -> dict[str, NDArray[Any]]:
+    words = ("column", "bin", "rule", "scores", "unseen_values")
+    return {k: np.array(v, dtype=object if k in words else np.float64) for k, v in rows.items()}
+
+
+def _missing(column: Column, weight: FloatArray) -> float:
+    if column.missing is None:
+        return 0.0
+    return float(weight[column.missing].sum() / weight.sum())
+
+
+def _here(column: Column, weight: FloatArray) -> NDArray[np.bool_]:
+    there: NDArray[np.bool_] = weight > 0
+    return there if column.missing is None else there & ~column.missing
+
+
+def _gap(before: Column, old: _Rows, column: Column, new: _Rows) -> float:
+    """Standardised difference of numbers; text has none."""
+    if before.values.dtype.kind != "f" or column.values.dtype.kind != "f":
+        return math.nan
+    there, here = _here(before, old.weight), _here(column, new.weight)
+    return standardised_difference(
+        before.values[there], old.weight[there], column.values[here], new.weight[here]
+    )
+
+
+def _unseen(
+    card: Scorecard, name: str, before: Column | None, old: _Rows | None, column: Column, new: _Rows
+) -> tuple[float, str]:
+    """Share of values that were not there before, and some of them; NaN where nobody knows."""
+    here = _here(column, new.weight)
+    levels = next((r.levels for r in card.readings if r.feature == name), ())
+    values = column.values
+    if values.dtype.kind == "f" and not levels:
+        if before is None or old is None or before.values.dtype.kind != "f":
+            return math.nan, ""
+        known = before.values[_here(before, old.weight)]
+        if not known.size:
+            return math.nan, ""
+        strange = here & ((values < known.min()) | (values > known.max()))
+    else:
+        seen: set[Any] = set(levels)
+        if not levels:
+            if before is None or old is None:
+                return math.nan, ""
+            seen = set(before.values[_here(before, old.weight)].tolist())
+        strange = here & np.array([v not in seen for v in values.tolist()], dtype=np.bool_)
+    found = sorted(set(values[strange].tolist()), key=lambda v: (isinstance(v, str), v))
+    more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
+    shown = ", ".join(_shown(value) for value in found[:_MOST_SHOWN])
+    return float(new.weight[strange].sum() / new.weight.sum()), shown + more
+
+
+def _shown(value: Any) -> str:
+    whole = isinstance(value, float) and value.is_integer()
+    return value_text(int(value) if whole else value)
+
+
+def _rule_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
+    rows: dict[str, list[Any]] = {key: [] for key in _RULES}
+    for row in card_rows(card):
+        unit = 10.0**row.term.decimals if isinstance(row.term, PerUnit) else 1.0
+        codes = row.term.column_codes(new.seen[row.feature]).astype(np.float64) / unit
+        now = float(new.weight @ codes / new.weight.sum())
+        then = index = gap = math.nan
+        if old is not None:
+            before = row.term.column_codes(old.seen[row.feature]).astype(np.float64) / unit
+            then = float(old.weight @ before / old.weight.sum())
+            gap = standardised_difference(before, old.weight, codes, new.weight)
+            if not isinstance(row.term, PerUnit):
+                sizes = (old.effective, new.effective)
+                index = stability_index([1 - then, then], [1 - now, now], rows=sizes)
+        told = (clean(row.text), row.points, then, now, index, gap, row.points * (now - then))
+        for key, value in zip(_RULES, told, strict=True):
+            rows[key].append(value)
+    return Table(_typed(rows))
+
+
+def _level_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
+    def masses(rows: _Rows) -> list[float]:
+        event = np.zeros(rows.score.size, dtype=np.bool_) if rows.event is None else rows.event
+        return [row.n for row in level_rows(card, rows.score, event, rows.weight)]
+
+    told = level_rows(card, new.score, np.zeros(new.score.size, dtype=np.bool_), new.weight)
+    then = [math.nan] * len(told) if old is None else masses(old)
+    return Table(
+        {
+            "scores": np.array([row.scores for row in told], dtype=object),
+            "risk": np.array([row.risk for row in told]),
+            "reference": np.array(then),
+            "new": np.array([row.n for row in told]),
+        }
+    )
+
+
+def _beyond(card: Scorecard, new: _Rows) -> float:
+    if card.score_range is None:
+        return math.nan
+    low, high = card.score_range
+    outside = (new.score < low) | (new.score > high)
+    return float(new.weight[outside].sum() / new.weight.sum())
+
+
+def _prevalence(card: Scorecard, old: _Rows | None, new: _Rows) -> Prevalence:
+    then = card.provenance.prevalence if card.provenance else None
+    if old is not None and old.event is not None:
+        then = float(old.weight[old.event].sum() / old.weight.sum())
+    expected = float(new.weight @ card.risk_of_score(new.score) / new.weight.sum())
+    if new.event is None:
+        return Prevalence(then, None, None, None, expected)
+    now = float(new.weight[new.event].sum() / new.weight.sum())
+    return Prevalence(then, now, *wilson(now, new.effective), expected)

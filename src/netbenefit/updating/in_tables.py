@@ -1,0 +1,216 @@
+"""Cards and tables that stay where they are: Polars, DuckDB, Dask, Spark, Ibis.
+
+Nothing here brings rows into memory.  Scores are expressions that the engine computes when the
+result is read or written; measures come from one query that counts rows by score and outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.common.checks import InputError, check_names, shorten
+from netbenefit.data.engine import EngineTable, Groups, Tell
+from netbenefit.estimators.binning_choices import binning_choices
+from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.tables.engine_score import risk_of, score_of
+from netbenefit.updating.drift import ScoreCounts, score_drift
+from netbenefit.updating.evaluate import CardEvaluation, evaluate_scores
+
+__all__ = ["binning_choices", "evaluate_table", "score_table"]
+
+
+def score_table(
+    card: Scorecard,
+    table: Any,
+    *,
+    keep: Sequence[str] | None = None,
+    score_as: str = "card_score",
+    risk_as: str = "card_risk",
+) -> Any:
+    """Add a card's score and risk to a table, where it is.
+
+    Parameters
+    ----------
+    card : Scorecard
+    table : data frame, lazy frame or relation
+        Of Polars, DuckDB, Dask, Spark or Ibis; or a data frame in memory.
+    keep : sequence of str, optional
+        Columns to keep; all by default.
+    score_as, risk_as : str
+        Names of the two new columns.
+
+    Returns
+    -------
+    lazy frame, relation or data frame
+        Of the library that the table is of; nothing is computed yet, where that library can wait.
+        Score and risk are null where the card refuses a row: a value is infinite, or missing
+        without a rule for that.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from netbenefit.cards.terms import Condition
+    >>> from netbenefit.cards.scorecard import Rule
+    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
+    ...     Thresholds.of([0.5]))
+    >>> patients = duckdb.sql("SELECT * FROM (VALUES (40), (60)) AS t(age)")
+    >>> score_table(card, patients).fetchall()
+    [(40, 0, 0.1), (60, 2, 0.6)]
+    """
+    engine = EngineTable(table)
+    names = engine.names if keep is None else check_names(keep)
+    engine.require(names)
+    # Databases take names that differ in case for the same.
+    new, old = {score_as.casefold(), risk_as.casefold()}, {name.casefold() for name in engine.names}
+    if len(new) < 2 or new & old:
+        raise InputError(
+            f"the new columns {shorten([score_as, risk_as])} need names of their own, which no "
+            "column of the table has, in whatever case. Choose score_as and risk_as."
+        )
+    kept = [engine.column(name).alias(name) for name in names]
+    scored = engine.frame.select(*kept, score_of(card, engine).alias(score_as))
+    result = scored.with_columns(risk_of(card, nw.col(score_as), engine).alias(risk_as))
+    in_memory = isinstance(nw.from_native(table), nw.DataFrame)
+    return result.collect().to_native() if in_memory else result.to_native()
+
+
+def evaluate_table(
+    card: Scorecard,
+    table: Any,
+    target: str,
+    *,
+    positive: Any = None,
+    thresholds: ThresholdsLike = None,
+    sample_weight: str | None = None,
+    reference: Any = None,
+    tell: Tell | None = None,
+) -> CardEvaluation:
+    """Hold a card against a table, where it is.
+
+    One query counts the rows by score and outcome.  Measures, calibration, decision curve and the
+    drift of scores follow from these counts, and are those of
+    :func:`~netbenefit.updating.update.evaluate_card` on the same rows in memory.  (What drifts in single
+    columns takes the rows themselves.)
+
+    Parameters
+    ----------
+    card : Scorecard
+    table : data frame, lazy frame or relation
+        Of Polars, DuckDB, Dask, Spark or Ibis; or a data frame in memory.
+    target : str
+        Column of two labels.
+    positive : label, optional
+        The event; by default the label that sorts last.
+    thresholds : Thresholds, str or sequence of float, optional
+        Where net benefit is measured; the card's own by default.
+    sample_weight : str, optional
+        Column of weights.
+    reference : table, optional
+        Rows to compare the scores with, such as those of training; where it has the column of the
+        outcome, and of weights, these are used.
+    tell : callable, optional
+        Called with a few words before every query.
+
+    Returns
+    -------
+    CardEvaluation
+        Print it.
+
+    Raises
+    ------
+    InputError
+        Where the card refuses some rows, or an outcome is missing.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from netbenefit.cards.terms import Condition
+    >>> from netbenefit.cards.scorecard import Rule
+    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
+    ...     Thresholds.of([0.5]))
+    >>> patients = duckdb.sql("SELECT x AS age, x >= 60 AS died FROM range(40, 80) AS t(x)")
+    >>> evaluate_table(card, patients, "died").measures.auroc
+    0.8
+    """
+    engine = EngineTable(table, tell)
+    grid = card.thresholds if thresholds is None else as_thresholds(thresholds)
+    counts, label = _counts(card, engine, target, positive, sample_weight)
+    if counts.event is None or counts.event.all() or not counts.event.any():
+        raise InputError(f"column {target!r} holds one outcome only. Pass rows of both.")
+    old = None
+    if reference is not None:
+        other = EngineTable(reference, tell)
+        weight = sample_weight if sample_weight in other.types else None
+        there = target if target in other.types else None
+        old, _ = _counts(card, other, there, label, weight, other_labels=True)
+    found = evaluate_scores(
+        card, counts.score, counts.event, counts.weight, grid, worth=counts.worth
+    )
+    return replace(found, drift=score_drift(card, counts, old))
+
+
+def _counts(
+    card: Scorecard,
+    engine: EngineTable,
+    target: str | None,
+    positive: Any,
+    sample_weight: str | None,
+    *,
+    other_labels: bool = False,
+) -> tuple[ScoreCounts, Any]:
+    """Count rows by score and outcome; return also the label of the event.
+
+    With ``other_labels``, a table without that label has no events.
+    """
+    engine.require([] if target is None else [target])
+    keys = {"nb_score": score_of(card, engine)}
+    if target is not None:
+        keys["nb_target"] = engine.label(target)
+    weight, used = engine.weights(sample_weight)
+    groups = engine.group(keys, "scoring and counting rows", weight=weight, where=used)
+    if not groups.size:
+        raise InputError("the table has no rows with weight. Pass at least one of each outcome.")
+    refused = np.array([value is None or value != value for value in groups.keys["nb_score"]])
+    if refused.any():
+        raise InputError(
+            f"the card refuses {int(groups.rows[refused].sum()):,} of "
+            f"{int(groups.rows.sum()):,} rows: a value is infinite, of another kind, or missing "
+            "without a rule for that. score_table() gives those rows no score; leave them out."
+        )
+    event, label = None, positive
+    if target is not None:
+        event, label = _events(groups, target, positive, other_labels)
+    mass = groups.weight.astype(np.float64)
+    worth = float(mass.sum()) ** 2 / float(groups.square.sum())
+    return ScoreCounts(groups.keys["nb_score"].astype(np.int64), event, mass, worth), label
+
+
+def _events(
+    groups: Groups, target: str, positive: Any, other_labels: bool
+) -> tuple[NDArray[np.bool_], Any]:
+    """Which groups are events, and the label of these."""
+    values = groups.keys["nb_target"].tolist()
+    missing = np.array([value is None or value != value for value in values], dtype=np.bool_)
+    if missing.any():
+        raise InputError(
+            f"column {target!r}, the outcome, is missing in {int(groups.rows[missing].sum()):,} "
+            "rows. Leave those rows out."
+        )
+    distinct = sorted(set(values))
+    unknown = positive is not None and positive not in distinct and not other_labels
+    if len(distinct) > 2 or unknown:
+        raise InputError(
+            f"column {target!r} holds {shorten(distinct)}. An outcome has two labels, one of them "
+            f"the event{'' if positive is None else f' (positive={positive!r})'}."
+        )
+    label = distinct[-1] if positive is None else positive
+    return np.array([value == label for value in values], dtype=np.bool_), label

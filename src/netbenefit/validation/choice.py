@@ -1,0 +1,405 @@
+"""Which setting earns most on held-out rows, and which smaller card earns about as much."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit.common.checks import FloatArray, InputError, check_seed, shorten
+from netbenefit.common.table import Table
+from netbenefit.metrics.evaluation_measures import name_at
+from netbenefit.metrics.thresholds import ThresholdsLike
+from netbenefit.validation.folds import Fold, Sample, is_count, make_folds, random_of, seed_of
+from netbenefit.validation.runner import Runner, Task, check_count, make_work
+
+__all__ = [
+    "CARD_SETTINGS",
+    "Plan",
+    "SettingChoice",
+    "Settings",
+    "check_repeats",
+    "check_settings",
+    "choose_setting",
+    "corrected_error",
+    "fold_ratio",
+    "make_plan",
+    "told_folds",
+]
+
+#: What is tried for cards where the user names no settings.
+CARD_SETTINGS: dict[str, tuple[Any, ...]] = {
+    "penalty": ("auto", "paper"),
+    "max_features": (3, 5, 8),
+    "max_points": (3, 10),
+}
+
+Settings = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None
+
+_RULES = ("one_se", "classic", "best")
+
+
+@dataclass(frozen=True, eq=False)
+class SettingChoice:
+    """Settings, what each earned on held-out rows, and the one that was chosen.
+
+    Attributes
+    ----------
+    settings : tuple of dict
+    values : (K, S) float
+        The measure of each of K models of each setting on the rows that it had not seen.
+    sizes : (K, S) float
+        Sizes of these models.
+    ratio : float
+        Mean of held-out rows / training rows.
+    measure, rule : str
+
+    Examples
+    --------
+    Three rules earn most, two about as much in both folds:
+
+    >>> values = np.array([[0.10, 0.19, 0.20], [0.12, 0.20, 0.20]])
+    >>> sizes = np.array([[1.0, 2.0, 3.0]] * 2)
+    >>> choice = SettingChoice(({"k": 1}, {"k": 2}, {"k": 3}), values, sizes, ratio=1.0)
+    >>> choice.settings[choice.best], choice.setting
+    ({'k': 3}, {'k': 2})
+    """
+
+    settings: tuple[dict[str, Any], ...]
+    values: FloatArray
+    sizes: FloatArray
+    ratio: float
+    measure: str = "net_benefit"
+    rule: str = "one_se"
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """Mean of each setting over the models."""
+        result: FloatArray = self.values.mean(axis=0)
+        return result
+
+    @cached_property
+    def size(self) -> FloatArray:
+        """Mean size of the models of each setting."""
+        result: FloatArray = self.sizes.mean(axis=0)
+        return result
+
+    @cached_property
+    def best(self) -> int:
+        """Number of the setting with the highest mean; of equals the smaller, then the first."""
+        order = np.lexsort((np.arange(self.mean.size), np.nan_to_num(self.size), -self.mean))
+        return int(order[0])
+
+    @cached_property
+    def difference(self) -> FloatArray:
+        """Mean less that of the best setting: 0 or below."""
+        result: FloatArray = self._to_best.mean(axis=0)
+        return result
+
+    @cached_property
+    def difference_se(self) -> FloatArray:
+        """Its standard error, from differences within the same held-out rows, corrected."""
+        return corrected_error(self._to_best, self.ratio)
+
+    @property
+    def _to_best(self) -> FloatArray:
+        result: FloatArray = self.values - self.values[:, [self.best]]
+        return result
+
+    @cached_property
+    def near(self) -> NDArray[np.bool_]:
+        """Which settings the rule takes to be as good as the best one."""
+        if self.rule == "best":
+            return np.asarray(np.arange(self.mean.size) == self.best)
+        if self.rule == "classic":
+            own = self.values[:, self.best]
+            error = own.std(ddof=1) / np.sqrt(own.size)
+            return np.asarray(self.mean >= self.mean[self.best] - error)
+        return np.asarray(self.difference + self.difference_se >= 0.0)
+
+    @cached_property
+    def chosen(self) -> int:
+        """Number of the chosen setting: of those near the best the one with the smallest models.
+
+        Of equally small ones the one with the highest mean, then the first.
+        """
+        if self.rule == "best":
+            return self.best
+        order = np.lexsort((np.arange(self.mean.size), -self.mean, self.size, ~self.near))
+        return int(order[0])
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """The chosen setting, for ``set_params``."""
+        return dict(self.settings[self.chosen])
+
+    def to_table(self) -> Table:
+        """One row a setting."""
+        names = list(dict.fromkeys(name for setting in self.settings for name in setting))
+        numbers = np.arange(len(self.settings))
+        columns: dict[str, Any] = {}
+        for name in names:
+            values = np.empty(len(self.settings), dtype=object)
+            values[:] = [setting.get(name, "–") for setting in self.settings]
+            columns[name] = values
+        return Table(
+            {
+                **columns,
+                self.measure: self.mean,
+                "se": self.values.std(axis=0, ddof=1) / np.sqrt(len(self.values)),
+                "difference": self.difference,
+                "difference_se": self.difference_se,
+                "size": self.size,
+                "near_best": self.near,
+                "best": numbers == self.best,
+                "chosen": numbers == self.chosen,
+            }
+        )
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in self.setting.items())
+        return f"{self.to_table()}\n\nchosen ({self.rule}): {said}"
+
+
+def corrected_error(values: FloatArray, ratio: float) -> FloatArray:
+    """Standard error of means over folds, corrected for training rows that folds share.
+
+    sd · √(1/K + n_test / n_train), after Nadeau and Bengio (2003, Machine Learning); for repeated
+    folds with K counting all of them (Bouckaert and Frank 2004).
+
+    >>> corrected_error(np.array([[1.0], [2.0], [3.0]]), 0.5).round(4)
+    array([0.9129])
+    """
+    result: FloatArray = values.std(axis=0, ddof=1) * np.sqrt(1.0 / len(values) + ratio)
+    return result
+
+
+def fold_ratio(folds: Sequence[Fold]) -> float:
+    """Held-out rows by training rows, mean over folds of any kind; see :func:`corrected_error`.
+
+    >>> rows = np.arange(10)
+    >>> fold_ratio([(rows[2:], rows[:2]), (rows[:-2], rows[-2:])])
+    0.25
+    """
+    return float(np.mean([test.size / train.size for train, test in folds]))
+
+
+# -- what is asked for -----------------------------------------------------------------------------
+
+
+def check_settings(estimator: Any, settings: Settings) -> tuple[dict[str, Any], ...]:
+    """All settings to try, each known to the estimator.
+
+    Parameters
+    ----------
+    estimator : classifier
+    settings : mapping of lists, or list of mappings, or None
+        A mapping means all combinations.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> check_settings(LogisticRegression(), {"C": [0.1, 1], "fit_intercept": [True]})
+    ({'C': 0.1, 'fit_intercept': True}, {'C': 1, 'fit_intercept': True})
+    """
+    known = estimator.get_params(deep=True)
+    if settings is None:
+        if not all(name in known for name in CARD_SETTINGS):
+            raise InputError(
+                f"settings=None is for cards. Say what to try for {type(estimator).__name__}, as in"
+                ' settings={"C": [0.1, 1, 10]}.'
+            )
+        settings = CARD_SETTINGS
+    if isinstance(settings, Mapping):
+        for name, values in settings.items():
+            if isinstance(values, str) or not np.iterable(values):
+                raise InputError(f"settings[{name!r}] is {values!r}. Pass a list: [{values!r}].")
+        names = list(settings)
+        found = [dict(zip(names, row, strict=True)) for row in product(*settings.values())]
+    else:
+        found = [dict(setting) for setting in settings]
+    if not found:
+        raise InputError("settings are empty: there is nothing to choose from. Name at least one.")
+    unknown = dict.fromkeys(name for setting in found for name in setting if name not in known)
+    if unknown:
+        raise InputError(
+            f"settings name {shorten(list(unknown))}, which {type(estimator).__name__} does not "
+            f"have; it has {shorten(sorted(known), 20)}."
+        )
+    return tuple(found)
+
+
+class Plan(NamedTuple):
+    """How a setting is chosen."""
+
+    settings: tuple[dict[str, Any], ...]
+    folds: Any
+    repeats: int
+    measure: str
+    rule: str
+
+    def tasks(self, sample: Sample, rows: NDArray[np.intp], seed: int, *place: int) -> list[_Try]:
+        """All models that have to be fitted to choose for some rows, by the setting's number."""
+        inside = sample.outcomes(rows)
+        tries = []
+        for repeat in range(self.repeats):
+            folds = make_folds(self.folds, inside, random_of(seed, *place, repeat))
+            for number, (train, test) in enumerate(folds):
+                own = seed_of(seed, *place, repeat, number)
+                for s, setting in enumerate(self.settings):
+                    task = Task(rows[train], {"test": rows[test]}, own, setting)
+                    name = f"repeat {repeat + 1} fold {number + 1} setting {s + 1}"
+                    tries.append(_Try(name, s, task, (train, test)))
+        return tries
+
+    def choose(self, tries: Sequence[_Try], results: Sequence[Mapping[str, Any]]) -> SettingChoice:
+        """Put results of tasks together, in the order of :meth:`tasks`."""
+        many = len(self.settings)
+        values = np.array([result["measures"]["test"][self.measure] for result in results])
+        sizes = np.array([result["size"] for result in results], dtype=np.float64)
+        if self.rule != "best" and np.isnan(sizes).any():
+            raise InputError(
+                "the size of these models is not known, so that none is the smallest. Choose "
+                'rule="best".'
+            )
+        ratio = float(np.mean([test.size / train.size for _, _, _, (train, test) in tries]))
+        shaped = values.reshape(-1, many), sizes.reshape(-1, many)
+        return SettingChoice(self.settings, *shaped, ratio, self.measure, self.rule)
+
+
+class _Try(NamedTuple):
+    name: str
+    setting: int
+    task: Task
+    fold: Fold
+
+
+def make_plan(
+    estimator: Any, settings: Settings, folds: Any, repeats: int, measure: str | float, rule: str
+) -> tuple[Plan, tuple[float, ...]]:
+    """Check how to choose; returns the plan, and thresholds that have to be measured for it."""
+    if rule not in _RULES:
+        raise InputError(f"rule={rule!r} is not known. Use one of {', '.join(_RULES)}.")
+    at: tuple[float, ...] = ()
+    if isinstance(measure, float):
+        at, measure = (measure,), name_at(measure)
+    elif measure not in ("net_benefit", "aunbc"):
+        raise InputError(
+            f'measure={measure!r} is not known. Use "net_benefit" (by the thresholds\' weights), '
+            '"aunbc", or one threshold, such as 0.2.'
+        )
+    check_repeats(folds, repeats)
+    return Plan(check_settings(estimator, settings), folds, int(repeats), measure, rule), at
+
+
+def told_folds(folds: Any) -> Any:
+    """Folds in a fingerprint; given ones are part of each task's name instead."""
+    return int(folds) if is_count(folds) else "given"
+
+
+def check_repeats(folds: Any, repeats: Any) -> int:
+    """How often folds are drawn anew; given ones cannot be."""
+    count = check_count(repeats, "repeats")
+    if count > 1 and not is_count(folds):
+        raise InputError(
+            f"repeats={repeats} draws folds anew, but folds={folds!r} are given. Pass a number of "
+            "folds, or repeats=1 (and, say, a RepeatedStratifiedKFold)."
+        )
+    return count
+
+
+def choose_setting(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    settings: Settings = None,
+    folds: Any = 5,
+    repeats: int = 1,
+    measure: str | float = "net_benefit",
+    rule: str = "one_se",
+    thresholds: ThresholdsLike = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    journal: str | os.PathLike[str] | None = None,
+    verbose: int = 0,
+) -> SettingChoice:
+    """Choose settings such as penalty, number of rules and points by net benefit.
+
+    Every setting is fitted without each fold in turn, and measured on that fold.  By the rule
+    ``"one_se"`` the chosen setting is the one with the smallest models among those whose mean is
+    less than one standard error below the best: the standard error of the *difference* to the
+    best within the same folds, corrected for shared training rows (:func:`corrected_error`).
+    ``"classic"`` uses the standard error of the best mean itself (Breiman et al. 1984), and
+    ``"best"`` takes the best mean.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any classifier of scikit-learn with ``predict_proba``; left as it is.
+    X, y, sample_weight
+        As for its ``fit``; y has two labels, the one that sorts last is the event.
+    settings : mapping of lists, or list of mappings, optional
+        What to try: all combinations of a mapping.  By default, for cards, penalties "auto" and
+        "paper", at most 3, 5 or 8 rules, points up to 3 or 10.
+    folds : int, splitter or iterable, default=5
+        Number of stratified folds, or a splitter of scikit-learn, or pairs of row numbers.
+    repeats : int, default=1
+        How often folds are drawn anew.
+    measure : {"net_benefit", "aunbc"} or float, default="net_benefit"
+        Net benefit by the thresholds' weights, the area under the curve, or net benefit at one
+        threshold.
+    rule : {"one_se", "classic", "best"}, default="one_se"
+    thresholds : Thresholds, str or sequence, optional
+        By default the estimator's own, or 0, 0.1, …, 0.9.
+    n_jobs : int, optional
+        Models at a time, by joblib.  With more than one, each has one thread.
+    random_state : int, default=0
+        Seed of folds, and of models that have none.
+    journal : path, optional
+        File that keeps finished models, to go on after a kill.
+    verbose : int, default=0
+        1 shows a bar on a terminal.
+
+    Returns
+    -------
+    SettingChoice
+        Its ``setting`` is the chosen one, its ``to_table()`` has all of them.  The mean of the
+        chosen one is too good to be true for new rows: it was chosen for being high
+        (:func:`nested_cross_validate` has honest numbers).
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (400, 4))
+    >>> y = rng.random(400) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 1]
+    >>> tree = DecisionTreeClassifier(min_samples_leaf=10)
+    >>> choice = choose_setting(tree, X, y, settings={"max_depth": [1, 2, 3, 4]})
+    >>> choice.setting, choice.size.tolist()
+    ({'max_depth': 2}, [3.0, 7.0, 15.0, 31.0])
+    """
+    plan, at = make_plan(estimator, settings, folds, repeats, measure, rule)
+    work = make_work(estimator, X, y, sample_weight, thresholds, at)
+    seed = check_seed(random_state)
+    rows = np.arange(work.sample.event.size)
+    tries = plan.tasks(work.sample, rows, seed, 4)
+    with Runner(
+        work,
+        "choosing a setting",
+        {"folds": told_folds(folds), "seed": seed, "settings": plan.settings},
+        total=len(tries),
+        given=not is_count(folds),
+        journal=journal,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    ) as runner:
+        found = runner.run({one.name: one.task for one in tries})
+    return plan.choose(tries, list(found.values()))

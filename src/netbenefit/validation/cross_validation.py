@@ -1,0 +1,281 @@
+"""Internal validation: what a model would be worth on rows that it has not seen.
+
+Whatever looks at outcomes (cut points, choice of columns, penalty, search) is done again inside
+every fold and every resample, so that nothing of a held-out row is known to the model that it
+measures.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from netbenefit.common.checks import FloatArray, InputError, check_seed
+from netbenefit.metrics.evaluation_measures import check_thresholds_at
+from netbenefit.metrics.thresholds import ThresholdsLike
+from netbenefit.validation.bootstrap import BootstrapValidation, bootstrap_validate, point632plus
+from netbenefit.validation.choice import (
+    SettingChoice,
+    Settings,
+    check_repeats,
+    choose_setting,
+    make_plan,
+    told_folds,
+)
+from netbenefit.validation.evaluation_folds import CrossValidation
+from netbenefit.validation.evaluation_search import BenefitSearch, tune
+from netbenefit.validation.folds import Fold, is_count, make_folds, random_of, seed_of
+from netbenefit.validation.runner import Runner, Task, Work, make_work
+from netbenefit.validation.stability import CardStability
+
+__all__ = [
+    "BenefitSearch",
+    "BootstrapValidation",
+    "CardStability",
+    "CrossValidation",
+    "SettingChoice",
+    "bootstrap_validate",
+    "choose_setting",
+    "cross_validate",
+    "nested_cross_validate",
+    "point632plus",
+    "tune",
+]
+
+
+def cross_validate(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    folds: Any = 10,
+    repeats: int = 1,
+    thresholds: ThresholdsLike = None,
+    net_benefit_at: Sequence[float] | float | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    journal: str | os.PathLike[str] | None = None,
+    verbose: int = 0,
+) -> CrossValidation:
+    """Measure a classifier on folds that it has not seen.
+
+    The estimator is fitted anew for every fold, on the other rows alone: pass raw columns and an
+    estimator that does everything (a card with a binner, a pipeline), so that cut points and
+    choices of columns are learnt inside the folds, too.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any classifier of scikit-learn with ``predict_proba``; left as it is.
+    X, y, sample_weight
+        As for its ``fit``; y has two labels, the one that sorts last is the event.  Weights serve
+        to fit and to measure.  (In a pipeline only the last step gets them.)
+    folds : int, splitter or iterable, default=10
+        Number of stratified folds, or a splitter of scikit-learn, or pairs of row numbers (for
+        rows that belong together, such as visits of one patient).
+    repeats : int, default=1
+        How often folds are drawn anew.  More can be added later with the same journal.
+    thresholds : Thresholds, str or sequence, optional
+        By default the estimator's own, or 0, 0.1, …, 0.9.
+    net_benefit_at : sequence of float, optional
+        Thresholds at which net benefit is wanted on its own.
+    n_jobs : int, optional
+        Folds at a time, by joblib; its backend is that of ``joblib.parallel_config``.  With more
+        than one, each model has one thread.
+    random_state : int, default=0
+        Seed of the folds, and of models that have none: the same seed gives the same numbers,
+        whatever ``n_jobs`` is (as long as a model does not stop by the clock).
+    journal : path, optional
+        File that keeps each finished fold; a later call with the same data and settings goes on
+        from there.  A journal of other data or settings is refused.
+    verbose : int, default=0
+        1 shows a bar with the time left on a terminal.
+
+    Returns
+    -------
+    CrossValidation
+        Print it; ``mean``, ``sd``, ``se_corrected`` and ``interval`` are by measure:
+        ``aunbc``, ``net_benefit`` (by the thresholds' weights), ``auroc``, ``ece``,
+        ``net_benefit_at_…`` and ``size``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> y = rng.random(200) < 1 / (1 + np.exp(1 - X[:, 0]))
+    >>> found = cross_validate(LogisticRegression(), X, y, folds=5)
+    >>> round(found.mean["auroc"], 2), round(found.sd["auroc"], 2)
+    (0.7, 0.05)
+    """
+    repeats = check_repeats(folds, repeats)
+    work = make_work(estimator, X, y, sample_weight, thresholds, net_benefit_at)
+    seed = check_seed(random_state)
+    all_folds = _draw(work, folds, repeats, seed)
+    tasks = {_name(r, f): _task(fold, seed_of(seed, 1, r, f)) for r, f, fold in all_folds}
+    with Runner(
+        work,
+        "cross-validation",
+        {"folds": told_folds(folds), "seed": seed},
+        total=len(tasks),
+        given=not is_count(folds),
+        journal=journal,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    ) as runner:
+        found = runner.run(tasks)
+    return _gather(work, all_folds, repeats, list(found.values()))
+
+
+def nested_cross_validate(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    settings: Settings = None,
+    folds: Any = 5,
+    repeats: int = 1,
+    inner_folds: Any = 5,
+    inner_repeats: int = 1,
+    measure: str | float = "net_benefit",
+    rule: str = "one_se",
+    thresholds: ThresholdsLike = None,
+    net_benefit_at: Sequence[float] | float | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    journal: str | os.PathLike[str] | None = None,
+    verbose: int = 0,
+) -> CrossValidation:
+    """Measure a classifier whose setting is chosen anew inside every fold.
+
+    1. For each fold, every setting is fitted on parts of the training rows and measured on the
+       others of them (``inner_folds``), and one is chosen as in :func:`choose_setting`.
+    2. A model with the chosen setting is fitted on all training rows of the fold, and measured on
+       its held-out rows, which took no part in the choice.
+
+    Parameters
+    ----------
+    estimator, X, y, folds, repeats, thresholds, net_benefit_at, sample_weight, n_jobs, \
+random_state, verbose
+        As in :func:`cross_validate`.
+    settings, measure, rule
+        As in :func:`choose_setting`.
+    inner_folds : int or splitter, default=5
+    inner_repeats : int, default=1
+        As ``folds`` and ``repeats``, for the choice.
+    journal : path, optional
+        As in :func:`cross_validate`; it keeps every single model of the inner folds, too.
+
+    Returns
+    -------
+    CrossValidation
+        Its ``choices`` tell how each fold chose.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (400, 4))
+    >>> y = rng.random(400) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 1]
+    >>> tree = DecisionTreeClassifier(min_samples_leaf=10)
+    >>> nested = nested_cross_validate(tree, X, y, settings={"max_depth": [1, 2, 3]}, folds=3)
+    >>> nested.settings
+    ({'max_depth': 2}, {'max_depth': 2}, {'max_depth': 2})
+    """
+    repeats = check_repeats(folds, repeats)
+    if not is_count(inner_folds) and not hasattr(inner_folds, "split"):
+        raise InputError("inner_folds must be a number or a splitter: rows differ by outer fold.")
+    plan, at = make_plan(estimator, settings, inner_folds, inner_repeats, measure, rule)
+    wanted = (*check_thresholds_at(net_benefit_at), *at)
+    work = make_work(estimator, X, y, sample_weight, thresholds, wanted)
+    seed = check_seed(random_state)
+    all_folds = _draw(work, folds, repeats, seed)
+    inner = {
+        _name(r, f): plan.tasks(work.sample, fold[0], seed, 2, r, f) for r, f, fold in all_folds
+    }
+    first = {
+        f"{name}, inner {one.name}": one.task for name, tries in inner.items() for one in tries
+    }
+    told = {
+        "folds": (told_folds(folds), told_folds(inner_folds), plan.repeats),
+        "seed": seed,
+        "choice": (plan.settings, plan.measure, plan.rule),
+    }
+    with Runner(
+        work,
+        "nested cross-validation",
+        told,
+        total=len(first) + len(all_folds),
+        given=not (is_count(folds) and is_count(inner_folds)),
+        journal=journal,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    ) as runner:
+        tried = runner.run(first)
+        choices = {
+            name: plan.choose(tries, [tried[f"{name}, inner {one.name}"] for one in tries])
+            for name, tries in inner.items()
+        }
+        second = {
+            _name(r, f): _task(fold, seed_of(seed, 1, r, f), choices[_name(r, f)].setting)
+            for r, f, fold in all_folds
+        }
+        found = runner.run(second)
+    return _gather(work, all_folds, repeats, list(found.values()), tuple(choices.values()))
+
+
+# -- steps -----------------------------------------------------------------------------------------
+
+
+def _draw(work: Work, folds: Any, repeats: int, seed: int) -> list[tuple[int, int, Fold]]:
+    """All folds of all repeats, with their numbers."""
+    return [
+        (repeat, number, fold)
+        for repeat in range(repeats)
+        for number, fold in enumerate(make_folds(folds, work.sample, random_of(seed, 0, repeat)))
+    ]
+
+
+def _name(repeat: int, fold: int) -> str:
+    return f"repeat {repeat + 1} fold {fold + 1}"
+
+
+def _task(fold: Fold, seed: int, setting: Mapping[str, Any] | None = None) -> Task:
+    train, test = fold
+    return Task(train, {"train": train, "test": test}, seed, setting or {}, keep="test")
+
+
+def _gather(
+    work: Work,
+    all_folds: Sequence[tuple[int, int, Fold]],
+    repeats: int,
+    results: Sequence[Mapping[str, Any]],
+    choices: tuple[SettingChoice, ...] = (),
+) -> CrossValidation:
+    predictions = np.full((repeats, work.sample.event.size), np.nan)
+    for (repeat, _, (_, test)), result in zip(all_folds, results, strict=True):
+        predictions[repeat, test] = result["risk"]
+    names = list(results[0]["measures"]["test"])
+
+    def gather(part: str) -> dict[str, FloatArray]:
+        return {m: np.array([one["measures"][part][m] for one in results]) for m in names}
+
+    held_out = gather("test")
+    sizes = np.array([one["size"] for one in results], dtype=np.float64)
+    if not np.isnan(sizes).any():
+        held_out["size"] = sizes
+    return CrossValidation(
+        held_out=held_out,
+        training=gather("train"),
+        n_training=np.array([train.size for _, _, (train, _) in all_folds], dtype=np.float64),
+        n_held_out=np.array([test.size for _, _, (_, test) in all_folds], dtype=np.float64),
+        predictions=predictions,
+        rules=tuple(one["rules"] for one in results),
+        choices=choices,
+    )

@@ -1,0 +1,353 @@
+"""Rows to validate on: how they are drawn, learnt from and predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import signature
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, has_fit_parameter
+
+from netbenefit.common.checks import FloatArray, InputError, check_weights
+from netbenefit.data.labels import encode_labels
+from netbenefit.metrics.evaluation_measures import inner_model
+
+__all__ = [
+    "Fold",
+    "Sample",
+    "check_classifier",
+    "fit_model",
+    "forgive_rounding",
+    "given_folds",
+    "is_count",
+    "make_folds",
+    "prepared",
+    "random_of",
+    "resample",
+    "risk_of",
+    "seed_of",
+    "take_rows",
+    "weight_name",
+]
+
+#: Row numbers of the training rows, and of the held-out ones.
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+_MOST_DRAWS = 1000
+
+
+class Sample(NamedTuple):
+    """All rows: columns, labels, which of them are events, and weights if there are any."""
+
+    X: Any
+    labels: NDArray[Any]
+    event: NDArray[np.bool_]
+    weight: FloatArray | None
+
+    @classmethod
+    def of(cls, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Sample:
+        """Check what a user passed."""
+        event, classes = encode_labels(y)
+        by_name = isinstance(X, Mapping) and not hasattr(X, "shape")
+        n_rows = len(next(iter(X.values()), ())) if by_name else _num_samples(X)
+        if n_rows != event.size:
+            raise InputError(f"X has {n_rows} rows, but y has {event.size}. Pass one label a row.")
+        weight = None if sample_weight is None else check_weights(sample_weight, event.size)
+        return cls(X, classes[event.astype(np.intp)], event, weight)
+
+    @property
+    def strata(self) -> NDArray[np.intp]:
+        """0 for a row without the event, 1 for one with it, 2 for a row without weight.
+
+        Rows without weight, such as those censored early, say nothing: they are spread evenly,
+        and are not counted among the events or the others.
+        """
+        strata = self.event.astype(np.intp)
+        if self.weight is not None:
+            strata[self.weight == 0.0] = 2
+        return strata
+
+    def outcomes(self, rows: NDArray[np.intp]) -> Sample:
+        """Some rows without their columns: enough to draw folds of them."""
+        return Sample(None, self.labels[rows], self.event[rows], self.weight_of(rows))
+
+    def weight_of(self, rows: NDArray[np.intp]) -> FloatArray | None:
+        """Weights of some rows."""
+        return None if self.weight is None else self.weight[rows]
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of an array, a data frame, a dict of columns or a list of rows; the kind stays.
+
+    Examples
+    --------
+    >>> take_rows({"age": [51, 52], "sex": np.array(["f", "m"])}, np.array([1]))
+    {'age': [52], 'sex': array(['m'], dtype='<U1')}
+    """
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):
+        return {name: _take(column, rows) for name, column in X.items()}
+    return _take(X, rows)
+
+
+def _take(data: Any, rows: NDArray[np.intp]) -> Any:
+    if isinstance(data, np.ndarray):
+        return data[rows]
+    if isinstance(data, list | tuple):  # an array would turn the list ["a", 1] into text
+        return [data[row] for row in rows.tolist()]
+    library = type(data).__module__.split(".")[0]
+    if library == "pyarrow":
+        return data.take(rows)
+    return data[rows] if library == "polars" else _safe_indexing(data, rows)
+
+
+# -- drawing ---------------------------------------------------------------------------------------
+
+
+def seed_of(seed: int, *place: int) -> int:
+    """A seed for one place among many, the same whenever and wherever it is asked for.
+
+    >>> seed_of(0, 1, 2) == seed_of(0, 1, 2), seed_of(0, 1, 2) == seed_of(0, 2, 1)
+    (True, False)
+    """
+    return int(np.random.SeedSequence(seed, spawn_key=place).generate_state(1)[0] >> 1)
+
+
+def random_of(seed: int, *place: int) -> np.random.Generator:
+    """Random numbers for one place among many."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
+
+
+def is_count(folds: Any) -> bool:
+    """Whether folds are given by their number."""
+    return isinstance(folds, int | np.integer) and not isinstance(folds, bool)
+
+
+def make_folds(cv: Any, sample: Sample, random: np.random.Generator) -> list[Fold]:
+    """Folds by number, each class spread evenly; or those of a splitter or a list.
+
+    Rows of each class are shuffled and dealt out one after the other, so that folds differ by at
+    most one row, and by at most one event.
+    """
+    strata = sample.strata
+    if not is_count(cv):
+        return given_folds(cv, sample.event, strata=strata, name="folds")
+    few, name = min(
+        ((strata == 1).sum(), "events"), ((strata == 0).sum(), "rows without the event")
+    )
+    if not 2 <= cv <= few:
+        raise InputError(
+            f"folds={cv} must be at least 2, and at most {few}, the number of {name} (with weight):"
+            " every fold needs one."
+        )
+    dealt = np.concatenate([random.permutation(np.flatnonzero(strata == s)) for s in (1, 0, 2)])
+    fold_of = np.empty(dealt.size, dtype=np.intp)
+    fold_of[dealt] = np.arange(dealt.size) % int(cv)
+    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(int(cv))]
+
+
+def given_folds(
+    cv: Any, event: NDArray[np.bool_], *, strata: NDArray[np.intp] | None = None, name: str = "cv"
+) -> list[Fold]:
+    """Folds of a splitter or a list, checked.
+
+    Each learns from rows of both classes, and from none that it holds out.
+
+    Parameters
+    ----------
+    cv : splitter or iterable
+    event : (n_rows,) bool
+    strata : (n_rows,) int, optional
+        0 and 1 for rows of each class that have weight; then held-out rows must be of both, too.
+    name : str, default="cv"
+        What the user calls the folds.
+
+    Examples
+    --------
+    >>> given_folds([([0, 1], [1, 2]), ([0, 1], [2])], np.array([True, False, True]))
+    Traceback (most recent call last):
+    netbenefit.common.checks.InputError: fold 1 holds out rows that it also learns from.
+    """
+    from sklearn.model_selection import check_cv
+
+    try:
+        splitter = check_cv(cv, event, classifier=True)
+        pairs = splitter.split(np.zeros((event.size, 1)), event)
+        folds = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in pairs]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}={cv!r} gives no folds: {error}") from None
+    if len(folds) < 2:
+        raise InputError(f"{name}={cv!r} gives {len(folds)} fold. Standard errors need at least 2.")
+    kinds = event.astype(np.intp) if strata is None else strata
+    for number, (train, test) in enumerate(folds, start=1):
+        if not {0, 1} <= set(kinds[train].tolist()):
+            raise InputError(f"fold {number} has training rows of one class only. Use others.")
+        if strata is not None and not {0, 1} <= set(kinds[test].tolist()):
+            raise InputError(f"fold {number} has held-out rows of one class only. Use others.")
+        if np.intersect1d(train, test).size:
+            raise InputError(f"fold {number} holds out rows that it also learns from.")
+    return folds
+
+
+def resample(
+    strata: NDArray[np.intp], random: np.random.Generator, stratified: bool
+) -> NDArray[np.intp]:
+    """Row numbers drawn with replacement, as many as there are rows.
+
+    Drawn anew until both classes are among the drawn rows and among those left out, which with
+    more than a handful of events is the first time.
+    """
+    groups = [np.flatnonzero(strata == s) for s in (0, 1, 2)] if stratified else []
+    for _ in range(_MOST_DRAWS):
+        if stratified:
+            drawn = np.concatenate([random.choice(g, g.size) for g in groups if g.size])
+        else:
+            drawn = random.integers(0, strata.size, strata.size)
+        left = np.ones(strata.size, dtype=np.bool_)
+        left[drawn] = False
+        if {0, 1} <= set(strata[drawn].tolist()) and {0, 1} <= set(strata[left].tolist()):
+            return drawn.astype(np.intp)
+    raise InputError(
+        "bootstrap samples leave no event, or no row without it, out of the drawn rows. Validation "
+        "by bootstrap needs a few of each: get more rows."
+    )
+
+
+# -- learning --------------------------------------------------------------------------------------
+
+
+def check_classifier(estimator: Any, sample: Sample) -> None:
+    """Refuse what cannot be validated before the work begins."""
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        what = getattr(estimator, "__name__", type(estimator).__name__)
+        raise InputError(f"estimator is {what}, no estimator object. Pass {what}(), unfitted.")
+    if not hasattr(estimator, "predict_proba"):
+        raise InputError(
+            f"{type(estimator).__name__} predicts no risks (it has no predict_proba). Wrap it in "
+            "sklearn.calibration.CalibratedClassifierCV first."
+        )
+    if sample.weight is not None:
+        weight_name(estimator)
+
+
+def prepared(estimator: Any, setting: Mapping[str, Any], seed: int, *, single: bool = False) -> Any:
+    """An unfitted copy with other settings, a seed wherever none is set, and nothing to say.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Left as it is.
+    setting : mapping
+        Parameters to set.
+    seed : int
+        For every ``random_state`` that is not a number.
+    single : bool, default=False
+        Whether other tasks have the other cores: then ``n_jobs`` is 1.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> prepared(LogisticRegression(), {"C": 2.0}, 7)
+    LogisticRegression(C=2.0, random_state=7)
+    """
+    model = clone(_silent(estimator))
+    model.set_params(**setting)  # frozen estimators return nothing here
+    changes: dict[str, Any] = {}
+    for name, value in model.get_params(deep=True).items():
+        last = name.rpartition("__")[2]
+        if last == "random_state" and not isinstance(value, Integral):
+            changes[name] = seed
+        elif last == "n_jobs" and single and value not in (None, 1):
+            changes[name] = 1
+    model.set_params(**changes)
+    return model
+
+
+def _silent(estimator: Any) -> Any:
+    """The estimator without callback and progress line, which have no place in a loop."""
+    own = estimator.get_params(deep=False)
+    loud = {"callback": None, "verbose": 0}
+    changes = {name: quiet for name, quiet in loud.items() if name in own and own[name] != quiet}
+    if not changes:
+        return estimator
+    return type(estimator)(**{**own, **changes})
+
+
+def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool = False) -> Any:
+    """Fit on some rows, with their weights; ``whole`` where these are all rows in their order."""
+    told: dict[str, Any] = {}
+    if sample.weight is not None:
+        told[weight_name(model)] = sample.weight[rows]
+    if np.unique(rows).size < rows.size:  # the same row, drawn twice, must not teach about itself
+        told |= dict.fromkeys(_groups_names(model), rows)
+    model.fit(sample.X if whole else take_rows(sample.X, rows), sample.labels[rows], **told)
+    result = getattr(inner_model(model), "result_", None)
+    if getattr(result, "status", None) == "interrupted":
+        raise KeyboardInterrupt  # a card of a broken-off search compares with no other
+    return model
+
+
+def _groups_names(model: Any) -> list[str]:
+    """What ``fit`` calls the groups of rows, where the model has a teacher that heeds them."""
+    last, way = model, ""
+    while hasattr(last, "steps"):
+        name, last = last.steps[-1]
+        way += f"{name}__"
+    return [f"{way}groups"] if getattr(last, "teacher", None) is not None else []
+
+
+def weight_name(model: Any) -> str:
+    """What ``fit`` calls the weights of rows: in a pipeline those of the last step.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_name(make_pipeline(GridSearchCV(LogisticRegression(), {"C": [1, 2]})))
+    'gridsearchcv__sample_weight'
+    """
+    last, way = model, ""
+    while hasattr(last, "steps"):
+        name, last = last.steps[-1]
+        way += f"{name}__"
+    if has_fit_parameter(last, "sample_weight"):
+        return f"{way}sample_weight"
+    if _hands_on(last):
+        return f"{way}{weight_name(last.estimator)}"
+    raise InputError(
+        f"{type(last).__name__} takes no sample_weight. Use another classifier, or leave the "
+        "weights out if they may be ignored."
+    )
+
+
+def _hands_on(model: Any) -> bool:
+    """Whether a wrapper, such as a grid search, passes what ``fit`` gets on to its estimator."""
+    taken = signature(model.fit).parameters.values()
+    return hasattr(model, "estimator") and any(one.kind is one.VAR_KEYWORD for one in taken)
+
+
+def risk_of(model: Any, X: Any, labels: Sequence[Any] | NDArray[Any]) -> FloatArray:
+    """Predicted risks of the event, which is the label that sorts last."""
+    both = np.asarray(model.predict_proba(X), dtype=np.float64)
+    event = np.unique(np.asarray(labels))[-1]
+    column = np.flatnonzero(np.asarray(model.classes_) == event)
+    return forgive_rounding(both[:, int(column[0])])
+
+
+def forgive_rounding(risk: FloatArray) -> FloatArray:
+    """Risks in [0, 1] where rounding led a little out of it; more is an error, found later.
+
+    A little is what single precision, which some libraries predict in, can do.
+
+    Examples
+    --------
+    >>> forgive_rounding(np.array([-1e-8, 0.5, 1 + 1e-7])), forgive_rounding(np.array([1.1]))
+    (array([0. , 0.5, 1. ]), array([1.1]))
+    """
+    within = np.clip(risk, 0.0, 1.0)
+    return within if np.allclose(risk, within, rtol=0.0, atol=1e-6) else risk

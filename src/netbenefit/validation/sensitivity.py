@@ -1,0 +1,320 @@
+"""How card, net benefit and decisions depend on the thresholds that were asked for.
+
+1. :func:`threshold_sensitivity` learns one card for each of several grids, weights or ranges, and
+   measures all of them on the same thresholds, on held-out rows.
+2. :func:`suggest_thresholds` proposes a grid from the data: quantiles of the risks that a
+   preliminary model predicts for rows that it has not seen, inside the range that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.common.checks import FloatArray, InputError, check_weights
+from netbenefit.common.table import Table
+from netbenefit.common.text_table import lines_of, number, share
+from netbenefit.data.labels import encode_labels
+from netbenefit.data.raw_table import RawTable
+from netbenefit.estimators.risk_score import RiskScoreClassifier
+from netbenefit.metrics import net_benefit as metrics
+from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.plots.sensitivity import SensitivityDisplay
+from netbenefit.validation.folds import take_rows
+from netbenefit.validation.sensitivity_grid import suggest_thresholds
+from netbenefit.validation.size_checks import choose_folds, fold_error, fold_mean
+
+__all__ = ["Sensitivity", "paper_grids", "suggest_thresholds", "threshold_sensitivity"]
+
+#: Chooses thresholds from rows, outcomes and weights.
+Choice = Callable[..., Thresholds]
+
+#: The paper's "random" thresholds.
+_RANDOM = (0.0, 0.0857, 0.1102, 0.1325, 0.2292, 0.4491, 0.5409, 0.5727, 0.5778, 0.6975)
+
+
+def paper_grids() -> dict[str, Thresholds]:
+    """Return the five settings of the paper's sensitivity analysis (SPEC §8), by name.
+
+    Returns
+    -------
+    dict of str to Thresholds
+        Tenths (the published setting), twentieths, fifths, and a fixed random grid with equal
+        weights and with weights by length.
+
+    Examples
+    --------
+    >>> {name: len(grid) for name, grid in paper_grids().items()}
+    {'i/10': 10, 'i/20': 20, 'i/5': 5, 'random, equal': 10, 'random, length': 10}
+    """
+    return {
+        "i/10": Thresholds.tenths(),
+        "i/20": Thresholds.of([i / 20 for i in range(20)]),
+        "i/5": Thresholds.of([i / 5 for i in range(5)]),
+        "random, equal": Thresholds.of(_RANDOM),
+        "random, length": Thresholds.of(_RANDOM, "length"),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Cards for several sets of thresholds, all measured on the same ones.
+
+    Arrays are in the order of ``settings``; the first setting is the one to compare with.
+
+    Attributes
+    ----------
+    settings : dict of str to Thresholds
+        Where a grid was chosen from the data, that of all rows; folds had their own.
+    evaluated : Thresholds
+        Where all cards are measured.
+    cards : dict of str to Scorecard
+        Learnt from all rows.
+    fold_aunbc, fold_ece, fold_size : (folds, K) float
+        AUNBC, ECE and number of rules of the cards of each fold, on its held-out rows.
+    fold_changed : (folds, K, T) float
+        Share of held-out rows that are decided otherwise than by the first setting's card, at each
+        threshold of ``evaluated.asked``.
+    """
+
+    settings: dict[str, Thresholds]
+    evaluated: Thresholds
+    cards: dict[str, Scorecard]
+    fold_aunbc: FloatArray
+    fold_ece: FloatArray
+    fold_size: FloatArray
+    fold_changed: FloatArray
+
+    @cached_property
+    def aunbc(self) -> FloatArray:
+        """Mean AUNBC on held-out rows."""
+        return fold_mean(self.fold_aunbc)
+
+    @cached_property
+    def aunbc_se(self) -> FloatArray:
+        """Its standard error: standard deviation over the folds / √folds.
+
+        Folds share most of their training rows, so that the true error is somewhat larger.
+        """
+        return fold_error(self.fold_aunbc)
+
+    @cached_property
+    def difference(self) -> FloatArray:
+        """Mean AUNBC less that of the first setting."""
+        return fold_mean(self.fold_aunbc - self.fold_aunbc[:, :1])
+
+    @cached_property
+    def difference_se(self) -> FloatArray:
+        """Its standard error, from the differences within folds."""
+        return fold_error(self.fold_aunbc - self.fold_aunbc[:, :1])
+
+    @cached_property
+    def changed(self) -> FloatArray:
+        """(K, T) mean share of held-out rows whose decision differs from the first setting's."""
+        return fold_mean(self.fold_changed)
+
+    def to_table(self) -> Table:
+        """One row a setting: grid, AUNBC and ECE on held-out rows, rules, changed decisions.
+
+        Returns
+        -------
+        Table
+            ``changed`` is the mean over the thresholds, ``most_changed`` the largest share and
+            ``at`` the threshold where it arises.
+        """
+        worst = self.changed.argmax(axis=1)
+        names = list(self.settings)
+        return Table(
+            {
+                "setting": np.array(names, dtype=object),
+                "thresholds": np.array([len(self.settings[n].asked) for n in names]),
+                "aunbc": self.aunbc,
+                "aunbc_se": self.aunbc_se,
+                "difference": self.difference,
+                "difference_se": self.difference_se,
+                "ece": fold_mean(self.fold_ece),
+                "rules": fold_mean(self.fold_size),
+                "changed": self.changed.mean(axis=1),
+                "most_changed": self.changed.max(axis=1),
+                "at": self.evaluated.asked[worst],
+                "columns": np.array([", ".join(self.cards[n].features) for n in names], object),
+            }
+        )
+
+    def decisions(self) -> Table:
+        """One row a setting and threshold: share of held-out rows that are decided otherwise.
+
+        Returns
+        -------
+        Table
+            ``setting, threshold, changed``.
+        """
+        names, p = list(self.settings), self.evaluated.asked
+        return Table(
+            {
+                "setting": np.repeat(np.array(names, dtype=object), p.size),
+                "threshold": np.tile(p, len(names)),
+                "changed": self.changed.ravel(),
+            }
+        )
+
+    def points(self) -> Table:
+        """One row a rule that any card has: its points for every setting, 0 where it is absent.
+
+        Returns
+        -------
+        Table
+            ``rule``, then one column a setting.
+        """
+        by_name = {
+            name: {rule.term.text(): rule.points for rule in card.rules}
+            for name, card in self.cards.items()
+        }
+        rules = list(dict.fromkeys(text for points in by_name.values() for text in points))
+        columns: dict[str, Any] = {"rule": np.array(rules, dtype=object)}
+        for name, points in by_name.items():
+            columns[name] = np.array([points.get(text, 0) for text in rules], dtype=np.int64)
+        return Table(columns)
+
+    def __str__(self) -> str:
+        t = self.to_table()
+        rows = [
+            [
+                str(t["setting"][i]),
+                f"{number(t['aunbc'][i])} ± {number(t['aunbc_se'][i])}",
+                "" if i == 0 else f"{number(t['difference'][i])} ± {number(t['difference_se'][i])}",
+                number(t["ece"][i]),
+                number(t["rules"][i], 1),
+                "" if i == 0 else share(t["changed"][i]),
+                "" if i == 0 else f"{share(t['most_changed'][i])} at {share(t['at'][i])}",
+            ]
+            for i in range(t.n_rows)
+        ]
+        head = ["thresholds", "AUNBC", "difference", "ECE", "rules", "decided otherwise", "most"]
+        return "\n".join(
+            [
+                *lines_of(head, rows),
+                f"Held-out rows of {len(self.fold_aunbc)} folds, ± one standard error; all measured"
+                f" at the same {len(self.evaluated.asked)} thresholds.",
+            ]
+        )
+
+    def plot(self, ax: Any = None, *, kind: str = "aunbc") -> SensitivityDisplay:
+        """Draw; see :class:`netbenefit.SensitivityDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        kind : {"aunbc", "decisions"}, default="aunbc"
+        """
+        return SensitivityDisplay.from_sensitivity(self, ax=ax, kind=kind)
+
+
+def threshold_sensitivity(
+    estimator: RiskScoreClassifier,
+    X: Any,
+    y: ArrayLike,
+    settings: Mapping[str, ThresholdsLike | Choice] | None = None,
+    *,
+    evaluate_on: ThresholdsLike = None,
+    cv: Any = 5,
+    sample_weight: ArrayLike | None = None,
+    random_state: int | None = 0,
+) -> Sensitivity:
+    """Learn a card for each of several sets of thresholds, and measure all of them alike.
+
+    Parameters
+    ----------
+    estimator : RiskScoreClassifier
+        Settings of all cards but for thresholds and weights.  It is left as it is.
+    X, y, sample_weight
+        As for its ``fit``.
+    settings : mapping of str to Thresholds, str, sequence or callable, optional
+        Grids, ranges and weights to compare, by name; the first is what the others are compared
+        with.  By default :func:`paper_grids`.  A callable, such as :func:`suggest_thresholds`, is
+        called as ``f(X, y, sample_weight=…)`` with the training rows of each fold, so that rows
+        that were used to choose a grid never judge it.
+    evaluate_on : Thresholds, str or sequence of float, optional
+        Where all cards are measured; by default at 0, 0.1, …, 0.9.
+    cv : int, splitter or iterable, default=5
+        Number of stratified folds, or any splitter of scikit-learn, or pairs of row numbers.
+    random_state : int or None, default=0
+        Seed of the folds; that of the search is the estimator's.
+
+    Returns
+    -------
+    Sensitivity
+        Print it, or look at ``plot()``.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (300, 3))
+    >>> y = rng.random(300) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
+    >>> model = RiskScoreClassifier(solver="local", time_limit=1, n_jobs=1)
+    >>> ranges = {"all": "0.1:0.9:0.1", "low": "0.05:0.2:0.05"}
+    >>> found = threshold_sensitivity(model, X, y, ranges, cv=3)
+    >>> list(found.cards), found.changed.shape
+    (['all', 'low'], (2, 10))
+    """
+    if not isinstance(estimator, RiskScoreClassifier):
+        raise InputError(
+            f"estimator is a {type(estimator).__name__}. Pass a RiskScoreClassifier: only cards "
+            "are learnt for thresholds."
+        )
+    named = paper_grids() if settings is None else settings
+    if not named:
+        raise InputError("settings are empty. Name at least one set of thresholds.")
+    choices = {
+        str(name): asked if callable(asked) else as_thresholds(asked)
+        for name, asked in named.items()
+    }
+    common = as_thresholds(evaluate_on)
+    event, _ = encode_labels(y)
+    weight = check_weights(sample_weight, event.size)
+    if len(RawTable(X)) != event.size:
+        raise InputError(f"X has {len(RawTable(X))} rows, but y {event.size}. Pass one a row.")
+
+    def learnt(choice: Thresholds | Choice, rows: NDArray[np.intp] | None) -> RiskScoreClassifier:
+        told = (X, y, weight) if rows is None else (take_rows(X, rows), event[rows], weight[rows])
+        grid = choice(told[0], told[1], sample_weight=told[2]) if callable(choice) else choice
+        own = {**estimator.get_params(deep=False), "thresholds": grid, "weights": None}
+        model: RiskScoreClassifier = type(estimator)(**own)
+        model.fit(told[0], told[1], sample_weight=told[2])
+        return model
+
+    whole = {name: learnt(choice, None) for name, choice in choices.items()}
+    measured = []
+    for train, test in choose_folds(cv, event, random_state):
+        rows = take_rows(X, test)
+        models = [learnt(choice, train) for choice in choices.values()]
+        risks = [model.predict_proba(rows)[:, 1] for model in models]
+        sizes = [model.scorecard_.size for model in models]
+        measured.append(_fold(event[test], risks, sizes, common, weight[test]))
+    parts = [np.array(part) for part in zip(*measured, strict=True)]
+    grids = {name: model.thresholds_ for name, model in whole.items()}
+    cards = {name: model.scorecard_ for name, model in whole.items()}
+    return Sensitivity(grids, common, cards, *parts)
+
+
+def _fold(
+    event: NDArray[np.bool_],
+    risks: list[FloatArray],
+    sizes: list[int],
+    grid: Thresholds,
+    weight: FloatArray,
+) -> tuple[list[float], list[float], list[int], list[list[float]]]:
+    told = {"sample_weight": weight}
+    called = [risk[None, :] >= grid.asked[:, None] for risk in risks]
+    return (
+        [metrics.aunbc(event, risk, grid, **told) for risk in risks],
+        [metrics.expected_calibration_error(event, risk, grid, **told) for risk in risks],
+        sizes,
+        [((one != called[0]) @ weight / weight.sum()).tolist() for one in called],
+    )

@@ -1,0 +1,181 @@
+"""How stable a card is: which rules and columns come back when the rows are drawn anew."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from netbenefit.common.checks import InputError
+from netbenefit.common.table import Table
+from netbenefit.common.text_table import lines_of, number
+from netbenefit.metrics.evaluation_measures import Rules
+
+__all__ = ["CardStability", "stability_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class CardStability:
+    """Rules and raw columns of many cards that were learnt from different draws of the same rows.
+
+    Attributes
+    ----------
+    cards : tuple of Rules
+        What each card consists of.
+    reference : Rules or None
+        The card from all rows, where there is one.
+
+    Examples
+    --------
+    >>> one = Rules(4, ["age", "bmi"], [("age", "age ≥ 50", 2.0), ("bmi", "bmi ≥ 30", 1.0)])
+    >>> two = Rules(4, ["age"], [("age", "age ≥ 50", 3.0)])
+    >>> print(CardStability((one, two)))
+    Stability over 2 cards
+    <BLANKLINE>
+    rule      share  points  sd    range
+    age ≥ 50   100%     2.5  0.7  2 to 3
+    bmi ≥ 30    50%     1.0    –  1 to 1
+    <BLANKLINE>
+    column  share  rules
+    age      100%    1.0
+    bmi       50%    1.0
+    <BLANKLINE>
+    Stability index of the choice of columns: 0.47 (1: always the same; 0: as by chance).
+    """
+
+    cards: tuple[Rules, ...]
+    reference: Rules | None = None
+
+    @cached_property
+    def rules(self) -> Table:
+        """One row a rule that any card has, the most frequent first.
+
+        ``share`` is the share of cards with the rule; mean, sd and range of its points are over
+        those cards only; ``same_sign`` is the larger of the shares of positive and negative points
+        among them.  ``card_points`` are its points in the card from all rows, 0 where that card
+        lacks it.
+        """
+        points: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for card in self.cards:
+            for column, rule, value in card.rules:
+                points[column, rule].append(value)
+        own = {(c, r): p for c, r, p in self.reference.rules} if self.reference else {}
+        keys = sorted({*points, *own}, key=lambda key: (-len(points.get(key, ())), key))
+        found = [np.array(points.get(key, [np.nan])) for key in keys]
+        columns: dict[str, Any] = {
+            "rule": np.array([rule for _, rule in keys], dtype=object),
+            "column": np.array([column for column, _ in keys], dtype=object),
+            "share": [len(points.get(key, ())) / len(self.cards) for key in keys],
+            "points": [values.mean() for values in found],
+            "points_sd": [values.std(ddof=1) if values.size > 1 else np.nan for values in found],
+            "points_min": [values.min() for values in found],
+            "points_max": [values.max() for values in found],
+            "same_sign": [max((values > 0).mean(), (values < 0).mean()) for values in found],
+        }
+        if self.reference is not None:
+            columns["card_points"] = [own.get(key, 0.0) for key in keys]
+        return _table(columns)
+
+    @cached_property
+    def columns(self) -> Table:
+        """One row a raw column that any card uses, the most frequent first.
+
+        ``rules`` is the mean number of rules on the column, over the cards that use it.
+        """
+        counts: dict[str, list[int]] = defaultdict(list)
+        for card in self.cards:
+            for column in dict.fromkeys(card.columns):
+                counts[column].append(sum(c == column for c, _, _ in card.rules))
+        own = set(self.reference.columns) if self.reference else set()
+        names = sorted({*counts, *own}, key=lambda name: (-len(counts.get(name, ())), name))
+        columns: dict[str, Any] = {
+            "column": np.array(names, dtype=object),
+            "share": [len(counts.get(name, ())) / len(self.cards) for name in names],
+            "rules": [float(np.mean(counts.get(name, [0]))) for name in names],
+        }
+        if self.reference is not None:
+            columns["in_card"] = np.array([name in own for name in names], dtype=np.bool_)
+        return _table(columns)
+
+    @cached_property
+    def index(self) -> float:
+        """Stability of the choice of raw columns: 1 where all cards use the same ones.
+
+        With h_f the share of cards with column f, k̄ the mean number of columns a card, and d the
+        number of columns to choose from:
+
+            1 - (1/d) Σ_f M/(M-1) h_f (1 - h_f)  /  ((k̄/d) (1 - k̄/d)) .
+
+        It is 0 on average where cards of one size choose at random, and not defined (NaN) where
+        every card uses all columns, or none (Nogueira, Sechidis and Brown 2018, J. Mach. Learn.
+        Res.).
+        """
+        many, d = len(self.cards), max(card.n_columns for card in self.cards)
+        used = [set(card.columns) for card in self.cards]
+        share = np.array([np.mean([f in one for one in used]) for f in set().union(*used)])
+        mean = float(np.mean([len(one) for one in used])) / d
+        if many < 2 or not 0.0 < mean < 1.0:
+            return float("nan")
+        spread = many / (many - 1) * float((share * (1.0 - share)).sum()) / d
+        return 1.0 - spread / (mean * (1.0 - mean))
+
+    def __str__(self) -> str:
+        rules, columns = self.rules, self.columns
+        shown = min(15, rules.n_rows)
+        body = [("rule", "share", "points", "sd", "range")]
+        for i in range(shown):
+            low, high = rules["points_min"][i], rules["points_max"][i]
+            body.append(
+                (
+                    str(rules["rule"][i]),
+                    f"{rules['share'][i]:.0%}",
+                    number(rules["points"][i], 1),
+                    number(rules["points_sd"][i], 1),
+                    "–" if np.isnan(low) else f"{low:.4g} to {high:.4g}".replace("-", "−"),
+                )
+            )
+        by_column = [("column", "share", "rules")]
+        for name, share, count in zip(*(columns[c] for c in by_column[0]), strict=True):
+            by_column.append((str(name), f"{share:.0%}", f"{count:.1f}"))
+        more = rules.n_rows - shown
+        rest = [f"… {more} more rule{'s' * (more != 1)}"] if more else []
+        index = "not defined" if np.isnan(self.index) else f"{self.index:.2f}"
+        return "\n".join(
+            [
+                f"Stability over {len(self.cards)} cards",
+                "",
+                *lines_of(body[0], body[1:]),
+                *rest,
+                "",
+                *lines_of(by_column[0], by_column[1:16]),
+                "",
+                f"Stability index of the choice of columns: {index.replace('-', '−')} (1: always "
+                "the same; 0: as by chance).",
+            ]
+        )
+
+
+def stability_of(found: Sequence[Any], reference: Any = None) -> CardStability:
+    """Stability of what tasks have told about their models."""
+    if any(rules is None for rules in found):
+        raise InputError(
+            "stability is about rules and their points: it is known for cards and linear models, "
+            "not for this classifier."
+        )
+    return CardStability(
+        tuple(_read(rules) for rules in found), None if reference is None else _read(reference)
+    )
+
+
+def _read(told: Sequence[Any]) -> Rules:
+    """What JSON has made lists of."""
+    n_columns, columns, rules = told
+    return Rules(n_columns, list(columns), [(c, r, p) for c, r, p in rules])
+
+
+def _table(columns: dict[str, Any]) -> Table:
+    return Table({name: np.asarray(values) for name, values in columns.items()})
