@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import available, best_time, load_problem, median, show
-from netbenefit.solvers.kernels.coordinates import coordinate_gains, place
+from netbenefit.solvers.kernels.coordinates import coordinate_gains, pair_gains, place
 from netbenefit.solvers.kernels.layout import GROUP, WHOLE, Columns, State, make_state
-from netbenefit.solvers.kernels.pairs import pair_gains
 
 LOOPS = 200
 

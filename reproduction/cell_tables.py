@@ -7,16 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from reproduction.markup import (
-    MISSING,
-    bullets,
-    document,
-    escape,
-    number,
-    pipe_table,
-    run_words,
-    spread,
-)
 from reproduction.names import (
     DATASETS,
     MEASURES,
@@ -26,8 +16,20 @@ from reproduction.names import (
     title_of,
 )
 from reproduction.published import PublishedCell, load_published
-from reproduction.ranking import competing
-from reproduction.summary import Cell, Summary, outside
+from reproduction.rank_tables import competing
+from reproduction.summary import (
+    MISSING,
+    Cell,
+    Summary,
+    bullets,
+    document,
+    escape,
+    number,
+    outside,
+    pipe_table,
+    run_words,
+    spread,
+)
 
 __all__ = ["CellTable", "Line", "ablation_table", "performance_table", "sensitivity_table"]
 

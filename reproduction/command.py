@@ -12,7 +12,7 @@ from netbenefit.common.progress import TaskBar
 from reproduction.needs import check_needs
 from reproduction.outputs import check_overwriting, write_outputs
 from reproduction.plan import Job, make_plan
-from reproduction.runner import Failure, Outcome, run_plan
+from reproduction.run import Failure, Outcome, run_plan
 
 __all__ = ["reproduce"]
 

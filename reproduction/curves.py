@@ -3,29 +3,351 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import FloatArray
+from netbenefit.common.checks import FloatArray, InputError, check_binary, check_risks
 from netbenefit.common.table import Table
-from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
+from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE, decision_curve
+from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.plots.base import GREY, INK, PLAIN, draw_key, tidy
 from netbenefit.plots.decision_curve import DecisionCurveDisplay
 from netbenefit.plots.roc import RocCurve, RocDisplay
-from reproduction.figures_curves import (
-    calibration_table,
-    decision_table,
-    roc_of,
-    stack_tables,
-    thin,
-)
-from reproduction.figures_methods import key_line, method_order, style_for
-from reproduction.figures_pool import Pooled, PooledRun
-from reproduction.names import title_of
+from reproduction.figures import key_line, method_order, style_for
+from reproduction.names import DATASETS, title_of
 
-__all__ = ["Drawn", "blank_axes", "draw_calibration", "draw_case", "draw_decision", "draw_roc"]
+__all__ = [
+    "Drawn",
+    "Outcomes",
+    "Pooled",
+    "PooledRun",
+    "Row",
+    "blank_axes",
+    "calibration_table",
+    "decision_table",
+    "draw_calibration",
+    "draw_case",
+    "draw_decision",
+    "draw_roc",
+    "pool_method",
+    "pool_run",
+    "roc_of",
+    "stack_tables",
+    "thin",
+]
+
+
+# -- out-of-fold predictions, put together from the rows of a run ----------------------------------
+
+
+Row = Mapping[str, Any]
+#: Outcomes of a data set, by its name.
+Outcomes = Callable[[str], ArrayLike]
+
+#: The case study has figures of its own.
+_APART = "credit"
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Predictions of one method for the held-out rows of one data set, by row number.
+
+    Attributes
+    ----------
+    dataset, method : str
+    folds : tuple of int
+        Which folds are in it.
+    rows : (n,) int
+        Row numbers, increasing, none of them twice.
+    risks : (n,) float
+    outcome : (n,) bool
+    n_all : int
+        Rows of the data set; more than n where folds were not run.
+    """
+
+    dataset: str
+    method: str
+    folds: tuple[int, ...]
+    rows: NDArray[np.int64]
+    risks: FloatArray
+    outcome: NDArray[np.bool_]
+    n_all: int
+
+    @property
+    def missing(self) -> int:
+        """Rows of the data set without a prediction."""
+        return self.n_all - self.rows.size
+
+    @property
+    def both(self) -> bool:
+        """Whether there are events and non-events among the rows."""
+        return bool(self.outcome.any() and not self.outcome.all())
+
+
+#: By data set and method, in the order of panels and keys.
+PooledRun = dict[str, dict[str, Pooled]]
+
+
+def pool_method(rows: Sequence[Row], dataset: str, method: str, outcome: ArrayLike) -> Pooled:
+    """Put the held-out predictions of a method's folds together (setting "original").
+
+    Folds that were not run are left out; a fold below 0 (trained and measured on the same rows)
+    holds nothing out.  What could not be from one cross-validation is refused: a fold twice, a row
+    held out twice, a row number beyond the data, as many risks as rows not given.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        Rows of a run, of any data sets and methods.
+    dataset, method : str
+    outcome : (n_rows,) array of 0 and 1
+        Of all rows of the data set.
+
+    Returns
+    -------
+    Pooled
+    """
+    y = check_binary(outcome, name=f"the outcome of {dataset!r}")
+    folds: list[int] = []
+    numbers: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+    risks: list[FloatArray] = [np.empty(0)]
+    for row in rows:
+        if (row["dataset"], row["method"]) != (dataset, method) or not _held_out(row):
+            continue
+        where = f"{dataset}, {method}, fold {row['fold']}"
+        if row["fold"] in folds:
+            raise InputError(f"{where} is there twice. Pass the rows of one run only.")
+        folds.append(int(row["fold"]))
+        numbers.append(_row_numbers(row, where, y.size))
+        risks.append(check_risks(row["test_risks"], numbers[-1].size, name=f"test_risks ({where})"))
+    together, risk = np.concatenate(numbers), np.concatenate(risks)
+    held, counts = np.unique(together, return_counts=True)
+    if counts.size and counts.max() > 1:
+        raise InputError(
+            f"row {int(held[counts > 1][0])} of {dataset!r} is held out more than once by "
+            f"{method!r}. Every row belongs to one fold: pass the rows of one run only."
+        )
+    order = np.argsort(together)
+    return Pooled(dataset, method, tuple(sorted(folds)), held, risk[order], y[held], y.size)
+
+
+def pool_run(
+    rows: Sequence[Row], outcomes: Outcomes, *, datasets: Sequence[str] | None = None
+) -> tuple[PooledRun, list[str]]:
+    """Pool all methods of all data sets, and say what is lacking.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+    outcomes : callable
+        From the name of a data set to its outcomes; an ``InputError`` means that it is absent.
+    datasets : sequence of str, optional
+        Only these; by default all but the case study.
+
+    Returns
+    -------
+    pooled : dict of str to dict of str to Pooled
+    notes : list of str
+        One sentence on every data set that is absent and on all that is incomplete.
+    """
+    used = [row for row in rows if _held_out(row)]
+    known = {row["dataset"]: None for row in used if row["dataset"] != _APART}
+    chosen = _dataset_order(known) if datasets is None else list(datasets)
+    found: PooledRun = {}
+    notes: list[str] = []
+    for dataset in chosen:
+        methods = method_order(row["method"] for row in used if row["dataset"] == dataset)
+        if not methods:
+            continue
+        try:
+            y = outcomes(dataset)
+        except InputError as error:
+            notes.append(f"{dataset}: not drawn, as its outcomes are not there: {error}")
+            continue
+        found[dataset] = {m: pool_method(used, dataset, m, y) for m in methods}
+        notes += _lacking(dataset, found[dataset])
+    return found, notes
+
+
+def _held_out(row: Row) -> bool:
+    """Whether a row of the run holds predictions of the comparison."""
+    numbers = row.get("test_rows")
+    filled = numbers is not None and len(numbers) > 0
+    return row["setting"] == "original" and row["fold"] >= 0 and filled
+
+
+def _dataset_order(names: Mapping[str, None]) -> list[str]:
+    known = [name for name in DATASETS if name in names]
+    return known + sorted(name for name in names if name not in DATASETS)
+
+
+def _row_numbers(row: Row, where: str, n_rows: int) -> NDArray[np.int64]:
+    numbers = np.asarray(row["test_rows"])
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise InputError(f"test_rows ({where}) must hold whole row numbers.")
+    outside = numbers[(numbers < 0) | (numbers >= n_rows)]
+    if outside.size:
+        raise InputError(
+            f"test_rows ({where}) holds the row {int(outside[0])}, but the data set has rows 0 to "
+            f"{n_rows - 1}. The run was made with other data."
+        )
+    return numbers.astype(np.int64)
+
+
+def _lacking(dataset: str, methods: Mapping[str, Pooled]) -> list[str]:
+    sizes = {m: p.rows.size for m, p in methods.items() if p.missing}
+    if not sizes:
+        return []
+    n_all = next(iter(methods.values())).n_all
+    alike = len(sizes) == len(methods) > 1 and len(set(sizes.values())) == 1
+    listed = "; ".join(f"{m}: {n:,}" for m, n in sizes.items())
+    found = f"all methods: {min(sizes.values()):,}" if alike else listed
+    return [f"{dataset}: predictions are not there for all of its {n_all:,} rows ({found})."]
+
+
+# -- the numbers behind ROC, calibration and decision curves of pooled predictions -----------------
+
+
+#: Whole percents: fine enough to see every jump that matters, few enough for a small file.
+PERCENTS = Thresholds.of([i / 100 for i in range(100)])
+#: Thinner than a line: how far a thinned curve may be from the whole one, in units of the axes.
+HAIR = 0.002
+
+
+def roc_of(pooled: Pooled) -> RocCurve:
+    """Return the ROC curve with all its corners."""
+    from sklearn.metrics import auc, roc_curve  # late: slow to import
+
+    fpr, tpr, _ = roc_curve(pooled.outcome, pooled.risks)
+    return RocCurve(fpr, tpr, float(auc(fpr, tpr)))
+
+
+def thin(curve: RocCurve, tolerance: float = HAIR) -> RocCurve:
+    """Leave out corners of a ROC curve that nobody could see; the AUROC stays that of all.
+
+    1. Keep both ends.
+    2. Between two kept corners, keep the one farthest from the straight line that joins them,
+       unless all are nearer than the tolerance.
+    3. Repeat for the two parts.
+
+    Parameters
+    ----------
+    curve : RocCurve
+    tolerance : float, default=0.002
+        In units of the axes.
+
+    Returns
+    -------
+    RocCurve
+        Its corners are corners of the curve given.
+    """
+    points = np.column_stack([curve.fpr, curve.tpr])
+    kept = {0, len(points) - 1}
+    parts = [(0, len(points) - 1)]
+    while parts:
+        first, last = parts.pop()
+        if last - first < 2:
+            continue
+        away = _distances(points[first : last + 1])
+        farthest = first + int(np.argmax(away))
+        if away[farthest - first] > tolerance:
+            kept.add(farthest)
+            parts += [(first, farthest), (farthest, last)]
+    places = sorted(kept)
+    return RocCurve(curve.fpr[places], curve.tpr[places], curve.auroc)
+
+
+def _distances(points: FloatArray) -> FloatArray:
+    """Distances of points from the line between the first and the last."""
+    along = points[-1] - points[0]
+    length = float(np.hypot(*along))
+    off = points - points[0]
+    if length == 0:
+        return np.asarray(np.hypot(off[:, 0], off[:, 1]))
+    return np.asarray(np.abs(along[0] * off[:, 1] - along[1] * off[:, 0]) / length)
+
+
+def calibration_table(pooled: Pooled, thresholds: Thresholds | None = None) -> Table:
+    """Mean risk and observed share of events in each risk interval that holds rows.
+
+    Parameters
+    ----------
+    pooled : Pooled
+    thresholds : Thresholds, optional
+        Where the intervals begin; by default 0, 0.1, …, 0.9.
+
+    Returns
+    -------
+    Table
+        ``low``, ``high`` (ends of the interval), ``n``, ``events``, ``risk``, ``observed``.
+    """
+    grid = Thresholds.tenths() if thresholds is None else thresholds
+    level = grid.level_of(pooled.risks)
+    n = np.bincount(level, minlength=len(grid)).astype(np.float64)
+    filled = n > 0
+    events = np.bincount(level, weights=pooled.outcome, minlength=len(grid))[filled]
+    total = np.bincount(level, weights=pooled.risks, minlength=len(grid))[filled]
+    ends = np.append(grid.array[1:], 1.0)
+    n, low, high = n[filled], grid.array[filled], ends[filled]
+    return Table(
+        {
+            "low": low,
+            "high": high,
+            "n": n,
+            "events": events,
+            "risk": np.clip(total / n, low, high),  # a sum of equal risks may be a hair off
+            "observed": events / n,
+        }
+    )
+
+
+def decision_table(methods: Mapping[str, Pooled], thresholds: Thresholds = PERCENTS) -> Table:
+    """Decision curves of methods on a data set, each on the rows that it predicted.
+
+    Treating all and treating none are of all rows that any method predicted.
+
+    Parameters
+    ----------
+    methods : mapping of str to Pooled
+        Of one data set.
+    thresholds : Thresholds, optional
+        By default 0%, 1%, …, 99%.
+
+    Returns
+    -------
+    Table
+        ``model``, ``threshold``, ``n``, ``prevalence``, ``net_benefit``, and all that
+        :func:`netbenefit.decision_curve` tells beside.
+    """
+    tables = []
+    for method, pooled in methods.items():
+        curve = decision_curve(pooled.outcome, {method: pooled.risks}, thresholds)
+        tables.append(Table({k: v[curve["model"] == method] for k, v in curve.items()}))
+    outcome: dict[int, bool] = {}
+    for pooled in methods.values():
+        outcome.update(zip(pooled.rows.tolist(), pooled.outcome.tolist(), strict=True))
+    all_rows = np.array(list(outcome.values()))
+    curve = decision_curve(all_rows, np.zeros(all_rows.size), thresholds)
+    shown = np.isin(curve["model"], (TREAT_ALL, TREAT_NONE))
+    return stack_tables([*tables, Table({k: v[shown] for k, v in curve.items()})])
+
+
+def stack_tables(tables: Sequence[Table]) -> Table:
+    """Put tables of the same columns one below the other.
+
+    Examples
+    --------
+    >>> stack_tables([Table({"x": [1]}), Table({"x": [2]})])["x"]
+    array([1, 2])
+    """
+    return Table({name: np.concatenate([t[name] for t in tables]) for name in tables[0]})
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 #: Methods that learn cards for net benefit are drawn a little thicker than those beside them.
 _OWN = ("rss-dnb", "scorecard")
@@ -58,7 +380,7 @@ def draw_roc(pooled: PooledRun) -> Drawn:
     Parameters
     ----------
     pooled : dict of str to dict of str to Pooled
-        By data set and method, as :func:`~reproduction.figures_pool.pool_run` makes it.
+        By data set and method, as :func:`~reproduction.curves.pool_run` makes it.
 
     Returns
     -------
@@ -86,7 +408,7 @@ def draw_calibration(pooled: PooledRun) -> Drawn:
     -------
     Drawn
         The table holds ``dataset``, ``method`` and the columns of
-        :func:`~reproduction.figures_curves.calibration_table`.
+        :func:`~reproduction.curves.calibration_table`.
 
     Examples
     --------

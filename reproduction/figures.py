@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Iterable, Sequence
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,25 +17,304 @@ from numpy.typing import NDArray
 
 from netbenefit.common.checks import InputError, check_binary
 from netbenefit.common.files import write_text
-from netbenefit.plots.base import check_picture
+from netbenefit.common.table import Table
+from netbenefit.plots.base import Style, check_picture, style_of, write_figure
+from reproduction import names
 from reproduction.curves import (
     Drawn,
+    Outcomes,
+    PooledRun,
+    Row,
     draw_calibration,
     draw_case,
     draw_decision,
     draw_roc,
+    pool_run,
 )
-from reproduction.figures_files import save_drawn
-from reproduction.figures_page import CAPTIONS, page_text
-from reproduction.figures_pool import Outcomes, PooledRun, Row, pool_run
-from reproduction.figures_region import (
+from reproduction.names import title_of
+from reproduction.region import (
+    boundary_pairs,
+    card_pair,
+    correlated_pairs,
     draw_region_calibration,
     draw_region_credit,
     draw_region_theory,
 )
-from reproduction.region import boundary_pairs, card_pair, correlated_pairs
 
-__all__ = ["FIGURES", "FigureSet", "draw_figures", "load_outcomes", "write_figures"]
+__all__ = [
+    "CAPTIONS",
+    "FIGURES",
+    "METHOD_NAMES",
+    "Caption",
+    "FigureSet",
+    "csv_text",
+    "draw_figures",
+    "key_line",
+    "load_outcomes",
+    "method_order",
+    "page_text",
+    "save_drawn",
+    "style_for",
+    "svg_text",
+    "write_figures",
+]
+
+
+# -- figures and their numbers as files: small, and the same for the same input --------------------
+
+
+#: Paths and places in an SVG file, and the long numbers in them.
+_PLACES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
+_LONG = re.compile(r"-?\d+\.\d{2,}")
+#: Markers that are defined once, and where they are used.
+_MARKS = re.compile(r'<path id="(?P<id>[^"]+)"[^>]*? style="(?P<style>[^"]*)"')
+_USES = re.compile(r'(?P<start><use xlink:href="#(?P<id>[^"]+)"[^>]*?) style="(?P<style>[^"]*)"')
+#: matplotlib lists a dozen fonts at every word.
+_FONTS = re.compile(r"'DejaVu Sans', [^\";]*sans-serif")
+
+
+def svg_text(figure: Any) -> str:
+    """Return a figure as SVG, its places rounded to a tenth of a point.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> svg_text(Figure()).lstrip().startswith("<?xml")
+    True
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "figure.svg")
+        write_figure(figure, file)
+        text = file.read_text(encoding="utf-8")
+    text = _FONTS.sub("'DejaVu Sans', Verdana, sans-serif", text)
+    text = _without_repetition(_PLACES.sub(_rounded, text))
+    lines = (line.rstrip() for line in text.splitlines())
+    return "\n".join(lines) + "\n"
+
+
+def _rounded(place: re.Match[str]) -> str:
+    return _LONG.sub(_short, place[0])
+
+
+def _short(number: re.Match[str]) -> str:
+    """Keep hundredths in small shapes such as markers, tenths elsewhere."""
+    value = float(number[0])
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def _without_repetition(text: str) -> str:
+    """Leave out of each use of a marker what the marker itself says, which holds anyhow."""
+    said = {mark["id"]: set(mark["style"].split("; ")) for mark in _MARKS.finditer(text)}
+
+    def shortened(use: re.Match[str]) -> str:
+        own = [part for part in use["style"].split("; ") if part not in said.get(use["id"], ())]
+        return f'{use["start"]} style="{"; ".join(own)}"' if own else use["start"]
+
+    return _USES.sub(shortened, text)
+
+
+def csv_text(table: Table) -> str:
+    r"""Return a table as CSV; numbers to seven digits, nothing where a number is missing.
+
+    Examples
+    --------
+    >>> csv_text(Table({"method": ["tree", "lasso"], "auroc": [1 / 3, float("nan")]}))
+    'method,auroc\ntree,0.3333333\nlasso,\n'
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(
+        [_cell(value) for value in row]
+        for row in zip(*(column.tolist() for column in table.values()), strict=True)
+    )
+    return out.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.7g}"
+    return str(value)
+
+
+def save_drawn(name: str, figure: Any, table: Table, folder: Path) -> list[Path]:
+    """Write a figure as ``name.svg`` and its numbers as ``name.csv``.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     files = save_drawn("empty", Figure(), Table({"x": [1]}), Path(here))
+    ...     [file.name for file in files]
+    ['empty.svg', 'empty.csv']
+    """
+    files = [folder / f"{name}.svg", folder / f"{name}.csv"]
+    write_text(files[0], svg_text(figure))
+    write_text(files[1], csv_text(table))
+    return files
+
+
+# -- names and looks of the compared methods, the same in all figures ------------------------------
+
+
+#: The methods, in the order of the keys, and how figures call them.
+METHOD_NAMES: Mapping[str, str] = MappingProxyType({**names.METHODS, **names.OWN_METHODS})
+
+
+def method_order(methods: Iterable[str]) -> list[str]:
+    """Sort methods as keys show them: known ones in their order, then others by name.
+
+    Examples
+    --------
+    >>> method_order(["zebra", "tree", "rss-dnb", "apple"])
+    ['rss-dnb', 'tree', 'apple', 'zebra']
+    """
+    places = {method: place for place, method in enumerate(METHOD_NAMES)}
+    return sorted(set(methods), key=lambda method: (places.get(method, len(places)), method))
+
+
+def style_for(method: str, methods: Iterable[str] = ()) -> Style:
+    """Colour, line and marker of a method.
+
+    A known method looks the same whatever it is compared with.  Colours differ for all colour
+    vision as far as six can; line and marker together differ without any colour.
+
+    Parameters
+    ----------
+    method : str
+    methods : iterable of str, optional
+        All that are compared, to find the place of an unknown method after the known ones.
+
+    Returns
+    -------
+    Style
+    """
+    others = [m for m in method_order([*methods, method]) if m not in METHOD_NAMES]
+    return style_of([*METHOD_NAMES, *others].index(method))
+
+
+def key_line(style: Style, *, width: float = 1.5) -> Any:
+    """Return a sample of a method's line, for a key."""
+    from matplotlib.lines import Line2D  # late: an extra
+
+    return Line2D(
+        [],
+        [],
+        color=style.colour,
+        linestyle=style.line,
+        linewidth=width,
+        marker=style.marker,
+        markersize={"*": 8, "P": 6}.get(style.marker, 5),
+        markeredgecolor="white",
+        markeredgewidth=0.5,
+    )
+
+
+# -- a page that shows the figures, with a caption for each ----------------------------------------
+
+
+class Caption(NamedTuple):
+    """What stands above and below a figure."""
+
+    title: str
+    text: str
+
+
+#: By file name, in the order of the page.
+CAPTIONS: Mapping[str, Caption] = MappingProxyType(
+    {
+        "roc": Caption(
+            "ROC curves",
+            "Sensitivity against one minus specificity. Every row was predicted by the model that "
+            "had not seen its fold, and the predictions of all folds are pooled; the AUROC is that "
+            "of the pooled predictions, so it need not be the mean over folds. Where most curves "
+            "hug the upper left corner, it is shown larger inside the panel. Corners of a curve "
+            "that lie within 0.002 of a straight line are left out. SLIM predicts two risks only, "
+            "hence the single corner.",
+        ),
+        "calibration": Caption(
+            "Calibration",
+            "Share of events against mean predicted risk, in the ten intervals of risk from 0–10% "
+            "to 90–100%, on pooled held-out predictions. A larger marker stands for a larger share "
+            "of the rows. Hollow markers stand for fewer than ten rows, which say little. Lines "
+            "join neighbouring intervals; across intervals that are empty or nearly so there is "
+            "none. On the dotted diagonal, predicted and observed risk agree.",
+        ),
+        "decision": Caption(
+            "Decision curves",
+            "Net benefit at the thresholds 0%, 1%, …, 99%, on pooled held-out predictions, beside "
+            "treating all and treating none. Parts far below zero are cut off.",
+        ),
+        "credit-curves": Caption(
+            "Credit: ROC, calibration and decision curves",
+            "The case study: all methods on the quarter of the borrowers that was held out, "
+            "drawn as in the figures above.",
+        ),
+        "region-theory": Caption(
+            "AUROC and AUNBC: what is possible",
+            "For half of the rows being events and the thresholds 0, 0.2, …, 0.8: the most and the "
+            "least AUNBC that a model with a given AUROC can have. The AUROC is grouped: "
+            "an event and a non-event between the same two thresholds count as ordered. The "
+            "published lower bound is a constant; the least possible value rises with the AUROC.",
+        ),
+        "region-credit": Caption(
+            "AUROC and AUNBC: the credit data",
+            "Prevalence of the credit data, thresholds 0, 0.1, …, 0.9. Random predictions with a "
+            "given correlation to the outcome (type I) lie far below the upper bound, most of them "
+            "below treating none; predictions made for it (type II) lie on it. High "
+            "discrimination does not bring high utility by itself.",
+        ),
+        "region-calibration": Caption(
+            "AUROC and AUNBC: before and after calibration",
+            "The type I predictions of the figure above, before and after Algorithm 2 with the "
+            "order of the predictions kept; an arrow joins the two. AUNBC never falls. The "
+            "ordinary AUROC (right) stays as it is; a pair may even lie above the curve there, "
+            "which bounds the grouped AUROC only. By the grouped AUROC (left), joined levels "
+            "gain, since ties are wins.",
+        ),
+    }
+)
+
+
+def page_text(shown: Iterable[str], methods: Iterable[str] = (), notes: Sequence[str] = ()) -> str:
+    r"""Return the page, as Markdown.
+
+    Parameters
+    ----------
+    shown : iterable of str
+        Names of the figures that are there, out of :data:`CAPTIONS`.
+    methods : iterable of str
+        Methods in the tables, to tell how figures call them.
+    notes : sequence of str
+        What is lacking.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> text = page_text(["roc"], ["tree"], ["adult: not drawn."])
+    >>> "![ROC curves](roc.svg)" in text, text.endswith("- adult: not drawn.\n")
+    (True, True)
+    """
+    there = set(shown)
+    parts = ["# Figures"]
+    for name, caption in CAPTIONS.items():
+        if name in there:
+            numbers = f"Numbers: [{name}.csv]({name}.csv)."
+            parts += [f"## {caption.title}", f"![{caption.title}]({name}.svg)"]
+            parts += [f"{caption.text} {numbers}"]
+    if order := method_order(methods):
+        names = "\n".join(f"| `{method}` | {title_of(method)} |" for method in order)
+        parts += ["## Methods", f"| in tables | in figures |\n|---|---|\n{names}"]
+    if notes:
+        parts += ["## What is lacking", "\n".join(f"- {note}" for note in notes)]
+    return "\n\n".join(parts) + "\n"
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 #: Names of all figures.
 FIGURES = tuple(CAPTIONS)

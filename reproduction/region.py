@@ -17,9 +17,11 @@ from netbenefit.common.checks import check_binary, check_risks
 from netbenefit.common.table import Table
 from netbenefit.metrics.net_benefit import aunbc, auroc, grouped_auroc
 from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.plots.base import BLUE, GREY, INK, ORANGE, PALE_BLUE, PLAIN, draw_key, tidy
+from netbenefit.plots.region import RegionDisplay
 from netbenefit.theory import boundary_risks, correlated_risks, lower_aunbc, upper_aunbc
 from netbenefit.theory.calibration import calibrate_levels
-from reproduction.figures_pool import Row
+from reproduction.curves import Drawn, Row, blank_axes
 
 __all__ = [
     "FIFTHS",
@@ -28,6 +30,9 @@ __all__ = [
     "boundary_pairs",
     "card_pair",
     "correlated_pairs",
+    "draw_region_calibration",
+    "draw_region_credit",
+    "draw_region_theory",
 ]
 
 #: The thresholds of the theoretical figure.
@@ -198,3 +203,213 @@ def _grouped(row: Row, y_true: ArrayLike | None, thresholds: Thresholds | None) 
         return math.nan
     risk = check_risks(row["test_risks"], y.size, name="test_risks (credit, fold -1)")
     return grouped_auroc(y[np.asarray(numbers)], risk, thresholds)
+
+
+# -- the region of possible AUROC and AUNBC, drawn: theory, the credit example, calibration --------
+
+
+GREEN = "#009E73"
+#: Where two bounds differ by less, they are one line.
+_SAME = 1e-9
+_CARD = "illustrative credit card"
+
+
+def draw_region_theory(thresholds: Thresholds = FIFTHS, prevalence: float = 0.5) -> Drawn:
+    """Draw what AUROC says about AUNBC: both bounds, corrected and as published.
+
+    Parameters
+    ----------
+    thresholds : Thresholds, optional
+        By default 0, 0.2, …, 0.8.
+    prevalence : float, default=0.5
+
+    Returns
+    -------
+    Drawn
+        The table is that of :func:`~reproduction.region.bound_table`.
+
+    Examples
+    --------
+    >>> drawn = draw_region_theory()
+    >>> drawn.table["most"].max()
+    np.float64(0.5)
+    """
+    figure, (ax,) = blank_axes(1, 1, 5.8, 4.4)
+    entries = _region(ax, thresholds, prevalence)
+    low = float(bound_table(thresholds, prevalence)["least"].min())
+    ax.set(xlim=(-0.02, 1.02), ylim=(low - 0.05, prevalence + 0.04))
+    draw_key(ax, entries, loc="upper left")
+    return Drawn(figure, bound_table(thresholds, prevalence))
+
+
+def draw_region_credit(
+    type_1: Table,
+    type_2: Table,
+    prevalence: float,
+    card: CardPair | None = None,
+    thresholds: Thresholds | None = None,
+) -> Drawn:
+    """Draw synthetic predictions and the illustrative card under the bound; its top once more.
+
+    Parameters
+    ----------
+    type_1, type_2 : Table
+        Of :func:`~reproduction.region.correlated_pairs` and
+        :func:`~reproduction.region.boundary_pairs`.
+    prevalence : float
+        Of the outcomes that these were made for.
+    card : CardPair, optional
+    thresholds : Thresholds, optional
+        By default 0, 0.1, …, 0.9.
+
+    Returns
+    -------
+    Drawn
+        The table holds ``prediction``, ``parameter`` (correlation, or grouped AUROC wanted),
+        ``grouped_auroc``, ``auroc``, ``aunbc`` and ``bound`` (the most for this grouped AUROC).
+
+    Examples
+    --------
+    >>> from reproduction.region import boundary_pairs, correlated_pairs
+    >>> y = np.arange(100) % 5 == 0
+    >>> drawn = draw_region_credit(correlated_pairs(y), boundary_pairs(y), 0.2)
+    >>> sorted(set(drawn.table["prediction"].tolist()))
+    ['type I', 'type II']
+    """
+    grid = Thresholds.tenths() if thresholds is None else thresholds
+    figure, axes = blank_axes(1, 2, 9.6, 4.4)
+    lowest = min(float(type_1["aunbc"].min()), 0.0)
+    for ax, zoomed in zip(axes, (False, True), strict=True):
+        entries = _region(ax, grid, prevalence)
+        entries += [
+            (_dots(ax, type_1, ORANGE, "s"), "type I: random, given correlation"),
+            (_dots(ax, type_2, BLUE, "o"), "type II: made to reach the bound"),
+        ]
+        entries += _card(ax, card)
+        margin = 0.06 * (prevalence - (0 if zoomed else lowest))
+        bottom = -margin if zoomed else lowest - margin
+        left = 0.45 if zoomed else -0.02
+        ax.set(xlim=(left, 1.02 if not zoomed else 1.01), ylim=(bottom, prevalence + margin))
+        ax.set_title("the top, larger" if zoomed else "all pairs", **_TITLE)
+    axes[1].set_ylabel("")
+    draw_key(figure, _seen(axes, entries), loc="outside lower center", ncols=3)
+    return Drawn(figure, _pairs_table(type_1, type_2, card, grid, prevalence))
+
+
+def draw_region_calibration(
+    type_1: Table,
+    prevalence: float,
+    card: CardPair | None = None,
+    thresholds: Thresholds | None = None,
+) -> Drawn:
+    """Draw type I predictions before and after Algorithm 2, by grouped and by ordinary AUROC.
+
+    Parameters
+    ----------
+    type_1, prevalence, card, thresholds
+        As in :func:`draw_region_credit`.
+
+    Returns
+    -------
+    Drawn
+        The table is ``type_1`` itself.
+
+    Examples
+    --------
+    >>> from reproduction.region import correlated_pairs
+    >>> y = np.arange(100) % 5 == 0
+    >>> drawn = draw_region_calibration(correlated_pairs(y), 0.2)
+    >>> len(drawn.figure.axes)
+    2
+    """
+    grid = Thresholds.tenths() if thresholds is None else thresholds
+    figure, axes = blank_axes(1, 2, 9.6, 4.6)
+    lowest = min(float(type_1["aunbc"].min()), 0.0)
+    for ax, kind in zip(axes, ("grouped_auroc", "auroc"), strict=True):
+        entries = _region(ax, grid, prevalence)
+        before = np.column_stack([type_1[kind], type_1["aunbc"]])
+        after = np.column_stack([type_1[f"calibrated_{kind}"], type_1["calibrated_aunbc"]])
+        for start, stop in zip(before, after, strict=True):
+            arrow = {"arrowstyle": "->", "color": PALE_BLUE, "linewidth": 0.9, "shrinkA": 2}
+            ax.annotate("", stop, start, arrowprops=arrow, zorder=2.5)
+        (old,) = ax.plot(*before.T, "s", color=ORANGE, markersize=4.5, zorder=3)
+        (new,) = ax.plot(*after.T, "o", color=BLUE, markersize=4.5, zorder=4, clip_on=False)
+        entries += [(old, "type I, before"), (new, "type I, after calibration")]
+        entries += _card(ax, card, ordinary=kind == "auroc")
+        margin = 0.06 * (prevalence - lowest)
+        ax.set(xlim=(0.45, 1.01), ylim=(lowest - margin, prevalence + margin))
+    axes[0].set_title("grouped AUROC: the bound holds", **_TITLE)
+    axes[1].set_title("ordinary AUROC: the bound is for comparison only", **_TITLE)
+    axes[1].set(xlabel="AUROC (ties count one half)", ylabel="")
+    draw_key(figure, _seen(axes, entries), loc="outside lower center", ncols=3)
+    return Drawn(figure, type_1)
+
+
+_TITLE: dict[str, Any] = {"loc": "left", "fontsize": "small", **PLAIN}
+
+
+def _region(ax: Any, grid: Thresholds, prevalence: float) -> list[tuple[Any, str]]:
+    """Draw the region, with published bounds where they differ, and return what goes in the key."""
+    display = RegionDisplay(grid, prevalence=prevalence).plot(ax=ax)
+    ax.get_legend().remove()
+    table = bound_table(grid, prevalence)
+    upper, lower = display.edges_
+    lower.set(color=GREY, linestyle="--")
+    entries = []
+    for name, edge, line in (("most", upper, "-."), ("least", lower, ":")):
+        printed = table[f"{name}_published"]
+        apart = np.abs(printed - table[name]) > _SAME
+        alike = "" if apart.any() else ", also as published"
+        entries.append((edge, f"{name} that is possible{alike}"))
+        if apart.any():
+            y = np.where(apart, printed, np.nan)
+            look = {"color": GREEN, "linestyle": line, "linewidth": 1.4, "zorder": 2}
+            (drawn,) = ax.plot(table["grouped_auroc"], y, **look)
+            entries.append((drawn, f"{name}, as published"))
+    ax.set(xlabel="Grouped AUROC (ties within an interval are wins)", ylabel="AUNBC")
+    tidy(ax, "both")
+    return entries
+
+
+def _seen(axes: list[Any], entries: list[tuple[Any, str]]) -> list[tuple[Any, str]]:
+    """Leave out of a key what lies below all that the panels show."""
+    bottom = min(ax.get_ylim()[0] for ax in axes)
+    return [(line, name) for line, name in entries if np.nanmax(line.get_ydata()) > bottom]
+
+
+def _dots(ax: Any, table: Table, colour: str, marker: str) -> Any:
+    look = {"linestyle": "none", "color": colour, "marker": marker, "markersize": 4.5}
+    (dots,) = ax.plot(table["grouped_auroc"], table["aunbc"], **look, zorder=3)
+    return dots
+
+
+def _card(ax: Any, card: CardPair | None, ordinary: bool = False) -> list[tuple[Any, str]]:
+    if card is None:
+        return []
+    x, y = (card.auroc, card.aunbc) if ordinary else card.place
+    look = {"marker": "*", "markersize": 13, "color": INK, "markeredgecolor": "white"}
+    (star,) = ax.plot([x], [y], linestyle="none", **look, zorder=5)
+    by = "" if np.isfinite(card.grouped_auroc) else ", by its ordinary AUROC"
+    return [(star, _CARD + by)]
+
+
+def _pairs_table(
+    type_1: Table, type_2: Table, card: CardPair | None, grid: Thresholds, prevalence: float
+) -> Table:
+    rows = [*_records("type I", type_1, "correlation"), *_records("type II", type_2, "wanted")]
+    if card is not None:
+        rows.append((_CARD, np.nan, card.grouped_auroc, card.auroc, card.aunbc))
+    names, *columns = zip(*rows, strict=True)
+    heads = ("parameter", "grouped_auroc", "auroc", "aunbc")
+    table = Table({"prediction": names, **dict(zip(heads, columns, strict=True))})
+    known = np.isfinite(table["grouped_auroc"])
+    bound = np.full(known.shape, np.nan)
+    bound[known] = upper_aunbc(grid, prevalence, table["grouped_auroc"][known])
+    return Table({**table, "bound": bound})
+
+
+def _records(
+    kind: str, table: Table, parameter: str
+) -> list[tuple[str, float, float, float, float]]:
+    names = (parameter, "grouped_auroc", "auroc", "aunbc")
+    return [(kind, a, b, c, d) for a, b, c, d in zip(*(table[n] for n in names), strict=True)]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import copy
+import io
 import math
 import time
 import warnings
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +21,32 @@ from sklearn.model_selection import StratifiedKFold
 
 from netbenefit._version import __version__
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import FloatArray
+from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.common.files import write_bytes
+from netbenefit.common.journal import Progress, lock_file
+from netbenefit.common.parallel import finished_tasks
 from netbenefit.data.datasets import load_dataset
 from netbenefit.metrics import net_benefit as metrics
-from netbenefit.metrics.evaluation_measures import size_of
+from netbenefit.metrics.measures import size_of
 from netbenefit.metrics.thresholds import Thresholds
 from reproduction.methods import SEED, make_model, recipe_of
 from reproduction.plan import ALL_ROWS, CREDIT, Job
 
-__all__ = ["FOLDS", "Row", "Split", "fold_rows", "run_job", "split_of", "without_calibration"]
+__all__ = [
+    "FOLDS",
+    "Failure",
+    "Outcome",
+    "Row",
+    "Split",
+    "Store",
+    "fold_rows",
+    "read_rows",
+    "run_job",
+    "run_plan",
+    "split_of",
+    "without_calibration",
+    "write_rows",
+]
 
 #: The paper's number of folds.
 FOLDS = 10
@@ -187,3 +209,192 @@ def _solved(model: Any) -> dict[str, Any]:
         "status": result.status,
         "card": model.scorecard_.to_json(),
     }
+
+
+# -- rows on disk: one Parquet file a data set and method, rewritten at once whenever a row comes --
+# A run that is killed leaves every file as it was before or after a row, never in between.
+
+
+Key = tuple[str, int]
+
+
+class Store(AbstractContextManager["Store"]):
+    """The rows of a run, in a folder that no other run may write to at the same time.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> job = Job("heart", "tree", "original", 0, "quick")
+    >>> row = {"dataset": "heart", "method": "tree", "setting": "original", "fold": 0, "recipe": ""}
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with Store(folder) as store:
+    ...     store.add([row])
+    ...     store.has(job, ""), store.has(job, "another recipe")
+    (True, False)
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[Path, dict[Key, Row]] = {}
+        self._lock: IO[bytes] | None = None
+
+    def __enter__(self) -> Store:
+        _pyarrow()  # better to learn now that it is absent than after the first fit
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._lock = open(self._folder / ".lock", "ab")  # held until the end
+        lock_file(self._lock, f"the folder {self._folder}")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._lock is not None:
+            self._lock.close()
+
+    def has(self, job: Job, recipe: str) -> bool:
+        """Whether all rows of a job are there, made by this recipe."""
+        rows = self._rows(self._path(job.dataset, job.method))
+        found = [rows.get((setting, job.fold)) for setting in job.settings]
+        return all(row is not None and row["recipe"] == recipe for row in found)
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Add rows of one data set and method; those of the same setting and fold are replaced."""
+        rows = list(rows)
+        path = self._path(rows[0]["dataset"], rows[0]["method"])
+        known = self._rows(path)
+        known.update({(row["setting"], row["fold"]): row for row in rows})
+        write_rows([known[key] for key in sorted(known)], path)
+
+    def rows(self) -> list[Row]:
+        """All rows, also those of earlier runs with other methods or data sets."""
+        for path in sorted(self._folder.glob("*--*.parquet")):
+            self._rows(path)
+        return [file[key] for file in self._files.values() for key in sorted(file)]
+
+    def _path(self, dataset: str, method: str) -> Path:
+        return self._folder / f"{dataset}--{method}.parquet"
+
+    def _rows(self, path: Path) -> dict[Key, Row]:
+        if path not in self._files:
+            rows = read_rows(path) if path.exists() else []
+            self._files[path] = {(row["setting"], row["fold"]): row for row in rows}
+        return self._files[path]
+
+
+def write_rows(rows: list[Row], path: Path) -> None:
+    """Write rows to a Parquet file, at once or not at all."""
+    import pyarrow.parquet as parquet  # type: ignore[import-untyped]
+
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    whole = [{name: row.get(name) for name in names} for row in rows]  # arrow asks the first alone
+    buffer = io.BytesIO()
+    parquet.write_table(_pyarrow().Table.from_pylist(whole), buffer, compression="zstd")
+    write_bytes(path, buffer.getvalue())
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Read the rows of a Parquet file."""
+    arrow = _pyarrow()
+    import pyarrow.parquet as parquet
+
+    try:
+        rows: list[Row] = parquet.read_table(path).to_pylist()
+    except (OSError, arrow.ArrowInvalid) as error:
+        raise InputError(
+            f"{path} is damaged ({error}). Delete it: its rows are made again."
+        ) from None
+    return rows
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise InputError(
+            "results are kept as Parquet, which needs the package pyarrow. Install it with "
+            "`pip install 'netbenefit[reproduce]'`."
+        ) from None
+    return pyarrow
+
+
+# -- run a plan: jobs that are done are left alone, the others run some at a time ------------------
+
+
+class Failure(NamedTuple):
+    """A job that gave no row, and why."""
+
+    job: Job
+    error: str
+
+
+class Outcome(NamedTuple):
+    """What the folder holds after a run, rows of earlier runs included, and what went wrong."""
+
+    rows: list[Row]
+    failures: list[Failure]
+
+
+def run_plan(
+    plan: Sequence[Job],
+    folder: Path,
+    *,
+    n_jobs: int = -1,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Fit what is not in the folder yet.
+
+    A job that fails does not stop the others; it is tried again by the next run.
+
+    Parameters
+    ----------
+    plan : sequence of Job
+    folder : path
+        Of the rows; see :class:`~reproduction.run.Store`.
+    n_jobs : int, default=-1
+        Fits at a time, by joblib; each has one thread.
+    progress : callable, optional
+        Called with the numbers of finished and of all jobs.
+
+    Returns
+    -------
+    Outcome
+    """
+    report = progress or (lambda done, total: None)
+    failures = []
+    with Store(folder) as store:
+        waiting = [job for job in plan if not store.has(job, recipe_of(job))]
+        done = len(plan) - len(waiting)
+        report(done, len(plan))
+        for job, rows in finished_tasks(run_job, _longest_first(waiting), n_jobs):
+            if isinstance(rows, Exception):
+                failures.append(Failure(job, f"{type(rows).__name__}: {rows}"))
+            else:
+                store.add(rows)
+            done += 1
+            report(done, len(plan))
+        return Outcome([row for row in store.rows() if _is_current(row)], failures)
+
+
+def _is_current(row: Row) -> bool:
+    """Whether the row is what its job would give today, and not left over from another recipe."""
+    # Risks without Algorithm 2 are read off from the fit of the original setting.
+    setting = "original" if row["setting"] == "no-calibration" else row["setting"]
+    job = Job(row["dataset"], row["method"], setting, row["fold"], row["budget"])
+    try:
+        return bool(row["recipe"] == recipe_of(job))
+    except InputError:  # of a package that is not installed here: nothing is known against it
+        return True
+
+
+def _longest_first(jobs: Iterable[Job]) -> list[Job]:
+    """Long jobs at the end would leave cores idle; the order of the plan decides among equals."""
+    return sorted(jobs, key=lambda job: -job.seconds if job.seconds > 60 else 0.0)

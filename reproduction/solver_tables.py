@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.markup import (
+from reproduction.names import title_of
+from reproduction.published import PublishedSolve, load_published
+from reproduction.summary import (
     MISSING,
+    Cell,
+    Group,
+    Summary,
     bullets,
     document,
     escape,
@@ -16,9 +21,6 @@ from reproduction.markup import (
     pipe_table,
     run_words,
 )
-from reproduction.names import title_of
-from reproduction.published import PublishedSolve, load_published
-from reproduction.summary import Cell, Group, Summary
 
 __all__ = [
     "computational_markdown",

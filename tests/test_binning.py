@@ -22,7 +22,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from netbenefit import Binner, Condition, InputError, PerUnit, Rule, Scorecard, Thresholds
-from netbenefit.binning.bin_fitted import Fitted
+from netbenefit.binning.fitted import Fitted
 from netbenefit.cli.columns import read_binner
 from tests.raw_rows import CONTAINERS, STAGES, outcome, raw_table
 

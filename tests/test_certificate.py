@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.certificates.boxes import Undecided, find_uncovered
 from netbenefit.certificates.certificate import Certificate, make_certificate
-from netbenefit.certificates.certificate_cover import Undecided, find_uncovered
-from netbenefit.certificates.certificate_digest import json_digest, table_digest
 from netbenefit.certificates.certificate_parse import check_version
 from netbenefit.certificates.flow import FlowBound, send
+from netbenefit.certificates.statement import json_digest, table_digest
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds

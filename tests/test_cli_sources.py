@@ -190,7 +190,7 @@ def test_a_proof_from_a_stream_is_verified(clinic: Path, tmp_path: Path) -> None
 def test_large_tables_are_streamed_unless_told_otherwise(
     clinic: Path, card: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netbenefit.data.source_size.STREAM_ROWS", 599)
+    monkeypatch.setattr("netbenefit.data.duckdb.STREAM_ROWS", 599)
     data = [clinic / "parts" / "*.parquet", *OPTIONS[:-1]]
     printed = run("fit", *data)
     assert "*.parquet: 600 rows in 4 files (" in printed
@@ -202,7 +202,7 @@ def test_large_tables_are_streamed_unless_told_otherwise(
 def test_without_duckdb_one_file_is_read_and_more_are_refused(
     clinic: Path, card: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netbenefit.data.source_size.STREAM_ROWS", 599)
+    monkeypatch.setattr("netbenefit.data.duckdb.STREAM_ROWS", 599)
     for module in ("_cli_source", "_source_engine"):
         monkeypatch.setattr(f"netbenefit.{module}.has_duckdb", lambda: False)
     printed = run("evaluate", card, clinic / "patients.csv")

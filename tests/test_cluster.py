@@ -149,7 +149,7 @@ def test_experiments_run_on_the_cluster(
     client: Any, tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from reproduction.plan import make_plan
-    from reproduction.runner import run_plan
+    from reproduction.run import run_plan
 
     monkeypatch.setenv("NETBENEFIT_DATA", str(data_folder.resolve()))
     client.run(os.environ.__setitem__, "NETBENEFIT_DATA", str(data_folder.resolve()))

@@ -32,16 +32,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from netbenefit import InputError, RiskScoreClassifier, Scorecard, compare, rank_models
 from netbenefit.metrics import net_benefit as metrics
-from netbenefit.metrics.comparison_bands import curve_bands
+from netbenefit.metrics.bands import curve_bands
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
-from netbenefit.validation.comparison import NAMES
-from netbenefit.validation.comparison_differences import corrected_difference
+from netbenefit.validation.comparison import NAMES, corrected_difference
 from netbenefit.validation.comparison_folds import Runner
-from netbenefit.validation.comparison_platt import PlattScaled
-from netbenefit.validation.comparison_tuned import lasso, pruned_tree
 from netbenefit.validation.cross_validation import cross_validate
 from netbenefit.validation.folds import take_rows
-from netbenefit.validation.models import Contestant, size_of
+from netbenefit.validation.models import Contestant, PlattScaled, lasso, pruned_tree, size_of
 from netbenefit.validation.prepare import Preparation, read_plain, weighted_median
 from tests.raw_rows import CONTAINERS, raw_table
 

@@ -21,7 +21,6 @@ from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem import constraints
-from netbenefit.problem.constraint_draft import Draft, Still, clash
 from netbenefit.problem.constraints import (
     AtLeast,
     AtMost,
@@ -39,6 +38,7 @@ from netbenefit.problem.constraints import (
     Values,
     from_json,
 )
+from netbenefit.problem.limits import Draft, Still, clash
 from netbenefit.problem.problem import Problem
 from tests.strategies import GRIDS, constraint_lists, tables
 

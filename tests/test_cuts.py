@@ -13,16 +13,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from netbenefit.binning import context as _cut_context, cut_optbinning as _cut_optbinning
+from netbenefit.binning import context as _cut_context, cuts as _cut_optbinning
 from netbenefit.binning.context import fit_additive
-from netbenefit.binning.cut_search import (
-    PRICE,
-    PULL,
-    CellScores,
-    equal_mass_edges,
-    gain_edges,
-    score_cells,
-)
 from netbenefit.binning.cuts import (
     METHODS,
     CellCounts,
@@ -36,6 +28,14 @@ from netbenefit.binning.cuts import (
     round_cuts,
 )
 from netbenefit.binning.rounding import roundest
+from netbenefit.binning.search import (
+    PRICE,
+    PULL,
+    CellScores,
+    equal_mass_edges,
+    gain_edges,
+    score_cells,
+)
 from netbenefit.binning.weights import row_unit
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.metrics.thresholds import Thresholds

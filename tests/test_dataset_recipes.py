@@ -11,9 +11,10 @@ import pytest
 import sklearn.datasets
 
 from netbenefit import InputError
-from netbenefit.data.dataset_recipes import _MUSHROOM, RECIPES
 from netbenefit.data.datasets import (
+    _MUSHROOM,
     DATASETS,
+    RECIPES,
     _rows_digest,
     fetch_dataset,
     load_credit,

@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from netbenefit.common.checks import InputError
-from netbenefit.metrics import decision_draws as drawing
-from netbenefit.metrics.bands import decision_bands, decision_differences
-from netbenefit.metrics.decision_curve import decision_curve
-from netbenefit.metrics.decision_draws import bands_of
-from netbenefit.metrics.decision_input import make_study, measured
+from netbenefit.metrics import bands as drawing
+from netbenefit.metrics.bands import bands_of, decision_bands, decision_differences
+from netbenefit.metrics.decision_curve import decision_curve, make_study, measured
 from netbenefit.metrics.survival import TimeToEvent
 from netbenefit.metrics.thresholds import as_thresholds
 

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from netbenefit import Binner, InputError, RiskScoreClassifier, Thresholds
-from netbenefit.common.fingerprint import fingerprint_of
+from netbenefit.common.journal import fingerprint_of
 from netbenefit.common.progress import TaskBar, time_left
 from netbenefit.solvers.local_search import LocalSearch
 
@@ -120,7 +120,7 @@ def test_what_was_used_or_fitted_since_stays_the_same() -> None:
 
 def test_another_process_finds_the_same() -> None:
     code = (
-        "from netbenefit.common.fingerprint import fingerprint_of; import pandas as pd\n"
+        "from netbenefit.common.journal import fingerprint_of; import pandas as pd\n"
         "from netbenefit import Binner\n"
         "frame = pd.DataFrame({'a': [1, 2], 'b': ['x', None], 'c': pd.Categorical(['u', 'v'])})\n"
         "model = Binner(max_bins=3)\n"

@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from netbenefit import Binner, InputError
-from netbenefit.binning.cut_search import CellScores, equal_mass_edges, gain_edges
 from netbenefit.binning.cuts import count_cells
+from netbenefit.binning.search import CellScores, equal_mass_edges, gain_edges
 from netbenefit.binning.weights import count_rows, first_reaching, steady
 
 Columns = dict[str, NDArray[Any]]

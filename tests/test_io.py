@@ -18,7 +18,7 @@ import pytest
 from netbenefit.common.checks import InputError
 from netbenefit.common.table import Table
 from netbenefit.data.files import read_cell, read_table, write_csv
-from netbenefit.data.outcome import find_target, label_in, read_outcome
+from netbenefit.data.labels import find_target, label_in, read_outcome
 
 
 def write(folder: Path, text: str | bytes, name: str = "t.csv") -> Path:

@@ -18,8 +18,8 @@ from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.decision_curve import decision_curve
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.report import card_page, compare, measure, validation_page
-from netbenefit.report.curve import MOST_MODELS, curve_key, curve_svg
 from netbenefit.report.html import _STYLE
+from netbenefit.report.svg import MOST_MODELS, curve_key, curve_svg
 from netbenefit.report.text import comparison_table, curve_table, measure_table, to_json
 
 GRID = Thresholds.parse("0.1:0.5:0.1")

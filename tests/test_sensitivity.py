@@ -24,9 +24,8 @@ from netbenefit import (
     threshold_sensitivity,
 )
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.validation.sensitivity import Sensitivity
-from netbenefit.validation.sensitivity_grid import _quantiles
-from netbenefit.validation.size_checks import choose_folds
+from netbenefit.validation.sensitivity import Sensitivity, _quantiles
+from netbenefit.validation.sizes import choose_folds
 
 mpl.use("Agg")
 

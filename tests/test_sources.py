@@ -13,10 +13,8 @@ import pytest
 from rich.console import Console
 
 from netbenefit.common.checks import InputError
-from netbenefit.data.duckdb import open_source
+from netbenefit.data.duckdb import QueryBar, Size, open_source, size_of_file, size_of_table
 from netbenefit.data.files import read_table
-from netbenefit.data.source_progress import QueryBar
-from netbenefit.data.source_size import Size, size_of_file, size_of_table
 from netbenefit.data.sources import find_source, scrub
 from tests.export.databases import postgresql_socket  # noqa: F401
 

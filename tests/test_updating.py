@@ -31,10 +31,9 @@ from netbenefit import (
     expected_calibration_error,
     net_benefit,
 )
-from netbenefit.estimators.estimator_input import Rows, Training
 from netbenefit.estimators.learn import learn
-from netbenefit.updating.update import choose_update, evaluate_card, update_card
-from netbenefit.updating.updating_cards import default_estimator
+from netbenefit.estimators.training import Rows, Training
+from netbenefit.updating.update import choose_update, default_estimator, evaluate_card, update_card
 from tests.raw_rows import outcome, raw_table
 
 GRIDS = ([0.1, 0.3, 0.5], [0.5], [0, 0.25, 0.5, 0.75], [0.05, 0.1, 0.2, 0.4, 0.8])
@@ -502,7 +501,7 @@ def test_held_out_rows_choose_the_update() -> None:
         assert choice.suggested == wanted
         assert wanted in str(choice)
         # the slow way, for one fold after the other
-        from netbenefit.validation.size_checks import choose_folds
+        from netbenefit.validation.sizes import choose_folds
 
         for k, (train, test) in enumerate(choose_folds(5, y, 0)):
             new = update_card(card, {"x": x[train]}, y[train], "risks").new

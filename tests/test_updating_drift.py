@@ -25,7 +25,7 @@ from netbenefit import (
 )
 from netbenefit.cards.columns import as_column
 from netbenefit.metrics.net_benefit import aunbc, auroc, expected_calibration_error
-from netbenefit.updating.updating_bins import Bins, bins_of, chance_index, stability_index
+from netbenefit.updating.drift import Bins, bins_of, chance_index, stability_index
 from tests.raw_rows import CONTAINERS, outcome, raw_table
 
 # -- calibration in the large, slope ---------------------------------------------------------------

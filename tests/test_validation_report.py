@@ -17,7 +17,7 @@ from netbenefit import Condition, PerUnit, RiskScoreClassifier, Rule, Scorecard,
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import Certificate
-from netbenefit.certificates.certificate_types import Claim, Scale
+from netbenefit.certificates.statement import Claim, Scale
 from netbenefit.certificates.verify import Check, Verdict, _acceptance, verify
 from netbenefit.metrics.measures import measure
 from netbenefit.report.columns import column_rows

@@ -20,8 +20,8 @@ from hypothesis import assume, given, settings, strategies as st
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.certificates.certificate import Certificate, make_certificate
-from netbenefit.certificates.certificate_digest import json_digest, pattern_order
 from netbenefit.certificates.recount import Ground
+from netbenefit.certificates.statement import json_digest, pattern_order
 from netbenefit.certificates.verify import Verdict, verify
 from netbenefit.cli.verify import verify_command
 from netbenefit.common.checks import InputError
@@ -916,7 +916,7 @@ def _zero_result(problem: Problem) -> SolverResult:
 
 
 def make_scale(pieces: Pieces) -> Any:
-    from netbenefit.certificates.certificate_types import Scale
+    from netbenefit.certificates.statement import Scale
 
     return Scale(pieces.total, pieces.constant, pieces.price, pieces.exact)
 

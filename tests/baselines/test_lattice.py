@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from netbenefit.estimators.riskslim.lattice_branch import make_node
-from netbenefit.estimators.riskslim.lattice_kernels import descend, loss_at, round_in_turn
 from netbenefit.estimators.riskslim.problem import TOLERANCE, Lattice, Search
-from netbenefit.estimators.riskslim.solve import solve_lattice
+from netbenefit.estimators.riskslim.relaxation import descend, loss_at, round_in_turn
+from netbenefit.estimators.riskslim.solve import make_node, solve_lattice
 from netbenefit.estimators.riskslim.starts import rounded
 
 ROUNDING = 1e-12
@@ -112,7 +111,7 @@ def test_branch_and_bound_finds_and_proves_the_optimum(part: int) -> None:
 
 def test_branch_and_bound_without_good_starts() -> None:
     """The proof must not rest on the starts: from the worst corner it finds the optimum as well."""
-    from netbenefit.estimators.riskslim.lattice_branch import branch
+    from netbenefit.estimators.riskslim.solve import branch
 
     for seed in range(300):
         lattice = random_lattice(seed)
@@ -213,7 +212,7 @@ def test_relaxation_is_the_convex_minimum_that_scipy_finds() -> None:
 
 
 def test_probing_excludes_nothing_better() -> None:
-    from netbenefit.estimators.riskslim.lattice_branch import probe
+    from netbenefit.estimators.riskslim.solve import probe
 
     for seed in range(200):
         lattice = random_lattice(seed)

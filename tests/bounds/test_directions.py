@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 from netbenefit.problem.integer import Pieces
-from netbenefit.solvers.bounds import direction_pairs as pairs_of
+from netbenefit.solvers.bounds import directions as pairs_of
 from netbenefit.solvers.bounds.directions import direction_bound
 from tests.strategies import problems
 

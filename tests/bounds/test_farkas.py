@@ -12,8 +12,8 @@ from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import Problem
+from netbenefit.solvers.bounds.conflicts import hitting_set
 from netbenefit.solvers.bounds.farkas import Combination, Cut, farkas_bound, nearly_separable
-from netbenefit.solvers.bounds.hitting import hitting_set
 from netbenefit.solvers.bounds.signs import make_signs
 from tests.bounds.brute import all_points, all_values, cut_loss, random_pieces
 from tests.strategies import problems

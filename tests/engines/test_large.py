@@ -20,7 +20,7 @@ from netbenefit import (
 )
 from netbenefit.data.engine import EngineTable
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.tables.engine_sample import count_levels, draw_sample, own_weights
+from netbenefit.tables.rows import count_levels, draw_sample, own_weights
 from netbenefit.tables.survey import survey_table
 from tests.engines.tables import FEW_EAGER, LAZY, in_engine
 

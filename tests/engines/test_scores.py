@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from netbenefit import PerUnit, score_table
-from netbenefit.tables.engine_states import LARGEST_LOG
-from netbenefit.tables.expressions import largest_code
+from netbenefit.tables.expressions import LARGEST_LOG, largest_code
 from tests.engines.tables import FEW_EAGER, FULL, LAZY, in_engine, rows_of
 from tests.export.test_python import all_truths
 from tests.export.truth import Truth

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from reproduction.plan import CREDIT, make_plan
 from reproduction.published import load_published
-from reproduction.store import read_rows
+from reproduction.run import read_rows
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reproduction"
 

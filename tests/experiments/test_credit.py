@@ -19,18 +19,16 @@ from reproduction.credit import (
     credit_splits,
     split_rows,
 )
-from reproduction.credit_card import (
+from reproduction.credit_report import (
     ScoreRow,
     best_net_benefit,
     card_on_rows,
+    logistic_over_splits,
     published_card,
+    published_figures,
     risk_misfit,
     score_table,
     with_names,
-)
-from reproduction.credit_report import (
-    logistic_over_splits,
-    published_figures,
     write_credit,
 )
 from reproduction.methods import make_model

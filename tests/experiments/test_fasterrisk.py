@@ -33,7 +33,7 @@ from sklearn.exceptions import NotFittedError
 
 import netbenefit
 from netbenefit.common.checks import InputError
-from netbenefit.metrics.evaluation_measures import size_of
+from netbenefit.metrics.measures import size_of
 from tests.experiments.processes import runs, wait_for
 
 X = np.array([[0, 1, 2], [1, 0, 0.5], [1, 1, -3], [0, 0, 7]] * 3, dtype=float)
@@ -245,7 +245,7 @@ def test_too_many_columns_are_refused(fake: str, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("answer", ["", "{}", "[1]", '{"multipliers": "x"}'])
 def test_an_answer_that_cannot_be_read(answer: str) -> None:
-    from reproduction.fasterrisk_process import _pool
+    from reproduction.fasterrisk import _pool
 
     with pytest.raises(FasterRiskError, match="cannot be read"):
         _pool(answer, 3)

@@ -9,11 +9,17 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from reproduction.curves import FEW
-from reproduction.figures import FIGURES, draw_figures, write_figures
-from reproduction.figures_curves import calibration_table, decision_table, roc_of, thin
-from reproduction.figures_methods import METHOD_NAMES, style_for
-from reproduction.figures_pool import Pooled, pool_method, pool_run
+from reproduction.curves import (
+    FEW,
+    Pooled,
+    calibration_table,
+    decision_table,
+    pool_method,
+    pool_run,
+    roc_of,
+    thin,
+)
+from reproduction.figures import FIGURES, METHOD_NAMES, draw_figures, style_for, write_figures
 from reproduction.region import (
     FIFTHS,
     bound_table,

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reproduction.cards import cards_page
-from reproduction.outputs import check_overwriting, index_page, write_outputs
+from reproduction.outputs import cards_page, check_overwriting, index_page, write_outputs
 from reproduction.plan import Job
-from reproduction.store import Store, read_rows
+from reproduction.run import Store, read_rows
 
 from netbenefit import Scorecard, Thresholds
 from netbenefit.cards.scorecard import Rule

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from reproduction.names import DATASETS, MEASURES, METHODS
 from reproduction.published import load_published
-from reproduction.rank_tables import RankTables, rank_tables, ranks_markdown
-from reproduction.ranking import Ranking, competing, largest_block
+from reproduction.rank_tables import (
+    Ranking,
+    RankTables,
+    competing,
+    largest_block,
+    rank_tables,
+    ranks_markdown,
+)
 from reproduction.summary import summarise
 
 from tests.experiments.made_rows import published_rows, table_cells, with_own_methods

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from reproduction import needs
 from reproduction.plan import PAPER_METHODS, make_plan
-from reproduction.store import read_rows
+from reproduction.run import read_rows
 from typer.testing import CliRunner
 
 from netbenefit.cli.main import app

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from reproduction.plan import Job
-from reproduction.store import Store, read_rows
+from reproduction.run import Store, read_rows
 
 from netbenefit.common.checks import InputError
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from reproduction.markup import csv_text, escape, number, pipe_table
-from reproduction.tables import TABLES, write_tables
+from reproduction.outputs import TABLES, write_tables
+from reproduction.summary import csv_text, escape, number, pipe_table
 
 from netbenefit import InputError
 from tests.experiments.made_rows import fold_row, published_rows, with_own_methods

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reproduction import runner
-from reproduction.logistic import FullRankLogistic, independent_columns
-from reproduction.methods import make_model, recipe_of
+from reproduction import run as runner
+from reproduction.methods import FullRankLogistic, independent_columns, make_model, recipe_of
 from reproduction.plan import METHODS, PAPER_METHODS, Job
 from reproduction.run import FOLDS, fold_rows, run_job, split_of
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from netbenefit import Scorecard
-from netbenefit.validation.comparison_tuned import TunedClassifier, lasso
+from netbenefit.validation.models import TunedClassifier, lasso
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.kernels import coordinates as compiled
+from netbenefit.solvers.kernels.coordinates import pair_gains
 from netbenefit.solvers.kernels.layout import GROUP, IN_USE, State, make_state, pack_masses
-from netbenefit.solvers.kernels.pairs import pair_gains
 from tests import reference
 from tests.strategies import points_of, problems, tables
 

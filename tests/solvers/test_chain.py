@@ -12,8 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.groups import one_hot_groups
-from netbenefit.problem.problem import Problem
+from netbenefit.problem.problem import Problem, one_hot_groups
 from netbenefit.solvers import chain as _chain
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.kernels.layout import make_state

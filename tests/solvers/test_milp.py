@@ -30,7 +30,7 @@ from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import Progress, SolverResult
 from netbenefit.solvers.milp import solve as milp
-from netbenefit.solvers.milp.base import Answer, Backend, News, Order
+from netbenefit.solvers.milp.backends import Answer, Backend, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model
 from netbenefit.solvers.milp.solve import MixedInteger
 from tests.strategies import all_points, brute_force, constrained_problems, problems

@@ -14,10 +14,9 @@ from hypothesis import given, settings, strategies as st
 
 from netbenefit.common.checks import InputError
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.milp.backends import BACKENDS, News, find_backend
-from netbenefit.solvers.milp.base import Order
+from netbenefit.solvers.milp.backends import Order
 from netbenefit.solvers.milp.model import build_model
-from netbenefit.solvers.milp.solve import MixedInteger
+from netbenefit.solvers.milp.solve import BACKENDS, MixedInteger, News, find_backend
 from tests.solvers.test_milp import check, hard_problem, solve_from_nothing, some_problem
 from tests.strategies import brute_force, constrained_problems, problems
 

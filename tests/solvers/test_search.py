@@ -17,8 +17,7 @@ from netbenefit.problem.constraints import AtLeast, AtMost, Constraint, Implies,
 from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Progress
-from netbenefit.solvers.local_search import LocalSearch, _Search
-from netbenefit.solvers.polish import simplify
+from netbenefit.solvers.local_search import LocalSearch, _Search, simplify
 from tests import reference
 from tests.strategies import brute_force, constrained_problems, problems
 

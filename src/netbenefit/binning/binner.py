@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from netbenefit.binning import fitted as _bin_json
-from netbenefit.binning.bin_fitted import Fitted
+from netbenefit.binning.fitted import Fitted
 from netbenefit.binning.learn import learn_bins
 from netbenefit.binning.options import read_settings, read_wishes
 from netbenefit.cards.columns import read_columns

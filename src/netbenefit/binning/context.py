@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from netbenefit.binning.weights import SLACK, row_unit, steady, sum_by
 from netbenefit.common.checks import FloatArray
-from netbenefit.data.merging import merge_rows
+from netbenefit.data.patterns import merge_rows
 
 __all__ = ["AdditiveModel", "fit_additive", "outside_logits"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.bin_fitted import Fitted, dtype_of
 from netbenefit.binning.cuts import outside_logits
+from netbenefit.binning.fitted import Fitted, dtype_of
 from netbenefit.binning.roles import Draft, LeftOut, Role, Wishes, understand
 from netbenefit.binning.terms import (
     Binned,

@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.cut_cells import Cells
-from netbenefit.binning.cut_search import CellScores
+from netbenefit.binning.cells import Cells
+from netbenefit.binning.search import CellScores
 from netbenefit.binning.weights import SLACK
 from netbenefit.common.checks import FloatArray
 
@@ -58,7 +58,7 @@ def round_cuts(
 
     Examples
     --------
-    >>> from netbenefit.binning.cut_cells import count_cells
+    >>> from netbenefit.binning.cells import count_cells
     >>> ones = np.ones(3)
     >>> scores = CellScores(ones, 0 * ones, ones, ones)
     >>> cells = count_cells(np.array([5201.7, 5398.5, 7110.3]))

@@ -11,8 +11,8 @@ import math
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from netbenefit.cards.card_types import TEXTS, Provenance, Rule, steps_of_levels
 from netbenefit.cards.readings import Reading
+from netbenefit.cards.rules import TEXTS, Provenance, Rule, steps_of_levels
 from netbenefit.cards.terms import Condition, PerUnit, Term, Value
 from netbenefit.common.checks import InputError
 from netbenefit.common.strict_json import (

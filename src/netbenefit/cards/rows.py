@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from netbenefit.cards.card_types import Rule
 from netbenefit.cards.readings import Reading
+from netbenefit.cards.rules import Rule
 from netbenefit.cards.terms import Condition, PerUnit, Term, Value, value_text
 from netbenefit.common.decimals import LARGEST_EXACT
 

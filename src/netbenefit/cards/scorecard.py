@@ -22,8 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.cards import card_html as _card_html, json as _card_json, text as _card_text
-from netbenefit.cards.card_types import (
+from netbenefit.cards import json as _card_json, text as _card_text
+from netbenefit.cards.columns import is_one_row, read_columns
+from netbenefit.cards.readings import Reading
+from netbenefit.cards.rules import (
     Provenance,
     RiskRow,
     Rule,
@@ -32,8 +34,6 @@ from netbenefit.cards.card_types import (
     is_finite,
     steps_of_levels,
 )
-from netbenefit.cards.columns import is_one_row, read_columns
-from netbenefit.cards.readings import Reading
 from netbenefit.cards.scoring import Plan, check_readings, check_rules
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_names, shorten
 from netbenefit.common.files import write_text
@@ -388,4 +388,4 @@ class Scorecard:
         return _card_text.render(self)
 
     def _repr_html_(self) -> str:
-        return _card_html.render(self)
+        return _card_text.render_html(self)

@@ -9,7 +9,7 @@ gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
 ``package``
     Version of the package that wrote it.
 ``problem``
-    ``data``: digest of the merged rows (:func:`netbenefit.certificates.certificate_digest.table_digest`), and
+    ``data``: digest of the merged rows (:func:`netbenefit.certificates.statement.table_digest`), and
     how many there are.  ``columns``: name of each of the P columns and the raw column that it comes
     from, ``per_unit`` (the number, or ln(1 + number) with ``log``, in steps of 10^-decimals;
     ``exact`` where it is a whole number of them before rounding) or ``condition`` (1 or 0).
@@ -80,13 +80,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netbenefit._version import __version__
-from netbenefit.binning.bin_fitted import Fitted
+from netbenefit.binning.fitted import Fitted
 from netbenefit.cards.terms import PerUnit, Term
 from netbenefit.certificates import json as read
-from netbenefit.certificates.certificate_card import differences
-from netbenefit.certificates.certificate_digest import json_digest, pattern_order, table_digest
 from netbenefit.certificates.certificate_parse import check_version, parse, read_object, read_text
-from netbenefit.certificates.certificate_types import (
+from netbenefit.certificates.recount import differences
+from netbenefit.certificates.statement import (
     Answer,
     Claim,
     DataDigest,
@@ -95,6 +94,9 @@ from netbenefit.certificates.certificate_types import (
     RateLimits,
     Scale,
     Statement,
+    json_digest,
+    pattern_order,
+    table_digest,
 )
 from netbenefit.common.checks import InputError
 from netbenefit.common.files import write_bytes

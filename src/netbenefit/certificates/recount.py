@@ -7,21 +7,347 @@ shared with a solver.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.certificates.certificate_digest import pattern_order
-from netbenefit.certificates.certificate_types import Lesson, RateLimits, Scale, Statement
+from netbenefit.cards.columns import Kind, numeric_column
+from netbenefit.cards.readings import Readings
+from netbenefit.cards.rules import Provenance
+from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.terms import PerUnit, Term
 from netbenefit.certificates.reference import floor_scores
-from netbenefit.common.checks import InputError, IntArray
+from netbenefit.certificates.statement import (
+    Answer,
+    Claim,
+    Lesson,
+    RateLimits,
+    Scale,
+    Statement,
+    pattern_order,
+)
+from netbenefit.common.checks import InputError, IntArray, shorten
+from netbenefit.common.decimals import find_decimals
 from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
 
-__all__ = ["Ground", "Whole", "Worth", "vectors_of"]
+if TYPE_CHECKING:
+    from netbenefit.problem.problem import Problem
+
+__all__ = [
+    "Ground",
+    "Whole",
+    "Worth",
+    "differences",
+    "expected_risks",
+    "limits_differ",
+    "rebuild_table",
+    "record_differences",
+    "vectors_of",
+]
+
+
+# -- the data of a certificate, read again from a table; and what a card makes of it ---------------
+
+
+#: Events, as a share of all rows, that the sums of real weights may be off by.
+_ROUNDING = 1e-9
+
+
+def rebuild_table(
+    said: Statement,
+    columns: Mapping[str, NDArray[Any]],
+    event: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+) -> PatternTable:
+    """Turn raw columns into the pattern table that a certificate describes.
+
+    Examples
+    --------
+    See :func:`netbenefit.certificates.verify.verify`.
+    """
+    readings = Readings(said.readings, [term.feature for term in said.terms])
+    wanted = (name for term in said.terms for name in readings.sources(term.feature))
+    absent = [name for name in wanted if name not in columns]
+    if absent:
+        raise InputError(f"the table has no column {shorten(list(dict.fromkeys(absent)))}.")
+    decimals = {name: term.decimals for name, term in zip(said.names, said.terms, strict=True)}
+    if len(decimals) < len(said.names):
+        raise InputError("the certificate names a column twice.")
+    if said.readings:
+        return _binned(said, readings, columns, event, sample_weight)
+    made = {
+        name: _term_values(term, exact, columns[term.feature])
+        for name, term, exact in zip(said.names, said.terms, said.exact, strict=True)
+    }
+    return PatternTable.from_columns(made, event, sample_weight=sample_weight, decimals=decimals)
+
+
+def _binned(
+    said: Statement,
+    readings: Readings,
+    columns: Mapping[str, NDArray[Any]],
+    event: ArrayLike,
+    sample_weight: ArrayLike | None,
+) -> PatternTable:
+    """Ask the conditions of raw columns, as a binner does."""
+    kinds: dict[str, Kind] = {}
+    for term in said.terms:
+        if kinds.get(term.feature, "any") == "any":
+            kinds[term.feature] = term.kind
+    read = {name: readings.column(name, columns, kind) for name, kind in kinds.items()}
+    codes = [term.column_codes(read[term.feature]).astype(np.int64) for term in said.terms]
+    return PatternTable.from_codes(
+        np.column_stack(codes),
+        event,
+        names=said.names,
+        decimals=[term.decimals for term in said.terms],
+        sample_weight=sample_weight,
+    )
+
+
+def _term_values(term: Term, exact: bool, column: NDArray[Any]) -> NDArray[Any]:
+    if isinstance(term, PerUnit) and term.lower is None and term.upper is None:
+        values = numeric_column(term.feature, column)  # the table itself counts in steps
+        decimals, fits = find_decimals(values)
+        if exact and not (fits and decimals <= term.decimals):
+            raise InputError(
+                f"column {term.feature!r} holds values between the steps of 1e-{term.decimals} in "
+                "which it was given."
+            )
+        return values
+    if isinstance(term, PerUnit):
+        return term.codes(column) / 10.0**term.decimals
+    return term.holds(column)
+
+
+def expected_risks(
+    table: PatternTable,
+    thresholds: Sequence[float],
+    scores: Sequence[int],
+    cutoffs: Sequence[int],
+    rated: bool,
+) -> tuple[list[float | None], list[float | None]]:
+    """Risks of the levels, None where no row is: event rates, and the middles of intervals.
+
+    An event rate outside its level's interval is moved to the near end where limits on rates may be
+    the reason (``rated``), or where it is no more than the rounding of real weights.
+
+    >>> table = PatternTable.from_arrays([[0], [1], [1], [1], [1]], [0, 1, 1, 0, 1])
+    >>> expected_risks(table, [0.0, 0.5], [0, 1], [1], False)
+    ([0.0, 0.75], [0.25, 0.75])
+    """
+    level = [sum(s >= t for t in cutoffs) for s in scores]
+    ends = [*thresholds[1:], 1.0]
+    rates: list[float | None] = []
+    middles: list[float | None] = []
+    slack = Fraction(_ROUNDING) * Fraction(table.n_total)
+    for i, (low, high) in enumerate(zip(thresholds, ends, strict=True)):
+        here = np.flatnonzero(np.array(level) == i)
+        if not here.size:
+            rates.append(None)
+            middles.append(None)
+            continue
+        events = sum(Fraction(v) for v in table.positives[here].tolist())
+        mass = events + sum(Fraction(v) for v in table.negatives[here].tolist())
+        rate = float(Fraction(events, mass))
+        last = i == len(ends) - 1
+        inside = min(max(rate, low), high if last else float(np.nextafter(high, 0.0)))
+        near = rated or abs(inside - rate) * mass <= slack
+        rates.append(inside if near else rate)
+        middles.append((low + high) / 2)
+    return rates, middles
+
+
+# -- whether the limits of a certificate are those that its constraints ask for --------------------
+
+
+def limits_differ(said: Statement, table: PatternTable, points: Sequence[int]) -> str | None:
+    """Say where limits and constraints differ; None where they agree.
+
+    The constraints are put into arrays again, and have to give the bounds and limits that are
+    stated, for some largest number of points: the search space as a whole is then what was asked
+    for.  The points that were found must meet every constraint by itself, too.
+
+    Examples
+    --------
+    >>> from netbenefit.certificates.certificate import make_certificate
+    >>> from netbenefit.problem.problem import Problem
+    >>> from netbenefit.solvers.local_search import LocalSearch
+    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+    >>> problem = Problem.build(table, Thresholds.of([0.5]), bounds={"x0": (0, 3)})
+    >>> said = make_certificate(problem, LocalSearch().solve(problem)).problem
+    >>> limits_differ(said, table, [1])
+    >>> said.constraints.clear()
+    >>> limits_differ(said, table, [1])
+    'the limits are not those that its constraints ask for'
+    """
+    # Late, as they load the compiler; here they only turn words into arrays.
+    from netbenefit.problem.constraints import from_json
+    from netbenefit.problem.problem import Problem
+
+    try:
+        asked = [from_json(item) for item in said.constraints]
+        for constraint in asked:
+            if len(points) == len(said.names) and not constraint.allows(points, said.names):
+                return f"the points break a constraint: {constraint}"
+        grid = _grid(said)
+    except (InputError, TypeError, KeyError) as error:
+        return f"its constraints or thresholds cannot be read: {error}"
+    most = {1, *np.abs(said.lower).tolist(), *np.abs(said.upper).tolist()} - {0}
+    for largest in sorted(most, reverse=True):
+        try:
+            problem = Problem.build(
+                table, grid, penalty=said.penalty, max_points=largest, constraints=asked
+            )
+        except InputError:
+            continue  # another number may fit
+        if _same(said, problem):
+            return None
+    return "the limits are not those that its constraints ask for"
+
+
+def _grid(said: Statement) -> Thresholds:
+    grid = Thresholds(
+        tuple(float(p) for p in said.thresholds), tuple(float(w) for w in said.weights)
+    )
+    if grid.fractions != said.thresholds or grid.weight_fractions != said.weights:
+        raise InputError("they are no thresholds that a card can have.")
+    return grid
+
+
+def _same(said: Statement, problem: Problem) -> bool:
+    mine, yours = said.limits, problem.limits
+    rates = None if yours.rates is None else (yours.rates.found, yours.rates.alarms)
+    return (
+        np.array_equal(said.lower, problem.lower)
+        and np.array_equal(said.upper, problem.upper)
+        and said.max_features == problem.max_features
+        and _allowed_values(mine, said) == _allowed_values(yours, said)
+        and _rows(mine) == _rows(yours)
+        and mine.total == yours.total
+        and (None if mine.rates is None else tuple(mine.rates)) == rates
+    )
+
+
+def _allowed_values(limits: Any, said: Statement) -> list[list[bool]]:
+    widths = (said.upper - said.lower + 1).tolist()
+    return [limits.values[k, :width].tolist() for k, width in enumerate(widths)]
+
+
+def _rows(limits: Any) -> list[tuple[list[int], int]]:
+    return sorted(zip(limits.support.tolist(), limits.support_limit.tolist(), strict=True))
+
+
+# -- whether a card is the one that a certificate speaks of ----------------------------------------
+
+
+def differences(card: Scorecard, problem: Statement, answer: Answer) -> list[str]:
+    """Say where rules, cut-offs and thresholds differ; nothing where they agree.
+
+    >>> from netbenefit.estimators.learn import assemble_card
+    >>> from netbenefit.certificates.certificate import make_certificate
+    >>> from netbenefit.data.patterns import PatternTable
+    >>> from netbenefit.problem.problem import Problem
+    >>> from netbenefit.solvers.local_search import LocalSearch
+    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1], names=["fever"])
+    >>> problem = Problem.build(table, Thresholds.of([0.5]))
+    >>> result = LocalSearch().solve(problem)
+    >>> card = assemble_card(problem, result, Provenance(version="0"))
+    >>> certificate = make_certificate(problem, result)
+    >>> differences(card, certificate.problem, certificate.answer)
+    []
+    >>> other = replace(card, risks=((0, 0.0), (5, 1.0)), score_range=None)
+    >>> differences(other, certificate.problem, certificate.answer)
+    ['its cut-offs are [5], those of the certificate [1]']
+    """
+    return list(_differences(card, problem, answer))
+
+
+def _differences(card: Scorecard, problem: Statement, answer: Answer) -> Iterator[str]:
+    grid = card.thresholds
+    if grid.fractions != problem.thresholds:
+        yield f"its thresholds are {_show(grid.fractions)}, not {_show(problem.thresholds)}"
+    if grid.weight_fractions != problem.weights:
+        yield f"its weights are {_show(grid.weight_fractions)}, not {_show(problem.weights)}"
+    if len(answer.points) == len(problem.terms):
+        found = {
+            _bare(term): points
+            for term, points in zip(problem.terms, answer.points, strict=True)
+            if points
+        }
+        ours = {_bare(rule.term): rule.points for rule in card.rules if rule.points}
+        for term in [*found, *(term for term in ours if term not in found)]:
+            here, there = ours.get(term, 0), found.get(term, 0)
+            if here != there:
+                yield f'it gives "{term.text()}" {here} points, the certificate {there}'
+    stated = {reading.feature: reading for reading in problem.readings}
+    for reading in card.readings:
+        if stated.get(reading.feature) != reading:
+            yield f"it reads column {reading.feature!r} in another way than the certificate"
+    if card.cutoffs != answer.cutoffs:
+        yield f"its cut-offs are {list(card.cutoffs)}, those of the certificate " + str(
+            list(answer.cutoffs)
+        )
+
+
+def record_differences(
+    origin: Provenance, problem: Statement, answer: Answer, proof: Claim | None
+) -> list[str]:
+    """Say where the figures that a card carries differ from the certificate's."""
+    bound: float | None = None
+    if proof is not None:
+        bound = float(answer.objective)
+        if proof.bound > answer.objective + proof.rounding:
+            bound = float(proof.bound)
+            bound = bound if bound >= proof.bound else math.nextafter(bound, math.inf)
+    expected = {
+        "n_rows": float(problem.data.rows),
+        "n_events": float(problem.data.events),
+        "n_patterns": problem.data.patterns,
+        "objective": float(answer.objective),
+        "penalty": float(problem.penalty),
+        "prior_strength": _strength(problem),
+        "teacher": None if problem.teacher is None else problem.teacher.name,
+        "teacher_net_benefit": None if problem.teacher is None else problem.teacher.net_benefit,
+    }
+    wrong = [
+        f"it says {name} = {said!r}, the certificate {value!r}"
+        for name, value in expected.items()
+        if (said := getattr(origin, name)) is not None and said != value
+    ]
+    if origin.bound is not None and origin.bound != bound:
+        wrong.append(f"it says bound = {origin.bound!r}, the certificate {bound!r}")
+    reached = proof is not None and proof.bound <= answer.objective + proof.rounding
+    if origin.status == "optimal" and not reached:
+        wrong.append("it calls itself optimal, which the certificate does not")
+    return wrong
+
+
+def _strength(problem: Statement) -> float:
+    if problem.teacher is None:
+        return 0.0
+    return math.inf if problem.teacher.strength is None else float(problem.teacher.strength)
+
+
+def _bare(term: Term) -> Term:
+    """A term without what only matters in print."""
+    return replace(term, binary=False) if isinstance(term, PerUnit) else term
+
+
+def _show(numbers: tuple[Fraction, ...]) -> str:
+    return "[" + ", ".join(str(number) for number in numbers) + "]"
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 #: Sums of int64 stay below this.
 _ROOM = 2**62

@@ -34,7 +34,7 @@ def evaluate_command(
     from netbenefit.cli.cli_source import open_data
     from netbenefit.cli.evaluate import evaluate_open
     from netbenefit.cli.fit_notes import read_for_card
-    from netbenefit.common.text_table import lines_of
+    from netbenefit.common.table import lines_of
     from netbenefit.data.files import RawFile, write_csv
     from netbenefit.data.sources import find_source
     from netbenefit.metrics.thresholds import as_thresholds

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import InputError
+from netbenefit.data.connection import name, text
 from netbenefit.data.duckdb import kind_of
-from netbenefit.data.outcome import read_outcome
-from netbenefit.data.source_engine import name, text
+from netbenefit.data.labels import read_outcome
 
 if TYPE_CHECKING:
     from netbenefit.data.duckdb import OpenTable

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from netbenefit.cli.terminal import tell
 from netbenefit.common.checks import InputError
+from netbenefit.data.connection import Engine, has_duckdb
+from netbenefit.data.duckdb import Size, size_of_file, size_of_table
 from netbenefit.data.files import RawFile, read_raw
-from netbenefit.data.source_engine import Engine, has_duckdb
-from netbenefit.data.source_size import Size, size_of_file, size_of_table
 
 if TYPE_CHECKING:
     from netbenefit.data.duckdb import OpenTable
@@ -95,8 +95,7 @@ def open_table(
     source: Source, as_text: Collection[str] = (), jobs: int = -1, quiet: bool = False
 ) -> OpenTable:
     """Open a source, and show how far DuckDB is while it looks at it."""
-    from netbenefit.data.duckdb import open_source
-    from netbenefit.data.source_progress import QueryBar
+    from netbenefit.data.duckdb import QueryBar, open_source
 
     engine = Engine(threads=jobs)
     words = {"csv": "reading CSV", "postgresql": "reading from PostgreSQL"}

@@ -12,7 +12,7 @@ from netbenefit.cli.cli_source import check_column
 from netbenefit.cli.evaluate import evaluate_stream
 from netbenefit.cli.terminal import tell
 from netbenefit.common.checks import InputError
-from netbenefit.data.source_engine import duckdb_errors, name
+from netbenefit.data.connection import duckdb_errors, name
 
 if TYPE_CHECKING:
     from netbenefit.cards.scorecard import Scorecard
@@ -52,7 +52,7 @@ class Stream(NamedTuple):
         from netbenefit.cli.cli_training import Prepared, tell_guesses, wanted_binner
         from netbenefit.cli.cli_words import option_words
         from netbenefit.cli.columns import check_monotone
-        from netbenefit.data.source_progress import QueryBar
+        from netbenefit.data.duckdb import QueryBar
         from netbenefit.estimators.from_table import (
             MAX_PATTERNS,
             SAMPLE_ROWS,
@@ -168,7 +168,7 @@ def stream_of(
     quiet : bool
         Whether to show no progress.
     """
-    from netbenefit.data.source_progress import QueryBar
+    from netbenefit.data.duckdb import QueryBar
 
     check_column(table, target, "--target")
     check_column(table, sample_weight, "--sample-weight")

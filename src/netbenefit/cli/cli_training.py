@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from netbenefit.cards.scorecard import Scorecard
     from netbenefit.cli.columns import Asked
     from netbenefit.cli.rows import Rows
-    from netbenefit.estimators.estimator_input import Training
     from netbenefit.estimators.learn import Learned
     from netbenefit.estimators.risk_score import RiskScoreClassifier
+    from netbenefit.estimators.training import Training
     from netbenefit.metrics.measures import Measures
 
 __all__ = ["HeldOut", "InMemory", "Material", "Prepared", "Wanted", "tell_guesses", "wanted_binner"]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netbenefit.cards.scorecard import Scorecard
-    from netbenefit.data.outcome import Outcome
+    from netbenefit.data.labels import Outcome
     from netbenefit.validation.comparison import Comparison
 
 __all__ = ["compare"]
@@ -190,7 +190,7 @@ def _read(
     from netbenefit.cli.fit_notes import check_weight
     from netbenefit.common.checks import InputError
     from netbenefit.data.files import read_raw
-    from netbenefit.data.outcome import label_in, read_outcome
+    from netbenefit.data.labels import label_in, read_outcome
 
     cards = _cards(models)
     file = read_raw(data, text=[name for card in cards.values() for name in card.text_features])

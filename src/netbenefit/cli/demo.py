@@ -13,8 +13,8 @@ from netbenefit.common.files import write_text
 from netbenefit.common.table import Table
 from netbenefit.data.datasets import load_breast_cancer
 from netbenefit.data.files import write_csv
-from netbenefit.estimators.estimator_input import make_binner, training_of_raw
 from netbenefit.estimators.learn import Learned, choose_solver, learn
+from netbenefit.estimators.training import make_binner, training_of_raw
 from netbenefit.export.calculator import to_calculator
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.report import ModelRow, compare, validation_page

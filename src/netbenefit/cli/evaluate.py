@@ -9,8 +9,8 @@ from netbenefit.cli.cli_labels import check_weight, read_labels
 from netbenefit.cli.cli_source import check_column, open_table
 from netbenefit.cli.terminal import tell
 from netbenefit.common.checks import InputError, shorten
-from netbenefit.data.outcome import label_in
-from netbenefit.data.source_engine import duckdb_errors, name
+from netbenefit.data.connection import duckdb_errors, name
+from netbenefit.data.labels import label_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ def evaluate_stream(
         Other rows.
     """
     from netbenefit.cli.cli_words import option_words
-    from netbenefit.data.source_progress import QueryBar
+    from netbenefit.data.duckdb import QueryBar
     from netbenefit.updating.in_tables import evaluate_table
 
     with (

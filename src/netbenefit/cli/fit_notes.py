@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cli.terminal import pick_column
 from netbenefit.common.checks import InputError, shorten
-from netbenefit.data.outcome import Outcome, find_target, label_in, read_outcome
+from netbenefit.data.labels import Outcome, find_target, label_in, read_outcome
 from netbenefit.estimators.learn import too_small_text
 from netbenefit.problem.constraints import Constraint, from_json
 from netbenefit.problem.problem import Problem

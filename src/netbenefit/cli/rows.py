@@ -12,7 +12,7 @@ from netbenefit.cli.fit_notes import check_weight
 from netbenefit.cli.terminal import pick_column
 from netbenefit.common.checks import InputError
 from netbenefit.data.files import RawFile, read_raw
-from netbenefit.data.outcome import Outcome, read_outcome
+from netbenefit.data.labels import Outcome, read_outcome
 
 if TYPE_CHECKING:
     from netbenefit.cli.columns import Asked

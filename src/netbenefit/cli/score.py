@@ -39,8 +39,8 @@ def score(
     from netbenefit.cards.columns import check_present
     from netbenefit.cli.cli_source import open_table
     from netbenefit.common.files import replacing
-    from netbenefit.data.source_engine import duckdb_errors
-    from netbenefit.data.source_progress import QueryBar
+    from netbenefit.data.connection import duckdb_errors
+    from netbenefit.data.duckdb import QueryBar
     from netbenefit.data.sources import find_source
     from netbenefit.updating.in_tables import score_table
 
@@ -107,8 +107,8 @@ def _write(relation: Any, draft: Path, out: Path) -> None:
 
 def _refused(table: OpenTable, draft: Path, out: Path) -> int:
     """Count the rows that were written without a score."""
-    from netbenefit.data.source_csv import escaped
-    from netbenefit.data.source_engine import text
+    from netbenefit.data.connection import text
+    from netbenefit.data.duckdb import escaped
 
     file, name = text(escaped(draft)), out.name.lower()
     packed = ", compression = 'gzip'" if name.endswith(".gz") else ""

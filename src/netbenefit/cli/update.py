@@ -130,7 +130,7 @@ def update(
 
 
 def _estimator(card: Any, time_limit: float, seed: int, jobs: int, callback: Any) -> Any:
-    from netbenefit.updating.updating_cards import default_estimator
+    from netbenefit.updating.update import default_estimator
 
     return default_estimator(card).set_params(
         time_limit=time_limit, random_state=seed, n_jobs=jobs, callback=callback
@@ -163,7 +163,7 @@ def _read_belief(
 def _needed(card: Any, columns: Any, what: What, estimator: Any) -> list[str]:
     """Columns to read: all that the card was learnt from, where it is to be learnt anew."""
     from netbenefit.cards.columns import check_present
-    from netbenefit.updating.updating_cards import needed_columns
+    from netbenefit.updating.update import needed_columns
 
     names = needed_columns(card, estimator) if what is What.refit else card.features
     check_present(names, list(columns))

@@ -291,7 +291,7 @@ def _numbers(text: str | None) -> list[float]:
 def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -> None:
     import numpy as np
 
-    from netbenefit.common.text_table import number
+    from netbenefit.common.table import number
     from netbenefit.metrics.net_benefit import aunbc
 
     console = make_console()

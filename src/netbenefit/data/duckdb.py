@@ -2,21 +2,262 @@
 
 from __future__ import annotations
 
+import gzip
+import importlib
+import importlib.util
 import os
+import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netbenefit.common.checks import InputError
-from netbenefit.data.files import RawFile, raw_file
-from netbenefit.data.source_csv import csv_cells, escaped, pack
-from netbenefit.data.source_engine import Engine, duckdb_errors, name, text
-from netbenefit.data.source_names import Listed, pick_table
-from netbenefit.data.sources import Source
+from netbenefit.data.connection import Engine, duckdb_errors, name, text
+from netbenefit.data.files import MISSING, RawFile, format_of, raw_file, read_header
+from netbenefit.data.sources import Listed, Source, pick_table
 
-__all__ = ["OpenTable", "kind_of", "open_source"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = [
+    "STREAM_BYTES",
+    "STREAM_ROWS",
+    "CsvTable",
+    "OpenTable",
+    "QueryBar",
+    "Size",
+    "csv_cells",
+    "escaped",
+    "kind_of",
+    "open_source",
+    "pack",
+    "size_of_file",
+    "size_of_table",
+]
+
+
+# -- many CSV files as one table of DuckDB, read by the same rules as one file in memory -----------
+# A column is what all its cells are: whole numbers, numbers, true and false, else text.  So all cells
+# are looked at before the work begins.  Text is slow to read, so the files are read once, into a
+# temporary Parquet file.
+
+
+_NULLS = ", ".join(text(word) for word in sorted(MISSING))
+_BLANKS = "' ' || chr(9) || chr(10) || chr(13)"
+#: A name that no header has: cells of a first column without a name.
+_UNNAMED = "\N{ZERO WIDTH SPACE}row"
+
+
+class CsvTable(NamedTuple):
+    """A query for all cells as text."""
+
+    query: str
+    columns: tuple[str, ...]
+    odd: dict[str, str]  #: columns that some files do not have, with a sentence about it
+
+
+def escaped(file: Path) -> str:
+    """Return a file's name so that DuckDB takes it for no pattern.
+
+    >>> escaped(Path("a[1]*.csv"))
+    'a[[]1][*].csv'
+    """
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(file))
+
+
+def csv_cells(files: Sequence[Path], without: Collection[str] = ()) -> CsvTable:
+    r"""Return a query for the cells of CSV files with the same columns, in any order.
+
+    Parameters
+    ----------
+    files : sequence of Path
+    without : collection of str
+        Columns to leave out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "a.csv")
+    >>> _ = file.write_text("age,ill\n51,1\n")
+    >>> csv_cells([file]).columns
+    ('age', 'ill')
+    """
+    groups: dict[tuple[tuple[str, ...], str], list[Path]] = {}
+    for file in files:
+        header, separator = read_header(file)
+        if "" in header[1:]:
+            raise InputError(
+                f"{file}: column {header.index('') + 1} has no name. Name it in the first line."
+            )
+        groups.setdefault((header, separator), []).append(file)
+    headers = {header: found[0] for (header, _), found in groups.items()}
+    every = dict.fromkeys(one for header in headers for one in header if one)
+    odd = {}
+    for column in every:
+        there = [file for header, file in headers.items() if column in header]
+        absent = [file for header, file in headers.items() if column not in header]
+        if absent:
+            odd[column] = f"column {column!r} is in {there[0]}, but not in {absent[0]}"
+    columns = tuple(column for column in every if column not in without)
+    parts = [
+        _part(header, separator, found, columns) for (header, separator), found in groups.items()
+    ]
+    return CsvTable("\nUNION ALL\n".join(parts), columns, odd)
+
+
+def _part(
+    header: tuple[str, ...], separator: str, files: Sequence[Path], columns: Sequence[str]
+) -> str:
+    named = ", ".join(f"{text(one or _UNNAMED)}: 'VARCHAR'" for one in header)
+    listed = ", ".join(text(escaped(file)) for file in files)
+    cells = ", ".join(
+        name(column) if column in header else f"NULL::VARCHAR AS {name(column)}"
+        for column in columns
+    )
+    return (
+        f"SELECT {cells} FROM read_csv([{listed}], columns = {{{named}}}, auto_detect = false, "
+        f"header = true, delim = {text(separator)}, quote = '\"', escape = '\"', "
+        "hive_partitioning = false)"
+    )
+
+
+def pack(connection: Any, cells: CsvTable, folder: Path, as_text: Collection[str] = ()) -> Path:
+    """Write the cells of CSV files to a Parquet file, each column as what all its cells are.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+    cells : CsvTable
+    folder : Path
+        Where to write.
+    as_text : collection of str
+        Columns that are text whatever their cells look like.
+    """
+    raw, packed = folder / "cells.parquet", folder / "rows.parquet"
+    connection.execute(f"COPY ({cells.query}) TO {text(raw)} (FORMAT parquet)")
+    columns = ", ".join(f"{_cell(column)} AS {name(column)}" for column in cells.columns)
+    query = f"(SELECT {columns} FROM read_parquet({text(escaped(raw))}))"
+    tests = [test for column in cells.columns for test in _tests(name(column))]
+    (found,) = connection.sql(f"SELECT {', '.join(tests)} FROM {query}").fetchall()
+    typed = []
+    for k, column in enumerate(cells.columns):
+        whole, number, boolean = found[3 * k : 3 * k + 3]
+        kind = "BIGINT" if whole else "DOUBLE" if number else "BOOLEAN" if boolean else "VARCHAR"
+        kind = "VARCHAR" if column in as_text else kind
+        typed.append(f"{name(column)}::{kind} AS {name(column)}")
+    connection.execute(
+        f"COPY (SELECT {', '.join(typed)} FROM {query}) TO {text(packed)} (FORMAT parquet)"
+    )
+    raw.unlink()
+    return packed
+
+
+def _cell(column: str) -> str:
+    trimmed = f"trim({name(column)}, {_BLANKS})"
+    return f"CASE WHEN {trimmed} IN ({_NULLS}) THEN NULL ELSE {trimmed} END"
+
+
+def _tests(cell: str) -> list[str]:
+    """Whether all cells that are there are whole numbers, numbers, or true and false."""
+    whole = f"TRY_CAST({cell} AS BIGINT) IS NOT NULL AND NOT regexp_matches({cell}, '[^0-9+-]')"
+    # DuckDB reads 1_000 as a number, nobody else does
+    number = f"TRY_CAST({cell} AS DOUBLE) IS NOT NULL AND NOT contains({cell}, '_')"
+    boolean = f"lower({cell}) IN ('true', 'false')"
+    return [
+        f"coalesce(bool_and({test}) FILTER ({cell} IS NOT NULL), {without_any})"
+        for test, without_any in ((whole, "false"), (number, "true"), (boolean, "false"))
+    ]
+
+
+# -- how far DuckDB is, on a terminal: a bar, fed from a thread that asks while queries run --------
+
+
+_PAUSE = 0.1
+
+
+class QueryBar:
+    """A context manager that shows how far a connection's query is; nothing without a terminal.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+    words : str
+        What is being done.
+    shown : bool, default=True
+        False for nothing at all.
+    console : rich.console.Console, optional
+        Where to draw; stderr by default.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> with duckdb.connect() as base, QueryBar(base, "counting values") as bar:
+    ...     found = base.sql("SELECT sum(i) FROM range(10) t(i)").fetchall()
+    ...     bar.say("merging rows")
+    """
+
+    def __init__(
+        self, connection: Any, words: str, *, shown: bool = True, console: Console | None = None
+    ) -> None:
+        self._connection, self._words, self._shown = connection, words, shown
+        self._console = console
+        self._bar: Any = None
+        self._task: Any = None
+        self._thread: threading.Thread | None = None
+        self._over = threading.Event()
+
+    def say(self, words: str) -> None:
+        """Begin another part of the work."""
+        self._words = words
+        if self._bar is not None:
+            self._bar.reset(self._task, total=None, description=words)
+
+    def __enter__(self) -> QueryBar:
+        if not self._shown:
+            return self
+        from rich.console import Console  # late: rich takes its time to import
+
+        console = self._console or Console(stderr=True)
+        if console.is_terminal:
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            # DuckDB draws nothing itself, but keeps count only when asked to.
+            self._connection.execute("SET enable_progress_bar_print = false")
+            self._connection.execute("SET enable_progress_bar = true")
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            self._bar = Progress(*columns, console=console, transient=True)
+            self._task = self._bar.add_task(self._words, total=None)
+            self._bar.start()
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self._over.wait(_PAUSE):
+            try:
+                percent = float(self._connection.query_progress())
+            except Exception:  # a closed connection is the end of the work, not an error
+                return
+            if 0 <= percent <= 100:
+                self._bar.update(self._task, completed=percent, total=100)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self._bar is not None:
+            self._bar.stop()
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 _KEY = "netbenefit row"
 _NUMBERS = ("INT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -329,3 +570,91 @@ def _checked(table: OpenTable) -> OpenTable:
     if not table.n_rows:
         raise InputError(f"{table.source.shown}: the table has no rows. Add some.")
     return table
+
+
+# -- how large a source is, without reading it; and from what size on it is not read into memory ---
+
+
+#: Tables that are larger than this, in rows or on disk, stay where they are.
+STREAM_ROWS, STREAM_BYTES = 1_000_000, 500_000_000
+_LOOK = 2**16
+_PACKED = 5  #: how much a gzipped table grows, about
+
+
+class Size(NamedTuple):
+    """Rows (exact or about), bytes on disk (0 where unknown), and in how many files."""
+
+    rows: int
+    exact: bool
+    n_bytes: int = 0
+    n_files: int = 1
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the table is too large to be read into memory without being asked to."""
+        return self.rows > STREAM_ROWS or self.n_bytes > STREAM_BYTES
+
+    def __str__(self) -> str:
+        about = "" if self.exact else "about "
+        files = f" in {self.n_files:,} files" if self.n_files > 1 else ""
+        return f"{about}{self.rows:,} rows{files}" + (
+            f" ({_bytes(self.n_bytes)})" if self.n_bytes else ""
+        )
+
+
+def size_of_table(table: OpenTable) -> Size:
+    """Return the size of an open table."""
+    source = table.source
+    if source.kind in ("duckdb", "postgresql"):  # the file holds other tables, too
+        return Size(table.n_rows, True)
+    return Size(table.n_rows, True, source.n_bytes, len(source.files))
+
+
+def size_of_file(source: Source) -> Size:
+    r"""Guess the size of one CSV or Parquet file from its first lines, or from what it says.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from netbenefit.data.sources import find_source
+    >>> file = Path(tempfile.mkdtemp(), "a.csv")
+    >>> _ = file.write_bytes(b"age,ill" + b"\n51,1" * 5000)
+    >>> print(size_of_file(find_source([str(file)])))
+    about 5,000 rows (25 kB)
+    """
+    file = source.files[0]
+    n_bytes = source.n_bytes
+    if format_of(file) == "parquet":
+        return Size(_rows_of_parquet(file), True, n_bytes)
+    packed = file.name.lower().endswith(".gz")
+    whole = n_bytes * (_PACKED if packed else 1)
+    try:
+        with gzip.open(file, "rb") if packed else open(file, "rb") as opened:
+            look = opened.read(_LOOK)
+    except OSError:  # said in full when the file is read
+        return Size(0, False, n_bytes)
+    # Sizes are compared unpacked, for that is what memory has to hold.
+    return Size(int(look.count(b"\n") / max(len(look), 1) * whole), False, whole)
+
+
+def _rows_of_parquet(file: Path) -> int:
+    """Read how many rows a file says it has; 0 where nobody can tell without reading it."""
+    if importlib.util.find_spec("pyarrow") is None:
+        return 0
+    try:
+        return int(importlib.import_module("pyarrow.parquet").read_metadata(file).num_rows)
+    except Exception:  # a broken file: said in full when it is read
+        return 0
+
+
+def _bytes(number: int) -> str:
+    """Say how many bytes.
+
+    >>> _bytes(25_000), _bytes(3_400_000_000)
+    ('25 kB', '3.4 GB')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= size:
+            value = number / size
+            return f"{value:.1f} {unit}" if value < 10 and unit == "GB" else f"{value:,.0f} {unit}"
+    return f"{number} bytes"

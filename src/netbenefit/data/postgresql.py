@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from netbenefit.common.checks import InputError
-from netbenefit.data.source_engine import Engine, name, text
-from netbenefit.data.source_names import Listed, pick_table
-from netbenefit.data.sources import Source, scrub
+from netbenefit.data.connection import Engine, name, text
+from netbenefit.data.sources import Listed, Source, pick_table, scrub
 
 __all__ = ["Found", "open_postgresql"]
 

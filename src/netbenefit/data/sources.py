@@ -10,13 +10,13 @@ import glob
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.data.files import SUFFIXES, format_of
 
-__all__ = ["Source", "find_source", "scrub"]
+__all__ = ["Listed", "Source", "find_source", "pick_table", "scrub"]
 
 Kind = Literal["csv", "parquet", "duckdb", "postgresql"]
 
@@ -231,3 +231,55 @@ def scrub(message: str, source: Source) -> str:
     for secret in sorted(secrets, key=len, reverse=True):
         message = message.replace(secret, secrets[secret])
     return message
+
+
+# -- tables of a database by name: what an address calls a table, among those that there are -------
+
+
+class Listed(NamedTuple):
+    """A table in a database."""
+
+    schema: str
+    table: str
+    kind: str
+
+
+def pick_table(source: Source, listed: Sequence[Listed], schema: str) -> Listed:
+    """Find the table that an address names among those that there are.
+
+    A name is only ever compared with names that the database lists: nothing of it becomes SQL.
+
+    Parameters
+    ----------
+    source : Source
+    listed : sequence of Listed
+    schema : str
+        The schema whose tables go without its name.
+
+    Examples
+    --------
+    >>> tables = [Listed("main", "visits", ""), Listed("main", "rooms", "")]
+    >>> pick_table(Source("duckdb", "a.db", table="Visits"), tables, "main").table
+    'visits'
+    """
+    names = {
+        found: (found.table,) * (found.schema == schema) + (f"{found.schema}.{found.table}",)
+        for found in listed
+    }
+    if source.table is None:
+        matches = list(listed) if len(listed) == 1 else []
+    else:
+        wanted = source.table
+        matches = [found for found, known in names.items() if wanted in known]
+        matches = matches or [
+            found
+            for found, known in names.items()
+            if wanted.casefold() in [one.casefold() for one in known]
+        ]
+    if len(matches) == 1:
+        return matches[0]
+    there = shorten([known[0] for known in names.values()], 10) or "none"
+    what = "has no table" if not matches else "has more than one table"
+    asked = "name the table: ?table=NAME" if source.table is None else "correct ?table="
+    called = f" {source.table!r}" if source.table else " of its own choice"
+    raise InputError(f"{source.shown}: the database {what}{called}; it has {there}. {asked}.")

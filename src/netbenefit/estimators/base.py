@@ -13,13 +13,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from netbenefit.binning.binner import Binner
-from netbenefit.cards.card_types import is_finite
+from netbenefit.cards.rules import is_finite
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import InputError
 from netbenefit.data.labels import warn_of_constants
 from netbenefit.data.patterns import PatternTable
 from netbenefit.data.raw_table import RawTable, raw_rows
-from netbenefit.estimators.estimator_input import (
+from netbenefit.estimators.from_table import Asked, TableTraining, read_training
+from netbenefit.estimators.training import (
     Rows,
     Training,
     given_risks,
@@ -28,7 +29,6 @@ from netbenefit.estimators.estimator_input import (
     read_numeric,
     training_of_raw,
 )
-from netbenefit.estimators.from_table import Asked, TableTraining, read_training
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.teachers import TEACHERS
 

@@ -14,9 +14,9 @@ from netbenefit.common.checks import InputError
 from netbenefit.common.table import Table
 from netbenefit.data.engine import EngineTable, Tell
 from netbenefit.data.raw_table import RawTable
-from netbenefit.estimators.estimator_input import make_binner
 from netbenefit.estimators.from_table import MAX_PATTERNS, Asked, features_of, raw_rows_of
 from netbenefit.estimators.risk_score import RiskScoreClassifier
+from netbenefit.estimators.training import make_binner
 from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.thresholds import as_thresholds
 from netbenefit.tables.patterns import number_of_patterns

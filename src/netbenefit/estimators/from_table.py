@@ -23,28 +23,32 @@ from netbenefit.common.checks import (
     check_weights,
     shorten,
 )
-from netbenefit.common.text_table import mass
-from netbenefit.data.engine import EngineTable, Groups, Tell, is_lazy
-from netbenefit.data.engine_numbers import group_numbers
+from netbenefit.common.table import mass
+from netbenefit.data.engine import EngineTable, Groups, Tell, group_numbers, is_lazy
 from netbenefit.data.labels import encode_labels
 from netbenefit.data.patterns import PatternTable
 from netbenefit.data.raw_table import RawColumn, RawTable
-from netbenefit.estimators.estimator_input import Rows, Training, given_risks, settings_by_condition
 from netbenefit.estimators.learn import Learned
+from netbenefit.estimators.training import Rows, Training, given_risks, settings_by_condition
 from netbenefit.problem.constraints import MaxFPR, MinTPR
 from netbenefit.problem.cutoffs import floor_scores
 from netbenefit.problem.levels import find_levels
 from netbenefit.problem.problem import Problem
-from netbenefit.tables.engine_sample import (
+from netbenefit.tables.expressions import score_of
+from netbenefit.tables.patterns import Counted, count_patterns
+from netbenefit.tables.rows import (
+    MergedRows,
     Sample,
+    canonical,
     count_levels,
+    distinct_rows,
     draw_sample,
+    event_key,
+    merged,
+    nothing,
     own_weights,
     sample_test,
 )
-from netbenefit.tables.engine_score import score_of
-from netbenefit.tables.patterns import Counted, count_patterns
-from netbenefit.tables.rows import MergedRows, canonical, distinct_rows, event_key, merged, nothing
 from netbenefit.tables.survey import Survey, survey_table
 from netbenefit.teachers.blend import Blend, blend
 

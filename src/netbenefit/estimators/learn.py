@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._version import __version__
-from netbenefit.binning.bin_fitted import Fitted
+from netbenefit.binning.fitted import Fitted
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_weights, shorten
 from netbenefit.common.parallel import threads_here
 from netbenefit.data.patterns import PatternTable
-from netbenefit.estimators.estimator_input import Training
+from netbenefit.estimators.training import Training
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.levels import find_levels
 from netbenefit.problem.problem import Problem, refuse_one_class

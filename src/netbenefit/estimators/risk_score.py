@@ -17,7 +17,6 @@ from netbenefit.certificates.certificate import make_certificate
 from netbenefit.common.checks import FloatArray, IntArray
 from netbenefit.data.labels import encode_labels
 from netbenefit.estimators.base import CardClassifier
-from netbenefit.estimators.estimator_input import Training
 from netbenefit.estimators.from_table import (
     MAX_PATTERNS,
     SAMPLE_ROWS,
@@ -34,6 +33,7 @@ from netbenefit.estimators.learn import (
     too_small_text,
     warn_of_teaching,
 )
+from netbenefit.estimators.training import Training
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
 from netbenefit.problem.constraints import Constraint
 from netbenefit.solvers.base import Callback, Solver

@@ -14,8 +14,8 @@ from hashlib import sha256
 from typing import Any
 
 from netbenefit._version import __version__
-from netbenefit.cards.card_types import is_finite
 from netbenefit.cards.rows import card_rows
+from netbenefit.cards.rules import is_finite
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.text import clean, integer_text, percent
 from netbenefit.common.checks import InputError, shorten

@@ -24,9 +24,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from netbenefit.cards.card_steps import Input, Step, make_steps
-from netbenefit.cards.card_types import RiskRow
+from netbenefit.cards.rules import RiskRow
 from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.scoring import Input, Step, make_steps
 from netbenefit.cards.terms import PerUnit, log_ends
 from netbenefit.common.checks import InputError
 

@@ -7,8 +7,8 @@ import keyword
 import textwrap
 from typing import Any
 
-from netbenefit.cards.card_types import INT64
 from netbenefit.cards.readings import Reading
+from netbenefit.cards.rules import INT64
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.cards.text import contents

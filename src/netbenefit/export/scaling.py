@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netbenefit.cards.card_types import is_finite
+from netbenefit.cards.rules import is_finite
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import InputError
 

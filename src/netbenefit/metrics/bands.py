@@ -7,29 +7,272 @@ rows that the models have not learnt from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+import math
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
-from netbenefit.common.checks import FloatArray, InputError, shorten
+from netbenefit.common.checks import (
+    FloatArray,
+    InputError,
+    IntArray,
+    check_level,
+    check_seed,
+    shorten,
+)
 from netbenefit.common.table import Table
-from netbenefit.metrics.decision_curve import curve_table, risk_breakpoints
-from netbenefit.metrics.decision_draws import bands_of, check_draws, draw, quantile_limits
-from netbenefit.metrics.decision_input import (
+from netbenefit.metrics.decision_curve import (
     Measure,
     check_measure,
     check_per,
+    curve_table,
     make_study,
     measured,
+    risk_breakpoints,
 )
 from netbenefit.metrics.net_benefit import asked_part
 from netbenefit.metrics.study import Rates, Study
 from netbenefit.metrics.survival import TimeToEvent
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = ["decision_bands", "decision_differences", "decision_summary"]
+__all__ = [
+    "Bands",
+    "bands_of",
+    "check_draws",
+    "curve_bands",
+    "decision_bands",
+    "decision_differences",
+    "decision_summary",
+    "draw",
+]
+
+
+# -- the bootstrap of decision curves: rows are drawn as counts of the units that stand for them ---
+
+
+#: Numbers held at a time while drawing, so that memory stays small.
+_AT_ONCE = 2_000_000
+#: Tries for a draw that has rates at all (weights may be zero in most rows).
+_MOST_TRIES = 1000
+#: Standard errors below this are rounding errors of a number that does not vary.
+_NO_SPREAD = 1e-12
+
+
+def draw(
+    study: Study, n_resamples: int, seed: int, value: Callable[[Rates], FloatArray]
+) -> FloatArray:
+    """Compute a value on resamples: (…, draws).
+
+    1. Merge rows that cannot be told apart into units.
+    2. In each stratum draw as many rows as it has, with replacement: multinomial counts of units.
+       Every row drawn keeps its weight.
+    3. Compute the rates of all strategies from the same counts, and the value from the rates.
+    """
+    merged = study.merged()
+    sources = _Source(merged, seed)
+    rates = len(merged.grid) * len(merged.names)
+    at_once = max(1, _AT_ONCE // max(merged.weight.size, 20 * merged.outcome.width(), rates))
+    parts = []
+    for start in range(0, n_resamples, at_once):
+        weights = sources.weights(min(at_once, n_resamples - start))
+        parts.append(value(merged.rates(weights)))
+    return np.concatenate(parts, axis=-1)
+
+
+class _Source:
+    """Draws of weights; one stream of random numbers a stratum, whatever the batches."""
+
+    def __init__(self, study: Study, seed: int) -> None:
+        self.study = study
+        units = [np.flatnonzero(study.stratum == s) for s in np.unique(study.stratum)]
+        seeds = np.random.SeedSequence(seed).spawn(len(units))
+        self.strata = [(u, np.random.default_rng(s)) for u, s in zip(units, seeds, strict=True)]
+
+    def weights(self, size: int) -> FloatArray:
+        """Weights of the units, (units, size), each with rates."""
+        drawn = self._draw(size)
+        for _ in range(_MOST_TRIES):
+            bad = np.flatnonzero(~self.study.outcome.usable(drawn))
+            if not bad.size:
+                return drawn
+            drawn[:, bad] = self._draw(bad.size)
+        raise InputError(
+            "hardly any resample holds rows with weight. Give more rows a positive sample_weight."
+        )
+
+    def _draw(self, size: int) -> FloatArray:
+        drawn = np.empty((self.study.weight.size, size))
+        for units, rng in self.strata:
+            count = self.study.count[units]
+            n = int(count.sum())
+            drawn[units] = rng.multinomial(n, count / n, size=size).T
+        return drawn * self.study.weight[:, None]
+
+
+class Bands(dict[str, FloatArray]):
+    """Columns around an estimate: standard error, pointwise and simultaneous limits."""
+
+
+def bands_of(value: FloatArray, draws: FloatArray, level: float) -> Bands:
+    """Limits of curves, one a row of ``value``; each row is simultaneous over its thresholds.
+
+    Pointwise limits are quantiles of the draws.  Simultaneous ones are value ± c · standard error,
+    with c the quantile of the largest |draw − value| / standard error over thresholds (max-t).
+    """
+    unknown = np.isnan(value)
+    draws = _complete(np.where(unknown[..., None], 0.0, draws))
+    error = draws.std(axis=-1, ddof=1)
+    lower, upper = quantile_limits(draws, level)
+    varies = ~unknown & (error > _NO_SPREAD)
+    ratio = np.zeros(draws.shape)
+    apart = np.abs(draws - value[..., None])
+    np.divide(apart, error[..., None], out=ratio, where=varies[..., None])
+    reach = np.quantile(ratio.max(axis=-2), level, axis=-1)[..., None] * error
+    columns = Bands(
+        standard_error=error,
+        lower=lower,
+        upper=upper,
+        simultaneous_lower=value - reach,
+        simultaneous_upper=value + reach,
+    )
+    for column in columns.values():
+        column[unknown] = math.nan
+    return columns
+
+
+def _complete(draws: FloatArray) -> FloatArray:
+    """Leave out draws in which some value is not defined, such as a share of no events."""
+    lost = np.isnan(draws).any(axis=tuple(range(draws.ndim - 1)))
+    if (~lost).sum() < 2:
+        raise InputError(
+            "the measure is defined in hardly any resample: there are too few events. Use "
+            'measure="net_benefit", or more rows.'
+        )
+    return draws[..., ~lost] if lost.any() else draws
+
+
+def quantile_limits(draws: FloatArray, level: float) -> Iterator[FloatArray]:
+    """Lower and upper quantile over the draws."""
+    tail = (1.0 - level) / 2.0
+    yield from np.quantile(draws, [tail, 1.0 - tail], axis=-1)
+
+
+def check_draws(n_resamples: Any, level: Any, random_state: Any) -> tuple[int, float, int]:
+    """Check what all bootstrap functions take."""
+    if isinstance(n_resamples, bool) or not isinstance(n_resamples, Integral) or n_resamples < 2:
+        raise InputError(
+            f"n_resamples={n_resamples!r} must be a whole number of at least 2. 1000 is usual."
+        )
+    return int(n_resamples), check_level(level), check_seed(random_state)
+
+
+# -- bands around decision curves of out-of-fold risks, by a bootstrap of rows ---------------------
+
+
+#: Rows × resamples that are in memory at a time.
+_MOST_CELLS = 4_000_000
+
+
+def curve_bands(
+    event: NDArray[np.bool_],
+    rows: IntArray,
+    risks: Mapping[str, FloatArray],
+    thresholds: Thresholds,
+    *,
+    weight: FloatArray | None = None,
+    level: float = 0.95,
+    n_resamples: int = 500,
+    random_state: int = 0,
+) -> Table:
+    """Percentile bands of net benefit, one row a model and threshold.
+
+    Rows of the data are drawn with replacement; all predictions of a row, by every model and in
+    every repeat, come along with it.  Models are not learnt anew, so that the bands tell how far
+    the net benefit of *these* predictions depends on which rows were there.
+
+    Parameters
+    ----------
+    event : (n_rows,) bool
+    rows : (n_predictions,) int
+        Which row each out-of-fold prediction is about.
+    risks : mapping of str to (n_predictions,) float
+    thresholds : Thresholds
+    weight : (n_rows,) float, optional
+    level : float, default=0.95
+    n_resamples : int, default=500
+    random_state : int, default=0
+
+    Examples
+    --------
+    >>> event = np.array([False, True] * 20)
+    >>> bands = curve_bands(event, np.arange(40), {"card": event * 1.0}, Thresholds.of([0.5]))
+    >>> bool((bands["lower"] <= 0.5).all() and (bands["upper"] >= 0.5).all())
+    True
+    """
+    n_resamples, level, seed = check_draws(n_resamples, level, random_state)
+    random = np.random.default_rng(seed)
+    base = np.ones(event.size) if weight is None else weight
+    part, tail = asked_part(thresholds), 100 * (1 - level) / 2
+    found: dict[str, list[FloatArray]] = {name: [] for name in risks}
+    counted = {name: _Counted.of(event, rows, r, thresholds) for name, r in risks.items()}
+    step = max(1, _MOST_CELLS // event.size)
+    for first in range(0, n_resamples, step):
+        number = min(step, n_resamples - first)
+        drawn = random.multinomial(event.size, np.full(event.size, 1 / event.size), size=number)
+        for name, counts in counted.items():
+            found[name].append(counts.net_benefit(drawn * base, thresholds)[:, part])
+    ends = [_percentiles(np.concatenate(found[name]), [tail, 100 - tail]) for name in risks]
+    p = thresholds.asked
+    return Table(
+        {
+            "model": np.repeat(np.array(list(risks), dtype=object), p.size),
+            "threshold": np.tile(p, len(risks)),
+            "lower": np.concatenate([low for low, _ in ends]),
+            "upper": np.concatenate([high for _, high in ends]),
+        }
+    )
+
+
+def _percentiles(values: FloatArray, at: list[float]) -> FloatArray:
+    """Of each column, over the resamples in which any row has weight."""
+    known = values[~np.isnan(values).any(axis=1)]
+    if not len(known):
+        raise InputError("no resample holds a row with weight. Pass more rows, or more resamples.")
+    result: FloatArray = np.percentile(known, at, axis=0)
+    return result
+
+
+class _Counted(NamedTuple):
+    """Predictions by row and level: counted once, a resample only weighs them."""
+
+    positive: csr_array
+    negative: csr_array
+
+    @classmethod
+    def of(
+        cls, event: NDArray[np.bool_], rows: IntArray, risk: FloatArray, grid: Thresholds
+    ) -> _Counted:
+        place, shape = (rows, grid.level_of(risk)), (event.size, len(grid))
+        ill = event[rows]
+        return cls(*(csr_array((side * 1.0, place), shape=shape) for side in (ill, ~ill)))
+
+    def net_benefit(self, mass: FloatArray, grid: Thresholds) -> FloatArray:
+        """Of every resample (rows) at every threshold (columns); NaN where no row has weight."""
+        tp, fp = (
+            np.cumsum((mass @ side)[:, ::-1], axis=1)[:, ::-1]
+            for side in (self.positive, self.negative)
+        )
+        total = tp[:, :1] + fp[:, :1]
+        result: FloatArray = (tp - grid.odds * fp) / np.where(total > 0, total, np.nan)
+        return result
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 Area = Literal["weights", "length", "exact"]
 

@@ -2,18 +2,256 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import FloatArray, check_binary, check_weights
+from netbenefit.common.checks import (
+    FloatArray,
+    InputError,
+    check_binary,
+    check_risks,
+    check_weights,
+)
 from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
 from netbenefit.metrics.thresholds import Thresholds
 
-__all__ = ["Measures", "ModelRow", "compare", "measure"]
+__all__ = [
+    "LOWER_IS_BETTER",
+    "Measures",
+    "ModelRow",
+    "Rules",
+    "chance_of",
+    "check_thresholds_at",
+    "compare",
+    "inner_model",
+    "measure",
+    "measures_of",
+    "name_at",
+    "rules_of",
+    "size_of",
+]
+
+
+# -- what validation measures: net benefit, discrimination, calibration, size, and pure chance -----
+
+
+#: Of these measures less is better; of all others more.
+LOWER_IS_BETTER = frozenset({"ece", "size"})
+
+
+def name_at(threshold: float) -> str:
+    """The name of the net benefit at one threshold.
+
+    >>> name_at(0.05)
+    'net_benefit_at_0.05'
+    """
+    return f"net_benefit_at_{float(threshold)!r}"
+
+
+def check_thresholds_at(at: Sequence[float] | float | None) -> tuple[float, ...]:
+    """Thresholds at which net benefit is wanted, checked, in increasing order.
+
+    >>> check_thresholds_at([0.3, 0.1])
+    (0.1, 0.3)
+    """
+    if at is None:
+        return ()
+    numbers = sorted({float(p) for p in np.atleast_1d(np.asarray(at, dtype=np.float64))})
+    wrong = [p for p in numbers if not 0.0 <= p < 1.0]
+    if wrong:
+        raise InputError(
+            f"net_benefit_at={wrong[0]!r} is no threshold: a risk from 0 up to, but not, 1. Write "
+            "0.2 for 20%."
+        )
+    return tuple(numbers)
+
+
+def measures_of(
+    event: NDArray[np.bool_],
+    risk: FloatArray,
+    weight: FloatArray | None,
+    grid: Thresholds,
+    at: Sequence[float] = (),
+) -> dict[str, float]:
+    """Measure predicted risks.
+
+    Parameters
+    ----------
+    event, risk, weight
+        Outcomes, risks and weights of the rows.
+    grid : Thresholds
+    at : sequence of float
+        Thresholds at which net benefit is wanted on its own.
+
+    Returns
+    -------
+    dict
+        ``aunbc``, ``net_benefit`` (by the thresholds' own weights), ``auroc``, ``ece``, and
+        ``net_benefit_at_…``.
+
+    Examples
+    --------
+    >>> grid = Thresholds.of([0.2, 0.5])
+    >>> found = measures_of(np.array([False, True]), np.array([0.1, 0.6]), None, grid, [0.5])
+    >>> found["auroc"], found["net_benefit_at_0.5"]
+    (1.0, 0.5)
+    """
+    rows: dict[str, Any] = {"sample_weight": weight}
+    single = [(p, metrics.net_benefit(event, risk, _alone(p), **rows)[0]) for p in at]
+    checked = check_risks(risk, event.size), check_weights(weight, event.size)
+    counts = metrics.count_levels(event, *checked, grid)
+    return {
+        "aunbc": float(grid.length_weights @ counts.net_benefit),
+        "net_benefit": float(grid.weight_array @ counts.net_benefit),
+        "auroc": metrics.auroc(event, risk, **rows),
+        "ece": float(np.abs(counts.events - counts.expected).sum() / counts.n),
+        **{name_at(p): float(value) for p, value in single},
+    }
+
+
+def chance_of(
+    event: NDArray[np.bool_],
+    risk: FloatArray,
+    weight: FloatArray | None,
+    grid: Thresholds,
+    at: Sequence[float] = (),
+) -> dict[str, float]:
+    """The same measures if outcomes had nothing to do with the risks (no information).
+
+    Each is the measure itself on all pairs of one row's outcome and another row's risk, a pair
+    weighing as much as the product of both weights (Efron and Tibshirani's definition for error
+    rates, taken literally).  With π_p the share of rows whose risk is at least p, and a the share
+    of events, this makes the net benefit at p equal to π_p · (a - (1 - a) p / (1 - p)); the AUROC
+    one half; and the ECE the mean distance of a from the mean risk of each interval.
+
+    Parameters
+    ----------
+    event, risk, weight, grid, at
+        As in :func:`measures_of`.
+
+    Examples
+    --------
+    >>> grid = Thresholds.of([0.2, 0.5])
+    >>> chance_of(np.array([False, True]), np.array([0.1, 0.6]), None, grid)["auroc"]
+    0.5
+    """
+    weights = np.ones(event.size) if weight is None else weight
+    share = float(weights[event].sum() / weights.sum())
+    counts = metrics.count_levels(event, risk, weights, grid)
+    rows = counts.events + counts.nonevents
+    called = np.cumsum(rows[::-1])[::-1] / counts.n
+    benefit = called * (share - (1.0 - share) * grid.odds)
+    single = {
+        name_at(p): float(weights[risk >= p].sum() / weights.sum())
+        * (share - (1.0 - share) * p / (1.0 - p))
+        for p in at
+    }
+    return {
+        "aunbc": float(grid.length_weights @ benefit),
+        "net_benefit": float(grid.weight_array @ benefit),
+        "auroc": 0.5,
+        "ece": float(np.abs(share * rows - counts.expected).sum() / counts.n),
+        **single,
+    }
+
+
+def _alone(threshold: float) -> list[float]:
+    # Thresholds need one above 0; only the first is looked at.
+    return [threshold] if threshold > 0 else [0.0, 0.5]
+
+
+# -- what a fitted model is made of ----------------------------------------------------------------
+
+
+class Rules(NamedTuple):
+    """What a model uses, and of how many columns it could choose."""
+
+    n_columns: int
+    columns: list[str]  #: raw columns that it uses
+    rules: list[tuple[str, str, float]]  #: column, rule, points (or coefficient)
+
+
+def inner_model(model: Any) -> Any:
+    """The model behind pipelines, searches and other wrappers.
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> inner_model(make_pipeline(DummyClassifier()))
+    DummyClassifier()
+    """
+    for _ in range(10):  # wrappers of wrappers have an end
+        if hasattr(model, "steps"):
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "estimator_") and not hasattr(model, "estimators_"):
+            model = model.estimator_
+        else:
+            break
+    return model
+
+
+def size_of(model: Any) -> float:
+    """Rules of a card, coefficients of a linear model that are not 0, nodes of trees; else NaN.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> size_of(LogisticRegression().fit([[0, 0], [1, 0]], [0, 1]))
+    1.0
+    """
+    inner = inner_model(model)
+    if hasattr(inner, "scorecard_"):
+        return float(inner.scorecard_.size)
+    if hasattr(inner, "tree_"):
+        return float(inner.tree_.node_count)
+    if hasattr(inner, "estimators_"):
+        return float(sum(size_of(one) for one in np.ravel(inner.estimators_)))
+    coefficients = _coefficients(inner)
+    return float("nan") if coefficients is None else float(np.count_nonzero(coefficients))
+
+
+def rules_of(model: Any) -> Rules | None:
+    """Rules and points of a card, coefficients of a linear model that are not 0; else None."""
+    inner = inner_model(model)
+    if hasattr(inner, "scorecard_"):
+        card = inner.scorecard_
+        used = [rule for rule in card.rules if rule.points]
+        return Rules(
+            int(inner.n_features_in_),
+            list(card.features),
+            [(rule.term.feature, rule.term.text(), float(rule.points)) for rule in used],
+        )
+    coefficients = _coefficients(inner)
+    if coefficients is None:
+        return None
+    names = _names(model, inner, coefficients.size)
+    found = [(n, n, float(c)) for n, c in zip(names, coefficients, strict=True) if c]
+    return Rules(coefficients.size, [name for name, _, _ in found], found)
+
+
+def _coefficients(model: Any) -> FloatArray | None:
+    try:
+        coefficients = np.asarray(model.coef_, dtype=np.float64)
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return coefficients.ravel() if coefficients.size == coefficients.shape[-1] else None
+
+
+def _names(model: Any, inner: Any, count: int) -> list[str]:
+    """Names of the columns that a linear model saw, as far as somebody knows them."""
+    if hasattr(inner, "feature_names_in_"):
+        return [str(name) for name in inner.feature_names_in_]
+    try:
+        names = [str(name) for name in model[:-1].get_feature_names_out()]
+    except Exception:  # no pipeline, or steps that do not tell
+        names = []
+    return names if len(names) == count else [f"x{k}" for k in range(count)]
+
+
+# --------------------------------------------------------------------------------------------------
 
 
 class Measures(NamedTuple):

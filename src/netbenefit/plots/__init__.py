@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from netbenefit.plots.base import check_picture
 from netbenefit.plots.calibration import CalibrationDisplay
-from netbenefit.plots.card import ScorecardDisplay
-from netbenefit.plots.comparison import ComparisonDisplay
+from netbenefit.plots.card import PointsDisplay, ScorecardDisplay
+from netbenefit.plots.comparison import (
+    ComparisonDisplay,
+    CriticalDifferenceDisplay,
+    SensitivityDisplay,
+)
 from netbenefit.plots.decision_curve import DecisionCurveDisplay
-from netbenefit.plots.points import PointsDisplay
-from netbenefit.plots.ranks import CriticalDifferenceDisplay
 from netbenefit.plots.region import RegionDisplay
 from netbenefit.plots.roc import RocDisplay
-from netbenefit.plots.search import SizePathDisplay, save_picture
-from netbenefit.plots.sensitivity import SensitivityDisplay
+from netbenefit.plots.search import SizePathDisplay, TraceDisplay, save_picture
 from netbenefit.plots.teacher import TeacherDisplay
-from netbenefit.plots.trace import TraceDisplay
 
 __all__ = [
     "CalibrationDisplay",

@@ -9,11 +9,22 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.card_types import is_finite
+from netbenefit.cards.rules import is_finite
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.common.table import Table
-from netbenefit.plots.base import GREY, INK, PLAIN, Display, check_option, draw_key, style_of, tidy
-from netbenefit.plots.models import check_rows, named, predict
+from netbenefit.plots.base import (
+    GREY,
+    INK,
+    PLAIN,
+    Display,
+    check_option,
+    check_rows,
+    draw_key,
+    named,
+    predict,
+    style_of,
+    tidy,
+)
 from netbenefit.updating.observed import effective_rows, wilson
 
 __all__ = ["CalibrationDisplay"]

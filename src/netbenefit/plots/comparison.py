@@ -3,18 +3,368 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import InputError
+from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.common.table import Table
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
-from netbenefit.plots.base import GREY, PLAIN, Display, name_lines, tidy
-from netbenefit.plots.decision_curve import DecisionCurveDisplay
-from netbenefit.plots.decision_grid import curve_grid
+from netbenefit.plots.base import (
+    BLUE,
+    GREY,
+    INK,
+    PALE_BLUE,
+    PLAIN,
+    Display,
+    check_option,
+    draw_key,
+    name_lines,
+    style_of,
+    tidy,
+)
+from netbenefit.plots.decision_curve import DecisionCurveDisplay, curve_grid
 
-__all__ = ["ComparisonDisplay"]
+__all__ = ["ComparisonDisplay", "CriticalDifferenceDisplay", "SensitivityDisplay"]
+
+
+# -- average ranks of models, with the critical difference of Nemenyi's test -----------------------
+
+
+#: Columns of a model's name, before it goes on in the next line.
+_NAME_WIDTH = 24
+#: Heights, in units of one line of names.
+_CD_HEIGHT, _FIRST_NAME, _BAR_STEP = 1.5, 0.55, 0.42
+
+
+class CriticalDifferenceDisplay(Display):
+    """Average ranks on a line, best on the left; bars join models that do not differ.
+
+    Usually made by :meth:`RankTest.plot <netbenefit.RankTest.plot>`.
+
+    Parameters
+    ----------
+    models : sequence of str
+    average : (n_models,) float
+        Their average ranks.
+    difference : float
+        The critical difference.
+    groups : sequence of sequences of str
+        Models that do not differ; each group gets a bar.
+    n_datasets : int, optional
+        Over which ranks were averaged.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    bars_ : list of matplotlib lines
+        One a group.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")  # no screen is needed
+    >>> display = CriticalDifferenceDisplay(
+    ...     ["card", "tree", "coin"], [1.2, 1.9, 2.9], 1.1, groups=[("card", "tree")]).plot()
+    >>> len(display.bars_)
+    1
+    """
+
+    def __init__(
+        self,
+        models: Sequence[str],
+        average: ArrayLike,
+        difference: float,
+        *,
+        groups: Sequence[Sequence[str]] = (),
+        n_datasets: int | None = None,
+    ) -> None:
+        self.models = tuple(models)
+        self.average: FloatArray = np.asarray(average, dtype=np.float64)
+        if self.average.shape != (len(self.models),):
+            raise InputError(
+                f"{len(self.models)} models need as many average ranks, not {self.average.shape}."
+            )
+        self.difference = float(difference)
+        self.groups = [tuple(group) for group in groups]
+        self.n_datasets = n_datasets
+
+    def _figure_size(self) -> tuple[float, float]:
+        lines = self._lines()
+        return 7.0, 1.0 + 0.3 * (_CD_HEIGHT + lines)
+
+    def _lines(self) -> float:
+        """Lines below the axis: bars, and half of the names."""
+        return _BAR_STEP * len(self.groups) + _FIRST_NAME + (len(self.models) + 1) // 2
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        CriticalDifferenceDisplay
+            Itself, with ``ax_``, ``figure_`` and ``bars_``.
+        """
+        ax = self._axes(ax)
+        most = max(len(self.models), 2)
+        ax.set_axis_off()
+        ax.set_xlim(1 - 0.42 * (most - 1), most + 0.42 * (most - 1))
+        ax.set_ylim(-self._lines() - 0.2, _CD_HEIGHT + 0.9)
+        self._scale(ax, most)
+        self.bars_ = self._bars(ax)
+        self._names(ax, most)
+        return self
+
+    def _scale(self, ax: Any, most: int) -> None:
+        """The line of ranks, and the critical difference above it."""
+        ax.plot([1, most], [0, 0], color=INK, linewidth=1.2)
+        for rank in range(1, most + 1):
+            ax.plot([rank, rank], [0, 0.16], color=INK, linewidth=1.2)
+            ax.text(rank, 0.26, str(rank), ha="center", va="bottom", color=INK)
+        end, height = 1 + self.difference, _CD_HEIGHT
+        ax.plot([1, end], [height, height], color=GREY, linewidth=1.6)
+        for x in (1, end):
+            ax.plot([x, x], [height - 0.12, height + 0.12], color=GREY, linewidth=1.6)
+        text = f"critical difference {self.difference:.2f}"
+        ax.text((1 + end) / 2, height + 0.16, text, ha="center", va="bottom", fontsize="small")
+        over = "" if self.n_datasets is None else f" over {self.n_datasets} data sets"
+        ax.set_title(f"Average rank{over} (1 is best)", fontsize="medium", color=INK)
+
+    def _bars(self, ax: Any) -> list[Any]:
+        drawn = []
+        for place, group in enumerate(self.groups):
+            ranks = [self.average[self.models.index(name)] for name in group]
+            height = -_BAR_STEP * (place + 0.75)
+            margin = 0.012 * max(len(self.models), 2)
+            drawn += ax.plot(
+                [min(ranks) - margin, max(ranks) + margin],
+                [height, height],
+                color=BLUE,
+                linewidth=3.5,
+                solid_capstyle="butt",
+                zorder=4,
+            )
+        return drawn
+
+    def _names(self, ax: Any, most: int) -> None:
+        """The better half of the models on the left, the others on the right."""
+        order = np.argsort(self.average, kind="stable")
+        half = (len(order) + 1) // 2
+        top = _BAR_STEP * len(self.groups) + _FIRST_NAME
+        gap = 0.08 * (most - 1)
+        for place, model in enumerate(order):
+            left = place < half
+            line = place if left else len(order) - 1 - place
+            rank, height = self.average[model], -top - line
+            side = 1 - gap if left else most + gap
+            ax.plot([rank, rank, side], [0, height, height], color=GREY, linewidth=1.0, zorder=2)
+            ax.plot([rank], [0], marker="o", markersize=4, color=INK, zorder=5)
+            text = f"{name_lines(self.models[model], _NAME_WIDTH)}  {rank:.2f}"
+            ax.text(
+                side - 0.2 * gap if left else side + 0.2 * gap,
+                height,
+                text,
+                ha="right" if left else "left",
+                va="center",
+                color=INK,
+                **PLAIN,
+            )
+
+
+# -- aUNBC and decisions against the thresholds that cards were learnt for -------------------------
+
+
+Kind = Literal["aunbc", "decisions"]
+#: Columns of a setting's name beside the axis.
+_WIDTH = 24
+
+
+class _Sensitivity(Protocol):
+    """What is drawn of a :class:`netbenefit.Sensitivity`."""
+
+    @property
+    def settings(self) -> dict[str, Thresholds]: ...
+
+    @property
+    def evaluated(self) -> Thresholds: ...
+
+    @property
+    def aunbc(self) -> FloatArray: ...
+
+    @property
+    def difference(self) -> FloatArray: ...
+
+    @property
+    def difference_se(self) -> FloatArray: ...
+
+    @property
+    def changed(self) -> FloatArray: ...
+
+
+class SensitivityDisplay(Display):
+    """How much depends on the thresholds.
+
+    Make it with :meth:`from_sensitivity`, or from numbers.
+
+    Parameters
+    ----------
+    settings : sequence of str
+        Names; the first is the one to compare with.
+    aunbc, difference, difference_se : (K,) float
+        Mean on held-out rows, difference to the first, its standard error.
+    thresholds : (T,) float
+    changed : (K, T) float
+        Share of rows decided otherwise than by the first setting.
+    kind : {"aunbc", "decisions"}, default="aunbc"
+        Differences in AUNBC with one standard error either way, or changed decisions by threshold.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    errorbar_ : matplotlib container, or None
+    lines_ : dict of str to matplotlib line
+        Of changed decisions, by setting.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")  # no screen is needed
+    >>> display = SensitivityDisplay(
+    ...     ["i/10", "i/5"], [0.2, 0.19], [0, -0.01], [0, 0.005], [0.1, 0.2], [[0, 0], [0.1, 0.3]]
+    ... ).plot()
+    >>> display.ax_.get_xlabel()
+    'AUNBC on held-out rows, less that of i/10 (0.2000)'
+    """
+
+    _size: ClassVar[tuple[float, float]] = (6.4, 3.6)
+
+    def __init__(
+        self,
+        settings: list[str] | tuple[str, ...],
+        aunbc: ArrayLike,
+        difference: ArrayLike,
+        difference_se: ArrayLike,
+        thresholds: ArrayLike,
+        changed: ArrayLike,
+        *,
+        kind: str = "aunbc",
+    ) -> None:
+        self.settings = tuple(settings)
+        self.aunbc: FloatArray = np.asarray(aunbc, dtype=np.float64)
+        self.difference: FloatArray = np.asarray(difference, dtype=np.float64)
+        self.difference_se: FloatArray = np.asarray(difference_se, dtype=np.float64)
+        self.thresholds: FloatArray = np.asarray(thresholds, dtype=np.float64)
+        self.changed: FloatArray = np.asarray(changed, dtype=np.float64)
+        self.kind: Kind = check_option("kind", kind, get_args(Kind))
+
+    @classmethod
+    def from_sensitivity(cls, found: _Sensitivity, ax: Any = None, *, kind: str = "aunbc") -> Self:
+        """Draw what :func:`netbenefit.threshold_sensitivity` found.
+
+        Parameters
+        ----------
+        found : Sensitivity
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        kind : {"aunbc", "decisions"}, default="aunbc"
+
+        Returns
+        -------
+        SensitivityDisplay
+            Drawn.
+        """
+        return cls(
+            list(found.settings),
+            found.aunbc,
+            found.difference,
+            found.difference_se,
+            found.evaluated.asked,
+            found.changed,
+            kind=kind,
+        ).plot(ax=ax)
+
+    def plot(self, ax: Any = None, *, kind: str | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        kind : {"aunbc", "decisions"}, optional
+            Another view than the display's own.
+
+        Returns
+        -------
+        SensitivityDisplay
+            Itself, with ``ax_``, ``figure_``, ``errorbar_`` and ``lines_``.
+        """
+        view = self.kind if kind is None else check_option("kind", kind, get_args(Kind))
+        ax = self._axes(ax)
+        self.errorbar_: Any = None
+        self.lines_: dict[str, Any] = {}
+        if view == "aunbc":
+            self._draw_areas(ax)
+        else:
+            self._draw_decisions(ax)
+        return self
+
+    def _draw_areas(self, ax: Any) -> None:
+        places = np.arange(len(self.settings))
+        ax.axvline(0.0, color=GREY, linewidth=1.0, zorder=1)
+        self.errorbar_ = ax.errorbar(
+            self.difference,
+            places,
+            xerr=self.difference_se,
+            color=BLUE,
+            ecolor=PALE_BLUE,
+            linestyle="none",
+            marker="o",
+            markersize=6,
+            elinewidth=1.6,
+            capsize=3,
+            zorder=3,
+        )
+        ax.set_yticks(places, [name_lines(name, _WIDTH) for name in self.settings])
+        for text in ax.get_yticklabels():
+            text.update(PLAIN)
+        ax.set_ylim(len(self.settings) - 0.5, -0.5)  # the first setting on top
+        first = name_lines(self.settings[0], 2 * _WIDTH)
+        label = f"AUNBC on held-out rows, less that of {first} ({self.aunbc[0]:.4f})"
+        ax.set_xlabel(label, **PLAIN)
+        tidy(ax, "x")
+
+    def _draw_decisions(self, ax: Any) -> None:
+        from matplotlib.ticker import PercentFormatter
+
+        for place, name in enumerate(self.settings[1:]):
+            style = style_of(place)
+            (self.lines_[name],) = ax.plot(
+                self.thresholds,
+                self.changed[place + 1],
+                color=style.colour,
+                linestyle=style.line,
+                marker=style.marker,
+                markersize=4.5,
+                linewidth=1.6,
+            )
+        ax.set_xlabel("Threshold Probability")
+        ax.set_ylabel("held-out rows decided otherwise")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(PercentFormatter(xmax=1.0))
+        ax.set_ylim(bottom=0.0)
+        tidy(ax)
+        if self.lines_:
+            draw_key(ax, [(line, name) for name, line in self.lines_.items()])
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 _BANDS = ("model", "threshold", "lower", "upper")
 #: Up to as many models, each has its band; of more, only the first: bands would cover each other.

@@ -11,12 +11,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.cards.card_types import is_finite
+from netbenefit.cards.rules import is_finite
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.metrics.net_benefit import aunbc, check_prevalence, grouped_auroc
 from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
-from netbenefit.plots.base import GREY, INK, Display, draw_key, style_of, tidy
-from netbenefit.plots.models import check_rows, named, own_thresholds, predict
+from netbenefit.plots.base import (
+    GREY,
+    INK,
+    Display,
+    check_rows,
+    draw_key,
+    named,
+    own_thresholds,
+    predict,
+    style_of,
+    tidy,
+)
 from netbenefit.theory import lower_aunbc, upper_aunbc
 
 __all__ = ["RegionDisplay"]

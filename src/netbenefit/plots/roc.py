@@ -19,8 +19,18 @@ from netbenefit.common.checks import (
 from netbenefit.common.table import Table
 from netbenefit.metrics.net_benefit import asked_part, count_levels
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
-from netbenefit.plots.base import GREY, INK, PLAIN, Display, draw_key, style_of, tidy
-from netbenefit.plots.models import named, own_thresholds, predict
+from netbenefit.plots.base import (
+    GREY,
+    INK,
+    PLAIN,
+    Display,
+    draw_key,
+    named,
+    own_thresholds,
+    predict,
+    style_of,
+    tidy,
+)
 
 __all__ = ["RocCurve", "RocDisplay"]
 

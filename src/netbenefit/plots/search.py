@@ -3,15 +3,186 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.plots.base import BLUE, GREY, ORANGE, PALE_BLUE, Display, draw_key, tidy
+from netbenefit.cards.text import percent
+from netbenefit.common.checks import FloatArray, InputError, IntArray
+from netbenefit.plots.base import BLUE, GREY, INK, ORANGE, PALE_BLUE, Display, draw_key, tidy
 
-__all__ = ["SizePathDisplay", "save_picture"]
+if TYPE_CHECKING:
+    from netbenefit.solvers.base import SolverResult
+
+__all__ = ["SizePathDisplay", "TraceDisplay", "save_picture"]
+
+
+# -- how a search went: the best card so far, and the bound that closes in on it -------------------
+
+
+#: Time is drawn on a logarithmic axis where the last event took as many times as the first.
+_LONG = 50.0
+#: Where the first card came at once, time starts here on a logarithmic axis.
+_EARLIEST = 1e-3
+
+
+class TraceDisplay(Display):
+    """Objective of the best card so far and, where there is one, its bound, over time.
+
+    Parameters
+    ----------
+    result : SolverResult
+        Such as ``estimator.result_``.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    line_ : matplotlib line
+        Objective of the best card so far.
+    bound_line_ : matplotlib line or None
+        What no card can exceed; None where nothing is proven.
+    conclusion_ : str
+        The final gap, in words.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")  # no screen is needed
+    >>> from netbenefit import RSSDNBClassifier
+    >>> model = RSSDNBClassifier(solver="exact").fit([[0], [1], [1], [0]], [0, 1, 1, 0])
+    >>> TraceDisplay.from_estimator(model).conclusion_
+    'proven optimal'
+    """
+
+    def __init__(self, result: SolverResult) -> None:
+        if not hasattr(result, "trace"):
+            raise InputError(
+                f"{type(result).__name__} has no trace. Pass a SolverResult, such as the result_ "
+                "of a fitted estimator."
+            )
+        self.result = result
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw how the search of a fitted estimator went.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with a ``result_``
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        TraceDisplay
+            Drawn.
+        """
+        if not hasattr(estimator, "result_"):
+            raise InputError(
+                f"{type(estimator).__name__} has no result_. Call fit first; a card that was "
+                "loaded from a file does not tell how it was found."
+            )
+        return cls(estimator.result_).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        TraceDisplay
+            Itself, with ``ax_``, ``figure_``, ``line_``, ``bound_line_`` and ``conclusion_``.
+        """
+        ax = self._axes(ax)
+        seconds, objective, bound = self._steps()
+        log = bool(seconds[-1] > _LONG * max(float(seconds[0]), _EARLIEST))
+        if log:
+            ax.set_xscale("log")
+            seconds = np.maximum(seconds, _EARLIEST)
+        (self.line_,) = ax.plot(
+            seconds,
+            objective,
+            drawstyle="steps-post",
+            color=BLUE,
+            linewidth=1.8,
+            marker="o",
+            markevery=[-1],
+            zorder=4,
+        )
+        entries = [(self.line_, "best card so far")]
+        self.bound_line_ = None
+        if np.isfinite(bound).any():
+            entries += self._draw_bound(ax, seconds, objective, bound)
+        self.conclusion_ = self._conclusion()
+        ax.set_title(self.conclusion_, fontsize="medium", loc="right", color=INK)
+        self._frame(ax, objective, bound, log)
+        draw_key(ax, entries)
+        return self
+
+    def _draw_bound(
+        self, ax: Any, seconds: FloatArray, objective: FloatArray, bound: FloatArray
+    ) -> list[tuple[Any, str]]:
+        (self.bound_line_,) = ax.plot(
+            seconds,
+            bound,
+            drawstyle="steps-post",
+            color=ORANGE,
+            linewidth=1.6,
+            linestyle=(0, (5, 2)),
+            marker="v",
+            markevery=[-1],
+            zorder=4,
+        )
+        # The last step may be the first with a bound: it has no length to be seen by.
+        ends = [seconds[-1]] * 2, [objective[-1], bound[-1]]
+        ax.plot(*ends, color=GREY, linewidth=1.0, linestyle=":", zorder=3)
+        gap = ax.fill_between(
+            seconds, objective, bound, step="post", color="#E6E6E6", linewidth=0, zorder=1
+        )
+        return [(self.bound_line_, "bound: no card can exceed it"), (gap, "gap")]
+
+    def _steps(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Times, objectives and bounds (NaN for none); the last row is the result itself."""
+        result = self.result
+        rows = [(row.seconds, row.objective, row.bound) for row in result.trace]
+        rows.append((result.seconds, result.objective, result.bound))
+        seconds, objective, bound = zip(*rows, strict=True)
+        known = [np.nan if value is None else value for value in bound]
+        # Parts of a search have clocks of their own; time must not run backwards in a picture.
+        return np.maximum.accumulate(seconds), np.array(objective), np.array(known, dtype=float)
+
+    def _conclusion(self) -> str:
+        gap = self.result.gap
+        if gap is None:
+            return "no bound: nothing is proven"
+        if gap == 0:
+            return "proven optimal"
+        return f"final gap {percent(gap)}" if np.isfinite(gap) else "final gap: not defined at 0"
+
+    def _frame(self, ax: Any, objective: FloatArray, bound: FloatArray, log: bool) -> None:
+        ax.set_xlabel("Seconds" + " (logarithmic)" * log)
+        ax.set_ylabel("Objective")
+        if log:
+            ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+        tidy(ax)
+        # A first bound far away would leave no room for what matters: the end.
+        low, high = float(objective[0]), float(objective[-1])
+        tops = bound[np.isfinite(bound)]
+        if tops.size:
+            high = max(float(tops[-1]), high)
+            near = tops[tops <= high + 2 * (high - low) + abs(high)]
+            high = max(high, float(near.max()) if near.size else high)
+        room = 0.06 * (high - low) or 0.05 * abs(high) or 0.01
+        ax.set_ylim(low - room, high + room)
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 #: Up to as many sizes, each has its tick.
 _MANY_SIZES = 20

@@ -12,10 +12,8 @@ from netbenefit.common.checks import FloatArray, InputError, check_risks, check_
 from netbenefit.common.table import Table
 from netbenefit.metrics.decision_curve import decision_curve
 from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
-from netbenefit.plots.base import GREY, ORANGE, Display, tidy
-from netbenefit.plots.decision_curve import DecisionCurveDisplay
-from netbenefit.plots.decision_grid import curve_grid
-from netbenefit.plots.models import own_thresholds, predict
+from netbenefit.plots.base import GREY, ORANGE, Display, own_thresholds, predict, tidy
+from netbenefit.plots.decision_curve import DecisionCurveDisplay, curve_grid
 
 __all__ = ["TeacherDisplay"]
 

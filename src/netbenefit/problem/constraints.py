@@ -15,18 +15,29 @@ Constraints hold together: every one of a list must be met.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from netbenefit.cards.card_types import MOST_POINTS
-from netbenefit.common.checks import InputError
-from netbenefit.problem.constraint_base import Constraint, from_json
-from netbenefit.problem.constraint_draft import Draft
-from netbenefit.problem.constraint_values import share, sign_of, whole, whole_pair
+from netbenefit.cards.rules import MOST_POINTS
+from netbenefit.common.checks import InputError, IntArray, shorten
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.limits import (
+    Draft,
+    Form,
+    Still,
+    clash,
+    position,
+    share,
+    sign_of,
+    whole,
+    whole_pair,
+)
 
 __all__ = [
     "AtLeast",
@@ -45,8 +56,120 @@ __all__ = [
     "NeedsOneOf",
     "Sign",
     "Values",
+    "all_constraints",
     "from_json",
+    "in_arrays",
 ]
+
+
+# -- what all constraints have in common -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Constraint(ABC):
+    """What all constraints have: a text, a check, a form in arrays, and a form in JSON."""
+
+    kind: ClassVar[str] = ""  #: what JSON calls it
+    label: ClassVar[str] = ""  #: what an error calls it; the class name by default
+    _kinds: ClassVar[dict[str, type[Constraint]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        if cls.kind:
+            Constraint._kinds[cls.kind] = cls
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+    def named(self, names: Sequence[str]) -> Self:
+        """Return the same constraint with columns by name; refuse columns that are not there."""
+        changed = {key: self._lookup(getattr(self, key), names) for key in self._column_fields()}
+        return self._copy(changed)
+
+    def allows(self, points: Sequence[int] | Mapping[str, int], names: Sequence[str] = ()) -> bool:
+        """Whether a vector meets the constraint: points in the order of ``names``, or by name.
+
+        Rates depend on the data too, so their constraints allow all points here;
+        :meth:`Problem.feasible` decides.
+
+        >>> from netbenefit.problem.constraints import AtMost
+        >>> AtMost(1, ("a", "b")).allows([3, 0, 2], ["a", "b", "c"])
+        True
+        """
+        if isinstance(points, Mapping):
+            of = {str(name): int(v) for name, v in points.items()}
+        else:
+            of = {name: int(v) for name, v in zip(names, points, strict=True)}
+        return self.named(tuple(of))._allows(of)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the constraint as a dict of plain values.
+
+        >>> from netbenefit.problem.constraints import Implies
+        >>> Implies("stage 3", "age").to_json()
+        {'kind': 'implies', 'feature': 'stage 3', 'other': 'age'}
+        """
+        plain = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return {"kind": self.kind, **plain}
+
+    @abstractmethod
+    def add_to(self, draft: Draft) -> None:
+        """Contribute to the form in arrays; columns must be named."""
+
+    @abstractmethod
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        """Whether points, by name, meet the constraint."""
+
+    def _column_fields(self) -> list[str]:
+        return [f.name for f in fields(self) if f.name in ("feature", "other", "features")]
+
+    def _lookup(self, key: Any, names: Sequence[str]) -> Any:
+        label = self.label or type(self).__name__
+        if isinstance(key, tuple):
+            found = tuple(names[position(k, names, label)] for k in key)
+            if len(set(found)) < len(found):
+                raise InputError(f"{label} names a column twice: {shorten(found, 10)}.")
+            return found
+        return names[position(key, names, label)]
+
+    def _copy(self, changed: Mapping[str, Any]) -> Self:
+        values = {f.name: getattr(self, f.name) for f in fields(self)} | dict(changed)
+        return self._from(values)
+
+    @classmethod
+    def _from(cls, values: Mapping[str, Any]) -> Self:
+        return cls(**values)
+
+
+def from_json(data: Any) -> Constraint:
+    """Read a constraint that :meth:`Constraint.to_json` has written.
+
+    >>> from netbenefit.problem.constraints import AtMost
+    >>> from_json(AtMost(2, ["age", "bmi"]).to_json())
+    AtMost(features=('age', 'bmi'), limit=2)
+    """
+    kind = data.get("kind") if isinstance(data, Mapping) else None
+    what = Constraint._kinds.get(kind) if isinstance(kind, str) else None
+    if what is None:
+        known = shorten(sorted(Constraint._kinds), 20)
+        raise InputError(f"{data!r} is not a constraint: its kind is none of {known}.")
+    wanted = {f.name for f in fields(what)}
+    values = {key: value for key, value in data.items() if key != "kind"}
+    if set(values) != wanted:
+        raise InputError(
+            f"a constraint of kind {kind!r} needs {shorten(sorted(wanted))}, not {data!r}."
+        )
+    return what._from(values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value
+
+
+# --------------------------------------------------------------------------------------------------
 
 
 # -- one column ------------------------------------------------------------------------------------
@@ -418,3 +541,78 @@ class MaxFPR(_Rate):
     def add_to(self, draft: Draft) -> None:
         """Contribute to the form in arrays."""
         draft.ceiling(self.threshold, self.rate)
+
+
+# -- what a problem makes of its settings: constraints, their arrays, and a word where they clash --
+
+
+def all_constraints(
+    names: tuple[str, ...],
+    sign: Mapping[Any, Any] | None,
+    bounds: Mapping[Any, Any] | None,
+    max_features: int | None,
+    constraints: Sequence[Constraint],
+) -> tuple[Constraint, ...]:
+    """All constraints, by name; those in short form first."""
+    asked: list[Constraint] = []
+    for key, pair in _items(bounds, "bounds"):
+        name = names[position(key, names, "bounds")]
+        asked.append(Bounds(name, *whole_pair(name, pair)))
+    for key, direction in _items(sign, "sign"):
+        asked.append(Sign(names[position(key, names, "sign")], direction))
+    if max_features is not None:
+        asked.append(MaxFeatures(max_features))
+    if isinstance(constraints, Constraint | str | Mapping) or not np.iterable(constraints):
+        raise InputError(f"constraints must be a list of constraints, not {constraints!r}.")
+    for constraint in constraints:
+        if not isinstance(constraint, Constraint):
+            raise InputError(
+                f"{constraint!r} is not a constraint. Use the classes of netbenefit.problem.constraints, "
+                "such as MaxFeatures(5)."
+            )
+        asked.append(constraint.named(names))
+    return tuple(asked)
+
+
+def in_arrays(
+    patterns: PatternTable,
+    thresholds: Thresholds,
+    max_points: int,
+    asked: tuple[Constraint, ...],
+) -> tuple[Form, IntArray]:
+    """Constraints in arrays, and an allowed vector; refuse constraints that clash."""
+    # A constant column tells nothing apart; it could only move the floors of fractional scores.
+    asks: list[Constraint | Still] = [*asked, *(Still(name) for name in patterns.constant)]
+    draft = Draft(patterns, thresholds, max_points)
+    for ask in asks:
+        ask.add_to(draft)
+    form = draft.finish()
+    if form.start is None:
+        raise InputError(_clash_text(clash(asks, patterns, thresholds, max_points)))
+    return form, form.start
+
+
+def _clash_text(culprits: Sequence[Any]) -> str:
+    sizes = [c for c in culprits if isinstance(c, MaxFeatures)]
+    forced = [c.feature for c in culprits if isinstance(c, Bounds)]
+    if len(sizes) == 1 and len(forced) == len(culprits) - 1:
+        return (
+            f"bounds force {len(forced)} columns to have points ({shorten(forced)}), but "
+            f"max_features is {sizes[0].limit}. Raise it, or let the bounds include 0."
+        )
+    listed = "; ".join(map(str, culprits))
+    columns = {getattr(c, "feature", None) for c in culprits}
+    if len(columns) == 1 and None not in columns:
+        return (
+            f"constraints on column {columns.pop()!r} contradict each other: {listed}. Change one "
+            "of them."
+        )
+    return f"no card meets all constraints, because these clash: {listed}. Change one of them."
+
+
+def _items(mapping: Mapping[Any, Any] | None, what: str) -> list[tuple[Any, Any]]:
+    if mapping is None:
+        return []
+    if not isinstance(mapping, Mapping):
+        raise InputError(f"{what} must be a mapping from column to setting, not {mapping!r}.")
+    return list(mapping.items())

@@ -2,25 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import NamedTuple
+from numbers import Rational, Real
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import IntArray
+from netbenefit.cards.rules import MOST_POINTS
+from netbenefit.common.checks import InputError, IntArray, shorten
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.solvers.highs import linear_program, quiet_highs
 from netbenefit.solvers.kernels.jit import jit
 
 __all__ = [
+    "Draft",
+    "Form",
     "Limits",
     "RateLimits",
+    "Still",
     "box_possible",
+    "clash",
     "least_points",
+    "position",
+    "share",
+    "sign_of",
     "vector_allowed",
+    "whole",
+    "whole_pair",
 ]
+
+
+# -- what users write into constraints, checked: columns, signs, whole numbers, shares -------------
+
+
+_SIGNS = {
+    "+": "+",
+    "-": "-",
+    1: "+",
+    -1: "-",
+    "non-decreasing": "+",
+    "non-increasing": "-",
+    "increasing": "+",
+    "decreasing": "-",
+}
+
+
+def position(key: Any, names: Sequence[str], what: str) -> int:
+    """Where a column stands that was given by name or by position.
+
+    >>> position("bmi", ["age", "bmi"], "bounds")
+    1
+    """
+    if isinstance(key, int | np.integer) and not isinstance(key, bool) and 0 <= key < len(names):
+        return int(key)
+    if isinstance(key, str) and key in names:
+        return list(names).index(key)
+    raise InputError(
+        f"{what} names column {key!r}, which is not in the table; its columns are "
+        f"{shorten(names, 10)}. Correct the name."
+    )
+
+
+def whole(value: object, name: str, least: int, most: int | None = None) -> int:
+    """Return a whole number of at least ``least`` (and at most ``most``).
+
+    >>> whole(3, "max_features", 0)
+    3
+    """
+    number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not number or value < least or (most is not None and value > most):  # type: ignore[operator]
+        room = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise InputError(f"{name} must be a whole number {room}, not {value!r}.")
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def whole_pair(feature: object, pair: Any) -> tuple[int, int]:
+    """Return (lowest, highest) points of a column."""
+    try:
+        low, high = (int(v) for v in pair if v == int(v))
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"bounds of column {feature!r} must be two whole numbers (lowest, highest), not "
+            f"{pair!r}."
+        ) from None
+    if low > high:
+        raise InputError(
+            f"bounds of column {feature!r} are empty: {low} > {high}. Give (lowest, highest)."
+        )
+    if max(-low, high) > MOST_POINTS:
+        raise InputError(
+            f"bounds of column {feature!r} are too wide: ({low}, {high}). Use at most "
+            f"{MOST_POINTS} points either way."
+        )
+    return low, high
+
+
+def sign_of(feature: object, sign: Any) -> str:
+    """Return "+" or "-".
+
+    >>> sign_of("age", -1)
+    '-'
+    """
+    known = isinstance(sign, str | Real) and not isinstance(sign, bool)
+    way = _SIGNS.get(sign) if known else None
+    if way is None:
+        raise InputError(
+            f'sign of column {feature!r} must be "+" or "-" (or 1, −1, "non-decreasing", '
+            f'"non-increasing"), not {sign!r}.'
+        )
+    return way
+
+
+def share(value: Any, name: str) -> Fraction:
+    """Return a number from 0 to 1 as the decimal (or the fraction) that was written.
+
+    >>> share(0.9, "rate"), share("2/3", "rate")
+    (Fraction(9, 10), Fraction(2, 3))
+    """
+    exact = None
+    if isinstance(value, Rational) and value is not True and value is not False:
+        exact = Fraction(int(value.numerator), int(value.denominator))
+    elif isinstance(value, float | np.floating) and math.isfinite(value):
+        exact = Fraction(repr(float(value)))
+    elif isinstance(value, str):
+        try:
+            exact = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            exact = None
+    if exact is None or not 0 <= exact <= 1:
+        raise InputError(f"the {name} must be a number from 0 to 1, not {value!r}.")
+    return exact
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 #: No allowed value: farther from 0 than any points.
 _NOWHERE = 2**62
@@ -239,3 +360,266 @@ def _least_support(
     if solver.modelStatusToString(solver.getModelStatus()) != "Optimal":
         return None
     return np.array(solver.getSolution().col_value) > 0.5
+
+
+# -- from a list of constraints to :class:`~netbenefit.problem.limits.Limits`, and to those that cla
+
+
+#: Most values that one coefficient can take.
+_MOST_VALUES = 20_001
+#: How far a threshold may be from the one that is meant: the rounding of a sum such as 0.1 + 0.2.
+_ROUNDING = 1e-12
+
+
+class Form(NamedTuple):
+    """Constraints in arrays."""
+
+    lower: IntArray
+    upper: IntArray
+    limits: Limits
+    size: int  #: largest number of non-zero points
+    start: IntArray | None  #: an allowed vector with the least absolute points; None if none is
+
+
+class Asks(Protocol):
+    """A constraint, as far as a draft is concerned."""
+
+    def add_to(self, draft: Draft) -> None:
+        """Contribute."""
+
+
+@dataclass(frozen=True)
+class Still:
+    """A constant column tells nothing apart: it has no points, unless its own bounds want some."""
+
+    feature: str
+
+    def __str__(self) -> str:
+        return f"no points for {self.feature}, which is constant"
+
+    def add_to(self, draft: Draft) -> None:
+        """Mark the column."""
+        draft.still.add(draft.place[self.feature])
+
+
+class Draft:
+    """What constraints add up to, one after the other; :meth:`finish` makes arrays of it."""
+
+    def __init__(self, table: PatternTable, thresholds: Thresholds, max_points: int) -> None:
+        self.table, self.thresholds = table, thresholds
+        self.place = {name: k for k, name in enumerate(table.names)}
+        self.size = table.n_features
+        self.total: int | None = None
+        self.still: set[int] = set()
+        self._max_points = max_points
+        self._needed: set[int] = set()
+        self._range: dict[int, tuple[int, int]] = {}
+        self._chosen: dict[int, frozenset[int]] = {}
+        self._signs: dict[int, set[int]] = {}
+        self._rows: list[tuple[dict[int, int], int]] = []
+        self._floors: dict[int, Fraction] = {}
+        self._ceilings: dict[int, Fraction] = {}
+
+    # -- what constraints call ---------------------------------------------------------------------
+
+    def keep(self, feature: Any, values: Iterable[int]) -> None:
+        """Restrict a column to these values; the first time, instead of ±max_points."""
+        k = self.place[feature]
+        if isinstance(values, range):
+            low, high = values.start, values.stop - 1
+        else:
+            numbers = frozenset(values)
+            low, high = min(numbers), max(numbers)
+            self._chosen[k] = self._chosen.get(k, numbers) & numbers
+        before = self._range.get(k, (low, high))
+        self._range[k] = max(before[0], low), min(before[1], high)
+
+    def one_sign(self, feature: Any, way: int) -> None:
+        """Restrict a column to values that are not below 0 (way 1) or not above (−1)."""
+        self._signs.setdefault(self.place[feature], set()).add(way)
+
+    def only_zero(self, feature: Any) -> None:
+        """Leave a column without points."""
+        self._signs[self.place[feature]] = {-1, 1}
+
+    def needs(self, feature: Any) -> None:
+        """Ask that a column has points."""
+        self._needed.add(self.place[feature])
+        self.row({feature: -1}, -1)
+
+    def row(self, weights: Mapping[Any, int], limit: int) -> None:
+        """Ask that the weights of the columns with points sum to at most ``limit``."""
+        self._rows.append(({self.place[name]: w for name, w in weights.items()}, limit))
+
+    def floor(self, threshold: float, rate: Fraction) -> None:
+        """Ask for a least share of events found."""
+        i = self._index(threshold, "MinTPR")
+        if i == 0:  # everybody is called positive there
+            return
+        self._floors[i] = max(rate, self._floors.get(i, rate))
+
+    def ceiling(self, threshold: float, rate: Fraction) -> None:
+        """Ask for a largest share of false alarms."""
+        i = self._index(threshold, "MaxFPR")
+        if i == 0 and rate < 1:
+            raise InputError(
+                "MaxFPR at threshold 0 cannot be met: there, everybody is called positive. Name a "
+                "threshold above 0."
+            )
+        self._ceilings[i] = min(rate, self._ceilings.get(i, rate))
+
+    def _index(self, threshold: float, what: str) -> int:
+        for i, p in enumerate(self.thresholds.values):
+            if abs(p - threshold) <= _ROUNDING:
+                return i
+        known = self.thresholds.asked.tolist()
+        raise InputError(
+            f"{what} names threshold {threshold!r}, but the thresholds are {shorten(known, 20)}. "
+            "Name one of them, or add it to the thresholds (with weight 0, if need be)."
+        )
+
+    # -- what they add up to -----------------------------------------------------------------------
+
+    def finish(self) -> Form:
+        """Make arrays."""
+        start = self.start()
+        spans = [self._span(k) for k in range(self.table.n_features)]
+        self._check_widths(spans)
+        size = max(0, min(self.size, len(spans)))
+        low_high = np.array([span or (0, 0) for span in spans], dtype=np.int64)
+        lower, upper = low_high[:, 0], low_high[:, 1]
+        if self.total is not None and start is not None:
+            lower, upper = self._within_total(lower, upper, size)
+        return Form(lower, upper, self._limits(lower, upper, size), size, start)
+
+    def start(self) -> IntArray | None:
+        """Return an allowed vector with the least absolute points; None if no vector is allowed."""
+        n_columns = self.table.n_features
+        rows = [*self._rows, (dict.fromkeys(range(n_columns), 1), self.size)]
+        return least_points(
+            zero=np.array([self._has(k, 0) for k in range(n_columns)]),
+            nearest=np.array([self._nearest(k) for k in range(n_columns)], dtype=np.int64),
+            support=_matrix(rows, n_columns),
+            support_limit=np.array([limit for _, limit in rows], dtype=np.int64),
+            total=self.total,
+        )
+
+    def _ends(self, k: int) -> tuple[int, int]:
+        """Between which values a column lies, by bounds and sign."""
+        low, high = self._range.get(k, (-self._max_points, self._max_points))
+        for way in self._signs.get(k, ()):
+            low, high = (max(low, 0), high) if way > 0 else (low, min(high, 0))
+        still = k in self.still and low <= 0 <= high and 0 in self._chosen.get(k, {0})
+        return (0, 0) if still else (low, high)
+
+    def _has(self, k: int, value: int) -> bool:
+        low, high = self._ends(k)
+        chosen = k not in self._chosen or value in self._chosen[k]
+        return low <= value <= high and chosen and not (value == 0 and k in self._needed)
+
+    def _nearest(self, k: int) -> int:
+        """The value nearest to 0, but not 0, positive rather than negative; 0 if there is none."""
+        low, high = self._ends(k)
+        if k in self._chosen:
+            values = [v for v in self._chosen[k] if v and low <= v <= high]
+        else:
+            values = [v for v in (max(low, 1), min(high, -1)) if low <= v <= high]
+        return min(values, key=lambda v: (abs(v), -v), default=0)
+
+    def _span(self, k: int) -> tuple[int, int] | None:
+        """Lowest and highest value of a column; None if it has none."""
+        low, high = self._ends(k)
+        if k in self._chosen:
+            left = [v for v in self._chosen[k] if self._has(k, v)]
+            return (min(left), max(left)) if left else None
+        if k in self._needed:
+            low, high = low + (low == 0), high - (high == 0)
+        return (low, high) if low <= high else None
+
+    def _check_widths(self, spans: Sequence[tuple[int, int] | None]) -> None:
+        for name, span in zip(self.table.names, spans, strict=True):
+            if span is not None and span[1] - span[0] > _MOST_VALUES:
+                raise InputError(
+                    f"column {name!r} may have {span[1] - span[0] + 1:,} different points, more "
+                    f"than can be searched ({_MOST_VALUES:,}). Lower max_points or narrow its "
+                    "bounds: points on a card are small."
+                )
+
+    def _within_total(
+        self, lower: IntArray, upper: IntArray, size: int
+    ) -> tuple[IntArray, IntArray]:
+        """Narrow each column to what the sum of absolute points leaves to it."""
+        limits = self._limits(lower, upper, size)
+        values = lower[:, None] + np.arange(limits.values.shape[1])
+        least = np.where(limits.values, np.abs(values), np.iinfo(np.int64).max).min(axis=1)
+        room = limits.total - (least.sum() - least)
+        kept = limits.values & (np.abs(values) <= room[:, None])
+        some = kept.any(axis=1)  # where nothing is left, no vector is allowed; that shows later
+        first = lower + kept.argmax(axis=1)
+        last = lower + kept.shape[1] - 1 - kept[:, ::-1].argmax(axis=1)
+        return np.where(some, first, lower), np.where(some, last, upper)
+
+    def _limits(self, lower: IntArray, upper: IntArray, size: int) -> Limits:
+        n_columns = lower.size
+        widths = upper - lower + 1
+        values = np.arange(int(widths.max(initial=1))) < widths[:, None]
+        for k in {*self._chosen, *self._needed}:
+            span = range(int(lower[k]), int(upper[k]) + 1)
+            values[k, : len(span)] = [self._has(k, v) for v in span]
+        rows = [(dict.fromkeys(range(n_columns), 1), size)] if size < n_columns else []
+        rows += [row for row in self._rows if not _idle(row, lower, upper)]
+        most = int(np.maximum(np.abs(lower), np.abs(upper)).sum())
+        return Limits(
+            values=values,
+            support=_matrix(rows, n_columns),
+            support_limit=np.array([limit for _, limit in rows], dtype=np.int64),
+            total=most if self.total is None else min(most, self.total),
+            rates=self._rates(),
+        )
+
+    def _rates(self) -> RateLimits | None:
+        if not self._floors and not self._ceilings:
+            return None
+        events = sum((Fraction(v) for v in self.table.events.tolist()), Fraction(0))
+        others = sum((Fraction(v) for v in self.table.others.tolist()), Fraction(0))
+        n = len(self.thresholds)
+        found = [self._floors.get(i, Fraction(0)) * events for i in range(n)]
+        alarms = [self._ceilings.get(i, Fraction(1)) * others for i in range(n)]
+        if max(found) == 0 and min(alarms) == others:
+            return None  # nothing is asked for
+        return RateLimits.passed_on(found, alarms)
+
+
+def _matrix(rows: Sequence[tuple[dict[int, int], int]], n_columns: int) -> IntArray:
+    support = np.zeros((len(rows), n_columns), dtype=np.int64)
+    for r, (weights, _) in enumerate(rows):
+        support[r, list(weights)] = list(weights.values())
+    return support
+
+
+def _idle(row: tuple[dict[int, int], int], lower: IntArray, upper: IntArray) -> bool:
+    """Whether the bounds alone keep a support row."""
+    weights, limit = row
+    most = 0
+    for k, weight in weights.items():
+        needed, possible = lower[k] > 0 or upper[k] < 0, lower[k] != 0 or upper[k] != 0
+        most += weight if needed else max(0, weight) if possible else 0
+    return most <= limit
+
+
+def clash(
+    asks: Sequence[Asks], table: PatternTable, thresholds: Thresholds, max_points: int
+) -> list[Asks]:
+    """Return a minimal part of constraints that no points meet: without any one, the others can be.
+
+    For constraints that cannot all be met.
+    """
+    needed = list(asks)
+    for ask in asks:
+        rest = [other for other in needed if other is not ask]
+        draft = Draft(table, thresholds, max_points)
+        for other in rest:
+            other.add_to(draft)
+        if draft.start() is None:
+            needed = rest
+    return needed

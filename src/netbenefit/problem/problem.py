@@ -13,6 +13,7 @@ rates[1] · size`` up to a constant, with no rounding anywhere.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,20 +23,166 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.card_types import MOST_POINTS
-from netbenefit.common.checks import InputError, IntArray
+from netbenefit.cards.rules import MOST_POINTS
+from netbenefit.common.checks import InputError, IntArray, read_number
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.constraint_build import all_constraints, in_arrays
-from netbenefit.problem.constraint_values import whole
-from netbenefit.problem.constraints import Constraint, MaxFPR, MinTPR
+from netbenefit.problem.constraints import Constraint, MaxFPR, MinTPR, all_constraints, in_arrays
 from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
-from netbenefit.problem.groups import one_hot_groups
-from netbenefit.problem.limits import Limits
-from netbenefit.problem.objective import Scale, make_scale, read_penalty
+from netbenefit.problem.limits import Limits, whole
 from netbenefit.solvers.kernels.layout import Columns, make_columns, pack_masses
 
-__all__ = ["Evaluation", "NoCardFound", "Problem", "refuse_one_class"]
+__all__ = [
+    "Evaluation",
+    "NoCardFound",
+    "Problem",
+    "Scale",
+    "auto_units",
+    "make_scale",
+    "one_hot_groups",
+    "read_penalty",
+    "refuse_one_class",
+]
+
+
+# -- what a problem maximises, in numbers: the price of a rule, and the scale of gains -------------
+
+
+#: Largest magnitude that sums in int64 may reach.
+_ROOM = 2**62
+#: Rows from which on ``penalty="auto"`` is one unit of prevalence / rows.
+_MANY_ROWS = 4000
+
+
+class Scale(NamedTuple):
+    """How gains and sizes add up: objective = (value + constant) / total.
+
+    A value is rates[0] · gain − rates[1] · size.
+    """
+
+    found: NDArray[Any]
+    alarm: NDArray[Any]
+    rates: NDArray[Any]
+    constant: Fraction | float  #: value of thresholds that every card serves alike (p = 0)
+    total: Fraction | float  #: what the sum is divided by
+
+
+def make_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction) -> Scale:
+    """Find a scale: whole numbers where there is a common one, else floats."""
+    return _integer_scale(table, thresholds, penalty) or _float_scale(table, thresholds, penalty)
+
+
+def _integer_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction) -> Scale | None:
+    gains = thresholds.integer_gains
+    if gains is None or not table.is_whole:
+        return None
+    events, others = int(table.event_mass), int(table.total_mass - table.event_mass)
+    price = penalty * gains.scale * Fraction(table.total_mass)
+    largest = max(max(gains.found) * events, max(gains.alarm) * others)
+    total_gain = sum(gains.found) * events
+    top = price.denominator * total_gain + abs(price.numerator) * table.n_features
+    if largest >= _ROOM or top >= _ROOM or max(events, others) >= 2**31:
+        return None
+    kind = np.int32 if largest < 2**31 else np.int64
+    kept = [i for i, alarm in enumerate(gains.alarm) if alarm > 0]
+    constant = sum(f for f, alarm in zip(gains.found, gains.alarm, strict=True) if alarm == 0)
+    return Scale(
+        found=np.array([gains.found[i] for i in kept], dtype=kind),
+        alarm=np.array([gains.alarm[i] for i in kept], dtype=kind),
+        rates=np.array([price.denominator, price.numerator], dtype=np.int64),
+        constant=Fraction(constant * events * price.denominator),
+        total=Fraction(gains.scale * int(table.total_mass) * price.denominator),
+    )
+
+
+def _float_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction) -> Scale:
+    weights, odds = thresholds.weight_array, thresholds.odds
+    kept = np.flatnonzero(weights * odds > 0)
+    return Scale(
+        found=weights[kept],
+        alarm=(weights * odds)[kept],
+        rates=np.array([1.0, float(penalty * Fraction(table.total_mass))]),
+        constant=float(weights[odds == 0].sum() * table.event_mass),
+        total=float(table.total_mass),
+    )
+
+
+def auto_units(n_rows: float) -> Fraction:
+    """Price of a rule that ``penalty="auto"`` stands for, in units of prevalence / rows.
+
+    √(N / 4000), to the hundredth, and at most 1: like the sampling error of net benefit, the price
+    falls with the root of the rows, until a rule has so little to fear from noise that the price
+    of one more event found, 1 / N, will do.
+
+    >>> [float(auto_units(n)) for n in (200, 1000, 40_000)]
+    [0.22, 0.5, 1.0]
+    """
+    return min(Fraction(1), Fraction(round(100 * math.sqrt(n_rows / _MANY_ROWS)), 100))
+
+
+def read_penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fraction:
+    """C0: "paper" is 0.1 · a0 / P; "auto" is auto_units · a0 / N; a number is itself.
+
+    >>> table = PatternTable.from_arrays([[0], [1]], [0, 1])
+    >>> read_penalty("paper", table), read_penalty("auto", table), read_penalty(0.01, table)
+    (Fraction(1, 20), Fraction(1, 200), Fraction(1, 100))
+    """
+    share = Fraction(patterns.n_events) / Fraction(patterns.n_total)
+    if isinstance(penalty, str):
+        if penalty == "paper":
+            return share / (10 * patterns.n_features)
+        if penalty == "auto":
+            return auto_units(patterns.n_total) * share / Fraction(patterns.n_total)
+        raise InputError(f'penalty={penalty!r} is not known. Use "auto", "paper" or a number.')
+    return read_number(penalty, "penalty", '"auto", "paper"')
+
+
+# -- columns of which exactly one is 1 in every row ------------------------------------------------
+# Adding the same number to the points of all columns of such a group moves every score by that
+# number, which changes no comparison.  A search that treats these cards as one sees a much smoother
+# landscape: the column without points, against which the others are measured, can change in a single
+# step.
+
+
+def one_hot_groups(codes: IntArray, decimals: tuple[int, ...]) -> IntArray:
+    """Return (first, last) of the run of adjacent columns that each column shares its rows with.
+
+    A column on its own gets (k, k + 1).  Only adjacent columns that vary are tried, as every
+    encoder puts them; a constant column never gets points, not even by a shift.
+
+    Examples
+    --------
+    >>> one_hot_groups(np.array([[1, 0, 0], [0, 1, 1]]), (0, 0, 0)).tolist()
+    [[0, 2], [0, 2], [2, 3]]
+    """
+    n_columns = codes.shape[1]
+    binary = [
+        decimals[k] == 0 and codes[:, k].min() == 0 and codes[:, k].max() == 1
+        for k in range(n_columns)
+    ]
+    groups = np.stack([np.arange(n_columns), np.arange(n_columns) + 1], axis=1)
+    first = 0
+    while first < n_columns:
+        last = _end_of_group(codes, binary, first)
+        groups[first:last] = first, last
+        first = last
+    return groups
+
+
+def _end_of_group(codes: IntArray, binary: list[bool], first: int) -> int:
+    taken = np.zeros(codes.shape[0], dtype=np.int64)
+    for k in range(first, codes.shape[1]):
+        if not binary[k]:
+            break
+        taken += codes[:, k]
+        if taken.max() > 1:
+            break
+        if taken.min() == 1:
+            return k + 1
+    return first + 1
+
+
+# --------------------------------------------------------------------------------------------------
 
 
 class NoCardFound(InputError):

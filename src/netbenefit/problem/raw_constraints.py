@@ -21,7 +21,6 @@ from typing import Any
 
 from netbenefit.cards.terms import Condition, Term
 from netbenefit.common.checks import InputError, shorten
-from netbenefit.problem.constraint_build import all_constraints
 from netbenefit.problem.constraints import (
     AtLeast,
     AtMost,
@@ -35,6 +34,7 @@ from netbenefit.problem.constraints import (
     NeedsOneOf,
     Sign,
     Values,
+    all_constraints,
 )
 
 __all__ = ["RawNames", "by_condition"]

@@ -8,11 +8,10 @@ from html import escape
 
 from netbenefit.cards.scorecard import Provenance, Scorecard
 from netbenefit.cards.text import contents, kept_text
-from netbenefit.common.table import Table
-from netbenefit.common.text_table import number
+from netbenefit.common.table import Table, number
 from netbenefit.metrics.measures import ModelRow
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.report.curve import lines_of
+from netbenefit.report.svg import lines_of
 
 __all__ = [
     "card_page",

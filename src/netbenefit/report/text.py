@@ -11,11 +11,10 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from netbenefit.common.table import Table
-from netbenefit.common.text_table import number
+from netbenefit.common.table import Table, number
 from netbenefit.metrics.measures import Measures, ModelRow
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.report.curve import lines_of
+from netbenefit.report.svg import lines_of
 
 __all__ = ["comparison_table", "curve_table", "measure_table", "to_json"]
 

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.certificates.certificate import Certificate
 from netbenefit.certificates.verify import Verdict
-from netbenefit.common.gap import relative_gap
-from netbenefit.common.text_table import number
+from netbenefit.common.decimals import relative_gap
+from netbenefit.common.table import number
 from netbenefit.metrics.decision_curve import decision_curve
 from netbenefit.metrics.measures import Measures, compare, measure
 from netbenefit.report.columns import ColumnRow, column_rows
-from netbenefit.report.curve import curve_key, curve_svg
 from netbenefit.report.html import (
     curve_table,
     data_table,
@@ -29,7 +28,7 @@ from netbenefit.report.html import (
     page_title,
     thresholds_text,
 )
-from netbenefit.report.svg import calibration_svg, roc_svg
+from netbenefit.report.svg import calibration_svg, curve_key, curve_svg, roc_svg
 from netbenefit.report.tripod import Item, Known, checklist
 from netbenefit.updating.observed import LevelRow, level_rows
 

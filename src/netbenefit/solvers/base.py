@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from netbenefit.common.checks import InputError, IntArray
-from netbenefit.common.gap import relative_gap
+from netbenefit.common.decimals import relative_gap
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.result import Proof
 

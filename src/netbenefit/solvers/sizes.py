@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from netbenefit.common.checks import InputError, IntArray
-from netbenefit.problem.constraint_values import whole
 from netbenefit.problem.constraints import MaxFeatures
+from netbenefit.problem.limits import whole
 from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers.base import (
     Callback,
@@ -39,8 +39,7 @@ from netbenefit.solvers.base import (
     value_of,
 )
 from netbenefit.solvers.chain import DESCEND
-from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.solvers.polish import compile_polish, simplify
+from netbenefit.solvers.local_search import LocalSearch, compile_polish, simplify
 from netbenefit.solvers.walker import Walker, make_walker
 
 __all__ = ["best_of_every_size", "check_sizes", "limit_size"]

@@ -9,13 +9,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.bin_fitted import Fitted
-from netbenefit.cards.card_steps import make_steps
-from netbenefit.cards.scoring import ColumnPlan
+from netbenefit.binning.fitted import Fitted
+from netbenefit.cards.scoring import ColumnPlan, make_steps
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.data.engine import EngineTable
-from netbenefit.tables.engine_states import added, whole
-from netbenefit.tables.expressions import StepCodes, any_of, step_codes
+from netbenefit.tables.expressions import StepCodes, added, any_of, step_codes, whole
 from netbenefit.tables.rows import event_key
 from netbenefit.tables.survey import Survey
 
@@ -71,7 +69,7 @@ def count_patterns(
 ) -> Counted | None:
     """Merge the rows of a table by what a binner makes of them; None if there are too many.
 
-    The states of all columns (:mod:`netbenefit.tables.engine_states`) are the digits of one number, or of
+    The states of all columns (:mod:`netbenefit.tables.expressions`) are the digits of one number, or of
     a few: engines group by those much faster than by columns.  ``risks`` is a column of which each
     group gets the mean.
     """

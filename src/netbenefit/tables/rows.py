@@ -6,29 +6,39 @@ same table gives the same rows in every engine.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import hashlib
+import math
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit.binning.cells import count_cells
 from netbenefit.cards.columns import as_column
-from netbenefit.common.checks import FloatArray
+from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.data.engine import EngineTable, Groups
-from netbenefit.data.merging import merge_rows
+from netbenefit.data.patterns import merge_rows
 from netbenefit.data.raw_table import RawColumn, RawTable, storage_of
+from netbenefit.tables.expressions import Edge, added, choose, whole
 from netbenefit.tables.survey import Survey
 
 __all__ = [
     "MergedRows",
+    "Sample",
     "canonical",
+    "count_levels",
     "distinct_rows",
+    "draw_sample",
     "event_key",
     "merged",
     "nothing",
+    "own_weights",
     "raw_keys",
+    "row_number",
     "rows_of",
+    "sample_test",
 ]
 
 _EVENT = "nb_event"
@@ -183,3 +193,235 @@ def _hashable(items: list[Any]) -> bool:
     except TypeError:
         return False
     return True
+
+
+# -- a sample of rows that depends on nothing but what is in them ----------------------------------
+# Every row gets a number from 0 to 1, computed from its values alone by a few multiplications, and
+# the rows with small numbers are the sample.  So the same table gives the same sample in every engine
+# and in every run, in whatever order and parts it is read.  Equal rows are in the sample together or
+# not at all, so the share of distinct rows in it tells how many there are in the table.
+
+
+#: Large factors without pattern, which bring the last digits of a value to the front.
+_STRETCH = (98765.4321, 76543.2109)
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_OWN = 618.033988749
+#: Frequent levels of a text column that are told apart; others by their length.
+_LEVELS = 10_000
+#: So few of them are told apart by comparing.
+_FEW_LEVELS = 30
+#: Most levels of a text column that are counted.
+_MOST_LEVELS = 100_000
+#: A sample may be so many times larger or smaller than asked for, or is drawn again.
+_MUCH, _TRIES = 3, 5
+#: Cells in which a column of numbers is counted.
+_CELLS = 256
+
+
+class Sample(NamedTuple):
+    """Some rows, and how they were chosen."""
+
+    rows: MergedRows
+    shares: tuple[float, float]  #: of rows without and with the event that were to be drawn
+
+    @property
+    def distinct(self) -> float:
+        """How many distinct rows the table is estimated to have."""
+        events = float(np.count_nonzero(self.rows.event))
+        return (self.rows.size - events) / self.shares[0] + events / self.shares[1]
+
+
+def draw_sample(
+    table: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    levels: Mapping[str, Groups],
+    size: int,
+    idle: Collection[str] = (),
+) -> Sample:
+    """Draw about ``size`` rows, as many with the event as without where there are enough.
+
+    Their weights add up to what they stand for, in units of one drawn row on average.  Of ``idle``
+    columns nothing is read.
+    """
+    shares = _shares(survey.counts, size)
+    read = [name for name in names if name not in idle]
+    keys = {**raw_keys(table, names, idle), "nb_event": event_key(survey)}
+    for _ in range(_TRIES):  # where values repeat in blocks, a share may draw far more or less
+        test = sample_test(table, survey, read, levels, shares)
+        where = test if survey.used is None else survey.used & test
+        groups = table.group(
+            keys, "drawing a sample", weight=survey.weight, where=where, most=_MUCH * size
+        )
+        drawn = int(groups.rows.sum())
+        if groups.size > _MUCH * size:
+            shares = (shares[0] / 10, shares[1] / 10)
+        elif drawn * _MUCH < size and max(shares) < 1:
+            shares = (min(1.0, 5 * shares[0]), min(1.0, 5 * shares[1]))
+        else:
+            break
+    rows = rows_of(table, groups, names)
+    if rows.event.all() or not rows.event.any():
+        raise InputError(
+            f"a sample of {rows.size:,} distinct rows holds one outcome only. Raise sample_rows."
+        )
+    stands_for = np.where(rows.event, 1.0 / shares[1], 1.0 / shares[0]) * rows.weight
+    mean = float(stands_for.sum() / rows.weight.sum())
+    return Sample(MergedRows(rows.table, rows.event, stands_for / mean), shares)
+
+
+def _shares(totals: tuple[int, int], size: int) -> tuple[float, float]:
+    """What share of each outcome to draw, so that rare ones are not lost."""
+    rarer = min(*totals, size / 2)
+    wanted = [min(total, size - rarer if total > rarer else rarer) for total in totals]
+    return wanted[0] / totals[0], wanted[1] / totals[1]
+
+
+def sample_test(
+    table: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    levels: Mapping[str, Groups],
+    shares: tuple[float, float],
+) -> nw.Expr:
+    """Return whether a row is in the sample."""
+    share = nw.when(survey.event).then(nw.lit(shares[1])).otherwise(nw.lit(shares[0]))
+    return row_number(table, survey, names, levels) < share
+
+
+def row_number(
+    table: EngineTable, survey: Survey, names: Sequence[str], levels: Mapping[str, Groups]
+) -> nw.Expr:
+    """Return a number from 0 to 1 that depends on a row's values alone, and looks random."""
+    parts = []
+    for k, name in enumerate(names):
+        if table.types[name] in ("number", "boolean"):
+            ends = survey.ends[name]
+            first, second = (f * (1.0 + (k + 1) * _GOLDEN % 1.0) for f in _STRETCH)
+            # (Polars divides by multiplying with an inverse, which is off by a bit.)
+            scale = first / (ends.high - ends.low) if ends.low < ends.high else math.inf
+            if math.isinf(scale):
+                continue
+            x = table.number(name)
+            # By its place between the ends, and by itself: one end may be far away.
+            value = _fraction(_fraction((x - ends.low) * scale) * second)
+            parts.append((value + _fraction(x * (_OWN * (1.0 + k * _GOLDEN)))).fill_null(0.5))
+        elif table.types[name] == "text":
+            parts.append(_text_number(table.text(name), levels.get(name)) * (1.0 + k * _GOLDEN))
+    return _fraction(added(parts) * _STRETCH[0]) if parts else nw.lit(0.5)
+
+
+def _fraction(x: nw.Expr) -> nw.Expr:
+    return x - x.floor()
+
+
+def _text_number(x: nw.Expr, counted: Groups | None) -> nw.Expr:
+    value = (x.str.len_chars().cast(nw.Float64) * _GOLDEN).fill_null(0.25)
+    if counted is None:
+        return value
+    rows: dict[str, int] = {}
+    for level, count in zip(counted.keys["nb_level"].tolist(), counted.rows.tolist(), strict=True):
+        if level is not None:
+            rows[level] = rows.get(level, 0) + count
+    frequent = sorted(rows, key=lambda level: (-rows[level], level))[:_LEVELS]
+    if len(frequent) <= _FEW_LEVELS:
+        for place, level in enumerate(frequent):
+            value = nw.when(x == level).then(nw.lit((place + 2) * _GOLDEN % 1.0)).otherwise(value)
+        return value
+    # Of many levels each has ten bits, by a hash of its name.
+    digests = {level: hashlib.blake2b(level.encode(), digest_size=2).digest() for level in frequent}
+    for bit in range(10):
+        chosen = [one for one in frequent if digests[one][bit // 8] >> (bit % 8) & 1]
+        part = nw.when(x.is_in(chosen)).then(nw.lit(_GOLDEN * 2.0**-bit)).otherwise(nw.lit(0.0))
+        value = value + part
+    return value
+
+
+# -- how frequent values are -----------------------------------------------------------------------
+
+
+def count_levels(table: EngineTable, survey: Survey, names: Sequence[str]) -> dict[str, Groups]:
+    """Count the levels of all text columns, by outcome; those with very many are left out."""
+    found = {}
+    for name in names:
+        if table.types[name] != "text":
+            continue
+        keys = {"nb_level": table.text(name), "nb_event": event_key(survey)}
+        what = f"counting the levels of {name}"
+        groups = table.group(keys, what, weight=survey.weight, where=survey.used, most=_MOST_LEVELS)
+        if groups.size <= _MOST_LEVELS:
+            found[name] = groups
+    return found
+
+
+def own_weights(
+    table: EngineTable,
+    survey: Survey,
+    names: Sequence[str],
+    levels: Mapping[str, Groups],
+    rows: MergedRows,
+    idle: Collection[str] = (),
+) -> MergedRows:
+    """Give each column weights by which its values are as frequent as in the whole table.
+
+    The engine counts all rows by cell (quantiles of the sample; single levels of text) and outcome.
+    So how a column is distributed, and what it says about the outcome, comes from all rows, and
+    only how columns go together comes from the sample.
+    """
+    total = float(rows.weight.sum())
+    columns = []
+    for name in names:
+        column = rows.table.column(name)
+        kind = "other" if name in idle else table.types[name]
+        weight = None
+        if kind in ("number", "boolean"):
+            weight = _number_weights(table, survey, name, column.values, rows)
+        elif kind == "text" and name in levels:
+            weight = _level_weights(levels[name], column.values, rows)
+        if weight is not None and weight.sum() > 0:
+            weight = weight * (total / float(weight.sum()))
+            column = column._replace(weight=weight)
+        columns.append(column)
+    return MergedRows(RawTable.of(columns), rows.event, rows.weight)
+
+
+def _number_weights(
+    table: EngineTable, survey: Survey, name: str, values: FloatArray, rows: MergedRows
+) -> FloatArray | None:
+    numbers = values.astype(np.float64)
+    here = ~np.isnan(numbers)
+    if not here.any():
+        return None
+    cells = count_cells(numbers[here], rows.weight[here], _CELLS)
+    edges = [Edge(start) for start in cells.starts[1:].tolist()]
+    x = table.number(name)
+    places = [whole(k) for k in range(len(edges) + 1)]
+    cell = nw.when(x.is_null()).then(whole(-1)).otherwise(choose(x, edges, places))
+    keys = {"nb_cell": cell, "nb_event": event_key(survey)}
+    groups = table.group(
+        keys, f"counting the values of {name}", weight=survey.weight, where=survey.used
+    )
+    code = np.zeros(numbers.size, dtype=np.int64)
+    code[here] = cells.cell_of_row + 1
+    return _matched(code, groups.keys["nb_cell"].astype(np.int64) + 1, groups, rows)
+
+
+def _level_weights(groups: Groups, values: NDArray[Any], rows: MergedRows) -> FloatArray:
+    counted = groups.keys["nb_level"].tolist()
+    place = {level: k for k, level in enumerate(dict.fromkeys(counted))}
+    code = np.fromiter((place[value] for value in values.tolist()), np.int64, values.size)
+    return _matched(code, np.array([place[level] for level in counted]), groups, rows)
+
+
+def _matched(code: IntArray, counted: IntArray, groups: Groups, rows: MergedRows) -> FloatArray:
+    """Scale the weights of rows of equal value and outcome to what the whole table has of them.
+
+    ``code`` is the value of each row, ``counted`` that of each group of the whole table.
+    """
+    size = 2 * (int(counted.max(initial=0)) + 1)
+    here = 2 * code + rows.event
+    drawn = np.bincount(here, rows.weight, size)
+    there = 2 * counted + groups.keys["nb_event"].astype(np.int64)
+    wanted = np.bincount(there, groups.weight, size)
+    result: FloatArray = rows.weight * (wanted[here] / drawn[here])
+    return result

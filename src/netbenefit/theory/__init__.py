@@ -21,9 +21,11 @@ from __future__ import annotations
 from netbenefit.theory.capacity import (
     Capacity,
     RoundedModel,
+    generalisation_bound,
     learning_capacity,
     round_linear,
     rounding_loss,
+    rows_needed,
 )
 from netbenefit.theory.discrimination import (
     lower_aunbc,
@@ -49,7 +51,6 @@ from netbenefit.theory.synthetic import (
     boundary_risks,
     correlated_risks,
 )
-from netbenefit.theory.theory_generalisation import generalisation_bound, rows_needed
 
 __all__ = [
     "BoundaryModel",

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from netbenefit.common.checks import InputError, check_binary, check_risks, check_weights
 from netbenefit.metrics.net_benefit import count_levels, net_benefit
 from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
-from netbenefit.theory.calibration import LevelMap
-from netbenefit.theory.calibration_levels import Levels
+from netbenefit.theory.calibration import LevelMap, Levels
 
 __all__ = [
     "Improvement",

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.card_types import RiskRow
+from netbenefit.cards.rules import RiskRow
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.text import clean, integer_text, percent, scores_text
 from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.common.table import Table
-from netbenefit.common.text_table import lines_of, mass, number, share
+from netbenefit.common.table import Table, lines_of, mass, number, share
 from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.measures import Measures, measure
 from netbenefit.solvers.base import SolverResult

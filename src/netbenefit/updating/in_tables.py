@@ -19,7 +19,7 @@ from netbenefit.common.checks import InputError, check_names, shorten
 from netbenefit.data.engine import EngineTable, Groups, Tell
 from netbenefit.estimators.binning_choices import binning_choices
 from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
-from netbenefit.tables.engine_score import risk_of, score_of
+from netbenefit.tables.expressions import risk_of, score_of
 from netbenefit.updating.drift import ScoreCounts, score_drift
 from netbenefit.updating.evaluate import CardEvaluation, evaluate_scores
 

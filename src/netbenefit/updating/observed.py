@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.cards.card_types import RiskRow
+from netbenefit.cards.rules import RiskRow
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.text import percent, scores_text
 from netbenefit.common.checks import FloatArray, check_binary, check_weights

@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit.common.checks import FloatArray, InputError, check_level, check_seed
-from netbenefit.common.table import Table
-from netbenefit.common.text_table import lines_of, number
-from netbenefit.metrics.evaluation_measures import LOWER_IS_BETTER
+from netbenefit.common.table import Table, lines_of, number
+from netbenefit.metrics.measures import LOWER_IS_BETTER
 from netbenefit.metrics.thresholds import ThresholdsLike
-from netbenefit.validation.evaluation_text import label
 from netbenefit.validation.folds import random_of, resample, seed_of
 from netbenefit.validation.runner import Runner, Task, check_count, make_work
-from netbenefit.validation.stability import CardStability, stability_of
+from netbenefit.validation.stability import CardStability, label, stability_of
 
 __all__ = ["BootstrapValidation", "bootstrap_validate", "point632plus"]
 

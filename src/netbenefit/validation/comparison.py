@@ -2,43 +2,196 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 from sklearn.model_selection import RepeatedStratifiedKFold
 
+from netbenefit.cards.text import clean, display_width
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_seed, check_weights
 from netbenefit.common.journal import run_tasks
 from netbenefit.common.parallel import one_by_one
-from netbenefit.common.table import Table
+from netbenefit.common.table import Table, lines_of, number, p_value
 from netbenefit.data.labels import encode_labels
 from netbenefit.estimators.learn import count_threads
 from netbenefit.metrics import net_benefit as metrics
-from netbenefit.metrics.comparison_bands import curve_bands
+from netbenefit.metrics.bands import curve_bands
 from netbenefit.metrics.decision_curve import decision_curve
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.plots import ComparisonDisplay
-from netbenefit.validation.comparison_differences import Difference, corrected_difference
 from netbenefit.validation.comparison_folds import METRICS, Runner, fingerprint
-from netbenefit.validation.comparison_text import comparison_text
 from netbenefit.validation.models import NAMES, Settings, read_models
 from netbenefit.validation.prepare import read_plain
 from netbenefit.validation.ranks import RankTest, critical_difference, rank_models
-from netbenefit.validation.size_checks import choose_folds
+from netbenefit.validation.sizes import choose_folds
 
 __all__ = [
     "METRICS",
     "NAMES",
     "Comparison",
+    "Difference",
     "RankTest",
     "compare",
+    "comparison_text",
+    "corrected_difference",
     "critical_difference",
     "rank_models",
 ]
+
+
+# -- differences between models over the same folds, with an error that knows folds overlap --------
+
+
+class Difference(NamedTuple):
+    """A mean difference over folds, its corrected standard error, 95% interval and p-value."""
+
+    mean: float
+    se: float
+    low: float
+    high: float
+    p: float
+
+
+def corrected_difference(
+    differences: FloatArray, test_share: float, *, level: float = 0.95
+) -> Difference:
+    """Mean of differences over folds, by the corrected resampled t test (Nadeau and Bengio 2003).
+
+    Training rows of different folds overlap, so that the usual s / √J is too small.  The corrected
+    standard error is s √(1/J + n_test/n_train), with J − 1 degrees of freedom.
+
+    Parameters
+    ----------
+    differences : (J,) float
+        One difference a fold, of all repeats.
+    test_share : float
+        Held-out rows / training rows of a fold.
+    level : float, default=0.95
+        Of the interval.
+
+    Returns
+    -------
+    Difference
+        P is missing (NaN) where all folds show the same difference, other than 0.
+
+    Examples
+    --------
+    >>> found = corrected_difference(np.array([0.01, 0.03, 0.02, 0.02, 0.02]), 0.25)
+    >>> round(found.mean, 3), round(found.se, 5), round(found.p, 3)
+    (0.02, 0.00474, 0.014)
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    if d.size < 2:
+        raise InputError(f"{d.size} fold: a standard error needs at least 2.")
+    mean, spread = float(d.mean()), float(d.std(ddof=1))
+    se = spread * float(np.sqrt(1 / d.size + test_share))
+    reach = float(stats.t.ppf((1 + level) / 2, d.size - 1)) * se
+    if se > 0:
+        p = float(2 * stats.t.sf(abs(mean) / se, d.size - 1))
+    else:
+        p = 1.0 if mean == 0 else float("nan")
+    return Difference(mean, se, mean - reach, mean + reach, p)
+
+
+# -- a comparison as plain text: measures, and differences to the first model ----------------------
+
+
+_METRIC_HEADS = {"auroc": "AUROC", "ece": "ECE", "aunbc": "AUNBC", "size": "size"}
+
+
+class _Compared(Protocol):
+    """What is printed of a :class:`netbenefit.validation.comparison.Comparison`."""
+
+    @property
+    def models(self) -> tuple[str, ...]: ...
+
+    @property
+    def not_refitted(self) -> tuple[str, ...]: ...
+
+    @property
+    def n_folds(self) -> int: ...
+
+    @property
+    def treat_all(self) -> float: ...
+
+    @property
+    def size(self) -> FloatArray: ...
+
+    def means(self, metric: Any, split: Any = "test") -> dict[str, float]: ...
+
+    def sds(self, metric: Any, split: Any = "test") -> dict[str, float]: ...
+
+    def differences(self, metric: Any) -> dict[str, Difference]: ...
+
+
+def comparison_text(found: _Compared) -> str:
+    """Write three tables: held-out rows, training rows, differences."""
+    mark = {name: clean(name) + "*" * (name in found.not_refitted) for name in found.models}
+    parts = [
+        f"Held-out rows: mean ± sd over {found.n_folds} folds",
+        _measures(found, mark, "test"),
+        f"AUNBC of acting on everybody: {found.treat_all:.3f}, on nobody: 0".replace("-", "−"),
+        "",
+        "The rows that were learnt from, for comparison",
+        _measures(found, mark, "train"),
+    ]
+    if len(found.models) > 1:
+        parts += [
+            "",
+            f"AUNBC on held-out rows, less that of {mark[found.models[0]]}",
+            _differences(found, mark),
+        ]
+    if found.not_refitted:
+        parts += [
+            "",
+            "* A card as it stands, not learnt anew in each fold. If it was learnt from these rows,"
+            "\n  its numbers flatter it.",
+        ]
+    return "\n".join(parts)
+
+
+def _measures(found: _Compared, mark: Mapping[str, str], split: str) -> str:
+    metrics = ["auroc", "ece", "aunbc", *(["size"] if split == "test" else [])]
+    means = {metric: found.means(metric, split) for metric in metrics}
+    sds = {metric: found.sds(metric, split) for metric in metrics}
+    rows = [["model", *(_METRIC_HEADS[metric] for metric in metrics)]]
+    for name, shown in mark.items():
+        cells = [_spread(means[m][name], sds[m][name], 1 if m == "size" else 3) for m in metrics]
+        rows.append([shown, *cells])
+    return _ruled(rows[0], rows[1:])
+
+
+def _differences(found: _Compared, mark: Mapping[str, str]) -> str:
+    rows = [["model", "difference", "95% interval", "p"]]
+    for name, gap in found.differences("aunbc").items():
+        sign = "+" if round(gap.mean, 4) > 0 else ""
+        ends = f"{number(gap.low, 4)} to {number(gap.high, 4)}"
+        rows.append([mark[name], f"{sign}{number(gap.mean, 4)}", ends, p_value(gap.p)])
+    return _ruled(rows[0], rows[1:])
+
+
+def _spread(mean: float, sd: float, decimals: int) -> str:
+    return "–" if math.isnan(mean) else f"{number(mean, decimals)} ± {number(sd, decimals)}"
+
+
+def _ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with a line below its head.
+
+    >>> _ruled(["model", "size"], [["tree", "12"]]).splitlines()
+    ['model  size', '───────────', 'tree     12']
+    """
+    lines = lines_of(head, rows)
+    return "\n".join([lines[0], "─" * max(map(display_width, lines)), *lines[1:]])
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 Metric = Literal["auroc", "ece", "aunbc", "size"]
 Split = Literal["test", "train"]

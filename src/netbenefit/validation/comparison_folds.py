@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from netbenefit._version import __version__
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import FloatArray, InputError, check_risks
-from netbenefit.common.fingerprint import fingerprint_of
-from netbenefit.estimators.estimator_input import pop_column
+from netbenefit.common.journal import fingerprint_of
+from netbenefit.estimators.training import pop_column
 from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.validation.folds import forgive_rounding, prepared, take_rows
 from netbenefit.validation.models import Contestant, fit_weights, size_of
 from netbenefit.validation.prepare import Columns, Preparation
 from netbenefit.validation.runner import warnings_kept
-from netbenefit.validation.size_cards import Fold
+from netbenefit.validation.sizes import TwoParts
 
 __all__ = ["METRICS", "Runner", "fingerprint"]
 
@@ -37,7 +37,7 @@ class Runner:
     columns: Columns
     event: NDArray[np.bool_]
     weight: FloatArray | None
-    folds: Sequence[Fold]
+    folds: Sequence[TwoParts]
     models: Mapping[str, Contestant]
     thresholds: Thresholds
     seed: int = 0

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from netbenefit.common.checks import FloatArray, InputError, check_weights
 from netbenefit.data.labels import encode_labels
-from netbenefit.metrics.evaluation_measures import inner_model
+from netbenefit.metrics.measures import inner_model
 
 __all__ = [
     "Fold",

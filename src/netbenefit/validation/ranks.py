@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from netbenefit.common.checks import FloatArray, InputError, shorten
-from netbenefit.common.table import Table
-from netbenefit.common.text_table import p_value
+from netbenefit.common.table import Table, p_value
 from netbenefit.plots import CriticalDifferenceDisplay
 
 __all__ = ["RankTest", "critical_difference", "rank_groups", "rank_models"]

@@ -17,11 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._version import __version__
 from netbenefit.common.checks import InputError
-from netbenefit.common.fingerprint import fingerprint_of
-from netbenefit.common.journal import run_tasks
+from netbenefit.common.journal import fingerprint_of, run_tasks
 from netbenefit.common.parallel import one_by_one, only_task_here
 from netbenefit.common.progress import TaskBar
-from netbenefit.metrics.evaluation_measures import (
+from netbenefit.metrics.measures import (
     chance_of,
     check_thresholds_at,
     measures_of,

@@ -2,36 +2,322 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import StratifiedKFold
 
+from netbenefit.binning.fitted import Fitted
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import FloatArray, check_weights
-from netbenefit.common.parallel import one_by_one
-from netbenefit.common.table import Table
-from netbenefit.common.text_table import number
+from netbenefit.common.checks import FloatArray, InputError, check_weights
+from netbenefit.common.parallel import WorkerDied, finished_tasks, one_by_one
+from netbenefit.common.table import Table, number
 from netbenefit.data.labels import encode_labels
+from netbenefit.estimators import learn as assemble
 from netbenefit.estimators.learn import count_threads, warn_of_teaching
 from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.metrics.thresholds import as_thresholds
+from netbenefit.metrics import net_benefit as metrics
+from netbenefit.metrics.thresholds import Thresholds, as_thresholds
 from netbenefit.plots import SizePathDisplay
+from netbenefit.problem.constraints import MaxFeatures
+from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import Callback, SolverResult, check_time_limit
-from netbenefit.validation.size_cards import Plan, Rows, all_cards, all_folds, earned, make_problem
-from netbenefit.validation.size_checks import (
-    check_estimator,
-    choose_folds,
-    choose_sizes,
-    fold_error,
-    fold_mean,
-)
+from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
+from netbenefit.validation.folds import Fold, given_folds, take_rows
 
-__all__ = ["SizePath", "size_path", "size_path_of_events"]
+__all__ = [
+    "MOST_RULES",
+    "Benefits",
+    "Cards",
+    "Measured",
+    "Plan",
+    "Rows",
+    "SizePath",
+    "TwoParts",
+    "all_cards",
+    "all_folds",
+    "check_estimator",
+    "choose_folds",
+    "choose_sizes",
+    "earned",
+    "fold_error",
+    "fold_mean",
+    "held_out",
+    "make_problem",
+    "size_path",
+    "size_path_of_events",
+]
+
+
+# -- cards of every size from some rows, and what they earn on others ------------------------------
+
+
+#: Numbers of the training rows, and of the held-out ones.
+TwoParts = tuple[NDArray[Any], NDArray[Any]]
+
+
+class Rows(NamedTuple):
+    """Rows as an estimator takes them, which of them are events, and their weights if any."""
+
+    X: Any
+    event: NDArray[np.bool_]
+    weight: NDArray[Any] | None = None
+
+    def take(self, chosen: NDArray[Any]) -> Rows:
+        """Some of the rows.
+
+        >>> Rows({"x": np.array([5, 6])}, np.array([True, False])).take(np.array([1])).X
+        {'x': array([6])}
+        """
+        weight = None if self.weight is None else self.weight[chosen]
+        return Rows(take_rows(self.X, chosen), self.event[chosen], weight)
+
+
+class Plan(NamedTuple):
+    """All that a path is told but for its rows."""
+
+    estimator: RiskScoreClassifier  #: a copy of its own, whose parameters are checked
+    outcome: str
+    n_jobs: int
+    seed: int
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The thresholds that cards are learnt for."""
+        return self.estimator.thresholds_
+
+
+class Posed(NamedTuple):
+    """The problem that some rows pose, before sizes, and how it came about."""
+
+    problem: Problem
+    taught: assemble.Taught | None
+    bins: Fitted | None
+
+
+class Cards(NamedTuple):
+    """The cards of a path by size, and how they were found."""
+
+    cards: dict[int, Scorecard]
+    results: dict[int, SolverResult]
+
+
+class Benefits(NamedTuple):
+    """What each card earns on some rows, by size."""
+
+    net_benefit: dict[int, float]
+    aunbc: dict[int, float]
+
+
+def make_problem(rows: Rows, plan: Plan) -> Posed:
+    """Everything is learnt from these rows alone: conditions, the teacher's risks, constants."""
+    model = plan.estimator
+    training = model._training(rows.X, rows.event, rows.weight)
+    table, taught = assemble.teach_masses(
+        training,
+        plan.thresholds,
+        model.teacher,
+        model.prior_strength,
+        seed=plan.seed,
+        n_jobs=plan.n_jobs,
+    )
+    # Within a size, rules have no price: see limit_size.
+    settings = {**training.settings, "penalty": 0}
+    problem = assemble.make_problem(table, plan.thresholds, **settings)
+    return Posed(problem, taught, training.bins)
+
+
+def all_cards(
+    posed: Posed, sizes: tuple[int, ...], plan: Plan, callback: Callback | None = None
+) -> Cards:
+    """The best card of every size."""
+    found = best_of_every_size(
+        posed.problem,
+        sizes,
+        time_limit=plan.estimator.time_limit,
+        n_jobs=plan.n_jobs,
+        seed=plan.seed,
+        callback=callback,
+    )
+    if any(result.status == "interrupted" for result in found.values()):
+        raise KeyboardInterrupt  # cards of a broken-off search compare with no others
+    return Cards({size: _card(posed, result, plan) for size, result in found.items()}, found)
+
+
+def _card(posed: Posed, result: SolverResult, plan: Plan) -> Scorecard:
+    origin = assemble.make_provenance(posed.problem, result, plan.outcome, plan.seed, posed.taught)
+    return assemble.assemble_card(
+        posed.problem, result, origin, bins=posed.bins, calibrate=plan.estimator.calibrate
+    )
+
+
+def earned(cards: Mapping[int, Scorecard], rows: Rows, thresholds: Thresholds) -> Benefits:
+    """Weighted net benefit and AUNBC of cards on some rows."""
+    benefit, area = {}, {}
+    for size, card in cards.items():
+        told = rows.event, card.risk(rows.X), thresholds
+        benefit[size] = metrics.weighted_net_benefit(*told, sample_weight=rows.weight)
+        area[size] = metrics.aunbc(*told, sample_weight=rows.weight)
+    return Benefits(benefit, area)
+
+
+class Measured(NamedTuple):
+    """The cards of a fold, and what they earn on its held-out rows."""
+
+    cards: dict[int, Scorecard]
+    benefits: Benefits
+
+
+def held_out(
+    rows: Rows,
+    fold: TwoParts,
+    sizes: tuple[int, ...],
+    plan: Plan,
+    callback: Callback | None = None,
+) -> Measured:
+    """One fold: cards from its training rows alone, measured on the others."""
+    train, test = fold
+    found = all_cards(make_problem(rows.take(train), plan), sizes, plan, callback)
+    return Measured(found.cards, earned(found.cards, rows.take(test), plan.thresholds))
+
+
+def all_folds(
+    rows: Rows,
+    folds: Sequence[TwoParts],
+    sizes: tuple[int, ...],
+    plan: Plan,
+    callback: Callback | None,
+    n_jobs: int | None,
+) -> list[Measured]:
+    """All folds, one after the other (``n_jobs=1``) or some at a time; those are quiet."""
+    listener = callback if n_jobs == 1 else None  # it cannot be called from another process
+    work = partial(_named, rows, sizes, plan, listener)
+    found: dict[int, Measured] = {}
+    tasks = list(enumerate(folds, start=1))
+    with closing(finished_tasks(work, tasks, n_jobs)) as finished:
+        for (number, _), measured in finished:
+            if isinstance(measured, WorkerDied):
+                raise WorkerDied(f"fold {number}: {measured}")
+            if isinstance(measured, Exception):
+                raise measured
+            found[number] = measured
+    return [found[number] for number, _ in tasks]
+
+
+def _named(
+    rows: Rows,
+    sizes: tuple[int, ...],
+    plan: Plan,
+    callback: Callback | None,
+    task: tuple[int, TwoParts],
+) -> Measured:
+    """One fold, whose errors say which one it was."""
+    number, fold = task
+    try:
+        return held_out(rows, fold, sizes, plan, callback)
+    except InputError as error:
+        raise InputError(f"fold {number}: {error}") from None
+
+
+# -- what a path of sizes is asked for: estimator, sizes and folds, checked ------------------------
+
+
+#: The largest size of a path about which nothing is said.
+MOST_RULES = 15
+
+
+def check_estimator(estimator: Any) -> RiskScoreClassifier:
+    """A copy whose parameters are checked as ``fit`` does."""
+    if not isinstance(estimator, RiskScoreClassifier):
+        what = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+        kind = "the class" if isinstance(estimator, type) else "a"
+        raise InputError(
+            f"estimator is {kind} {what}. Pass a RiskScoreClassifier() or RSSDNBClassifier(): only "
+            "these have cards of every size."
+        )
+    # Not a clone, which would copy a callback, too: it has to reach the one that was given.
+    copy: RiskScoreClassifier = type(estimator)(**estimator.get_params(deep=False))
+    try:
+        copy._validate_params()
+    except ValueError as error:  # scikit-learn's own kind
+        raise InputError(str(error)) from None
+    return copy
+
+
+def choose_sizes(problem: Problem, sizes: Sequence[int] | None) -> tuple[int, ...]:
+    """Sizes that were asked for, or the default ones, within what the problem allows."""
+    usable = int(((problem.lower != 0) | (problem.upper != 0)).sum())
+    most = min(usable, problem.max_features)
+    if sizes is not None:
+        wanted = check_sizes(sizes)
+        if wanted[-1] > most:
+            limit = (
+                f"the estimator's max_features is {most}"
+                if problem.max_features < usable
+                else f"only {most} columns can have points"
+            )
+            raise InputError(
+                f"sizes go up to {wanted[-1]}, but {limit}. Use sizes of at most {most}."
+            )
+        limit_size(problem, wanted[0])  # refuses, naming the constraints, where it is too small
+        return wanted
+    if most == 0:
+        raise InputError("no column may have points, so there are no sizes. Allow some columns.")
+    limited = any(isinstance(constraint, MaxFeatures) for constraint in problem.constraints)
+    least = next((k for k in range(1, most + 1) if _possible(problem, k)), most)
+    return tuple(range(least, (most if limited else max(least, min(most, MOST_RULES))) + 1))
+
+
+def _possible(problem: Problem, size: int) -> bool:
+    try:
+        limit_size(problem, size)
+    except InputError:
+        return False
+    return True
+
+
+def choose_folds(cv: Any, event: NDArray[np.bool_], random_state: int | None) -> list[Fold]:
+    """Row numbers of training and of held-out rows, a pair a fold."""
+    if isinstance(cv, int | np.integer | float | bool | None):
+        if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
+            raise InputError(f"cv={cv!r} must be a number of folds of at least 2, or a splitter.")
+        n_events, n_others = int(event.sum()), int((~event).sum())
+        few, name = min((n_events, "events"), (n_others, "rows without the event"))
+        if cv > few:
+            raise InputError(
+                f"cv={cv} folds need as many {name}, one each, but there are {few}. Use at most "
+                f"{max(few, 2)} folds{'' if few > 1 else ', and more rows'}."
+            )
+        cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+    return given_folds(cv, event)
+
+
+def fold_mean(values: FloatArray) -> FloatArray:
+    """Mean over the folds, which are the first axis.
+
+    >>> fold_mean(np.array([[1.0, 2.0], [3.0, 2.0]]))
+    array([2., 2.])
+    """
+    result: FloatArray = values.mean(axis=0)
+    return result
+
+
+def fold_error(values: FloatArray) -> FloatArray:
+    """Standard deviation over the folds / √folds: too small, as folds share training rows.
+
+    >>> fold_error(np.array([[1.0, 2.0], [3.0, 2.0]]))
+    array([1., 0.])
+    """
+    result: FloatArray = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return result
+
+
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

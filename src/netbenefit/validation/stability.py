@@ -11,11 +11,31 @@ from typing import Any
 import numpy as np
 
 from netbenefit.common.checks import InputError
-from netbenefit.common.table import Table
-from netbenefit.common.text_table import lines_of, number
-from netbenefit.metrics.evaluation_measures import Rules
+from netbenefit.common.table import Table, lines_of, number
+from netbenefit.metrics.measures import Rules
 
-__all__ = ["CardStability", "stability_of"]
+__all__ = ["CardStability", "label", "stability_of"]
+
+
+# -- words for the results of validation -----------------------------------------------------------
+
+
+_LABELS = {"aunbc": "AUNBC", "net_benefit": "net benefit", "auroc": "AUROC", "ece": "ECE"}
+
+
+def label(measure: str) -> str:
+    """What people call a measure.
+
+    >>> label("aunbc"), label("net_benefit_at_0.05"), label("size")
+    ('AUNBC', 'net benefit at 5%', 'size')
+    """
+    start = "net_benefit_at_"
+    if measure.startswith(start):
+        return f"net benefit at {100 * float(measure.removeprefix(start)):g}%"
+    return _LABELS.get(measure, measure)
+
+
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 
 from netbenefit.common.checks import FloatArray, IntArray
 from netbenefit.data.patterns import PatternTable
-from netbenefit.estimators.riskslim.lattice_kernels import descend, loss_at
+from netbenefit.estimators.riskslim.relaxation import descend, loss_at
 from netbenefit.solvers.base import Progress, TraceRow
 
 __all__ = ["TOLERANCE", "Lattice", "Search"]
@@ -27,7 +27,7 @@ _UNIT = 2.0**-53
 class Lattice:
     """Minimise f(w) + Σ_k price_k · [w_k ≠ 0] over whole w with low ≤ w ≤ high.
 
-    f is the mean logistic loss (see :mod:`netbenefit.estimators.riskslim.lattice_kernels`); w_0 is the
+    f is the mean logistic loss (see :mod:`netbenefit.estimators.riskslim.relaxation`); w_0 is the
     intercept, which has no price; at most ``most`` of the others may be other than zero.
 
     Examples

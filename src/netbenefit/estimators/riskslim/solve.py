@@ -2,20 +2,189 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 from functools import cache
+from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 
-from netbenefit.estimators.riskslim.lattice_branch import branch, make_node, probe
-from netbenefit.estimators.riskslim.lattice_kernels import descend, round_in_turn
-from netbenefit.estimators.riskslim.problem import Lattice, Search
-from netbenefit.estimators.riskslim.relaxation import relax
-from netbenefit.estimators.riskslim.starts import begin, shake
+from netbenefit.common.checks import FloatArray, IntArray
+from netbenefit.estimators.riskslim.problem import TOLERANCE, Lattice, Search
+from netbenefit.estimators.riskslim.relaxation import descend, relax, round_in_turn
+from netbenefit.estimators.riskslim.starts import begin, rounded, shake
 from netbenefit.solvers.base import Progress, Status
 
-__all__ = ["solve_lattice"]
+__all__ = ["Node", "branch", "make_node", "probe", "solve_lattice"]
+
+
+# -- branch and bound over the lattice: boxes of whole numbers, tangent planes, best bound first ---
+# 1. A node is a box.  Its bound is that of the tangent plane at the minimiser of its convex
+# relaxation (:func:`~netbenefit.estimators.riskslim.relaxation.relax`): a first-order Taylor plane of
+# the loss, as in lattice cutting planes, one that suits this box.
+# 2. Before branching, the ends of every range are probed: a half of the range whose bound reaches the
+# best objective is cut off.
+# 3. The node with the least bound is split.  At a coefficient that is not whole: below and above it,
+# the one for which the quadratic model promises the largest rise on both sides.  At a minimiser of
+# whole numbers, whose relaxed price is too low: zero, and both sides of zero.  Otherwise the
+# widest range is halved.
+# 4. The plane of a node narrows its box: values at which it reaches the best objective are out.
+# 5. Minimisers are rounded and polished now and then.  The least bound of all open nodes is the bound
+# of the whole search.
+
+
+#: A relaxation ends this close to its minimum.
+_CLOSE = TOLERANCE / 20
+#: Coefficients this close to a whole number are whole.
+_WHOLE = 1e-6
+#: The first nodes are all rounded, later ones now and then.
+_ROUND_FIRST, _ROUND_EVERY = 50, 20
+
+
+class Node(NamedTuple):
+    """A box with its bound, and where its relaxation is least."""
+
+    bound: float
+    low: IntArray
+    high: IntArray
+    at: FloatArray
+    spread: FloatArray  #: inverse curvature of each coefficient
+
+
+def make_node(
+    search: Search, low: IntArray, high: IntArray, start: FloatArray, cutoff: float | None = None
+) -> Node:
+    """Steps 1 and 4."""
+    p, at = search.lattice, start.copy()
+    limit = search.cutoff if cutoff is None else cutoff
+    bound, loss, slope, spread = relax(p.z, p.a, p.b, low, high, p.price, p.most, limit, _CLOSE, at)
+    bound -= p.rounding(loss, at, low, high)
+    search.evaluations += 1
+    if bound < limit < math.inf:
+        low, high = _narrowed(search, bound, slope, low, high)
+        at = np.clip(at, low, high)
+    return Node(bound, low, high, at, spread)
+
+
+def _narrowed(
+    search: Search, bound: float, slope: FloatArray, low: IntArray, high: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Step 4: a coefficient v costs at least slope·(v − the best end) more than the bound."""
+    if search.lattice.most < low.size - 1:
+        return low, high  # the bound then chooses coefficients together
+    # prices left out on both sides: the bound can be that much higher than the plane alone
+    room = search.cutoff - bound + search.lattice.price.max() + TOLERANCE
+    with np.errstate(divide="ignore", over="ignore"):
+        reach = np.minimum(np.floor(room / np.abs(slope)), 1e9)
+    reach = np.where(np.isfinite(reach), reach, 1e9).astype(np.int64)
+    top = np.where(slope > 0, np.minimum(high, low + reach), high)
+    bottom = np.where(slope < 0, np.maximum(low, high - reach), low)
+    return bottom, top
+
+
+def probe(search: Search, node: Node, seconds: float = math.inf) -> Node:
+    """Step 2: cut off what a bound excludes at both ends of each range, for at most ``seconds``."""
+    low, high, at = node.low.copy(), node.high.copy(), node.at
+    end = search.seconds + seconds
+
+    def excluded(k: int, first: int, last: int) -> bool:
+        least, most = low.copy(), high.copy()
+        least[k], most[k] = first, last
+        return make_node(search, least, most, at).bound >= search.cutoff
+
+    for k in range(low.size):
+        left, right = max(math.ceil(at[k]), int(low[k]) + 1), int(high[k]) + 1
+        while left < right and search.seconds < end and not search.out_of_time:
+            middle = (left + right) // 2
+            if excluded(k, middle, int(high[k])):
+                high[k], right = middle - 1, middle
+            else:
+                left = middle + 1
+        left, right = int(low[k]) - 1, min(math.floor(at[k]), int(high[k]) - 1)
+        while left < right and search.seconds < end and not search.out_of_time:
+            middle = (left + right + 1) // 2
+            if excluded(k, int(low[k]), middle):
+                low[k], left = middle + 1, middle
+            else:
+                right = middle - 1
+    return make_node(search, low, high, np.clip(at, low, high))
+
+
+def branch(search: Search, root: Node, max_nodes: float = math.inf) -> None:
+    """Search boxes, best bound first, until proof, time or nodes end it."""
+    order = count()
+    heap = [(root.bound, next(order), root)] if root.bound < search.cutoff else []
+    done = 0
+    while heap and done < max_nodes and not search.out_of_time:
+        bound, _, node = heapq.heappop(heap)
+        search.raise_bound(bound, "branch and bound")
+        if bound >= search.cutoff:
+            heap.clear()
+            break
+        done += 1
+        pieces = _split(search, node)
+        if done <= _ROUND_FIRST or done % _ROUND_EVERY == 0:
+            _round(search, node)
+        for low, high in pieces:
+            child = make_node(search, low, high, node.at)
+            if (low == high).all():
+                search.offer(low, "branch and bound")
+            elif child.bound < search.cutoff and (child.low <= child.high).all():
+                # a child's bound may be loose by rounding; its parent's holds as well
+                heapq.heappush(heap, (max(child.bound, bound), next(order), child))
+        search.tell()
+    search.raise_bound(heap[0][0] if heap else math.inf, "branch and bound")
+
+
+def _round(search: Search, node: Node) -> None:
+    """Step 5."""
+    lattice = search.lattice
+    first = rounded(lattice, node.at, in_turn=False)
+    search.offer(lattice.polish(first), "branch and bound")
+
+
+def _split(search: Search, node: Node) -> list[tuple[IntArray, IntArray]]:
+    """Step 3: the boxes that a node falls into."""
+    low, high, at = node.low, node.high, node.at
+    below = np.floor(at)
+    part = at - below
+    whole = (part < _WHOLE) | (part > 1.0 - _WHOLE)
+    loose = ~whole & (low < high)
+    if loose.any():
+        curve = 1.0 / np.maximum(node.spread, 1e-12)
+        rise = np.maximum(curve * part**2, 1e-12) * np.maximum(curve * (1.0 - part) ** 2, 1e-12)
+        k = int(np.argmax(np.where(loose, rise, -1.0)))
+        return _cut(low, high, k, [(int(low[k]), int(below[k])), (int(below[k]) + 1, int(high[k]))])
+    w = np.round(at).astype(np.int64)
+    search.offer(w, "branch and bound")
+    open_ = (low < high) & (low <= 0) & (high >= 0) & (w != 0) & (search.lattice.price > 0)
+    if open_.any():
+        span = np.where(w > 0, high, -low)
+        k = int(np.argmax(np.where(open_, 1.0 - np.abs(w) / np.maximum(span, 1), -1.0)))
+        return _cut(low, high, k, [(int(low[k]), -1), (0, 0), (1, int(high[k]))])
+    k = int(np.argmax(high - low))
+    if low[k] == high[k]:
+        return []
+    middle = min(int(w[k]), int(high[k]) - 1)
+    return _cut(low, high, k, [(int(low[k]), middle), (middle + 1, int(high[k]))])
+
+
+def _cut(
+    low: IntArray, high: IntArray, k: int, ranges: list[tuple[int, int]]
+) -> list[tuple[IntArray, IntArray]]:
+    pieces = []
+    for first, last in ranges:
+        if first <= last:
+            least, most = low.copy(), high.copy()
+            least[k], most[k] = first, last
+            pieces.append((least, most))
+    return pieces
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 #: Shares of the time limit that shaking and probing may take.
 _SHAKE, _PROBE = 0.1, 0.15

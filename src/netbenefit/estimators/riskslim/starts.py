@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.estimators.riskslim.lattice_kernels import loss_at, round_in_turn
 from netbenefit.estimators.riskslim.problem import Lattice, Search
+from netbenefit.estimators.riskslim.relaxation import loss_at, round_in_turn
 
 __all__ = ["begin", "fit_in", "logistic", "rounded", "shake"]
 

@@ -15,12 +15,11 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from netbenefit.binning.binner import Binner
-from netbenefit.cards.card_types import steps_of_levels
+from netbenefit.cards.rules import steps_of_levels
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import InputError, read_number
 from netbenefit.data.labels import encode_labels
 from netbenefit.data.patterns import PatternTable
-from netbenefit.estimators.estimator_input import Training
 from netbenefit.estimators.learn import (
     assemble_card,
     count_threads,
@@ -32,6 +31,7 @@ from netbenefit.estimators.learn import (
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.slim.exact import SlimExact
 from netbenefit.estimators.slim.task import HALF, SlimTask
+from netbenefit.estimators.training import Training
 from netbenefit.problem.constraints import Constraint
 from netbenefit.problem.cutoffs import floor_scores
 from netbenefit.problem.levels import level_risks

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.estimators.slim.slim_run import SlimRun
-from netbenefit.estimators.slim.task import SlimTask
+from netbenefit.estimators.slim.task import SlimRun, SlimTask
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import Callback, SolverResult, Status, check_time_limit
 from netbenefit.solvers.exact import Exact

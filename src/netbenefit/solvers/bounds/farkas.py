@@ -39,10 +39,10 @@ from netbenefit.solvers.bounds.conflicts import (
     Pairs,
     collect_pairs,
     grow_set,
+    hitting_set,
     pack_pairs,
     shrink_set,
 )
-from netbenefit.solvers.bounds.hitting import hitting_set
 from netbenefit.solvers.bounds.signs import Signs, Words, make_signs
 
 __all__ = ["Cut", "FarkasBound", "farkas_bound", "nearly_separable"]

@@ -26,8 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.problem.integer import Pieces
-from netbenefit.solvers.kernels.bits import ONE, WORD, ZERO, count_bits, lowest_bit
-from netbenefit.solvers.kernels.jit import inner
+from netbenefit.solvers.kernels.jit import ONE, WORD, ZERO, count_bits, inner, lowest_bit
 from netbenefit.solvers.kernels.layout import Array
 
 __all__ = ["Field", "Flow", "augment", "make_field", "make_flow", "narrow", "spread"]

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.problem.groups import one_hot_groups
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.limits import box_possible
-from netbenefit.problem.problem import Problem
+from netbenefit.problem.problem import Problem, one_hot_groups
 from netbenefit.problem.result import Reason
 from netbenefit.solvers.boxes.count import Counter, best_vector, make_counter
 from netbenefit.solvers.boxes.flow import (

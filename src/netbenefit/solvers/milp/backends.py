@@ -1,35 +1,95 @@
-"""Mixed-integer solvers behind one interface; each is imported when it is asked for."""
+"""What a mixed-integer solver has to offer."""
 
 from __future__ import annotations
 
-from netbenefit.common.checks import InputError
-from netbenefit.solvers.milp.base import Answer, Backend, News
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
-__all__ = ["BACKENDS", "Answer", "Backend", "News", "find_backend"]
+from netbenefit.common.checks import FloatArray, InputError, IntArray
+from netbenefit.solvers.milp.model import MilpModel
 
-#: Names that :func:`find_backend` knows.
-BACKENDS = ("highs", "gurobi")
+__all__ = ["Answer", "Backend", "End", "News", "Order"]
+
+#: How a solver ended; "failed" is anything that is not one of the others.
+End = Literal["optimal", "infeasible", "time_limit", "interrupted", "failed"]
 
 
-def find_backend(name: str) -> Backend:
-    """Return a backend by name, or say what is missing.
+class News(NamedTuple):
+    """What a solver tells while it runs; None where there is nothing new.
 
-    Examples
-    --------
-    >>> find_backend("highs").name
-    'HiGHS'
+    ``points`` are the values of the points block, ``claimed`` is what the solver takes their
+    objective to be, ``bound`` is what no solution exceeds, as far as the solver knows.
     """
-    backend: Backend
-    if name == "highs":
-        from netbenefit.solvers.milp.highs import HighsBackend
 
-        backend = HighsBackend()
-    elif name == "gurobi":
-        from netbenefit.solvers.milp.gurobi import GurobiBackend
+    points: FloatArray | None = None
+    claimed: float | None = None
+    bound: float | None = None
 
-        backend = GurobiBackend()
-    else:
-        known = ", ".join(repr(known) for known in BACKENDS)
-        raise InputError(f"backend={name!r} is not known. Use one of {known}.")
-    backend.require()
-    return backend
+
+class Answer(NamedTuple):
+    """What a solver says at the end; the same fields as :class:`News`."""
+
+    end: End
+    points: FloatArray | None = None
+    claimed: float | None = None
+    bound: float | None = None
+    details: str = ""
+
+
+def _say_nothing(news: News) -> None:
+    """Ignore news."""
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """How a model is to be solved.
+
+    Attributes
+    ----------
+    time_limit : float
+        Seconds; may be infinite.
+    warm_start : (variables,) int64 or None
+        A feasible solution.
+    on_news : callable
+        Called with :class:`News`, from whatever thread the solver uses; must not raise.
+    should_stop : callable
+        Asked often; True ends the search.
+    n_jobs, seed : int
+    """
+
+    time_limit: float = float("inf")
+    warm_start: IntArray | None = None
+    on_news: Callable[[News], None] = _say_nothing
+    should_stop: Callable[[], bool] = _never
+    n_jobs: int = 1
+    seed: int = 0
+
+
+class Backend(ABC):
+    """A mixed-integer solver; its package is imported by :meth:`require`, not before."""
+
+    name: ClassVar[str]  #: as people write it
+    package: ClassVar[str]  #: what to import
+    install: ClassVar[str]  #: what pip should install
+
+    def require(self) -> Any:
+        """Import the solver's package, or say how to get it."""
+        try:
+            return importlib.import_module(self.package)
+        except ImportError as error:
+            raise InputError(
+                f"the {self.name} backend needs the package {self.package!r}, which cannot be "
+                f'imported ({error}). Install it with pip install "{self.install}", or '
+                'use backend="highs".'
+            ) from error
+
+    @abstractmethod
+    def solve(self, model: MilpModel, order: Order) -> Answer:
+        """Maximise; with tolerances of ``TOLERANCE`` and no gap below one unit of the objective."""

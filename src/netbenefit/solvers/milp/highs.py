@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from netbenefit.solvers.highs import linear_program
-from netbenefit.solvers.milp.base import Answer, Backend, End, News, Order
+from netbenefit.solvers.milp.backends import Answer, Backend, End, News, Order
 from netbenefit.solvers.milp.model import TOLERANCE, MilpModel
 
 __all__ = ["HighsBackend"]

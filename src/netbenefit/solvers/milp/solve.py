@@ -23,11 +23,45 @@ from netbenefit.solvers.base import (
     first_points,
 )
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.solvers.milp.backends import Answer, Backend, News, find_backend
-from netbenefit.solvers.milp.base import Order
+from netbenefit.solvers.milp.backends import Answer, Backend, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model
 
-__all__ = ["MixedInteger", "Worker"]
+__all__ = ["BACKENDS", "Answer", "Backend", "MixedInteger", "News", "Worker", "find_backend"]
+
+
+# -- mixed-integer solvers behind one interface; each is imported when it is asked for -------------
+
+
+#: Names that :func:`find_backend` knows.
+BACKENDS = ("highs", "gurobi")
+
+
+def find_backend(name: str) -> Backend:
+    """Return a backend by name, or say what is missing.
+
+    Examples
+    --------
+    >>> find_backend("highs").name
+    'HiGHS'
+    """
+    backend: Backend
+    if name == "highs":
+        from netbenefit.solvers.milp.highs import HighsBackend
+
+        backend = HighsBackend()
+    elif name == "gurobi":
+        from netbenefit.solvers.milp.gurobi import GurobiBackend
+
+        backend = GurobiBackend()
+    else:
+        known = ", ".join(repr(known) for known in BACKENDS)
+        raise InputError(f"backend={name!r} is not known. Use one of {known}.")
+    backend.require()
+    return backend
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 #: Seconds between two looks at what the solver tells.
 LOOK_SECONDS = 0.05

@@ -15,7 +15,7 @@ import numpy as np
 
 from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.common.checks import InputError
-from netbenefit.common.gap import relative_gap
+from netbenefit.common.decimals import relative_gap
 from netbenefit.metrics.thresholds import Thresholds
 
 __all__ = [

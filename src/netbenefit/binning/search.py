@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.cut_cells import Cells
+from netbenefit.binning.cells import Cells
 from netbenefit.binning.weights import SLACK, row_unit, sum_by
 from netbenefit.common.checks import FloatArray
 from netbenefit.metrics.thresholds import Thresholds

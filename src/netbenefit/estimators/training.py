@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
-from netbenefit.binning.bin_fitted import Fitted
 from netbenefit.binning.binner import Binner
+from netbenefit.binning.fitted import Fitted
 from netbenefit.cards.columns import Frame, is_one_row, numeric_column, read_columns
 from netbenefit.common.checks import InputError, check_names, check_risks
 from netbenefit.data.patterns import PatternTable
