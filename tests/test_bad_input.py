@@ -857,7 +857,7 @@ def test_card_files_of_an_unknown_version(card_data, version, tmp_path) -> None:
         ("", "not JSON", "Pass a file that Scorecard.save wrote"),
         ("{", "line 1, column 2", "Pass a file that Scorecard.save wrote"),
         ("[]", "not a card", "Pass a file that Scorecard.save wrote"),
-        ('{"schema": "other"}', '"schema": "netbenefit.cards.scorecard"', "Pass a file"),
+        ('{"schema": "other"}', '"schema": "netbenefit.scorecard"', "Pass a file"),
         ('{"a": NaN}', "NaN is not a number", "Replace it by null or a finite number"),
         ('{"a": 1, "a": 2}', '"a" appears twice', "Remove one of them"),
     ],

@@ -143,7 +143,7 @@ def test_the_layout_is_readable_and_versioned():
     text = example().to_json()
     data = json.loads(text)
     assert list(data)[:2] == ["schema", "version"]
-    assert (data["schema"], data["version"]) == ("netbenefit.cards.scorecard", 3)
+    assert (data["schema"], data["version"]) == ("netbenefit.scorecard", 3)
     assert data["rules"][0] == {
         "kind": "condition",
         "feature": "age",
@@ -165,7 +165,7 @@ def test_the_layout_is_readable_and_versioned():
         ('{"schema": ', "not JSON"),
         ("[]", "not a card: expected a JSON object"),
         ("3", "not a card: expected a JSON object"),
-        ("{}", 'not a card: .* "schema": "netbenefit.cards.scorecard"'),
+        ("{}", 'not a card: .* "schema": "netbenefit.scorecard"'),
         (changed(["schema"], "other"), "not a card"),
         (changed(["version"], KeyError), "^version is missing"),
         (changed(["version"], 4), "version 4 .* reads version 1, 2, 3. Update the package"),
@@ -293,7 +293,7 @@ def test_no_replacement_crashes_the_reader(data):
 
 # -- older files -----------------------------------------------------------------------------------
 
-VERSION_1 = """{"schema": "netbenefit.cards.scorecard", "version": 1,
+VERSION_1 = """{"schema": "netbenefit.scorecard", "version": 1,
   "rules": [
     {"kind": "condition", "feature": "age", "op": ">=", "value": 52, "points": -2},
     {"kind": "per_unit", "feature": "falls", "decimals": 0, "lower": 0, "upper": 9,
@@ -304,7 +304,7 @@ VERSION_1 = """{"schema": "netbenefit.cards.scorecard", "version": 1,
     "zero_asked": false},
   "score_range": [-2, 9], "feature_names": ["age", "falls"], "provenance": null}"""
 
-VERSION_2 = """{"schema": "netbenefit.cards.scorecard", "version": 2,
+VERSION_2 = """{"schema": "netbenefit.scorecard", "version": 2,
   "rules": [
     {"kind": "condition", "feature": "stage", "op": "not in", "value": ["I", "II"], "points": 3},
     {"kind": "per_unit", "feature": "income", "decimals": 0, "lower": null, "upper": null,

@@ -36,7 +36,7 @@ def card(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("pmml", "<Scorecard"),
         ("md", "| Rule | Points |"),
         ("latex", "\\begin{tabular}"),
-        ("json", "netbenefit.cards.scorecard"),
+        ("json", "netbenefit.scorecard"),
     ],
 )
 def test_formats(card: Path, tmp_path: Path, to: str, words: str) -> None:

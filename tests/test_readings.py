@@ -427,7 +427,7 @@ def test_cards_with_readings_come_back_as_they_were(data):
 
 
 VERSION_1 = """
-{"schema": "netbenefit.cards.scorecard", "version": 1, "rules": [
+{"schema": "netbenefit.scorecard", "version": 1, "rules": [
   {"kind": "condition", "feature": "age", "op": ">=", "value": 52, "points": -2},
   {"kind": "per_unit", "feature": "use", "decimals": 1, "lower": null, "upper": 1.5,
    "binary": false, "points": 10}],

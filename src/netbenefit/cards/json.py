@@ -46,7 +46,7 @@ __all__ = [
     "term_data",
 ]
 
-SCHEMA = "netbenefit.cards.scorecard"
+SCHEMA = "netbenefit.scorecard"
 #: The second knows readings, logarithms and "not in"; the third has a risk for every score, where
 #: the others have cut-offs and one risk per level.
 VERSIONS = (1, 2, 3)

@@ -5,7 +5,7 @@ format, for those who would rather write their own verifier.  A certificate is a
 gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
 
 ``schema, version``
-    ``"netbenefit.certificates.certificate"`` and 4.  (Earlier versions knew no teacher.)
+    ``"netbenefit.certificate"`` and 4.  (Earlier versions knew no teacher.)
 ``package``
     Version of the package that wrote it.
 ``problem``
@@ -111,7 +111,7 @@ if TYPE_CHECKING:  # the judge reads this module, and must not depend on a solve
 
 __all__ = ["SCHEMA", "VERSIONS", "Certificate", "make_certificate"]
 
-SCHEMA = "netbenefit.certificates.certificate"
+SCHEMA = "netbenefit.certificate"
 VERSIONS = (4,)
 
 
