@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import available, best_time, load_problem, median, show
 from netbenefit.solvers.kernels.coordinates import coordinate_gains, pair_gains, place
-from netbenefit.solvers.kernels.layout import GROUP, WHOLE, Columns, State, make_state
+from netbenefit.solvers.kernels.layout import GROUP, WHOLE, Columns, State, columns_of, make_state
 
 LOOPS = 200
 
@@ -38,7 +38,7 @@ def _pair(columns: Columns, state: State, k: int, j: int, out: NDArray, loops: i
 def measure(name: str) -> list[str]:
     """Microseconds of a streaming read and of 21 values of each column of one data set."""
     problem = load_problem(name)
-    columns = problem.columns
+    columns = columns_of(problem)
     state = make_state(columns)
     rng = np.random.default_rng(0)
     points = np.zeros(problem.lower.size, dtype=np.int64)

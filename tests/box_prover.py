@@ -9,7 +9,8 @@ import numpy as np
 
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.solvers.base import Callback, Run, SolverResult, Status, check_time_limit
+from netbenefit.problem.result import SolverResult, Status
+from netbenefit.solvers.base import Callback, Run, check_time_limit
 from netbenefit.solvers.boxes.branch_and_bound import no_card, prove_boxes
 from netbenefit.solvers.boxes.flow import TOTAL, Field, Flow, augment, make_field, make_flow, spread
 from netbenefit.solvers.kernels.layout import Array

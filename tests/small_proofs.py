@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.estimators.learn import Taught
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Boxes, Proof, Reason
-from netbenefit.solvers.base import Run, SolverResult
+from netbenefit.problem.result import Boxes, Proof, Reason, SolverResult
+from netbenefit.solvers.base import Run
 from netbenefit.teachers import Teaching
-from netbenefit.teachers.blend import blend
+from netbenefit.teachers.blend import Taught, blend
 
 NOTHING = int(np.iinfo(np.int64).min)
 

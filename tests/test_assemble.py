@@ -19,7 +19,8 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.cutoffs import floor_scores
 from netbenefit.problem.levels import level_risks
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.base import Run, SolverResult
+from netbenefit.problem.result import SolverResult
+from netbenefit.solvers.base import Run
 from tests import reference
 from tests.cards import risks_by_level
 from tests.strategies import points_of, problems

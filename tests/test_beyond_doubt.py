@@ -18,7 +18,7 @@ from hypothesis import given, seed, settings, strategies as st
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import make_certificate
 from netbenefit.certificates.verify import verify
-from netbenefit.estimators.learn import Taught, assemble_card
+from netbenefit.estimators.learn import assemble_card
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers.bounds.covering import covering_bound
@@ -27,6 +27,7 @@ from netbenefit.solvers.bounds.farkas import farkas_bound
 from netbenefit.solvers.bounds.supports import support_bound
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.milp.solve import MixedInteger
+from netbenefit.teachers.blend import Taught
 from tests.box_prover import flow_bound
 from tests.small_proofs import teach_problem
 from tests.strategies import brute_force, constrained_problems

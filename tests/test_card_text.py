@@ -13,7 +13,8 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
-from netbenefit.cards.text import clean, contents, display_width, percent, wrap
+from netbenefit.cards.text import clean, contents, percent, wrap
+from netbenefit.common.table import display_width
 from netbenefit.export.tables import to_latex, to_markdown
 from netbenefit.metrics.thresholds import Thresholds
 

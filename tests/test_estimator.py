@@ -36,8 +36,9 @@ from netbenefit.metrics.net_benefit import (
     weighted_net_benefit,
 )
 from netbenefit.problem.problem import Problem
+from netbenefit.problem.result import Progress, SolverResult
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.base import Progress, Run, SolverResult
+from netbenefit.solvers.base import Run
 from netbenefit.solvers.local_search import LocalSearch
 from tests import reference
 from tests.cards import risks_by_level

@@ -16,8 +16,10 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFPR, MinTPR
 from netbenefit.problem.cutoffs import floor_scores
 from netbenefit.problem.levels import level_risks
-from netbenefit.problem.limits import Limits, RateLimits, box_possible, least_points, vector_allowed
+from netbenefit.problem.limits import Limits, RateLimits, least_points
 from netbenefit.problem.problem import Problem
+from netbenefit.solvers.boxes.count import vector_allowed
+from netbenefit.solvers.boxes.tree import box_possible
 from tests import reference
 from tests.strategies import constrained_problems, points_of, tables
 

@@ -52,7 +52,7 @@ from netbenefit.plots import (
     TraceDisplay,
 )
 from netbenefit.plots.base import style_of
-from netbenefit.solvers.base import TraceRow
+from netbenefit.problem.result import TraceRow
 from netbenefit.updating.observed import level_rows
 from tests.export.truth import HOSTILE_LEVEL, truths
 

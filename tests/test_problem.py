@@ -12,6 +12,7 @@ from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import Problem
+from netbenefit.solvers.kernels.layout import columns_of
 from tests import reference
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -140,7 +141,7 @@ def test_integers_are_used_wherever_a_common_scale_exists(made):
     assert (problem.rates.dtype.kind == "i") is exists
     kind = problem._scale.found.dtype.kind
     assert kind == problem._scale.alarm.dtype.kind == ("i" if exists else "f")
-    assert problem.columns.gains.dtype == problem._scale.found.dtype
+    assert columns_of(problem).gains.dtype == problem._scale.found.dtype
 
 
 def weighed(mass, **options):

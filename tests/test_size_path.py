@@ -32,7 +32,7 @@ from netbenefit import (
     weighted_net_benefit,
 )
 from netbenefit.plots import save_picture
-from netbenefit.solvers.base import Progress
+from netbenefit.problem.result import Progress
 from tests.raw_rows import outcome, raw_table
 from tests.test_cli import COLOUR, error, people, run, save
 

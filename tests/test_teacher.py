@@ -26,7 +26,7 @@ from netbenefit import RiskScoreClassifier
 from netbenefit.cards.text import share_text
 from netbenefit.common.checks import InputError
 from netbenefit.estimators.rss_dnb import RSSDNBClassifier
-from netbenefit.solvers.base import SolverResult
+from netbenefit.problem.result import SolverResult
 from netbenefit.solvers.progress import conclude
 from netbenefit.updating.update import choose_update, update_card
 from netbenefit.validation.comparison import compare

@@ -19,12 +19,12 @@ from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import Certificate
 from netbenefit.certificates.statement import Claim, Scale
 from netbenefit.certificates.verify import Check, Verdict, _acceptance, verify
-from netbenefit.metrics.measures import measure
+from netbenefit.metrics.measures import measure, wilson
 from netbenefit.report.columns import column_rows
 from netbenefit.report.svg import _x, _y, roc_points, roc_svg
 from netbenefit.report.tripod import _ITEMS, Known, checklist
 from netbenefit.report.validation import certificate_sentence, validation_page
-from netbenefit.updating.observed import level_rows, wilson
+from netbenefit.updating.observed import level_rows
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
 from tests.raw_rows import outcome, raw_table
 

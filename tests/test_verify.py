@@ -26,7 +26,7 @@ from netbenefit.certificates.verify import Verdict, verify
 from netbenefit.cli.verify import verify_command
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
-from netbenefit.estimators.learn import Taught, assemble_card, learn
+from netbenefit.estimators.learn import assemble_card, learn
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import (
@@ -46,9 +46,10 @@ from netbenefit.problem.constraints import (
 )
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Boxes, Proof, Reason
-from netbenefit.solvers.base import Run, SolverResult
+from netbenefit.problem.result import Boxes, Proof, Reason, SolverResult
+from netbenefit.solvers.base import Run
 from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.teachers.blend import Taught
 from tests import reference
 
 from .box_prover import BranchAndBound

@@ -14,7 +14,14 @@ from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.kernels import coordinates as compiled
 from netbenefit.solvers.kernels.coordinates import pair_gains
-from netbenefit.solvers.kernels.layout import GROUP, IN_USE, State, make_state, pack_masses
+from netbenefit.solvers.kernels.layout import (
+    GROUP,
+    IN_USE,
+    State,
+    columns_of,
+    make_state,
+    pack_masses,
+)
 from tests import reference
 from tests.strategies import points_of, problems, tables
 
@@ -39,8 +46,8 @@ def agree(problem: Problem, got: Fraction | float, truth: Fraction) -> bool:
 
 
 def placed(problem: Problem, points: np.ndarray) -> State:
-    state = make_state(problem.columns)
-    compiled.place(problem.columns, state, points)
+    state = make_state(columns_of(problem))
+    compiled.place(columns_of(problem), state, points)
     return state
 
 
@@ -56,7 +63,7 @@ def check_coordinates(problem: Problem, state: State, points: np.ndarray) -> Non
     for k in range(points.size):
         values = list(range(int(problem.lower[k]), int(problem.upper[k]) + 1))
         out = np.zeros(len(values), dtype=problem.rates.dtype)
-        compiled.coordinate_gains(problem.columns, state, k, out)
+        compiled.coordinate_gains(columns_of(problem), state, k, out)
         wanted = reference.coordinate_objectives(
             problem.patterns, problem.thresholds, problem.penalty, points.tolist(), k, values
         )
@@ -74,10 +81,10 @@ def check_coordinates(problem: Problem, state: State, points: np.ndarray) -> Non
 @settings(max_examples=EXAMPLES)
 def test_gain_and_all_values_of_a_coordinate(data: st.DataObject, real: bool) -> None:
     problem = data.draw(problems(real=real))
-    assert problem.columns.gains.dtype.kind == ("f" if real else "i")
+    assert columns_of(problem).gains.dtype.kind == ("f" if real else "i")
     points = points_of(data.draw, problem)
     state = placed(problem, points)
-    gain = compiled.gain_now(problem.columns, state)
+    gain = compiled.gain_now(columns_of(problem), state)
     assert agree(problem, value_of(problem, gain, points), truth(problem, points))
     check_coordinates(problem, state, points)
 
@@ -95,7 +102,7 @@ def test_few_valued_columns_with_many_rows_in_few_scores(data: st.DataObject) ->
 @settings(max_examples=EXAMPLES)
 def test_moves_equal_a_fresh_start(data: st.DataObject) -> None:
     problem = data.draw(problems())
-    columns = problem.columns
+    columns = columns_of(problem)
     state = placed(problem, points_of(data.draw, problem))
     for _ in range(data.draw(st.integers(1, 6))):
         k = data.draw(st.integers(0, problem.lower.size - 1))
@@ -128,9 +135,9 @@ def test_all_pairs_of_values(data: st.DataObject, real: bool) -> None:
     j = data.draw(st.integers(0, size - 1).filter(lambda j: j != k))
     ranges = [list(range(int(problem.lower[i]), int(problem.upper[i]) + 1)) for i in (k, j)]
     out = np.zeros((len(ranges[0]), len(ranges[1])), dtype=problem.rates.dtype)
-    two_valued = np.diff(problem.columns.column[:, GROUP])[[k, j]].tolist() == [1, 1]
+    two_valued = np.diff(columns_of(problem).column[:, GROUP])[[k, j]].tolist() == [1, 1]
     state.keys[:4] = -1  # whatever an earlier sort has left
-    done = pair_gains(problem.columns, state, k, j, out)
+    done = pair_gains(columns_of(problem), state, k, j, out)
     if not done:  # another kind of column, or no room for the range of scores
         return
     assert two_valued
@@ -151,7 +158,7 @@ def test_pairs_of_binary_columns_take_the_fast_way() -> None:
     table = PatternTable.from_arrays(rng.integers(0, 2, (50, 3)), rng.integers(0, 2, 50))
     problem = Problem.build(table, Thresholds.tenths())
     out = np.zeros((21, 21), dtype=np.int64)
-    assert pair_gains(problem.columns, placed(problem, np.array([3, -1, 10])), 0, 2, out)
+    assert pair_gains(columns_of(problem), placed(problem, np.array([3, -1, 10])), 0, 2, out)
     best = max(
         truth(problem, np.array([v, -1, w])) + problem.penalty * (1 + (v != 0) + (w != 0))
         for v in range(-10, 11)
@@ -188,7 +195,7 @@ def test_huge_points_and_values_use_wide_scores_and_sorting() -> None:
     problem = Problem.build(
         PatternTable.from_arrays(X, y), Thresholds.tenths(), bounds={0: (10**6, 10**6 + 2)}
     )
-    assert problem.columns.steps.dtype == np.int64
+    assert columns_of(problem).steps.dtype == np.int64
     points = np.array([10**6 + 1, -3])
     state = placed(problem, points)
     assert state.window[IN_USE] == 0
@@ -203,11 +210,11 @@ def test_every_recipe_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem.build(
         PatternTable.from_arrays(X, rng.integers(0, 2, n)), Thresholds.tenths(), max_points=2
     )
-    groups = np.diff(problem.columns.column[:, GROUP])
+    groups = np.diff(columns_of(problem).column[:, GROUP])
     assert groups.tolist() == [1, 2, 0]  # two-valued, few-valued, fractional
     points = np.array([1, 1, 1])
     state = placed(problem, points)
-    listed = np.diff(problem.columns.column[:, 0])[1]
+    listed = np.diff(columns_of(problem).column[:, 0])[1]
     size = state.window[2] - state.window[1] + 1
     assert 2 * size < listed  # the few-valued recipe is the one that is taken
     check_coordinates(problem, state, points)
@@ -218,7 +225,7 @@ def test_counts_too_large_to_pack_become_complex() -> None:
     assert pack_masses(np.array([2**31 - 1]), np.array([1])).dtype == np.int64
     table = PatternTable.from_arrays([[0], [1]], [0, 1], sample_weight=[2**40, 2**40])
     problem = Problem.build(table, Thresholds.tenths())
-    assert problem.columns.gains.dtype == np.float64
+    assert columns_of(problem).gains.dtype == np.float64
     points = np.array([1])
-    gain = compiled.gain_now(problem.columns, placed(problem, points))
+    gain = compiled.gain_now(columns_of(problem), placed(problem, points))
     assert agree(problem, value_of(problem, gain, points), truth(problem, points))

@@ -14,8 +14,7 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFPR, MinTPR
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Reason
-from netbenefit.solvers.base import Progress, SolverResult
+from netbenefit.problem.result import Progress, Reason, SolverResult
 from netbenefit.solvers.boxes import branch_and_bound
 from netbenefit.solvers.boxes.flow import make_field
 from netbenefit.solvers.boxes.tree import NOTHING

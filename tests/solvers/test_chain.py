@@ -15,7 +15,7 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import Problem, one_hot_groups
 from netbenefit.solvers import chain as _chain
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.kernels.layout import make_state
+from netbenefit.solvers.kernels.layout import columns_of, make_state
 from tests import reference
 from tests.strategies import problems
 
@@ -31,7 +31,7 @@ def objective_of(problem: Problem, value: float) -> float:
 @settings(max_examples=300)
 def test_books_are_true_after_any_number_of_steps(data: st.DataObject, real: bool) -> None:
     problem = data.draw(problems(real=real, max_points=3))
-    columns = problem.columns
+    columns = columns_of(problem)
     state = make_state(columns)
     chain = _chain.make_chain(problem, state, data.draw(st.integers(0, 99)))
     first = problem.nearest_to_zero()
@@ -65,7 +65,7 @@ def test_one_hot_groups_shift_without_changing_the_value(data: st.DataObject) ->
         PatternTable.from_arrays(X, y), Thresholds.tenths(), max_points=3, max_features=limit,
         bounds=bounds,
     )  # fmt: skip
-    columns = problem.columns
+    columns = columns_of(problem)
     state = make_state(columns)
     chain = _chain.make_chain(problem, state, 3)
     assert chain.group[:3].tolist() == [[0, 3]] * 3
@@ -81,7 +81,7 @@ def test_one_hot_groups_shift_without_changing_the_value(data: st.DataObject) ->
 @settings(max_examples=150)
 def test_descent_ends_in_a_local_optimum(data: st.DataObject) -> None:
     problem = data.draw(problems(max_points=2))
-    columns = problem.columns
+    columns = columns_of(problem)
     state = make_state(columns)
     chain = _chain.make_chain(problem, state, 0)
     _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
@@ -100,7 +100,7 @@ def test_cutting_a_run_into_pieces_changes_nothing() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (60, 5)), rng.integers(0, 2, 60)
     problem = Problem.build(PatternTable.from_arrays(X, y), Thresholds.tenths())
-    columns = problem.columns
+    columns = columns_of(problem)
     one = problem.value_of_one
     schedule = np.array([0.05 * one, 0.001 * one, 300.0])
     ends = []

@@ -14,9 +14,9 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFeatures, MinTPR
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Proof
+from netbenefit.problem.result import Progress, Proof
 from netbenefit.solvers import exact
-from netbenefit.solvers.base import Progress, Run
+from netbenefit.solvers.base import Run
 from netbenefit.solvers.exact import Exact, Step, plan
 from netbenefit.solvers.progress import conclude
 from tests.strategies import brute_force, constrained_problems

@@ -28,7 +28,7 @@ from netbenefit.problem.constraints import (
 )
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.base import Progress, SolverResult
+from netbenefit.problem.result import Progress, SolverResult
 from netbenefit.solvers.milp import solve as milp
 from netbenefit.solvers.milp.backends import Answer, Backend, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model

@@ -14,8 +14,8 @@ from netbenefit import InputError, MultiStart, RiskScoreClassifier
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.problem.result import Progress, SolverResult
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.base import Progress, SolverResult
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch, plainness
 

@@ -15,8 +15,8 @@ from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import AtLeast, AtMost, Constraint, Implies, MaxFPR, MinTPR
 from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.problem.result import Progress
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.base import Progress
 from netbenefit.solvers.local_search import LocalSearch, _Search, simplify
 from tests import reference
 from tests.strategies import brute_force, constrained_problems, problems

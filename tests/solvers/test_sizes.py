@@ -15,8 +15,8 @@ from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import AtMost, Include, MaxFPR, MinTPR
 from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.problem.result import Progress, SolverResult
 from netbenefit.solvers import sizes as sizes_module
-from netbenefit.solvers.base import Progress, SolverResult
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
 from netbenefit.teachers.blend import blend

@@ -13,8 +13,9 @@ from netbenefit.binning.roles import Wishes
 from netbenefit.binning.terms import CutSettings
 from netbenefit.binning.weights import row_unit
 from netbenefit.cards.readings import COMBINE
-from netbenefit.cards.terms import PerUnit, Value, check_value
+from netbenefit.cards.terms import PerUnit, check_value
 from netbenefit.common.checks import FloatArray, InputError, check_names, shorten
+from netbenefit.common.strict_json import Value
 from netbenefit.metrics.thresholds import Thresholds
 
 __all__ = ["Cumulative", "read_settings", "read_wishes"]

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from netbenefit.binning.weights import are_whole
 from netbenefit.cards.columns import Column, Kind
 from netbenefit.cards.readings import Reading, Readings, plain_number
-from netbenefit.cards.terms import PerUnit, Value
+from netbenefit.cards.terms import PerUnit
 from netbenefit.common.checks import FloatArray, InputError, shorten
 from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.common.strict_json import Value
 from netbenefit.data.raw_table import (
     Lazy,
     RawColumn,

@@ -21,9 +21,10 @@ from netbenefit.binning.roles import Draft
 from netbenefit.binning.weights import SLACK, fills, first_reaching, mass_by, row_unit, total_weight
 from netbenefit.cards.columns import Column
 from netbenefit.cards.readings import Reading
-from netbenefit.cards.terms import Condition, PerUnit, Term, Value
+from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.common.strict_json import Value
 from netbenefit.metrics.thresholds import Thresholds
 
 __all__ = [

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.rules import TEXTS, Provenance, Rule, steps_of_levels
-from netbenefit.cards.terms import Condition, PerUnit, Term, Value
+from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.common.checks import InputError
 from netbenefit.common.strict_json import (
+    Value,
     absent,
     at,
     check_object,

@@ -30,8 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards.columns import Column, Kind, as_column, as_value, missing_error, plain_array
-from netbenefit.cards.terms import Value, check_value, listed, value_text
+from netbenefit.cards.terms import check_value, listed, value_text
 from netbenefit.common.checks import InputError, check_names, shorten
+from netbenefit.common.strict_json import Value
 
 __all__ = ["COMBINE", "Reading", "Readings", "plain_number"]
 

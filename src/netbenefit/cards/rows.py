@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.rules import Rule
-from netbenefit.cards.terms import Condition, PerUnit, Term, Value, value_text
+from netbenefit.cards.terms import Condition, PerUnit, Term, value_text
 from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.common.strict_json import Value
 
 if TYPE_CHECKING:
     from netbenefit.cards.scorecard import Scorecard

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from netbenefit.cards.columns import Kind, check_present, missing_error
 from netbenefit.cards.readings import Reading, Readings
 from netbenefit.cards.rules import INT64, Rule
-from netbenefit.cards.terms import Condition, PerUnit, Term, Value, log_ends
+from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends
 from netbenefit.common.checks import InputError, IntArray, shorten
+from netbenefit.common.strict_json import Value
 
 __all__ = ["ColumnPlan", "Input", "Plan", "Step", "check_readings", "check_rules", "make_steps"]
 

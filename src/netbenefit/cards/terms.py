@@ -24,20 +24,19 @@ from numpy.typing import NDArray
 from netbenefit.cards.columns import Column, Kind, as_column, missing_error
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.common.decimals import LARGEST_EXACT, to_step, to_steps
+from netbenefit.common.strict_json import Value
 
 __all__ = [
     "Condition",
     "Kind",
     "PerUnit",
     "Term",
-    "Value",
     "check_value",
     "listed",
     "log_ends",
     "value_text",
 ]
 
-Value = int | float | str
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,

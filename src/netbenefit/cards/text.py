@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from netbenefit.cards.rows import card_notes, card_rows
 from netbenefit.cards.rules import Provenance, RiskRow
 from netbenefit.cards.terms import PerUnit, Term
+from netbenefit.common.table import display_width
 from netbenefit.metrics.thresholds import Thresholds
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Contents",
     "contents",
-    "display_width",
     "kept_text",
     "percent",
     "render",
@@ -294,21 +294,6 @@ def _pad(text: str, width: int, align: str) -> str:
     spare = max(0, width - display_width(text))
     left = {"<": 0, ">": spare, "^": spare // 2}[align]
     return " " * left + text + " " * (spare - left)
-
-
-def display_width(text: str) -> int:
-    """Count the columns that a text takes in a terminal.
-
-    >>> display_width("age"), display_width("年齢"), display_width("e\u0301")
-    (3, 4, 1)
-    """
-    return sum(map(_char_width, text))
-
-
-def _char_width(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def clean(text: str) -> str:

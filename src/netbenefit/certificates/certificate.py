@@ -104,10 +104,9 @@ from netbenefit.common.files import write_bytes
 if TYPE_CHECKING:  # the judge reads this module, and must not depend on a solver
     from netbenefit.cards.scorecard import Scorecard
     from netbenefit.data.patterns import PatternTable
-    from netbenefit.estimators.learn import Taught
     from netbenefit.problem.problem import Problem
-    from netbenefit.problem.result import Proof
-    from netbenefit.solvers.base import SolverResult
+    from netbenefit.problem.result import Proof, SolverResult
+    from netbenefit.teachers.blend import Taught
 
 __all__ = ["SCHEMA", "VERSIONS", "Certificate", "make_certificate"]
 

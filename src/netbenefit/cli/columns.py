@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from netbenefit.binning.binner import Binner
 from netbenefit.binning.cuts import METHODS
 from netbenefit.cards.readings import plain_number
-from netbenefit.cards.terms import PerUnit, Value
+from netbenefit.cards.terms import PerUnit
 from netbenefit.cli.terminal import pick_column, read_signs
 from netbenefit.common.checks import InputError, shorten
-from netbenefit.common.strict_json import parse
+from netbenefit.common.strict_json import Value, parse
 from netbenefit.data.raw_table import RawColumn, storage_of
 
 __all__ = ["Asked", "check_known", "check_monotone", "read_asked", "read_binner", "read_monotone"]

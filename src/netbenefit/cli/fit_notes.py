@@ -18,7 +18,7 @@ from netbenefit.data.labels import Outcome, find_target, label_in, read_outcome
 from netbenefit.estimators.learn import too_small_text
 from netbenefit.problem.constraints import Constraint, from_json
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.base import SolverResult
+from netbenefit.problem.result import SolverResult
 
 __all__ = ["check_features", "check_weight", "notes_on", "read_constraints", "read_for_card"]
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from netbenefit.cards.scorecard import Provenance, Scorecard
-    from netbenefit.solvers.base import Callback, SolverResult
+    from netbenefit.problem.result import SolverResult
+    from netbenefit.solvers.base import Callback
 
 __all__ = [
     "check_writable",

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
-from netbenefit.cards.terms import Value
 from netbenefit.common.checks import InputError
 
 __all__ = [
+    "Value",
     "absent",
     "at",
     "check_object",
@@ -159,3 +159,6 @@ def read_boolean(data: Any, path: str) -> bool:
     if not isinstance(data, bool):
         wrong(path, "true or false", data)
     return data
+
+
+Value = int | float | str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Literal
@@ -11,10 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.text import display_width
 from netbenefit.common.checks import InputError
 
-__all__ = ["Table", "lines_of", "mass", "number", "p_value", "share"]
+__all__ = ["Table", "display_width", "lines_of", "mass", "number", "p_value", "share"]
 
 
 # -- plain tables of text, as wide as their cells --------------------------------------------------
@@ -204,3 +204,18 @@ def _texts(column: NDArray[Any]) -> list[str]:
     while decimals and all(f"{x:.{decimals}f}".endswith("0") for x in finite):
         decimals -= 1
     return [f"{x:.{decimals}f}" for x in column]
+
+
+def display_width(text: str) -> int:
+    """Count the columns that a text takes in a terminal.
+
+    >>> display_width("age"), display_width("年齢"), display_width("e\u0301")
+    (3, 4, 1)
+    """
+    return sum(map(_char_width, text))
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

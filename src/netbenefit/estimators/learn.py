@@ -24,24 +24,18 @@ from netbenefit.estimators.training import Training
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.levels import find_levels
 from netbenefit.problem.problem import Problem, refuse_one_class
+from netbenefit.problem.result import SolverResult
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.base import (
-    Callback,
-    Solver,
-    SolverResult,
-    allowed_start,
-    check_time_limit,
-)
+from netbenefit.solvers.base import Callback, Solver, allowed_start, check_time_limit
 from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp.solve import MixedInteger
-from netbenefit.teachers import Teaching, teach
-from netbenefit.teachers.blend import Blend, blend, read_strength
+from netbenefit.teachers import teach
+from netbenefit.teachers.blend import Taught, blend, read_strength
 
 __all__ = [
     "Learned",
     "Rules",
-    "Taught",
     "assemble_card",
     "choose_solver",
     "count_threads",
@@ -56,15 +50,6 @@ __all__ = [
     "too_small_text",
     "warn_of_teaching",
 ]
-
-
-class Taught(NamedTuple):
-    """What a teacher said, how it was blended with the outcomes, and what it is worth."""
-
-    teaching: Teaching
-    blend: Blend
-    net_benefit: float  #: of its out-of-fold risks, by the outcomes
-    blended_benefit: float  #: of the same, by the masses that the card is trained on
 
 
 class Learned(NamedTuple):

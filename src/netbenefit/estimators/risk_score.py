@@ -122,7 +122,7 @@ class RiskScoreClassifier(CardClassifier):
     decimals : mapping, default=None
         ``{"lactate": 1}``: decimals to keep of single columns, instead of those found in the data.
     callback : callable, default=None
-        Called during the search with a :class:`~netbenefit.solvers.base.Progress`.
+        Called during the search with a :class:`~netbenefit.problem.result.Progress`.
 
     Attributes
     ----------

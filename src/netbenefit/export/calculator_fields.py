@@ -9,7 +9,8 @@ from typing import Literal
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.rows import LEVELS, card_rows
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import Condition, PerUnit, Term, Value, listed, value_text
+from netbenefit.cards.terms import Condition, PerUnit, Term, listed, value_text
+from netbenefit.common.strict_json import Value
 from netbenefit.export.logic import Input, Logic, Step, logic_of, unit_ends
 
 __all__ = ["Control", "Field", "Group", "groups_of"]

@@ -24,10 +24,11 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from netbenefit._version import __version__
 from netbenefit.cards.readings import plain_number
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import Condition, PerUnit, Term, Value
+from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.cards.text import contents
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.common.strict_json import Value
 from netbenefit.export.logic import Input, Logic, Step, log_ends, logic_of, unit_ends
 from netbenefit.export.scaling import Scaling
 

@@ -17,9 +17,10 @@ from typing import NamedTuple, cast
 from netbenefit.cards.readings import Reading, plain_number
 from netbenefit.cards.rules import INT64
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import Condition, PerUnit, Term, Value, log_ends
+from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT, to_step
+from netbenefit.common.strict_json import Value
 from netbenefit.export.logic import Input, Logic, Step, logic_of, reached
 from netbenefit.export.scaling import Scaling
 

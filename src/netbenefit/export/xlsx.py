@@ -33,10 +33,11 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import Condition, PerUnit, Term, Value, listed, value_text
+from netbenefit.cards.terms import Condition, PerUnit, Term, listed, value_text
 from netbenefit.cards.text import Contents, clean, contents
 from netbenefit.common.checks import InputError
 from netbenefit.common.files import write_bytes
+from netbenefit.common.strict_json import Value
 from netbenefit.export.logic import Input, Logic, Step, log_ends, logic_of, unit_ends
 from netbenefit.export.scaling import Scaling
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from statistics import NormalDist
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,12 +28,14 @@ __all__ = [
     "chance_of",
     "check_thresholds_at",
     "compare",
+    "effective_rows",
     "inner_model",
     "measure",
     "measures_of",
     "name_at",
     "rules_of",
     "size_of",
+    "wilson",
 ]
 
 
@@ -376,3 +379,50 @@ def compare(
 
 def _whole(total: float) -> int | float:
     return int(total) if total.is_integer() else total
+
+
+def effective_rows(weight: FloatArray) -> float:
+    """Rows of equal weight that would tell as much, by Kish: (Σv)² / Σv².
+
+    >>> effective_rows(np.array([1.0, 1.0, 2.0]))
+    2.6666666666666665
+    """
+    return float(weight.sum()) ** 2 / float(np.square(weight).sum())
+
+
+@overload
+def wilson(rate: float, n: float, confidence: float = ...) -> tuple[float, float]: ...
+
+
+@overload
+def wilson(
+    rate: FloatArray, n: FloatArray, confidence: float = ...
+) -> tuple[FloatArray, FloatArray]: ...
+
+
+def wilson(rate: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[Any, Any]:
+    """Return Wilson's interval of a share, or of several.
+
+    Parameters
+    ----------
+    rate : float or array
+        The share, from 0 to 1.
+    n : float or array
+        Rows that it is a share of; of weighted rows as many as they are worth, see
+        :func:`effective_rows`.
+    confidence : float, default=0.95
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in wilson(0.5, 10)]
+    [0.237, 0.763]
+    >>> wilson(np.array([0.0, 1.0]), np.array([3.0, 3.0]))[0].round(3)
+    array([0.   , 0.439])
+    """
+    share, rows = np.asarray(rate, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
+    middle = (share + z2 / (2 * rows)) / (1 + z2 / rows)
+    half = np.sqrt(z2 * (share * (1 - share) / rows + z2 / (4 * rows * rows))) / (1 + z2 / rows)
+    # At 0 and at 1 an end is exact; rounding must not lead past the share itself.
+    low, high = np.clip(middle - half, 0.0, share), np.clip(middle + half, share, 1.0)
+    return (low, high) if low.ndim else (float(low), float(high))

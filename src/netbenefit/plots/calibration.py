@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit.cards.rules import is_finite
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.common.table import Table
+from netbenefit.metrics.measures import effective_rows, wilson
 from netbenefit.plots.base import (
     GREY,
     INK,
@@ -25,7 +26,6 @@ from netbenefit.plots.base import (
     style_of,
     tidy,
 )
-from netbenefit.updating.observed import effective_rows, wilson
 
 __all__ = ["CalibrationDisplay"]
 

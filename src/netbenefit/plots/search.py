@@ -13,7 +13,7 @@ from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.plots.base import BLUE, GREY, INK, ORANGE, PALE_BLUE, Display, draw_key, tidy
 
 if TYPE_CHECKING:
-    from netbenefit.solvers.base import SolverResult
+    from netbenefit.problem.result import SolverResult
 
 __all__ = ["SizePathDisplay", "TraceDisplay", "save_picture"]
 

@@ -18,8 +18,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from netbenefit.certificates.reference import best_cutoff, floor_scores
 from netbenefit.common.checks import IntArray
+from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.problem.problem import Problem
 
 __all__ = ["Pieces"]
@@ -93,15 +93,17 @@ class Pieces:
         )
 
     def value(self, points: Sequence[int] | IntArray) -> int:
-        """Value of a point vector: the slow truth."""
-        vector = [int(v) for v in points]
+        """Value of a point vector."""
+        vector = np.asarray(points, dtype=np.int64)
         digits = len(str(self.unit)) - 1
-        scores = floor_scores(self.units, [digits] * len(vector), vector)
-        total = 0
-        for row in self.gains.tolist():
-            plus, minus = [max(g, 0) for g in row], [max(-g, 0) for g in row]
-            total += int(best_cutoff(scores, plus, minus, 1)[1])
-        return total - self.price * sum(v != 0 for v in vector)
+        scores = floor_scores(self.units, [digits] * vector.size, vector)
+        total = -self.price * int(np.count_nonzero(vector))
+        for row in self.gains:
+            masses = np.maximum(row, 0), np.maximum(-row, 0)
+            (best,) = allowed_cutoffs(scores, masses, [Fraction(1)], [(Fraction(0), None)], masses)
+            assert best is not None  # calling nobody is always allowed
+            total += int(best[1])
+        return total
 
     def to_objective(self, value: int) -> Fraction:
         """Objective of a value; at least the true one where gains were rounded."""
@@ -130,7 +132,7 @@ def _whole(problem: Problem) -> _Whole | None:
     table, rates = problem.patterns, problem.rates
     if rates.dtype.kind != "i":
         return None
-    found, alarm = problem.columns.gains.astype(np.int64)
+    found, alarm = problem.gains.astype(np.int64)
     one = int(rates[0])
     largest = max(int(found.max()), int(alarm.max())) * int(table.total_mass) * one
     if largest * found.size >= 2**61:

@@ -17,8 +17,6 @@ from netbenefit.cards.rules import MOST_POINTS
 from netbenefit.common.checks import InputError, IntArray, shorten
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.solvers.highs import linear_program, quiet_highs
-from netbenefit.solvers.kernels.jit import jit
 
 __all__ = [
     "Draft",
@@ -26,13 +24,11 @@ __all__ = [
     "Limits",
     "RateLimits",
     "Still",
-    "box_possible",
     "clash",
     "least_points",
     "position",
     "share",
     "sign_of",
-    "vector_allowed",
     "whole",
     "whole_pair",
 ]
@@ -143,10 +139,6 @@ def share(value: Any, name: str) -> Fraction:
 # --------------------------------------------------------------------------------------------------
 
 
-#: No allowed value: farther from 0 than any points.
-_NOWHERE = 2**62
-
-
 class RateLimits(NamedTuple):
     """Least events found and most false alarms at each threshold, in masses.
 
@@ -197,104 +189,6 @@ class Limits(NamedTuple):
     rates: RateLimits | None
 
 
-@jit
-def vector_allowed(
-    values: NDArray[np.bool_],
-    base: IntArray,
-    support: IntArray,
-    support_limit: IntArray,
-    total: int,
-    points: IntArray,
-) -> bool:
-    """Whether a vector keeps to limits 1–3; ``base[k]`` is what ``values[k, 0]`` stands for.
-
-    Examples
-    --------
-    >>> base, values = np.array([-1, 0]), np.ones((2, 3), dtype=bool)  # −1 … 1 and 0 … 2
-    >>> one_column = np.array([[1, 1]]), np.array([1])
-    >>> vector_allowed(values, base, *one_column, 3, np.array([0, 2]))
-    True
-    >>> vector_allowed(values, base, *one_column, 3, np.array([1, 2]))
-    False
-    """
-    weight = 0
-    for k in range(points.size):
-        place = points[k] - base[k]
-        if place < 0 or place >= values.shape[1] or not values[k, place]:
-            return False
-        weight += abs(points[k])
-    if weight > total:
-        return False
-    for r in range(support.shape[0]):
-        sum_of_row = 0
-        for k in range(points.size):
-            if points[k] != 0:
-                sum_of_row += support[r, k]
-        if sum_of_row > support_limit[r]:
-            return False
-    return True
-
-
-@jit
-def box_possible(
-    values: NDArray[np.bool_],
-    base: IntArray,
-    support: IntArray,
-    support_limit: IntArray,
-    total: int,
-    lo: IntArray,
-    hi: IntArray,
-) -> bool:
-    """Whether the box lo … hi may hold an allowed vector: False only if it holds none.
-
-    Each limit is looked at by itself: a value in every interval; the least that each support row
-    can sum to, given which columns the box leaves at 0, away from 0, or open; the least sum of
-    absolute points.  For a box with a single vector the answer is exact.
-
-    Examples
-    --------
-    >>> base, values = np.array([-1, 0]), np.ones((2, 3), dtype=bool)  # −1 … 1 and 0 … 2
-    >>> one_column = np.array([[1, 1]]), np.array([1])
-    >>> box_possible(values, base, *one_column, 3, np.array([0, 1]), np.array([1, 2]))
-    True
-    >>> box_possible(values, base, *one_column, 3, np.array([1, 1]), np.array([1, 2]))
-    False
-    """
-    n_columns = lo.size
-    zero = np.zeros(n_columns, dtype=np.bool_)  # 0 is allowed, and in the box
-    other = np.zeros(n_columns, dtype=np.bool_)  # so is another value
-    weight = 0
-    for k in range(n_columns):
-        first = max(lo[k], base[k])
-        last = min(hi[k], base[k] + values.shape[1] - 1)
-        zero[k] = first <= 0 <= last and values[k, -base[k]]
-        nearest = _NOWHERE
-        for v in range(max(first, 1), last + 1):
-            if values[k, v - base[k]]:
-                nearest = v
-                break
-        for v in range(min(last, -1), first - 1, -1):
-            if -v >= nearest:
-                break
-            if values[k, v - base[k]]:
-                nearest = -v
-                break
-        other[k] = nearest < _NOWHERE
-        if not zero[k] and not other[k]:
-            return False
-        weight += 0 if zero[k] else nearest
-    if weight > total:
-        return False
-    for r in range(support.shape[0]):
-        least = 0
-        for k in range(n_columns):
-            if not zero[k] or (other[k] and support[r, k] < 0):
-                least += support[r, k]
-        if least > support_limit[r]:
-            return False
-    return True
-
-
 def least_points(
     zero: NDArray[np.bool_],
     nearest: IntArray,
@@ -339,27 +233,21 @@ def _least_support(
     forbidden: Sequence[NDArray[np.bool_]],
 ) -> NDArray[np.bool_] | None:
     """Choose the columns with points by a small integer program."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # late: few constraints need it
+
     size = np.abs(nearest).astype(np.float64)
     weights = size / max(1.0, size.max())
     unlike = np.array([np.where(used, -1.0, 1.0) for used in forbidden])
     rows = np.vstack([support, weights, -unlike])
     top = [*support_limit, room / max(1.0, size.max()), *((unlike < 0).sum(axis=1) - 1.0)]
-    solver = quiet_highs(mip_rel_gap=0.0)
-    solver.passModel(
-        linear_program(
-            rows,
-            cost=weights,
-            lower=np.where(zero, 0.0, 1.0),
-            upper=np.where(nearest != 0, 1.0, 0.0),
-            row_lower=np.full(len(rows), -np.inf),
-            row_upper=np.array(top, dtype=np.float64),
-            whole=True,
-        )
+    found = milp(
+        weights,
+        integrality=np.ones(weights.size),
+        bounds=Bounds(np.where(zero, 0.0, 1.0), np.where(nearest != 0, 1.0, 0.0)),
+        constraints=LinearConstraint(rows, ub=np.array(top, dtype=np.float64)),
+        options={"mip_rel_gap": 0.0},
     )
-    solver.run()
-    if solver.modelStatusToString(solver.getModelStatus()) != "Optimal":
-        return None
-    return np.array(solver.getSolution().col_value) > 0.5
+    return None if found.x is None else found.x > 0.5
 
 
 # -- from a list of constraints to :class:`~netbenefit.problem.limits.Limits`, and to those that cla

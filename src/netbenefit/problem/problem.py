@@ -30,7 +30,6 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import Constraint, MaxFPR, MinTPR, all_constraints, in_arrays
 from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.problem.limits import Limits, whole
-from netbenefit.solvers.kernels.layout import Columns, make_columns, pack_masses
 
 __all__ = [
     "Evaluation",
@@ -460,16 +459,12 @@ class Problem:
         smaller = points // divisor
         return smaller if self.allows(smaller) else points
 
-    # -- what the kernels need -------------------------------------------------------------------
+    # -- what a search needs ---------------------------------------------------------------------
 
-    @cached_property
-    def columns(self) -> Columns:
-        """The patterns laid out for the compiled kernels."""
-        table, scale = self.patterns, self._scale
-        mass = pack_masses(table.positives, table.negatives)
-        return make_columns(
-            table.codes, table.decimals, mass, scale.found, scale.alarm, self.lower, self.upper
-        )
+    @property
+    def gains(self) -> NDArray[Any]:
+        """(2, m) worth of one event found and cost of one false alarm, in the search's units."""
+        return np.stack([self._scale.found, self._scale.alarm])
 
     @cached_property
     def shift_groups(self) -> IntArray:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from netbenefit.common.checks import IntArray
+from netbenefit.common.decimals import relative_gap
 
-__all__ = ["Boxes", "Proof", "Reason"]
+__all__ = ["Boxes", "Progress", "Proof", "Reason", "SolverResult", "Status", "TraceRow"]
 
 
 class Reason(IntEnum):
@@ -83,3 +84,85 @@ class Proof:
     rounded: bool = False
     rounding: Fraction = Fraction(0)
     details: dict[str, Any] = field(default_factory=dict)
+
+
+#: "finished": the search did all it meant to do; the others say what stopped it.
+Status = Literal["finished", "time_limit", "interrupted", "optimal"]
+
+
+class TraceRow(NamedTuple):
+    """When a better card or a lower bound was found, and what gave it."""
+
+    seconds: float
+    objective: float
+    size: int
+    bound: float | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a running solver stands."""
+
+    objective: float
+    size: int
+    seconds: float
+    evaluations: int
+    bound: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How far the incumbent can be from the best, relative to itself; None if unknown."""
+        return relative_gap(self.objective, self.bound)
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResult:
+    """A solver's answer, with its value counted anew from the data.
+
+    Attributes
+    ----------
+    points : (P,) int64
+    cutoffs : tuple of int
+        T_1 … T_M, the best cut-off at each threshold.
+    objective : float
+        G, penalty included; exact up to the last rounding to a float.
+    net_benefit : float
+        Weighted net benefit of the masses that were trained on, without the penalty.
+    score_range : (int, int)
+        Lowest and highest floor-score of a training row.
+    bound : float or None
+        No card can have a higher objective; None where nothing is proven.
+    status : {"finished", "time_limit", "interrupted", "optimal"}
+    seconds : float
+    evaluations : int
+        Point vectors whose objective was computed.
+    trace : tuple of TraceRow
+        The improvements of card and bound, in order of time.
+    solver : str
+    proof : Proof or None
+        Where the bound comes from.
+    """
+
+    points: IntArray
+    cutoffs: tuple[int, ...]
+    objective: float
+    net_benefit: float
+    score_range: tuple[int, int]
+    bound: float | None
+    status: Status
+    seconds: float
+    evaluations: int
+    trace: tuple[TraceRow, ...]
+    solver: str
+    proof: Proof | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of non-zero points."""
+        return int(np.count_nonzero(self.points))
+
+    @property
+    def gap(self) -> float | None:
+        """(bound − objective) / |objective|; None where nothing is proven."""
+        return relative_gap(self.objective, self.bound)

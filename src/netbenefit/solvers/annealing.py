@@ -10,14 +10,8 @@ import numpy as np
 
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.base import (
-    Callback,
-    Run,
-    SolverResult,
-    Status,
-    check_time_limit,
-    first_points,
-)
+from netbenefit.problem.result import SolverResult, Status
+from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.walker import Walker, make_walker
 
 __all__ = ["Annealing"]

@@ -13,7 +13,7 @@ import numpy as np
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.kernels.coordinates import coordinate_gains, gain_now, move, place
 from netbenefit.solvers.kernels.jit import inner, jit, merged
-from netbenefit.solvers.kernels.layout import LOWER, START, UPPER, Array, Columns, State
+from netbenefit.solvers.kernels.layout import LOWER, START, UPPER, Array, Columns, State, columns_of
 
 __all__ = ["DESCEND", "Chain", "anneal", "list_values", "make_chain", "metropolis", "start"]
 
@@ -44,7 +44,7 @@ class Chain(NamedTuple):
 
 def make_chain(problem: Problem, state: State, seed: int) -> Chain:
     """Allocate a chain; ``start`` sets it and its state to some points."""
-    column = problem.columns.column
+    column = columns_of(problem).column
     movable = (problem.upper > problem.lower) & (np.diff(column[:, START]) > 0)
     widest = int((problem.upper - problem.lower).max(initial=0)) + 1
     n_columns = problem.lower.size

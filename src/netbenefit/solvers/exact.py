@@ -12,14 +12,8 @@ import numpy as np
 from netbenefit.common.checks import IntArray
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Boxes, Proof, Reason
-from netbenefit.solvers.base import (
-    Callback,
-    Run,
-    SolverResult,
-    Status,
-    check_time_limit,
-)
+from netbenefit.problem.result import Boxes, Proof, Reason, SolverResult, Status
+from netbenefit.solvers.base import Callback, Run, check_time_limit
 from netbenefit.solvers.boxes.branch_and_bound import (
     MOST_PAIRS,
     can_count,

@@ -33,6 +33,7 @@ from netbenefit.solvers.kernels.layout import (
     Array,
     Columns,
     State,
+    columns_of,
     pack_masses,
 )
 
@@ -91,7 +92,7 @@ def make_rules(problem: Problem, strict: bool) -> Rules:
 def _rates(problem: Problem, strict: bool) -> tuple[Array, Array]:
     """Gains and limits of all thresholds above 0, those of weight 0 included."""
     rates, thresholds = problem.limits.rates, problem.thresholds
-    exact = problem.columns.gains.dtype.kind == "i"
+    exact = columns_of(problem).gains.dtype.kind == "i"
     kind = np.int64 if exact else np.float64
     if rates is None:
         return np.zeros((2, 0), dtype=kind), np.zeros((2, 0))

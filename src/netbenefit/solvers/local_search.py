@@ -13,17 +13,11 @@ import numpy as np
 
 from netbenefit.common.checks import IntArray
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.base import (
-    Callback,
-    Run,
-    SolverResult,
-    Status,
-    check_time_limit,
-    first_points,
-)
+from netbenefit.problem.result import SolverResult, Status
+from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.chain import DESCEND
 from netbenefit.solvers.kernels.coordinates import pair_gains
-from netbenefit.solvers.kernels.layout import make_state
+from netbenefit.solvers.kernels.layout import columns_of, make_state
 from netbenefit.solvers.walker import Walker, make_walker
 
 __all__ = ["LocalSearch", "compile_polish", "plainness", "polish", "simplify"]
@@ -65,7 +59,9 @@ def polish(walker: Walker, points: IntArray, run: Run) -> tuple[Walker, int]:
 
 def compile_polish(problem: Problem) -> None:
     """Have the pair kernel compiled, or loaded: a state without scores makes it return at once."""
-    pair_gains(problem.columns, make_state(problem.columns), 0, 0, _room_for_pairs(problem, set()))
+    pair_gains(
+        columns_of(problem), make_state(columns_of(problem)), 0, 0, _room_for_pairs(problem, set())
+    )
 
 
 def _room_for_pairs(problem: Problem, free: set[int]) -> Any:
@@ -106,7 +102,7 @@ def _plain_pairs(walker: Walker, pair: tuple[int, int], room: Any) -> tuple[Any,
     problem, (k, j), points = walker.problem, pair, walker.best
     v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
     gains = room[: v_k.size, : v_j.size]
-    if not pair_gains(problem.columns, walker.state, k, j, room):
+    if not pair_gains(columns_of(problem), walker.state, k, j, room):
         for v, row in zip(v_k.tolist(), gains, strict=True):
             walker.move(k, v)
             row[:] = walker.gains(j)
@@ -247,7 +243,7 @@ class LocalSearch:
         limit = check_time_limit(self.time_limit)
         first = first_points(problem, start)
         begin = time.perf_counter()
-        _ = problem.columns  # laying out a large table counts as search, compiling does not
+        _ = columns_of(problem)  # laying out a large table counts as search, compiling does not
         spent = time.perf_counter() - begin
         _compile(problem)
         run = Run(problem, "local", limit, callback, spent=spent)

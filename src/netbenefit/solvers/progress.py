@@ -13,7 +13,7 @@ from rich.status import Status
 
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.cards.text import share_text
-from netbenefit.solvers.base import Progress, SolverResult
+from netbenefit.problem.result import Progress, SolverResult
 
 __all__ = ["LiveLine", "conclude", "describe"]
 

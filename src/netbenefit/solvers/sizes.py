@@ -29,15 +29,8 @@ from netbenefit.common.checks import InputError, IntArray
 from netbenefit.problem.constraints import MaxFeatures
 from netbenefit.problem.limits import whole
 from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.solvers.base import (
-    Callback,
-    Progress,
-    Run,
-    SolverResult,
-    Status,
-    check_time_limit,
-    value_of,
-)
+from netbenefit.problem.result import Progress, SolverResult, Status
+from netbenefit.solvers.base import Callback, Run, check_time_limit, value_of
 from netbenefit.solvers.chain import DESCEND
 from netbenefit.solvers.local_search import LocalSearch, compile_polish, simplify
 from netbenefit.solvers.walker import Walker, make_walker

@@ -11,7 +11,7 @@ from netbenefit.common.checks import IntArray
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers import chain as _chain, limited as _limited
 from netbenefit.solvers.kernels.coordinates import move, place
-from netbenefit.solvers.kernels.layout import make_state
+from netbenefit.solvers.kernels.layout import columns_of, make_state
 
 __all__ = ["LimitedWalker", "Walker", "make_walker"]
 
@@ -32,7 +32,7 @@ class Walker:
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
-        self.columns = problem.columns
+        self.columns = columns_of(problem)
         self.state = make_state(self.columns)
         self.chain = _chain.make_chain(problem, self.state, seed)
 

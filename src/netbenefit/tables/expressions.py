@@ -16,9 +16,10 @@ from netbenefit.cards.readings import plain_number
 from netbenefit.cards.rules import INT64
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.scoring import Input, Step, make_steps
-from netbenefit.cards.terms import Condition, PerUnit, Term, Value, log_ends
+from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.common.strict_json import Value
 from netbenefit.data.engine import EngineTable
 
 __all__ = [

@@ -19,15 +19,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import FloatArray, InputError, IntArray, read_number
 from netbenefit.data.patterns import PatternTable
+from netbenefit.teachers.crossfit import Teaching
 
-__all__ = ["STRENGTH", "Blend", "blend", "read_strength"]
+__all__ = ["STRENGTH", "Blend", "Taught", "blend", "read_strength"]
 
 #: Rows of belief for each row of data that ``prior_strength="auto"`` stands for.
 STRENGTH = 10
@@ -148,3 +149,12 @@ def _expected(
         return ((total + step // 2) // step).astype(np.int64)
     sums = np.bincount(place, weights=risks[used] * weights[used], minlength=len(table))
     return np.rint(sums * denominator).astype(np.int64)
+
+
+class Taught(NamedTuple):
+    """What a teacher said, how it was blended with the outcomes, and what it is worth."""
+
+    teaching: Teaching
+    blend: Blend
+    net_benefit: float  #: of its out-of-fold risks, by the outcomes
+    blended_benefit: float  #: of the same, by the masses that the card is trained on

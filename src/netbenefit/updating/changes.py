@@ -16,7 +16,7 @@ from netbenefit.common.checks import FloatArray, IntArray
 from netbenefit.common.table import Table, lines_of, mass, number, share
 from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.measures import Measures, measure
-from netbenefit.solvers.base import SolverResult
+from netbenefit.problem.result import SolverResult
 
 __all__ = ["CardUpdate", "Scored", "compare_cards"]
 

@@ -24,7 +24,8 @@ from netbenefit.cards.terms import PerUnit, value_text
 from netbenefit.cards.text import clean
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_binary, check_weights
 from netbenefit.common.table import Table, lines_of, mass, number, share
-from netbenefit.updating.observed import effective_rows, level_rows, wilson
+from netbenefit.metrics.measures import effective_rows, wilson
+from netbenefit.updating.observed import level_rows
 
 __all__ = [
     "Bins",

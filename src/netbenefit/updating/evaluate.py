@@ -13,10 +13,10 @@ from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import FloatArray, check_binary, check_risks, check_weights
 from netbenefit.common.table import Table, lines_of, mass, number, share
 from netbenefit.metrics.decision_curve import TREAT_ALL, decision_curve
-from netbenefit.metrics.measures import Measures, measure
+from netbenefit.metrics.measures import Measures, effective_rows, measure
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.updating.drift import Drift, card_drift, score_rows
-from netbenefit.updating.observed import LevelRow, effective_rows, level_rows
+from netbenefit.updating.observed import LevelRow, level_rows
 
 __all__ = [
     "CardEvaluation",

@@ -37,7 +37,7 @@ from netbenefit.problem.constraints import Sign
 from netbenefit.problem.levels import find_levels, pooled_rates
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.raw_constraints import RawNames, by_condition
-from netbenefit.solvers.base import SolverResult
+from netbenefit.problem.result import SolverResult
 from netbenefit.theory.calibration import calibrate_levels
 from netbenefit.updating.changes import CardUpdate, Scored, compare_cards
 from netbenefit.updating.drift import Drift, card_drift, score_rows

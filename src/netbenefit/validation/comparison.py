@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from netbenefit.cards.text import clean, display_width
+from netbenefit.cards.text import clean
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_seed, check_weights
 from netbenefit.common.journal import run_tasks
 from netbenefit.common.parallel import one_by_one
-from netbenefit.common.table import Table, lines_of, number, p_value
+from netbenefit.common.table import Table, display_width, lines_of, number, p_value
 from netbenefit.data.labels import encode_labels
 from netbenefit.estimators.learn import count_threads
 from netbenefit.metrics import net_benefit as metrics

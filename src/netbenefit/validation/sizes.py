@@ -26,8 +26,10 @@ from netbenefit.metrics.thresholds import Thresholds, as_thresholds
 from netbenefit.plots import SizePathDisplay
 from netbenefit.problem.constraints import MaxFeatures
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.base import Callback, SolverResult, check_time_limit
+from netbenefit.problem.result import SolverResult
+from netbenefit.solvers.base import Callback, check_time_limit
 from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
+from netbenefit.teachers.blend import Taught
 from netbenefit.validation.folds import Fold, given_folds, take_rows
 
 __all__ = [
@@ -96,7 +98,7 @@ class Posed(NamedTuple):
     """The problem that some rows pose, before sizes, and how it came about."""
 
     problem: Problem
-    taught: assemble.Taught | None
+    taught: Taught | None
     bins: Fitted | None
 
 

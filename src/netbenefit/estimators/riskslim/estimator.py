@@ -28,7 +28,8 @@ from netbenefit.estimators.riskslim.problem import Lattice, Search
 from netbenefit.estimators.riskslim.solve import solve_lattice
 from netbenefit.metrics.net_benefit import weighted_net_benefit
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.solvers.base import Callback, SolverResult, Status, check_time_limit
+from netbenefit.problem.result import SolverResult, Status
+from netbenefit.solvers.base import Callback, check_time_limit
 
 __all__ = [
     "MOST_LOG_ODDS",
@@ -197,7 +198,7 @@ class RiskSLIMClassifier(CardClassifier):
     decimals : mapping, default=None
         Decimals to keep of single columns, instead of those found in the data.
     callback : callable, default=None
-        Called during the search with a :class:`~netbenefit.solvers.base.Progress`.
+        Called during the search with a :class:`~netbenefit.problem.result.Progress`.
 
     Attributes
     ----------

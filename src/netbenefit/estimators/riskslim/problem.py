@@ -13,7 +13,7 @@ import numpy as np
 from netbenefit.common.checks import FloatArray, IntArray
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.riskslim.relaxation import descend, loss_at
-from netbenefit.solvers.base import Progress, TraceRow
+from netbenefit.problem.result import Progress, TraceRow
 
 __all__ = ["TOLERANCE", "Lattice", "Search"]
 

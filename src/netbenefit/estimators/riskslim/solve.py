@@ -15,7 +15,7 @@ from netbenefit.common.checks import FloatArray, IntArray
 from netbenefit.estimators.riskslim.problem import TOLERANCE, Lattice, Search
 from netbenefit.estimators.riskslim.relaxation import descend, relax, round_in_turn
 from netbenefit.estimators.riskslim.starts import begin, rounded, shake
-from netbenefit.solvers.base import Progress, Status
+from netbenefit.problem.result import Progress, Status
 
 __all__ = ["Node", "branch", "make_node", "probe", "solve_lattice"]
 

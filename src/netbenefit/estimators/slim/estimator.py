@@ -35,7 +35,8 @@ from netbenefit.estimators.training import Training
 from netbenefit.problem.constraints import Constraint
 from netbenefit.problem.cutoffs import floor_scores
 from netbenefit.problem.levels import level_risks
-from netbenefit.solvers.base import Callback, SolverResult
+from netbenefit.problem.result import SolverResult
+from netbenefit.solvers.base import Callback
 
 __all__ = ["SLIMClassifier"]
 

@@ -12,7 +12,8 @@ import numpy as np
 from netbenefit.common.checks import IntArray
 from netbenefit.estimators.slim.task import SlimRun, SlimTask
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.base import Callback, SolverResult, Status, check_time_limit
+from netbenefit.problem.result import SolverResult, Status
+from netbenefit.solvers.base import Callback, check_time_limit
 from netbenefit.solvers.exact import Exact
 
 __all__ = ["SlimExact"]

@@ -33,8 +33,8 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.cutoffs import count_called, floor_scores
 from netbenefit.problem.limits import Limits
 from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Proof
-from netbenefit.solvers.base import Callback, Progress, SolverResult, Status, TraceRow, round_up
+from netbenefit.problem.result import Progress, Proof, SolverResult, Status, TraceRow
+from netbenefit.solvers.base import Callback, round_up
 
 __all__ = ["SlimRun", "SlimTask", "SlimValue"]
 

@@ -16,8 +16,8 @@ from netbenefit.common.checks import IntArray
 from netbenefit.data.patterns import PatternTable
 from netbenefit.problem.integer import Pieces
 from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Boxes, Proof
-from netbenefit.solvers.base import Run, Status, value_of
+from netbenefit.problem.result import Boxes, Proof, Status
+from netbenefit.solvers.base import Run, value_of
 from netbenefit.solvers.boxes.search import NO_INCUMBENT, BoxSearch
 from netbenefit.solvers.boxes.tree import free_groups
 from netbenefit.solvers.kernels.jit import WORD

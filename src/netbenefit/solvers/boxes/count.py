@@ -6,14 +6,15 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from netbenefit.common.checks import IntArray
 from netbenefit.problem.integer import Pieces
-from netbenefit.problem.limits import vector_allowed
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.kernels.jit import inner
+from netbenefit.solvers.kernels.jit import inner, jit
 from netbenefit.solvers.kernels.layout import Array
 
-__all__ = ["Counter", "best_vector", "make_counter"]
+__all__ = ["Counter", "best_vector", "make_counter", "vector_allowed"]
 
 #: Ranges of scores up to this are counted in a histogram, wider ones are sorted.
 _BINS = 8192
@@ -189,3 +190,41 @@ def best_vector(
         points[k] += 1
         for u in range(scores.shape[1]):
             scores[0, u] += counter.units[k, u]
+
+
+@jit
+def vector_allowed(
+    values: NDArray[np.bool_],
+    base: IntArray,
+    support: IntArray,
+    support_limit: IntArray,
+    total: int,
+    points: IntArray,
+) -> bool:
+    """Whether a vector keeps to limits 1–3; ``base[k]`` is what ``values[k, 0]`` stands for.
+
+    Examples
+    --------
+    >>> base, values = np.array([-1, 0]), np.ones((2, 3), dtype=bool)  # −1 … 1 and 0 … 2
+    >>> one_column = np.array([[1, 1]]), np.array([1])
+    >>> vector_allowed(values, base, *one_column, 3, np.array([0, 2]))
+    True
+    >>> vector_allowed(values, base, *one_column, 3, np.array([1, 2]))
+    False
+    """
+    weight = 0
+    for k in range(points.size):
+        place = points[k] - base[k]
+        if place < 0 or place >= values.shape[1] or not values[k, place]:
+            return False
+        weight += abs(points[k])
+    if weight > total:
+        return False
+    for r in range(support.shape[0]):
+        sum_of_row = 0
+        for k in range(points.size):
+            if points[k] != 0:
+                sum_of_row += support[r, k]
+        if sum_of_row > support_limit[r]:
+            return False
+    return True

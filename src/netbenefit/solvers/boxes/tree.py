@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from netbenefit.common.checks import IntArray
 from netbenefit.problem.integer import Pieces
-from netbenefit.problem.limits import box_possible
 from netbenefit.problem.problem import Problem, one_hot_groups
 from netbenefit.problem.result import Reason
 from netbenefit.solvers.boxes.count import Counter, best_vector, make_counter
@@ -35,6 +36,7 @@ __all__ = [
     "NOTHING",
     "Ground",
     "Tree",
+    "box_possible",
     "enter",
     "explore",
     "free_groups",
@@ -409,3 +411,67 @@ def open_boxes(tree: Tree, *, all_levels: bool = True) -> tuple[Array, Array, Ar
         np.array(upper, dtype=np.int64).reshape(shape),
         np.array(bounds, dtype=np.int64),
     )
+
+
+#: No allowed value: farther from 0 than any points.
+_NOWHERE = 2**62
+
+
+@jit
+def box_possible(
+    values: NDArray[np.bool_],
+    base: IntArray,
+    support: IntArray,
+    support_limit: IntArray,
+    total: int,
+    lo: IntArray,
+    hi: IntArray,
+) -> bool:
+    """Whether the box lo … hi may hold an allowed vector: False only if it holds none.
+
+    Each limit is looked at by itself: a value in every interval; the least that each support row
+    can sum to, given which columns the box leaves at 0, away from 0, or open; the least sum of
+    absolute points.  For a box with a single vector the answer is exact.
+
+    Examples
+    --------
+    >>> base, values = np.array([-1, 0]), np.ones((2, 3), dtype=bool)  # −1 … 1 and 0 … 2
+    >>> one_column = np.array([[1, 1]]), np.array([1])
+    >>> box_possible(values, base, *one_column, 3, np.array([0, 1]), np.array([1, 2]))
+    True
+    >>> box_possible(values, base, *one_column, 3, np.array([1, 1]), np.array([1, 2]))
+    False
+    """
+    n_columns = lo.size
+    zero = np.zeros(n_columns, dtype=np.bool_)  # 0 is allowed, and in the box
+    other = np.zeros(n_columns, dtype=np.bool_)  # so is another value
+    weight = 0
+    for k in range(n_columns):
+        first = max(lo[k], base[k])
+        last = min(hi[k], base[k] + values.shape[1] - 1)
+        zero[k] = first <= 0 <= last and values[k, -base[k]]
+        nearest = _NOWHERE
+        for v in range(max(first, 1), last + 1):
+            if values[k, v - base[k]]:
+                nearest = v
+                break
+        for v in range(min(last, -1), first - 1, -1):
+            if -v >= nearest:
+                break
+            if values[k, v - base[k]]:
+                nearest = -v
+                break
+        other[k] = nearest < _NOWHERE
+        if not zero[k] and not other[k]:
+            return False
+        weight += 0 if zero[k] else nearest
+    if weight > total:
+        return False
+    for r in range(support.shape[0]):
+        least = 0
+        for k in range(n_columns):
+            if not zero[k] or (other[k] and support[r, k] < 0):
+                least += support[r, k]
+        if least > support_limit[r]:
+            return False
+    return True

@@ -12,13 +12,24 @@ the rarer of its two values, whichever that is.
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import IntArray
+from netbenefit.problem.problem import Problem
 
-__all__ = ["Array", "Columns", "State", "farthest", "make_columns", "make_state", "pack_masses"]
+__all__ = [
+    "Array",
+    "Columns",
+    "State",
+    "columns_of",
+    "farthest",
+    "make_columns",
+    "make_state",
+    "pack_masses",
+]
 
 Array = NDArray[Any]
 
@@ -138,6 +149,24 @@ def make_columns(
         steps=np.stack([whole, part]).astype(score_type),
         unit=unit,
     )
+
+
+#: Tables are laid out once per problem.
+_LAID_OUT: WeakKeyDictionary[Problem, Columns] = WeakKeyDictionary()
+
+
+def columns_of(problem: Problem) -> Columns:
+    """Lay out a problem's patterns for the kernels."""
+    columns = _LAID_OUT.get(problem)
+    if columns is None:
+        table = problem.patterns
+        mass = pack_masses(table.positives, table.negatives)
+        found, alarm = problem.gains
+        columns = make_columns(
+            table.codes, table.decimals, mass, found, alarm, problem.lower, problem.upper
+        )
+        _LAID_OUT[problem] = columns
+    return columns
 
 
 def farthest(column: Array) -> int:

@@ -12,16 +12,8 @@ from typing import Any
 
 from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Proof
-from netbenefit.solvers.base import (
-    Callback,
-    Run,
-    SolverResult,
-    Status,
-    TraceRow,
-    check_time_limit,
-    first_points,
-)
+from netbenefit.problem.result import Proof, SolverResult, Status, TraceRow
+from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp.backends import Answer, Backend, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model
