@@ -16,8 +16,7 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.plots.base import GREY, INK, PLAIN, draw_key, tidy
 from netbenefit.plots.decision_curve import DecisionCurveDisplay
 from netbenefit.plots.roc import RocCurve, RocDisplay
-from reproduction.figures import key_line, method_order, style_for
-from reproduction.names import DATASETS, title_of
+from reproduction.names import DATASETS, key_line, method_order, style_for, title_of
 
 __all__ = [
     "Drawn",

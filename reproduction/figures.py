@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from netbenefit.common.checks import InputError, check_binary
 from netbenefit.common.files import write_text
 from netbenefit.common.table import Table
-from netbenefit.plots.base import Style, check_picture, style_of, write_figure
-from reproduction import names
+from netbenefit.plots.base import check_picture, write_figure
 from reproduction.curves import (
     Drawn,
     Outcomes,
@@ -31,7 +30,7 @@ from reproduction.curves import (
     draw_roc,
     pool_run,
 )
-from reproduction.names import title_of
+from reproduction.names import method_order, title_of
 from reproduction.region import (
     boundary_pairs,
     card_pair,
@@ -44,17 +43,13 @@ from reproduction.region import (
 __all__ = [
     "CAPTIONS",
     "FIGURES",
-    "METHOD_NAMES",
     "Caption",
     "FigureSet",
     "csv_text",
     "draw_figures",
-    "key_line",
     "load_outcomes",
-    "method_order",
     "page_text",
     "save_drawn",
-    "style_for",
     "svg_text",
     "write_figures",
 ]
@@ -155,59 +150,6 @@ def save_drawn(name: str, figure: Any, table: Table, folder: Path) -> list[Path]
 
 
 # -- names and looks of the compared methods, the same in all figures ------------------------------
-
-
-#: The methods, in the order of the keys, and how figures call them.
-METHOD_NAMES: Mapping[str, str] = MappingProxyType({**names.METHODS, **names.OWN_METHODS})
-
-
-def method_order(methods: Iterable[str]) -> list[str]:
-    """Sort methods as keys show them: known ones in their order, then others by name.
-
-    Examples
-    --------
-    >>> method_order(["zebra", "tree", "rss-dnb", "apple"])
-    ['rss-dnb', 'tree', 'apple', 'zebra']
-    """
-    places = {method: place for place, method in enumerate(METHOD_NAMES)}
-    return sorted(set(methods), key=lambda method: (places.get(method, len(places)), method))
-
-
-def style_for(method: str, methods: Iterable[str] = ()) -> Style:
-    """Colour, line and marker of a method.
-
-    A known method looks the same whatever it is compared with.  Colours differ for all colour
-    vision as far as six can; line and marker together differ without any colour.
-
-    Parameters
-    ----------
-    method : str
-    methods : iterable of str, optional
-        All that are compared, to find the place of an unknown method after the known ones.
-
-    Returns
-    -------
-    Style
-    """
-    others = [m for m in method_order([*methods, method]) if m not in METHOD_NAMES]
-    return style_of([*METHOD_NAMES, *others].index(method))
-
-
-def key_line(style: Style, *, width: float = 1.5) -> Any:
-    """Return a sample of a method's line, for a key."""
-    from matplotlib.lines import Line2D  # late: an extra
-
-    return Line2D(
-        [],
-        [],
-        color=style.colour,
-        linestyle=style.line,
-        linewidth=width,
-        marker=style.marker,
-        markersize={"*": 8, "P": 6}.get(style.marker, 5),
-        markeredgecolor="white",
-        markeredgewidth=0.5,
-    )
 
 
 # -- a page that shows the figures, with a caption for each ----------------------------------------

@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from netbenefit import RiskSLIMClassifier, SLIMClassifier
 from netbenefit.common.checks import FloatArray
-from netbenefit.estimators import RiskSLIMClassifier, SLIMClassifier
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.rss_dnb import RSSDNBClassifier
 from netbenefit.metrics.thresholds import Thresholds

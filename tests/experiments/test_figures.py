@@ -19,7 +19,8 @@ from reproduction.curves import (
     roc_of,
     thin,
 )
-from reproduction.figures import FIGURES, METHOD_NAMES, draw_figures, style_for, write_figures
+from reproduction.figures import FIGURES, draw_figures, write_figures
+from reproduction.names import METHOD_NAMES, style_for
 from reproduction.region import (
     FIFTHS,
     bound_table,
