@@ -27,18 +27,19 @@ demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
 	$(BIN)/netbenefit demo
 
 test: lint types ## Lint, types, tests, examples of docstrings, README and docs; quick experiments
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile tests src README.md docs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile tests src reproduction README.md docs
 	@if [ -d "$(DATA)" ]; then $(BIN)/netbenefit reproduce --budget quick --out "$$(mktemp -d)/quick"; \
 		else echo "no data in $(DATA): the experiments were not tried"; fi
 
 test-full: $(DEV) ## 5,000 small problems against all vectors, 12,000 cases of theory, not 100 and 1,000
-	NETBENEFIT_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) tests/test_beyond_doubt.py \
-		tests/solvers/test_branch_and_bound.py tests/test_theory_bounds.py \
-		tests/test_theory_levels.py tests/test_theory_capacity.py tests/engines tests/test_cluster.py
+	NETBENEFIT_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) tests/properties/test_beyond_doubt.py \
+		tests/solvers/boxes/test_branch_and_bound.py tests/theory/test_discrimination.py \
+		tests/theory/test_levels.py tests/theory/test_capacity.py tests/tables tests/estimators/test_from_table.py tests/common/test_cluster.py
 
-lint: $(DEV) ## Check style and formatting
+lint: $(DEV) ## Check style, formatting and the order of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: $(DEV) ## Check types
 	$(BIN)/mypy

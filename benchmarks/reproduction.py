@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reproduction.published import load_published
-from reproduction.run import FOLDS, Split, fold_rows, split_of
 from rich.box import SIMPLE
 from rich.table import Table
 from scipy.stats import spearmanr
@@ -30,6 +28,8 @@ from netbenefit.data.datasets import load_dataset
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.validation.models import xgboost_platt
+from reproduction.published import load_published
+from reproduction.run import FOLDS, Split, fold_rows, split_of
 
 SMALL = ("bankruptcy", "haberman", "mammo", "breastcancer")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.export.browser import Watched, started
-from tests.export.databases import duckdb_run, postgresql_run, postgresql_socket
+from tests.helpers.browser import Watched, started
+from tests.helpers.databases import duckdb_run, postgresql_run, postgresql_socket
 
 __all__ = ["duckdb_run", "postgresql_run", "postgresql_socket"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.export.calculator_fields import Field, groups_of
-from tests.export.browser import why_not
+from tests.helpers.browser import why_not
 
 NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")
 needs_browser = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")

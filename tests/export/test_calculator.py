@@ -13,9 +13,9 @@ from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard,
 from netbenefit.cards.text import contents, integer_text, percent
 from netbenefit.export.calculator import to_calculator
 from netbenefit.export.javascript import to_javascript
-from tests.export.browser import Watched
 from tests.export.pages import NAMES, fill_in, needs_browser, shown_result, small_card
 from tests.export.truth import Truth, truths
+from tests.helpers.browser import Watched
 
 # -- using it --------------------------------------------------------------------------------------
 

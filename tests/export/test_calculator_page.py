@@ -14,9 +14,9 @@ from netbenefit.cards.rows import card_rows
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.cards.text import contents
 from netbenefit.export.calculator import to_calculator
-from tests.export.browser import SIZES, Watched, axe_script
 from tests.export.pages import NAMES, fields_of, fill_in, needs_browser, shown_result, small_card
 from tests.export.truth import HOSTILE_LEVEL, truths
+from tests.helpers.browser import SIZES, Watched, axe_script
 
 # -- keys, ears, eyes, paper -----------------------------------------------------------------------
 

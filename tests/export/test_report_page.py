@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from netbenefit.report import validation_page
-from tests.export.browser import SIZES, Watched, axe_script
 from tests.export.pages import NAMES, needs_browser
 from tests.export.truth import truths
+from tests.helpers.browser import SIZES, Watched, axe_script
 
 
 def page_of(name: str) -> str:

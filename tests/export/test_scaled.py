@@ -19,13 +19,13 @@ from netbenefit.export.pmml import to_pmml
 from netbenefit.export.python import to_python
 from netbenefit.export.scaling import Scaling, scale
 from netbenefit.export.sql import to_sql
-from tests.export.browser import Watched
-from tests.export.databases import Run
 from tests.export.pages import fill_in, needs_browser
 from tests.export.test_javascript import js_row
 from tests.export.test_sql import table_of
 from tests.export.test_xlsx import recalculated
 from tests.export.truth import Truth, truths
+from tests.helpers.browser import Watched
+from tests.helpers.databases import Run
 
 #: Rows of which the first have a score, and the last two have none; none is next to a cut.
 ROWS = (0, 1, 2, 3, 5, -1, -2)

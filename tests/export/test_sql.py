@@ -13,9 +13,9 @@ import pytest
 
 from netbenefit import Condition, InputError, PerUnit, Reading, Rule
 from netbenefit.export.sql import to_sql
-from tests.export.databases import Run
 from tests.export.test_python import all_truths, more_truths, small_card
 from tests.export.truth import HOSTILE_COLUMN, Truth, truth_of, truths
+from tests.helpers.databases import Run
 
 NAMES = sorted(all_truths())
 #: Blank text is spaces only, and type functions are absent: see to_sql.

@@ -15,7 +15,7 @@ import numpy as np
 
 from netbenefit import Binner, Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.cards.scorecard import Provenance
-from tests.raw_rows import STAGES, outcome, raw_table
+from tests.helpers.raw_rows import STAGES, outcome, raw_table
 
 HOSTILE_COLUMN = 'x"; DROP TABLE t;--'
 HOSTILE_LEVEL = '"><script>alert(1)</script>'

@@ -16,8 +16,8 @@ from netbenefit.problem.problem import Problem, one_hot_groups
 from netbenefit.solvers import chain as _chain
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.kernels.layout import columns_of, make_state
-from tests import reference
-from tests.strategies import problems
+from tests.helpers import slow_truth as reference
+from tests.helpers.strategies import problems
 
 MASK = 2**64 - 1
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.common import TARGETS, load_problem, reached
 
+from benchmarks.common import TARGETS, load_problem, reached
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch
 

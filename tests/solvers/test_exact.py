@@ -19,7 +19,7 @@ from netbenefit.solvers import exact
 from netbenefit.solvers.base import Run
 from netbenefit.solvers.exact import Exact, Step, plan
 from netbenefit.solvers.progress import conclude
-from tests.strategies import brute_force, constrained_problems
+from tests.helpers.strategies import brute_force, constrained_problems
 
 
 def make_problem(n: int, columns: int, top: int, noise: float = 1.0, **options: object) -> Problem:

@@ -16,7 +16,7 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers import near_optimal
 from netbenefit.solvers.near_optimal import enumerate_near_optimal
-from tests.strategies import all_points, brute_force, constrained_problems
+from tests.helpers.strategies import all_points, brute_force, constrained_problems
 
 
 def all_near(problem: Problem, tolerance: Fraction) -> dict[tuple[int, ...], Fraction]:

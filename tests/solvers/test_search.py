@@ -18,8 +18,8 @@ from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.problem.result import Progress
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch, _Search, simplify
-from tests import reference
-from tests.strategies import brute_force, constrained_problems, problems
+from tests.helpers import slow_truth as reference
+from tests.helpers.strategies import brute_force, constrained_problems, problems
 
 
 def random_problem(seed: int = 0, rows: int = 200, columns: int = 8, **settings: object) -> Problem:

@@ -20,7 +20,7 @@ from netbenefit.solvers import sizes as sizes_module
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
 from netbenefit.teachers.blend import blend
-from tests.strategies import all_points, brute_force, constrained_problems, problems
+from tests.helpers.strategies import all_points, brute_force, constrained_problems, problems
 
 EXAMPLES = 400 if os.environ.get("NETBENEFIT_FULL") else 12
 

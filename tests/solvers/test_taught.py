@@ -27,7 +27,7 @@ from netbenefit.solvers.milp.solve import MixedInteger
 from netbenefit.solvers.near_optimal import enumerate_near_optimal
 from netbenefit.solvers.sizes import best_of_every_size
 from netbenefit.teachers.blend import blend
-from tests.box_prover import BranchAndBound
+from tests.helpers.box_prover import BranchAndBound
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 MOST = 2

@@ -1,0 +1,109 @@
+"""Small problems of every kind: exact search, integer program and every bound against all vectors.
+
+100 problems in a plain run, 5,000 in a full one (``make test-full``): up to 6 columns, points up to
+±5, binary, whole and fractional columns, weights, ties, one-hot groups, every kind of constraint,
+with and without a penalty, on outcomes and on outcomes that a teacher is blended with.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, seed, settings, strategies as st
+
+from netbenefit.cards.scorecard import Provenance
+from netbenefit.certificates.certificate import make_certificate
+from netbenefit.certificates.verify import verify
+from netbenefit.estimators.learn import assemble_card
+from netbenefit.problem.integer import Pieces
+from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.solvers.bounds.covering import covering_bound
+from netbenefit.solvers.bounds.directions import direction_bound
+from netbenefit.solvers.bounds.farkas import farkas_bound
+from netbenefit.solvers.bounds.supports import support_bound
+from netbenefit.solvers.exact import Exact
+from netbenefit.solvers.milp.solve import MixedInteger
+from netbenefit.teachers.blend import Taught
+from tests.helpers.box_prover import flow_bound
+from tests.helpers.small_proofs import teach_problem
+from tests.helpers.strategies import brute_force, constrained_problems
+
+FULL = bool(os.environ.get("NETBENEFIT_FULL"))
+SHARDS, EXAMPLES = (25, 200) if FULL else (4, 25)
+#: Every so many problems the slower judges look as well.
+OFTEN = 4
+
+SOLVER = Exact(time_limit=None)
+
+
+def bounds_of(pieces: Pieces, problem: Problem) -> dict[str, int]:
+    """Every bound of the whole box, by name."""
+    lower, upper = pieces.lower, pieces.upper
+    rows = {"support": problem.limits.support, "support_limit": problem.limits.support_limit}
+    return {
+        "flow": flow_bound(pieces, lower, upper),
+        "supports": support_bound(pieces, problem.max_features).value,
+        "directions, no step": direction_bound(pieces, iterations=0).value,
+        "directions": direction_bound(pieces, iterations=60).value,
+        "Farkas cuts": farkas_bound(pieces, **rows).value,
+        "covering": covering_bound(pieces, seconds=5.0, most_nodes=3, **rows).value,
+    }
+
+
+def check(problem: Problem, number: int, taught: Taught | None) -> None:
+    """One problem, all ways."""
+    best = brute_force(problem)
+    if best is None:
+        with pytest.raises(NoCardFound, match="proven"):
+            SOLVER.solve(problem)
+        return
+    objective, _ = best
+    # 1. Exact search finds the best value and proves it.
+    result = SOLVER.solve(problem)
+    assert result.status == "optimal"
+    assert problem.feasible(result.points)
+    assert problem.evaluate(result.points).objective == objective
+    assert result.proof is not None
+    assert objective <= result.proof.bound <= objective + result.proof.rounding
+    # 2. No bound is lower.
+    pieces = Pieces.of(problem)
+    value = pieces.from_objective(objective)
+    for name, bound in bounds_of(pieces, problem).items():
+        assert bound >= value, name
+    # 3. The integer program agrees; 4. so does the judge.
+    if number % OFTEN == 0:
+        answer = MixedInteger(time_limit=30.0).solve(problem)
+        assert problem.evaluate(answer.points).objective <= objective
+        assert answer.proof is not None
+        assert answer.proof.bound >= objective
+        if answer.status == "optimal":
+            assert math.isclose(answer.objective, float(objective), rel_tol=1e-12, abs_tol=1e-12)
+        card = assemble_card(problem, result, Provenance(version="0"))
+        certificate = make_certificate(problem, result, card, taught=taught)
+        verdict = verify(card, certificate, problem.patterns, full=True)
+        assert verdict.accepted, verdict.failures
+        assert certificate.answer.objective == objective
+        assert Fraction(certificate.proof.bound) >= objective
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_every_way_gives_the_same(shard: int) -> None:
+    count = iter(range(10**9))
+
+    @seed(shard)
+    @settings(max_examples=EXAMPLES)
+    @given(
+        constrained_problems(taught=False),
+        st.sampled_from(["outcomes", None, Fraction(1, 3), Fraction(50)]),
+    )
+    def run(problem: Problem, strength: Any) -> None:
+        taught = None
+        if strength != "outcomes":
+            problem, taught = teach_problem(problem, strength)
+        check(problem, next(count), taught)
+
+    run()
