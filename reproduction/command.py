@@ -1,4 +1,4 @@
-"""Run a plan and write its outputs, with news for a terminal: what ``netbenefit reproduce`` does."""
+"""What ``netbenefit reproduce`` does: run a plan and write its outputs, with news on the way."""
 
 from __future__ import annotations
 

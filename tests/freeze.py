@@ -67,6 +67,10 @@ _CHANGING = [
     ),
     (re.compile(r"0x[0-9a-f]{6,}"), "ADDRESS"),
 ]
+COMMANDS = (
+    *("demo", "fit", "sizes", "validate", "evaluate", "score", "update", "compare", "report"),
+    *("export", "show", "verify", "reproduce"),
+)
 FORMATS = ("json", "html", "sql", "python", "js", "xlsx", "pmml", "md", "latex")
 
 
@@ -78,7 +82,7 @@ def freeze(folder: Path) -> None:
     for part in (names, eight, raw, resampling, commands):
         began = next(_ticks)
         part()
-        print(f"{part.__name__}: {next(_ticks) - began:,} looks at the clock", file=sys.stderr)
+        sys.stderr.write(f"{part.__name__}: {next(_ticks) - began:,} looks at the clock\n")
 
 
 def write(name: str, text: str) -> None:
@@ -157,7 +161,7 @@ def eight() -> None:
         try:
             X, y, columns = load_dataset(name)
         except Exception as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
+            sys.stderr.write(f"{name} is left out: {error}\n")
             continue
         rows = np.random.default_rng(0).permutation(len(y))[:_MOST_ROWS]
         X, y = X[rows], y[rows]
@@ -411,10 +415,7 @@ def run(name: str, *args: str) -> None:
 
 def commands() -> None:
     """Every command on three raw tables, its help, and what it says to bad input."""
-    every = (
-        "demo fit sizes validate evaluate score update compare report export show verify reproduce"
-    ).split()
-    for command in every:
+    for command in COMMANDS:
         run(f"commands/help-{command}", command, "--help")
     run("commands/help", "--help")
     for name, (make, target) in TABLES.items():
@@ -433,8 +434,9 @@ def commands() -> None:
             "--solver", "local", "--out", f"{here}/stream.json")  # fmt: skip
         run(f"{here}/fit-holdout", "fit", data, *new, "--holdout", "0.3", "--solver", "local",
             "--teacher", "logistic")  # fmt: skip
-        run(f"{here}/fit-published", "fit", data, *new, "--prior-strength", "0", "--solver", "local",
-            "--max-features", "4", "--thresholds", "0.1:0.5:0.1", "--weights", "length")  # fmt: skip
+        run(f"{here}/fit-published", "fit", data, *new, "--prior-strength", "0",
+            "--solver", "local", "--max-features", "4", "--thresholds", "0.1:0.5:0.1",
+            "--weights", "length")  # fmt: skip
         run(f"{here}/show", "show", card, "--html", f"{here}/show.html")
         run(f"{here}/verify", "verify", card, proof, data, *to, *weights)
         run(f"{here}/verify-full", "verify", card, proof, data, *to, *weights, "--full")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Packages that are never imported before they are needed, with those of the extras.
-OPTIONAL = (
-    "matplotlib pyarrow psycopg gurobipy optbinning xlsxwriter scikit_posthocs xgboost dask "
-    "distributed ibis pyspark pandas polars"
-).split()
+OPTIONAL = [
+    *("matplotlib", "pyarrow", "psycopg", "gurobipy", "optbinning", "xlsxwriter", "xgboost"),
+    *("scikit_posthocs", "dask", "distributed", "ibis", "pyspark", "pandas", "polars"),
+]
 
 
 def run(code: str) -> str:

@@ -51,7 +51,7 @@ def fitted(kind: str, seed: int, n_rows: int = 300) -> tuple[Binner, dict[str, l
 
 
 def random_card(fit: Fitted, seed: int) -> tuple[Scorecard, np.ndarray]:
-    """A card with random points on the binner's terms, as :mod:`netbenefit.estimators.learn` makes it."""
+    """A card with random points on the binner's terms, as :mod:`learn` makes it."""
     rng = np.random.default_rng(seed)
     points = rng.integers(-5, 6, len(fit.terms))
     rules = [Rule(term, int(p)) for term, p in zip(fit.terms, points, strict=True) if p]

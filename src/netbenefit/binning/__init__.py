@@ -1,0 +1,1 @@
+"""From raw columns to conditions such as "age ≥ 52"."""

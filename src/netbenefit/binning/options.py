@@ -39,6 +39,7 @@ class Cumulative:
         self._default, self._by_name = default, by_name
 
     def __call__(self, name: str) -> bool:
+        """Whether the conditions of a column add up."""
         return bool(self._by_name.get(name, self._default) == "cumulative")
 
 

@@ -66,7 +66,7 @@ class Scorecard:
     provenance : Provenance, optional
         Where the card comes from.
     readings : sequence of Reading
-        How raw columns are read before the rules look at them (see :mod:`netbenefit.cards.readings`); a
+        How raw columns are read before the rules look at them (see :mod:`readings`); a
         column without one is read as it stands.
 
     Examples

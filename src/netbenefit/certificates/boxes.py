@@ -385,7 +385,7 @@ _KNOWN = (Reason.FLOW, Reason.COUNTED, Reason.DOUBLED, Reason.FORBIDDEN, Reason.
 def check_claim(
     ground: Ground, objective: Fraction, proof: Claim, full: bool, sample: int, seed: int
 ) -> Iterator[Check]:
-    """Look at a claimed bound of a problem; see :mod:`netbenefit.certificates.verify` for what is checked."""
+    """Look at a claimed bound of a problem; see :mod:`verify` for what is checked."""
     yield _check_order(objective, proof.bound)
     whole = _whole_numbers(ground, proof)
     if isinstance(whole, str):

@@ -1,6 +1,6 @@
 """Certificates: what was solved, what was found, and why nothing is better, for anybody to check.
 
-:func:`netbenefit.certificates.verify.verify` checks one, with nothing but the data and arithmetic.  This is the
+:func:`verify` checks one, with nothing but the data and arithmetic.  This is the
 format, for those who would rather write their own verifier.  A certificate is a JSON object (in a
 gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
 
@@ -9,11 +9,11 @@ gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
 ``package``
     Version of the package that wrote it.
 ``problem``
-    ``data``: digest of the merged rows (:func:`netbenefit.certificates.statement.table_digest`), and
+    ``data``: digest of the merged rows (:func:`table_digest`), and
     how many there are.  ``columns``: name of each of the P columns and the raw column that it comes
     from, ``per_unit`` (the number, or ln(1 + number) with ``log``, in steps of 10^-decimals;
     ``exact`` where it is a whole number of them before rounding) or ``condition`` (1 or 0).
-    ``readings``: how raw columns are read before that (:mod:`netbenefit.cards.readings`); empty where
+    ``readings``: how raw columns are read before that (:mod:`readings`); empty where
     columns are taken as they are.
     ``thresholds`` p_0 … p_M, ``weights`` ω_0 … ω_M, ``penalty`` C0.  ``objective``: what is
     maximised, in words.  ``teacher``: null where the outcomes are all that counts, or what they are
@@ -25,7 +25,7 @@ gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
     float, and W_u less that).  ``net_benefit`` and ``blended_benefit`` are what the teacher's own
     decisions are worth, by outcomes and by masses: stated, as they need its risk of every row.
     ``lower``, ``upper``: the box of points that is searched.  ``max_features``.  ``limits``: see
-    :class:`netbenefit.problem.limits.Limits`; ``values`` lists the allowed points of a column (null: all
+    :class:`Limits`; ``values`` lists the allowed points of a column (null: all
     from lower to upper), and ``rates`` speak of outcomes.  ``constraints``: what was asked for.
     ``digest``: SHA-256 of the rest of the object as canonical JSON (sorted keys, no spaces, UTF-8).
 ``answer``
@@ -244,7 +244,7 @@ def make_certificate(
         The card that was made of the result; refused where it is another card.
     terms : sequence of Condition or PerUnit, optional
         How each column arises from a raw column, where they were passed to
-        :func:`netbenefit.estimators.learn.assemble_card`; by default each column is its own, per unit.
+        :func:`assemble_card`; by default each column is its own, per unit.
     bins : Fitted, optional
         What a binner has learnt, where it made the columns.
     taught : Taught, optional

@@ -1,4 +1,4 @@
-"""What a certificate says, as plain records that :mod:`netbenefit.certificates.certificate` writes and reads."""
+"""What a certificate says, as plain records that :mod:`certificate` writes and reads."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ __all__ = [
 
 
 # -- fingerprints: of a pattern table, and of what a certificate says ------------------------------
-# They are checksums, not signatures: who changes a file can compute them anew.  What then still fails
-# is the arithmetic, which :mod:`netbenefit.certificates.verify` does again.
+# They are checksums, not signatures: who changes a file can compute them anew.  What then still
+# fails is the arithmetic, which :mod:`netbenefit.certificates.verify` does again.
 
 
 def canonical(data: Any) -> bytes:
@@ -134,7 +134,7 @@ class RateLimits(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What is asked of the points, as in :class:`netbenefit.problem.limits.Limits`, whose module compiles.
+    """What is asked of the points, as in :class:`Limits`, whose module compiles.
 
     Allowed are λ with values[k, λ_k − lower[k]] for every column k, Σ_k support[r, k] · [λ_k ≠ 0] ≤
     support_limit[r] for every row r, Σ_k |λ_k| ≤ total, and cut-offs within ``rates``.

@@ -1,7 +1,7 @@
 """The judge: a card and its certificate, recomputed from the data and nothing else.
 
 No solver and no compiled code takes part.  The objective is counted in fractions; the bound is
-taken apart into boxes of points (see :mod:`netbenefit.certificates.certificate`), and each of them is judged by
+taken apart into boxes of points (see :mod:`certificate`), and each of them is judged by
 itself:
 
 1. The data is the certificate's, by its digest; the card is the certificate's, rule by rule.

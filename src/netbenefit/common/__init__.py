@@ -1,0 +1,1 @@
+"""What every room may use: checks, text, tables, files, parallel work; nothing about risk."""

@@ -69,9 +69,9 @@ def attempt(function: Callable[[Any], Any], place: int, task: Any) -> tuple[int,
 
 
 # -- tasks on the workers of a Dask cluster --------------------------------------------------------
-# joblib's own way there waits for ever when Dask gives a task up, since it does not tell of errors of
-# the cluster, and it sends what tasks share anew with each of them.  Hence its backend is only asked
-# which cluster to use, and with which options.
+# joblib's own way there waits for ever when Dask gives a task up, since it does not tell of errors
+# of the cluster, and it sends what tasks share anew with each of them.  Hence its backend is only
+# asked which cluster to use, and with which options.
 
 
 logger = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""Rows from anywhere: labels, files, sources, raw tables, patterns."""

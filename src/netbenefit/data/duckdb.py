@@ -39,9 +39,9 @@ __all__ = [
 
 
 # -- many CSV files as one table of DuckDB, read by the same rules as one file in memory -----------
-# A column is what all its cells are: whole numbers, numbers, true and false, else text.  So all cells
-# are looked at before the work begins.  Text is slow to read, so the files are read once, into a
-# temporary Parquet file.
+# A column is what all its cells are: whole numbers, numbers, true and false, else text.  So all
+# cells are looked at before the work begins.  Text is slow to read, so the files are read once,
+# into a temporary Parquet file.
 
 
 _NULLS = ", ".join(text(word) for word in sorted(MISSING))

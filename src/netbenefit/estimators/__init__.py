@@ -1,0 +1,1 @@
+"""scikit-learn's door: estimators that learn cards from rows."""

@@ -44,7 +44,7 @@ class NetBenefitCalibrator(
     """Calibrate a binary classifier so that its risks serve decisions at given thresholds.
 
     The risks of the classifier are predicted out of fold for every training row, one
-    :class:`~netbenefit.theory.calibration.LevelMap` is learnt from all of these predictions together, and
+    :class:`LevelMap` is learnt from all of these predictions together, and
     the classifier is then fitted again on all rows.  A new row gets the refitted classifier's risk,
     passed through the map.  (This is the way of scikit-learn's ``CalibratedClassifierCV`` with
     ``ensemble=False``: an average over several maps would no longer be constant on a level, and
@@ -61,11 +61,11 @@ class NetBenefitCalibrator(
         :class:`sklearn.frozen.FrozenEstimator`: the map is then learnt from its risks on the rows
         given to :meth:`fit`, which should not be the rows it was fitted on.
     thresholds : Thresholds, list, text or None, default=None
-        Decision thresholds, as in :func:`netbenefit.metrics.thresholds.as_thresholds`; None is the grid
+        Decision thresholds, as in :func:`as_thresholds`; None is the grid
         0, 0.1, …, 0.9.
     method : {"calibrate", "improve"}, default="calibrate"
         ``"calibrate"`` gives every level its observed event rate
-        (:func:`~netbenefit.theory.calibration.calibrate_levels`), ``"improve"`` only moves the levels that
+        (:func:`calibrate_levels`), ``"improve"`` only moves the levels that
         lose net benefit (:func:`~netbenefit.theory.calibration.improve_levels`).
     order_keeping : bool, default=False
         Whether risks that share a level keep their order, by a small share of the original risk

@@ -334,7 +334,7 @@ def assemble_card(
     bins : Fitted, optional
         What a binner has learnt, where it made the columns: terms, and how raw columns are read.
     calibrate : bool, default=True
-        Give each level the risk of its training rows (see :mod:`netbenefit.problem.levels`); otherwise the
+        Give each level the risk of its training rows (see :mod:`levels`); otherwise the
         middle of its interval.
 
     Examples

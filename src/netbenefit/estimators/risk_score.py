@@ -100,7 +100,7 @@ class RiskScoreClassifier(CardClassifier):
         condition on the column.
     constraints : sequence of Constraint, default=None
         What else is asked of the card, such as ``[AtMost(1, ["age", "frailty"])]``; see
-        :mod:`netbenefit.problem.constraints`.  With a binner they name raw columns, or single conditions.
+        :mod:`constraints`.  With a binner they name raw columns, or single conditions.
     solver : {"auto", "exact", "milp", "local", "anneal"} or solver object, default="auto"
         ``"auto"`` searches, then proves how good the card is in the time that is left, and ends
         early when it is proven optimal.  ``"exact"`` gives the proof more of the time.  ``"milp"``

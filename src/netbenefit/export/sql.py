@@ -123,9 +123,11 @@ class Words:
 
     @staticmethod
     def finished(text: str) -> str:
+        """Put the line breaks of names and levels back."""
         return text.replace("\0", "\n")
 
     def name(self, name: str) -> str:
+        """Quote a name."""
         if not isinstance(name, str) or not name or "\0" in name:
             raise InputError(f"the name {name!r} cannot stand in SQL. Use a text without NUL.")
         if self.dialect == "postgresql" and len(name.encode()) > 63:  # it would cut it, silently
@@ -139,6 +141,7 @@ class Words:
         return quote + name.replace(quote, 2 * quote).replace("\n", "\0") + quote
 
     def literal(self, text: str) -> str:
+        """Quote a text."""
         if "\0" in text:
             raise InputError(f"the level {text!r} holds a NUL, which SQL cannot. Rename it.")
         start = "'"
@@ -160,12 +163,15 @@ class Words:
         return f"{text}D" if self.dialect == "spark" else text
 
     def value(self, value: Value) -> str:
+        """Write a number or a text."""
         return self.literal(value) if isinstance(value, str) else self.number(value)
 
     def listed(self, values: Sequence[Value]) -> str:
+        """Write values for IN."""
         return f"({', '.join(map(self.value, values))})"
 
     def cast(self, what: str, kind: str) -> str:
+        """Cast to a type by the dialect's name for it."""
         return f"CAST({what} AS {getattr(self.say, kind, kind)})"
 
 
@@ -181,6 +187,7 @@ class Wanted:
     high: float | None = None
 
     def within(self, low: float | None, high: float | None) -> None:
+        """Narrow the range."""
         self.low = max((x for x in (self.low, low) if x is not None), default=None)
         self.high = min((x for x in (self.high, high) if x is not None), default=None)
 

@@ -1,0 +1,1 @@
+"""Measures of risks: thresholds, net benefit, AUROC, calibration, decision curves, survival."""

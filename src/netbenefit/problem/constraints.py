@@ -567,8 +567,8 @@ def all_constraints(
     for constraint in constraints:
         if not isinstance(constraint, Constraint):
             raise InputError(
-                f"{constraint!r} is not a constraint. Use the classes of netbenefit.problem.constraints, "
-                "such as MaxFeatures(5)."
+                f"{constraint!r} is not a constraint. Use classes such as "
+                "netbenefit.MaxFeatures(5)."
             )
         asked.append(constraint.named(names))
     return tuple(asked)

@@ -139,8 +139,8 @@ def read_penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fra
 # -- columns of which exactly one is 1 in every row ------------------------------------------------
 # Adding the same number to the points of all columns of such a group moves every score by that
 # number, which changes no comparison.  A search that treats these cards as one sees a much smoother
-# landscape: the column without points, against which the others are measured, can change in a single
-# step.
+# landscape: the column without points, against which the others are measured, can change in a
+# single step.
 
 
 def one_hot_groups(codes: IntArray, decimals: tuple[int, ...]) -> IntArray:

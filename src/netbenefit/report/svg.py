@@ -87,23 +87,22 @@ def curve_svg(curve: Table) -> str:
             _HEIGHT - _CURVE_TOP - _CURVE_BOTTOM
         )
 
+    right, floor = _WIDTH - _CURVE_RIGHT, _HEIGHT - _CURVE_BOTTOM
     parts = []
     for tick in _ticks(0.0, top):
-        parts.append(
-            f'<line class="grid" x1="{_CURVE_LEFT}" x2="{_WIDTH - _CURVE_RIGHT}" {_at(y(tick), "y")}/>'
-        )
+        parts.append(f'<line class="grid" x1="{_CURVE_LEFT}" x2="{right}" {_at(y(tick), "y")}/>')
         parts.append(
             f'<text x="{_CURVE_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:.4g}</text>'
         )
     for tick in _ticks(low, high):
         parts.append(
-            f'<text x="{x(tick):.1f}" y="{_HEIGHT - _CURVE_BOTTOM + 18}" text-anchor="middle">'
+            f'<text x="{x(tick):.1f}" y="{floor + 18}" text-anchor="middle">'
             f"{100 * tick:.4g}%</text>"
         )
     # What falls below the picture is cut off: the net benefit of treating all has no lower end.
     parts.append(
         f'<clipPath id="plot"><rect x="{_CURVE_LEFT - 6}" y="{_CURVE_TOP - 6}" '
-        f'width="{_WIDTH - _CURVE_LEFT - _CURVE_RIGHT + 12}" height="{_HEIGHT - _CURVE_TOP - _CURVE_BOTTOM + 6}"/>'
+        f'width="{right - _CURVE_LEFT + 12}" height="{floor - _CURVE_TOP + 6}"/>'
         '</clipPath><g clip-path="url(#plot)">'
     )
     for name, style in reversed(_styles(list(lines)).items()):
@@ -114,9 +113,9 @@ def curve_svg(curve: Table) -> str:
         )
         if style == "s0":
             parts += [f'<circle class="s0" cx="{a:.1f}" cy="{b:.1f}" r="4"/>' for a, b in points]
-    middle = (_CURVE_TOP + _HEIGHT - _CURVE_BOTTOM) / 2
+    middle = (_CURVE_TOP + floor) / 2
     parts.append(
-        f'</g><text x="{(_CURVE_LEFT + _WIDTH - _CURVE_RIGHT) / 2}" y="{_HEIGHT - 6}" text-anchor="middle">'
+        f'</g><text x="{(_CURVE_LEFT + right) / 2}" y="{_HEIGHT - 6}" text-anchor="middle">'
         f'Threshold Probability</text><text transform="translate(14 {middle}) rotate(-90)" '
         'text-anchor="middle">Net Benefit</text>'
     )

@@ -1,1 +1,1 @@
-"""One file an algorithm; each takes a Problem and returns a SolverResult."""
+"""Who finds the best points, and who proves it; each takes a Problem and returns a SolverResult."""

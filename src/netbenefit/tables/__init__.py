@@ -1,0 +1,1 @@
+"""The same steps as queries of Polars, DuckDB, Dask, Spark and Ibis."""

@@ -43,10 +43,10 @@ __all__ = [
 
 
 # -- what the terms of a column make of its values, as one expression ------------------------------
-# All terms of a column together tell few kinds of values apart: "age ≥ 40" and "age ≥ 60" three, and
-# missing makes a fourth.  These are the states of the column.  An engine finds out which state a row
-# is in by a few comparisons, and what each term says of a state is known beforehand.  So the same
-# comparisons give the codes of all terms, or their points together.
+# All terms of a column together tell few kinds of values apart: "age ≥ 40" and "age ≥ 60" three,
+# and missing makes a fourth.  These are the states of the column.  An engine finds out which state
+# a row is in by a few comparisons, and what each term says of a state is known beforehand.  So the
+# same comparisons give the codes of all terms, or their points together.
 
 
 #: Numbers above this have no logarithm here, unless the term has an upper end: the ends of all

@@ -69,7 +69,7 @@ def count_patterns(
 ) -> Counted | None:
     """Merge the rows of a table by what a binner makes of them; None if there are too many.
 
-    The states of all columns (:mod:`netbenefit.tables.expressions`) are the digits of one number, or of
+    The states of all columns (:mod:`expressions`) are the digits of one number, or of
     a few: engines group by those much faster than by columns.  ``risks`` is a column of which each
     group gets the mean.
     """

@@ -197,9 +197,9 @@ def _hashable(items: list[Any]) -> bool:
 
 # -- a sample of rows that depends on nothing but what is in them ----------------------------------
 # Every row gets a number from 0 to 1, computed from its values alone by a few multiplications, and
-# the rows with small numbers are the sample.  So the same table gives the same sample in every engine
-# and in every run, in whatever order and parts it is read.  Equal rows are in the sample together or
-# not at all, so the share of distinct rows in it tells how many there are in the table.
+# the rows with small numbers are the sample.  So the same table gives the same sample in every
+# engine and in every run, in whatever order and parts it is read.  Equal rows are in the sample
+# together or not at all, so the share of distinct rows in it tells how many there are in the table.
 
 
 #: Large factors without pattern, which bring the last digits of a value to the front.

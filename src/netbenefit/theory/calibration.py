@@ -35,7 +35,8 @@ __all__ = ["LevelMap", "Levels", "Move", "calibrate_levels", "improve_levels", "
 
 
 # -- what each level holds, counted without rounding, and the two rules that move a level ----------
-# Rates and thresholds are compared as exact fractions, weights included: no tolerance decides a move.
+# Rates and thresholds are compared as exact fractions, weights included: no tolerance decides a
+# move.
 
 
 #: A 53-bit integer is summed as two halves, each exactly in float64 (up to 2**26 rows).

@@ -35,8 +35,8 @@ __all__ = [
 
 
 # -- generalisation: how far net benefit in training can be above what new rows will show ----------
-# There are finitely many cards, so Hoeffding's inequality, taken for all of them at once, bounds the
-# difference for the one that training chose, however it was chosen.
+# There are finitely many cards, so Hoeffding's inequality, taken for all of them at once, bounds
+# the difference for the one that training chose, however it was chosen.
 
 
 #: More rows than this are no sample size, and would not be exact as a float.

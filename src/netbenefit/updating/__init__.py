@@ -1,0 +1,1 @@
+"""A stored card on new rows: evaluate, look for drift, update."""

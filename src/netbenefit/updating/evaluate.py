@@ -30,11 +30,11 @@ __all__ = [
 
 
 # -- calibration in the large and calibration slope, by logistic recalibration ---------------------
-# With L the log-odds of the predicted risks, two logistic models are fitted to the outcomes:
-# 1. log-odds = a + L, whose a is calibration in the large: 0 where risks are right on average, above
-# 0 where events are more common than predicted.
-# 2. log-odds = a + b · L, whose b is the calibration slope: below 1 where risks are too extreme.
-# (Cox 1958, Biometrika; Van Calster et al. 2019, BMC Medicine.)
+# With L the log-odds of the predicted risks, two logistic models are fitted to the outcomes: 1.
+# log-odds = a + L, whose a is calibration in the large: 0 where risks are right on average, above 0
+# where events are more common than predicted. 2. log-odds = a + b · L, whose b is the calibration
+# slope: below 1 where risks are too extreme. (Cox 1958, Biometrika; Van Calster et al. 2019, BMC
+# Medicine.)
 
 
 _MOST_STEPS = 200

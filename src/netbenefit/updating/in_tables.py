@@ -97,7 +97,7 @@ def evaluate_table(
 
     One query counts the rows by score and outcome.  Measures, calibration, decision curve and the
     drift of scores follow from these counts, and are those of
-    :func:`~netbenefit.updating.update.evaluate_card` on the same rows in memory.  (What drifts in single
+    :func:`evaluate_card` on the same rows in memory.  (What drifts in single
     columns takes the rows themselves.)
 
     Parameters

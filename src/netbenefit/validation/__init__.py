@@ -1,0 +1,1 @@
+"""What cards are worth on new rows: folds, bootstrap, comparison, sizes, sensitivity."""

@@ -1,0 +1,1 @@
+"""RISKSLIM: cards that minimise the logistic loss."""

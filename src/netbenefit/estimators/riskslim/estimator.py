@@ -41,13 +41,13 @@ __all__ = [
 
 
 # -- from RISKSLIM's coefficients to a card: one risk a score, the intercept in the table of risks -
-# The risk of a score s is 1 / (1 + exp(−(s + w_0))).  A card has no place for an intercept, and needs
-# none: it moves the table of risks along the scores.  Each whole score is a level of its own; the
-# card's thresholds lie halfway, in log odds, between the risks of neighbouring scores.
-# Log odds beyond ±15 (risks below 0.00003% or above 99.99997%) are cut back to there, which keeps the
-# table short.  Where columns have decimals, a card counts whole scores only: a level then holds all
-# scores from s to just below s + 1, its threshold is the risk at s, and its risk is the mean risk of
-# the training rows there.
+# The risk of a score s is 1 / (1 + exp(−(s + w_0))).  A card has no place for an intercept, and
+# needs none: it moves the table of risks along the scores.  Each whole score is a level of its own;
+# the card's thresholds lie halfway, in log odds, between the risks of neighbouring scores. Log odds
+# beyond ±15 (risks below 0.00003% or above 99.99997%) are cut back to there, which keeps the table
+# short.  Where columns have decimals, a card counts whole scores only: a level then holds all
+# scores from s to just below s + 1, its threshold is the risk at s, and its risk is the mean risk
+# of the training rows there.
 
 
 #: Log odds beyond this are cut back.

@@ -17,11 +17,10 @@ __all__ = ["GAIN", "descend", "loss_at", "relax", "round_in_turn"]
 
 
 # -- compiled inner loops of RISKSLIM: loss, rounding, descent along coordinates -------------------
-# All work on a design matrix Z of distinct patterns, whose first column is 1 (the intercept), and on
-# the shares a_u and b_u of all rows that are events and others of pattern u.  The loss of
-# coefficients w is
-# f(w) = Σ_u a_u ln(1 + exp(−z_u·w)) + b_u ln(1 + exp(z_u·w)) ,
-# and every coefficient k that is not zero costs ``price[k]`` on top (0 for the intercept).
+# All work on a design matrix Z of distinct patterns, whose first column is 1 (the intercept), and
+# on the shares a_u and b_u of all rows that are events and others of pattern u.  The loss of
+# coefficients w is f(w) = Σ_u a_u ln(1 + exp(−z_u·w)) + b_u ln(1 + exp(z_u·w)) , and every
+# coefficient k that is not zero costs ``price[k]`` on top (0 for the intercept).
 
 
 #: A move has to gain more than this: less is rounding.

@@ -1,0 +1,1 @@
+"""SLIM: cards that minimise the error of one decision."""

@@ -1,1 +1,1 @@
-"""What can be proven: upper bounds of the objective, one file a bound."""
+"""Upper bounds of the objective, one module per bound."""

@@ -34,11 +34,11 @@ __all__ = [
 
 
 # -- one-hot groups without their first column -----------------------------------------------------
-# Where exactly one column of a group is 1 in every row, a constant can be added to the points of all
-# of them: every score moves by it, and no decision changes.  If sizes are free (C0 = 0, no limits on
-# supports), the first column's points can so be made 0 and the column left out, at the price of a
-# wider range for the others.  The reduced problem has fewer columns and, in its wider box, all cards
-# of the first one and some more: its bounds are bounds of the first one.
+# Where exactly one column of a group is 1 in every row, a constant can be added to the points of
+# all of them: every score moves by it, and no decision changes.  If sizes are free (C0 = 0, no
+# limits on supports), the first column's points can so be made 0 and the column left out, at the
+# price of a wider range for the others.  The reduced problem has fewer columns and, in its wider
+# box, all cards of the first one and some more: its bounds are bounds of the first one.
 
 
 class Reduced(NamedTuple):

@@ -1,0 +1,1 @@
+"""The published integer program, and the programs that solve it."""
