@@ -175,12 +175,19 @@ def eight() -> None:
             "small": RiskScoreClassifier(
                 teacher="logistic", solver="local", max_features=4, time_limit=2, n_jobs=1
             ),
-            "published": RSSDNBClassifier(time_limit=2, n_jobs=1),
+            "published": RSSDNBClassifier(solver="anneal", time_limit=2, n_jobs=1),
         }
         if len(columns) < 20:
             made["slim"] = SLIMClassifier(time_limit=2, n_jobs=1)
         for kind, model in made.items():
             keep_card(f"eight/{name}/{kind}", model, X, y, feature_names=columns)
+
+
+def search() -> Any:
+    """A search that ends after so many rounds, not after so many seconds."""
+    from netbenefit.solvers.local_search import LocalSearch
+
+    return LocalSearch(time_limit=None, max_rounds=2)
 
 
 def keep_card(name: str, model: Any, X: Any, y: Any, **fitting: Any) -> Any:
@@ -314,7 +321,7 @@ def raw() -> None:
         table = make()
         y = table.pop(target)
         weight = table.pop("weight", None)
-        options: dict[str, Any] = {"time_limit": 2, "n_jobs": 1, "solver": "local"}
+        options: dict[str, Any] = {"n_jobs": 1, "solver": search()}
         model = RiskScoreClassifier(binner="auto", max_features=6, **options)
         card = keep_card(f"raw/{name}/auto", model, table, y)
         keep_card(
@@ -366,7 +373,7 @@ def resampling() -> None:
     card = RiskScoreClassifier(
         binner="auto", solver="local", time_limit=1, n_jobs=1, max_features=5
     )
-    plain = RiskScoreClassifier(solver="local", time_limit=1, n_jobs=1)
+    plain = RiskScoreClassifier(solver=search(), n_jobs=1)
     numbers = {k: v for k, v in table.items() if k in ("age", "visits")}
     made: dict[str, Callable[[], Any]] = {
         "cross_validate": lambda: cross_validate(card, table, event, folds=3, n_jobs=1),
