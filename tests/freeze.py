@@ -27,7 +27,18 @@ from pathlib import Path
 from typing import Any
 
 _ticks = itertools.count()
-time.perf_counter = lambda: 0.01 * next(_ticks)  # before anything of the package is loaded
+_now = 0.0
+
+
+def _tick() -> float:
+    """A clock that only the package moves on: what others do, such as compiling, takes no time."""
+    global _now
+    if str(sys._getframe(1).f_globals.get("__name__")).startswith("netbenefit"):
+        _now = round(0.01 * next(_ticks), 2)
+    return _now
+
+
+time.perf_counter = _tick  # before anything of the package is loaded
 os.environ.update(COLUMNS="100", TERM="dumb", NO_COLOR="1", MPLBACKEND="svg")
 
 import numpy as np  # noqa: E402
@@ -40,6 +51,7 @@ _MOST_ROWS = 1500
 _CHANGING = [
     (re.compile(r"\d+(?:\.\d+)? ?(?:s|seconds)\b"), "SECONDS"),
     (re.compile(r'("seconds": )[\d.e-]+'), r"\g<1>0.0"),
+    (re.compile(r"seconds=[\d.e-]+"), "seconds=0.0"),
     (re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|\+00:00)?)?"), "DATE"),
     (re.compile(r"0x[0-9a-f]{6,}"), "ADDRESS"),
 ]
@@ -136,14 +148,17 @@ def eight() -> None:
         rows = np.random.default_rng(0).permutation(len(y))[:_MOST_ROWS]
         X, y = X[rows], y[rows]
         made = {
-            "taught": RiskScoreClassifier(time_limit=3, n_jobs=1),
+            "taught": RiskScoreClassifier(
+                # Bounds of many columns are computed in threads, which see the clock in any order.
+                solver="auto" if len(columns) < 16 else "local", time_limit=3, n_jobs=1
+            ),
             "small": RiskScoreClassifier(
                 teacher="logistic", solver="local", max_features=4, time_limit=2, n_jobs=1
             ),
-            "published": RSSDNBClassifier(time_limit=2),
+            "published": RSSDNBClassifier(time_limit=2, n_jobs=1),
         }
         if len(columns) < 20:
-            made["slim"] = SLIMClassifier(time_limit=2)
+            made["slim"] = SLIMClassifier(time_limit=2, n_jobs=1)
         for kind, model in made.items():
             keep_card(f"eight/{name}/{kind}", model, X, y, feature_names=columns)
 
