@@ -17,8 +17,8 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.certificates.boxes import Undecided, find_uncovered
 from netbenefit.certificates.certificate import Certificate, make_certificate
-from netbenefit.certificates.certificate_parse import check_version
 from netbenefit.certificates.flow import FlowBound, send
+from netbenefit.certificates.json import check_version
 from netbenefit.certificates.statement import json_digest, table_digest
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
@@ -208,8 +208,8 @@ def _put(path: str, value: object):  # type: ignore[no-untyped-def]
         ("problem.thresholds.1", "1/1", r"rising numbers below 1"),
         ("problem.weights.1", "-1/10", r"problem\.weights must be numbers from 0"),
         ("problem.extra", 1, r"problem\.extra is not a known key"),
-        ("columns_of(problem).0.kind", "magic", r"problem\.columns\[0\]\.kind must be"),
-        ("columns_of(problem).0.decimals", "x", "decimals must be an integer"),
+        ("problem.columns.0.kind", "magic", r"problem\.columns\[0\]\.kind must be"),
+        ("problem.columns.0.decimals", "x", "decimals must be an integer"),
         ("problem.limits.values.0", [9], r"values\[0\] must be points from -3 to 3"),
         ("problem.limits.support", [[1]], r"support\[0\] must hold 2 entries"),
         ("problem.limits.rates", {"found": [], "alarms": []}, "must hold 10 entries"),

@@ -83,7 +83,6 @@ from netbenefit._version import __version__
 from netbenefit.binning.fitted import Fitted
 from netbenefit.cards.terms import PerUnit, Term
 from netbenefit.certificates import json as read
-from netbenefit.certificates.certificate_parse import check_version, parse, read_object, read_text
 from netbenefit.certificates.recount import differences
 from netbenefit.certificates.statement import (
     Answer,
@@ -100,6 +99,7 @@ from netbenefit.certificates.statement import (
 )
 from netbenefit.common.checks import InputError
 from netbenefit.common.files import write_bytes
+from netbenefit.common.strict_json import check_object, parse, read_text
 
 if TYPE_CHECKING:  # the judge reads this module, and must not depend on a solver
     from netbenefit.cards.scorecard import Scorecard
@@ -175,14 +175,14 @@ class Certificate:
         InputError
             Where the text is no certificate, is damaged, or was changed: what is wrong, and where.
         """
-        data = parse(text)
+        data = parse(text, "a certificate", "The file is damaged or incomplete.")
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise InputError(
                 f'not a certificate: expected a JSON object with "schema": "{SCHEMA}".'
             )
-        check_version(data.get("version"), VERSIONS)
+        read.check_version(data.get("version"), VERSIONS)
         parts = ("schema", "version", "package", "problem", "answer", "proof", "digest")
-        read_object(data, "", parts)
+        check_object(data, "", parts)
         _check_digest(data, "the certificate")
         problem = read.read_problem(data["problem"], "problem")
         _check_digest(data["problem"], "the certificate's problem")

@@ -19,16 +19,6 @@ from numpy.typing import NDArray
 from netbenefit.cards.json import read_reading, read_term, term_data
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import Term
-from netbenefit.certificates.certificate_parse import (
-    read_boolean,
-    read_fraction,
-    read_list,
-    read_object,
-    read_points,
-    read_text,
-    read_whole,
-    refuse,
-)
 from netbenefit.certificates.statement import (
     Answer,
     Claim,
@@ -40,10 +30,20 @@ from netbenefit.certificates.statement import (
     Statement,
 )
 from netbenefit.common.checks import InputError, IntArray
+from netbenefit.common.strict_json import (
+    check_object,
+    read_boolean,
+    read_fraction,
+    read_integer,
+    read_list,
+    read_text,
+    wrong,
+)
 from netbenefit.problem.result import Boxes
 
 __all__ = [
     "StatedColumn",
+    "check_version",
     "read_answer",
     "read_claim",
     "read_columns",
@@ -58,6 +58,9 @@ __all__ = [
 
 
 # -- the columns of a certificate as JSON: what each stands for, and how raw columns are read ------
+
+#: Points lie within these.
+_MOST = 10**9
 
 
 class StatedColumn(NamedTuple):
@@ -224,28 +227,28 @@ def read_problem(data: Any, path: str) -> Statement:
         "penalty",
     )
     more = ("teacher", "lower", "upper", "max_features", "limits", "constraints")
-    read_object(data, path, (*keys, *more))
+    check_object(data, path, (*keys, *more))
     columns = read_columns(data["columns"], f"{path}.columns")
     n_columns = len(columns)
     if not n_columns:
-        refuse(f"{path}.columns", "a list of at least one column", data["columns"])
+        wrong(f"{path}.columns", "a list of at least one column", data["columns"])
     thresholds = read_list(data["thresholds"], f"{path}.thresholds", read_fraction)
     weights = read_list(data["weights"], f"{path}.weights", read_fraction, len(thresholds))
     rising = all(a < b for a, b in zip(thresholds, [*thresholds[1:], Fraction(1)], strict=True))
     if len(thresholds) < 2 or thresholds[0] != 0 or not rising:
-        refuse(f"{path}.thresholds", "0 and then rising numbers below 1", data["thresholds"])
+        wrong(f"{path}.thresholds", "0 and then rising numbers below 1", data["thresholds"])
     if min(weights) < 0:
-        refuse(f"{path}.weights", "numbers from 0", data["weights"])
+        wrong(f"{path}.weights", "numbers from 0", data["weights"])
     penalty = read_fraction(data["penalty"], f"{path}.penalty")
     if penalty < 0:
-        refuse(f"{path}.penalty", "a number from 0", data["penalty"])
+        wrong(f"{path}.penalty", "a number from 0", data["penalty"])
     teacher = None
     if data["teacher"] is not None:
         teacher = _read_lesson(data["teacher"], f"{path}.teacher")
     lower = read_list(data["lower"], f"{path}.lower", read_points, n_columns)
     upper = read_list(data["upper"], f"{path}.upper", read_points, n_columns)
     if any(a > b for a, b in zip(lower, upper, strict=True)):
-        refuse(f"{path}.upper", "at least the lower points", data["upper"])
+        wrong(f"{path}.upper", "at least the lower points", data["upper"])
     said = Statement(
         data=_data_digest(data["data"], f"{path}.data"),
         names=tuple(column.name for column in columns),
@@ -256,38 +259,38 @@ def read_problem(data: Any, path: str) -> Statement:
         penalty=penalty,
         lower=np.array(lower, dtype=np.int64),
         upper=np.array(upper, dtype=np.int64),
-        max_features=read_whole(data["max_features"], f"{path}.max_features"),
+        max_features=read_integer(data["max_features"], f"{path}.max_features"),
         limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds)),
         constraints=read_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
         teacher=teacher,
         readings=read_readings(data["readings"], f"{path}.readings"),
     )
     if said.data.rows <= 0:
-        refuse(f"{path}.data.rows", "a positive number", data["data"]["rows"])
+        wrong(f"{path}.data.rows", "a positive number", data["data"]["rows"])
     if teacher is not None and teacher.expected.size != said.data.patterns:
-        refuse(f"{path}.teacher.patterns", f"{said.data.patterns}", teacher.expected.size)
+        wrong(f"{path}.teacher.patterns", f"{said.data.patterns}", teacher.expected.size)
     if data["objective"] != said.objective:
-        refuse(f"{path}.objective", f'"{said.objective}"', data["objective"])
+        wrong(f"{path}.objective", f'"{said.objective}"', data["objective"])
     return said
 
 
 def _read_lesson(data: Any, path: str) -> Lesson:
     keys = ("name", "strength", "denominator", "patterns", "expected")
-    read_object(data, path, (*keys, "net_benefit", "blended_benefit"))
+    check_object(data, path, (*keys, "net_benefit", "blended_benefit"))
     strength = None
     if data["strength"] != "inf":
         strength = read_fraction(data["strength"], f"{path}.strength")
         if strength <= 0:
-            refuse(f"{path}.strength", 'a positive number of rows or "inf"', data["strength"])
-    denominator = read_whole(data["denominator"], f"{path}.denominator")
-    patterns = read_whole(data["patterns"], f"{path}.patterns")
+            wrong(f"{path}.strength", 'a positive number of rows or "inf"', data["strength"])
+    denominator = read_integer(data["denominator"], f"{path}.denominator")
+    patterns = read_integer(data["patterns"], f"{path}.patterns")
     if denominator < 1:
-        refuse(f"{path}.denominator", "a whole number from 1", denominator)
+        wrong(f"{path}.denominator", "a whole number from 1", denominator)
     if not 0 <= patterns <= _MOST_ENTRIES:
-        refuse(f"{path}.patterns", "a usable number", patterns)
+        wrong(f"{path}.patterns", "a usable number", patterns)
     for key in ("net_benefit", "blended_benefit"):
         if isinstance(data[key], bool) or not isinstance(data[key], int | float):
-            refuse(f"{path}.{key}", "a number", data[key])
+            wrong(f"{path}.{key}", "a number", data[key])
     return Lesson(
         read_text(data["name"], f"{path}.name"),
         strength,
@@ -299,17 +302,17 @@ def _read_lesson(data: Any, path: str) -> Lesson:
 
 
 def _data_digest(data: Any, path: str) -> DataDigest:
-    read_object(data, path, ("digest", "patterns", "rows", "events"))
+    check_object(data, path, ("digest", "patterns", "rows", "events"))
     return DataDigest(
         read_text(data["digest"], f"{path}.digest"),
-        read_whole(data["patterns"], f"{path}.patterns"),
+        read_integer(data["patterns"], f"{path}.patterns"),
         read_fraction(data["rows"], f"{path}.rows"),
         read_fraction(data["events"], f"{path}.events"),
     )
 
 
 def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_thresholds: int) -> Limits:
-    read_object(data, path, ("values", "support", "support_limit", "total", "rates"))
+    check_object(data, path, ("values", "support", "support_limit", "total", "rates"))
     n_columns = len(lower)
     widths = [high - low + 1 for low, high in zip(lower, upper, strict=True)]
     if max(widths) * n_columns > 10**8:
@@ -318,7 +321,7 @@ def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_threshol
     for k, allowed in enumerate(read_list(data["values"], f"{path}.values", _or_list, n_columns)):
         if allowed is not None:
             if any(not lower[k] <= v <= upper[k] for v in allowed):
-                refuse(f"{path}.values[{k}]", f"points from {lower[k]} to {upper[k]}", allowed)
+                wrong(f"{path}.values[{k}]", f"points from {lower[k]} to {upper[k]}", allowed)
             mask[k] = False
             mask[k, np.array(allowed, dtype=np.int64) - lower[k]] = True
     rows = read_list(
@@ -326,10 +329,10 @@ def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_threshol
         f"{path}.support",
         lambda row, at: read_list(row, at, read_points, n_columns),
     )
-    limit = read_list(data["support_limit"], f"{path}.support_limit", read_whole, len(rows))
+    limit = read_list(data["support_limit"], f"{path}.support_limit", read_integer, len(rows))
     rates = None
     if data["rates"] is not None:
-        read_object(data["rates"], f"{path}.rates", ("found", "alarms"))
+        check_object(data["rates"], f"{path}.rates", ("found", "alarms"))
         found, alarms = (
             tuple(read_list(data["rates"][key], f"{path}.rates.{key}", read_fraction, n_thresholds))
             for key in ("found", "alarms")
@@ -339,17 +342,17 @@ def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_threshol
         values=mask,
         support=np.array(rows, dtype=np.int64).reshape(len(rows), n_columns),
         support_limit=np.array(limit, dtype=np.int64),
-        total=read_whole(data["total"], f"{path}.total"),
+        total=read_integer(data["total"], f"{path}.total"),
         rates=rates,
     )
 
 
 def read_answer(data: Any, path: str) -> Answer:
     """Read what :func:`write_answer` wrote."""
-    read_object(data, path, ("points", "cutoffs", "objective", "net_benefit"))
+    check_object(data, path, ("points", "cutoffs", "objective", "net_benefit"))
     return Answer(
         tuple(read_list(data["points"], f"{path}.points", read_points)),
-        tuple(read_list(data["cutoffs"], f"{path}.cutoffs", read_whole)),
+        tuple(read_list(data["cutoffs"], f"{path}.cutoffs", read_integer)),
         read_fraction(data["objective"], f"{path}.objective"),
         read_fraction(data["net_benefit"], f"{path}.net_benefit"),
     )
@@ -360,11 +363,11 @@ def read_claim(data: Any, path: str) -> Claim | None:
     if data is None:
         return None
     keys = ("method", "bound", "rounded", "rounding", "details", "scale", "boxes")
-    read_object(data, path, keys)
+    check_object(data, path, keys)
     scale = data["scale"]
-    read_object(scale, f"{path}.scale", ("total", "constant", "price", "exact"))
+    check_object(scale, f"{path}.scale", ("total", "constant", "price", "exact"))
     if not isinstance(data["details"], dict):
-        refuse(f"{path}.details", "an object", data["details"])
+        wrong(f"{path}.details", "an object", data["details"])
     return Claim(
         method=read_text(data["method"], f"{path}.method"),
         bound=read_fraction(data["bound"], f"{path}.bound"),
@@ -374,7 +377,7 @@ def read_claim(data: Any, path: str) -> Claim | None:
         scale=Scale(
             read_fraction(scale["total"], f"{path}.scale.total"),
             read_fraction(scale["constant"], f"{path}.scale.constant"),
-            read_whole(scale["price"], f"{path}.scale.price"),
+            read_integer(scale["price"], f"{path}.scale.price"),
             read_boolean(scale["exact"], f"{path}.scale.exact"),
         ),
         boxes=None if data["boxes"] is None else _read_boxes(data["boxes"], f"{path}.boxes"),
@@ -382,10 +385,10 @@ def read_claim(data: Any, path: str) -> Claim | None:
 
 
 def _read_boxes(data: Any, path: str) -> Boxes:
-    read_object(data, path, ("count", "columns", *_PACKED))
-    count, width = (read_whole(data[key], f"{path}.{key}") for key in ("count", "columns"))
+    check_object(data, path, ("count", "columns", *_PACKED))
+    count, width = (read_integer(data[key], f"{path}.{key}") for key in ("count", "columns"))
     if count < 0 or width < 1 or count * width > _MOST_ENTRIES:
-        refuse(path, "boxes of a usable number", [count, width])
+        wrong(path, "boxes of a usable number", [count, width])
     unpacked = {}
     for key, kind in _PACKED.items():
         shape = (count, width) if key in ("lower", "upper") else (count,)
@@ -409,3 +412,23 @@ def _unpack(text: Any, path: str, kind: str, shape: tuple[int, ...]) -> IntArray
 
 def _or_list(data: Any, path: str) -> list[int] | None:
     return None if data is None else read_list(data, path, read_points)
+
+
+def check_version(version: Any, known: tuple[int, ...]) -> None:
+    """Refuse a format that this package does not read, and say what to do about it."""
+    if type(version) is int and version in known:
+        return
+    advice = "Update the package."
+    if type(version) is int and 1 <= version < min(known):
+        advice = "It is too old: fit the card again, and make a new certificate."
+    raise InputError(
+        f"version {version!r} of the certificate format is not read; this package reads version "
+        f"{', '.join(map(str, known))}. {advice}"
+    )
+
+
+def read_points(data: Any, path: str) -> int:
+    """Check that a value is an integer that points may have."""
+    if abs(read_integer(data, path)) > _MOST:
+        wrong(path, "an integer within ±10^9", data)
+    return int(data)

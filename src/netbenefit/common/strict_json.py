@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
 from netbenefit.common.checks import InputError
@@ -18,6 +19,7 @@ __all__ = [
     "or_null",
     "parse",
     "read_boolean",
+    "read_fraction",
     "read_integer",
     "read_list",
     "read_number",
@@ -102,7 +104,7 @@ def absent(key: str, path: str) -> NoReturn:
 def check_object(data: Any, path: str, keys: tuple[str, ...]) -> None:
     """Refuse what is no object with exactly these keys."""
     if not isinstance(data, dict):
-        wrong(path, "an object", data)
+        wrong(path or "the file", "an object", data)
     for key in keys:
         if key not in data:
             absent(key, path)
@@ -112,10 +114,14 @@ def check_object(data: Any, path: str, keys: tuple[str, ...]) -> None:
             raise InputError(f"{where} is not a known key. Remove it, or update the package.")
 
 
-def read_list(data: Any, path: str, read: Callable[[Any, str], T]) -> list[T]:
-    """Read a list, each item by ``read``."""
+def read_list(
+    data: Any, path: str, read: Callable[[Any, str], T], size: int | None = None
+) -> list[T]:
+    """Read a list, each item by ``read``; ``size`` is how many there have to be."""
     if not isinstance(data, list):
         wrong(path, "a list", data)
+    if size is not None and len(data) != size:
+        raise InputError(f"{path} must hold {size} entries, but holds {len(data)}.")
     return [read(item, f"{path}[{i}]") for i, item in enumerate(data)]
 
 
@@ -131,6 +137,17 @@ def read_integer(data: Any, path: str) -> int:
     if not -(2**63) <= data < 2**63:
         wrong(path, "an integer of at most 64 bits", data)
     return data
+
+
+def read_fraction(data: Any, path: str) -> Fraction:
+    """Read a text such as "3/10"."""
+    text = read_text(data, path)
+    try:
+        if "e" in text.lower() or "." in text:  # "1e999999999" would fill the memory
+            raise ValueError
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        wrong(path, 'a fraction such as "3/10"', data)
 
 
 def read_number(data: Any, path: str) -> int | float:
