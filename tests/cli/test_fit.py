@@ -15,11 +15,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from netbenefit.cli.cli_words import by_options
 
 from netbenefit import Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
-from netbenefit.cli.cli_guess import guess_table
-from netbenefit.cli.cli_words import by_options
+from netbenefit.cli.model import guess_table
 from netbenefit.data.files import read_raw, read_table
 from netbenefit.report import measure
 from tests.cli.test_main import error, piped, run

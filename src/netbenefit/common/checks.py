@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,10 @@ IntArray = NDArray[np.int64]
 __all__ = [
     "FloatArray",
     "InputError",
+    "InputWarning",
     "IntArray",
+    "Message",
+    "Remedy",
     "check_binary",
     "check_level",
     "check_names",
@@ -34,8 +37,32 @@ __all__ = [
 ]
 
 
-class InputError(ValueError):
+class Remedy(NamedTuple):
+    """What to do, in the words of Python and in those of the command line."""
+
+    python: str
+    options: str
+
+
+class Message:
+    """A text for users, of which some parts are said differently on the command line."""
+
+    args: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return "".join(p.python if isinstance(p, Remedy) else str(p) for p in self.args)
+
+    def in_options(self) -> str:
+        """Return the text as the command line says it."""
+        return "".join(p.options if isinstance(p, Remedy) else str(p) for p in self.args)
+
+
+class InputError(Message, ValueError):
     """What a user passed cannot be used; the message names the culprit and the remedy."""
+
+
+class InputWarning(Message, UserWarning):
+    """What a user passed can be used, but hardly as it was meant."""
 
 
 def shorten(items: Sequence[Any], limit: int = 5) -> str:

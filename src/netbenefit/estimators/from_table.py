@@ -25,7 +25,7 @@ from netbenefit.common.checks import (
 )
 from netbenefit.common.table import mass
 from netbenefit.data.engine import EngineTable, Groups, Tell, group_numbers, is_lazy
-from netbenefit.data.labels import encode_labels
+from netbenefit.data.labels import read_outcome
 from netbenefit.data.patterns import PatternTable
 from netbenefit.data.raw_table import RawColumn, RawTable
 from netbenefit.estimators.learn import Learned
@@ -111,6 +111,14 @@ class Merging(NamedTuple):
     search_sampled: bool
     seconds: float
 
+    def __str__(self) -> str:
+        cut = f"; columns cut on {self.binned_on:,} distinct rows" if self.binned_on else ""
+        sample = " of a sample" * self.bins_sampled
+        return (
+            f"{self.n_rows:,} rows into {self.n_patterns:,} patterns by {self.engine} in "
+            f"{self.seconds:.1f} s{cut}{sample}"
+        )
+
 
 class Asked(NamedTuple):
     """What is to be read, and how."""
@@ -122,6 +130,7 @@ class Asked(NamedTuple):
     max_patterns: int
     tell: Tell | None = None
     risks: str | None = None  #: column of risks that somebody else computed
+    positive: Any = None  #: label of the event
 
 
 class TableTraining(NamedTuple):
@@ -129,6 +138,7 @@ class TableTraining(NamedTuple):
 
     training: Training
     labels: NDArray[Any]
+    outcome: str  #: what the risk is the risk of
     names: tuple[str, ...]
     binner: Binner | None
     merging: Merging
@@ -157,7 +167,7 @@ def read_training(
     binner = make_binner(names)
     every = names if asked.risks is None else (*names, asked.risks)
     read = [name for name in every if name not in (binner.drop or ())]
-    survey = survey_table(engine, asked.target, read, asked.sample_weight)
+    survey = survey_table(engine, asked.target, read, asked.sample_weight, asked.positive)
     rows, idle = raw_rows_of(engine, survey, every, asked, list(binner.drop or ()))
     if idle:
         binner.set_params(drop=idle)
@@ -205,7 +215,9 @@ def read_training(
         search_sampled=search_sampled,
         seconds=engine.seconds,
     )
-    return TableTraining(training, survey.labels, names, binner, merging, engine, survey)
+    return TableTraining(
+        training, survey.labels, survey.outcome, names, binner, merging, engine, survey
+    )
 
 
 def _check_risk_column(survey: Survey, asked: Asked) -> None:
@@ -274,7 +286,8 @@ def _in_memory(
     """Merge the rows of a data frame as an engine would, so that the same card comes out."""
     frame = Frame(table)
     names = features_of(frame.names, asked)
-    event, labels = encode_labels(frame.column(asked.target))
+    outcome = read_outcome(frame.column(asked.target), asked.target, asked.positive)
+    event, labels = outcome.event, outcome.labels
     weight = check_weights(None, event.size)
     if asked.sample_weight is not None:
         given = numeric_column(asked.sample_weight, frame.column(asked.sample_weight))
@@ -288,7 +301,8 @@ def _in_memory(
         risks = _risk_column(frame, asked)
         told = _DISTINCT if risks is None else ""
         own = Rows(columns, columns, event, weight, risks=risks, learnt_from=told)
-        return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
+        training = Training(patterns, dict(settings), own)
+        return TableTraining(training, labels, outcome.text, names, None, merging)
     raw = RawTable(table)
     binner = make_binner(names)
     raw_columns = [
@@ -303,7 +317,7 @@ def _in_memory(
     merging = Merging(
         "memory", int((weight > 0).sum()), len(training.table), rows.size, False, False, 0.0
     )
-    return TableTraining(training, labels, names, binner, merging)
+    return TableTraining(training, labels, outcome.text, names, binner, merging)
 
 
 def _risk_column(frame: Frame, asked: Asked) -> NDArray[Any] | None:
@@ -358,16 +372,17 @@ def _numbers(
             f"the table has more than {asked.max_patterns:,} distinct rows. Let a binner make "
             'conditions of its columns (binner="auto"), or raise max_patterns.'
         )
-    event, labels = encode_labels(groups.target)
+    outcome = read_outcome(groups.target, asked.target, asked.positive)
     columns = {name: numeric_column(name, values) for name, values in groups.columns.items()}
     risks = None if asked.risks is None else given_risks(asked.risks, columns.pop(asked.risks))
     patterns = PatternTable.from_columns(
-        columns, event, sample_weight=groups.weight, decimals=decimals
+        columns, outcome.event, sample_weight=groups.weight, decimals=decimals
     )
     merging = Merging(engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds)
     told = _DISTINCT if risks is None else ""
-    own = Rows(columns, columns, event, groups.weight, risks=risks, learnt_from=told)
-    return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
+    own = Rows(columns, columns, outcome.event, groups.weight, risks=risks, learnt_from=told)
+    training = Training(patterns, dict(settings), own)
+    return TableTraining(training, outcome.labels, outcome.text, names, None, merging)
 
 
 def raw_rows_of(
