@@ -15,7 +15,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from netbenefit.cli.cli_words import by_options
 
 from netbenefit import Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
@@ -530,22 +529,6 @@ def test_numbers_alone_point_to_the_binner(tmp_path: Path) -> None:
 
 
 # -- words and tables ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("python", "options"),
-    [
-        ("drop=['a']", "--drop a"),
-        ("numeric=['it\\'s']", "--numeric 'it'\"'\"'s'"),
-        ('categorical=["a\'b"]', "--categorical 'a'\"'\"'b'"),
-        ("numeric=[…]", "--numeric NAME"),
-        ("special={'a b': ['x', 'y']}", "--special 'a b=x,y'"),
-        ("column 'a\\\\1' is odd: drop it.", "column 'a\\\\1' is odd: drop it (--drop 'a\\1')."),
-        ("nothing to say", "nothing to say"),
-    ],
-)
-def test_parameters_become_options(python: str, options: str) -> None:
-    assert by_options(python) == options
 
 
 def test_long_tables_are_cut(tmp_path: Path) -> None:
