@@ -39,6 +39,7 @@ def _tick() -> float:
 
 
 time.perf_counter = _tick  # before anything of the package is loaded
+os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # several threads find cards in another order every time
 os.environ.update(COLUMNS="100", TERM="dumb", NO_COLOR="1", MPLBACKEND="svg")
 
 import numpy as np  # noqa: E402
