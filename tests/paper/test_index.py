@@ -22,9 +22,9 @@ ENTRIES = [(label, path) for label, paths in ROWS.items() for path in paths]
 
 
 def find(path: str) -> Any:
-    """Import what a dotted path names, a method of a class included."""
+    """Import what a dotted path names: a module, or what is in one, methods included."""
     parts = path.split(".")
-    for size in range(len(parts) - 1, 0, -1):
+    for size in range(len(parts), 0, -1):
         try:
             found = import_module(".".join(parts[:size]))
         except ModuleNotFoundError:
