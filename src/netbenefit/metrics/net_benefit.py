@@ -127,6 +127,8 @@ def aunbc(
     in the default grid.  Otherwise, and for a range, it covers the range only and is divided by its
     length, so that it stays an average net benefit.
 
+    Definition def:aunbc of the paper.
+
     Parameters
     ----------
     y_true, risk, thresholds, sample_weight
@@ -293,6 +295,8 @@ def grouped_auroc(
     This is the definition for which the published bounds between AUROC and AUNBC hold.  It is not
     the AUROC of the literature: an event and a non-event in the same interval count as ordered
     correctly, so that a constant risk gets 1.  Report :func:`auroc`.
+
+    Definition def:auroc of the paper.
 
     Parameters
     ----------

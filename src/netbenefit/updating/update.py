@@ -139,7 +139,7 @@ def note_update(card: Scorecard, what: str, n: float, events: float) -> Provenan
 def with_new_risks(card: Scorecard, rows: Evidence) -> Scorecard:
     """Give scores the event rates of new rows; groups of scores stay, or join.
 
-    Where each level of the thresholds has one risk, the levels are recalibrated (SPEC Algorithm 2).
+    Where each level of the thresholds has one risk, the levels are recalibrated (Algorithm 2).
     Where scores have risks of their own, each gets its rate, and neighbours whose rates are not in
     order are pooled.  What has no rows keeps its risk, within those of its neighbours.
     """
@@ -388,7 +388,7 @@ def update_card(
     y : (n_rows,) array of 0/1 or booleans
     what : {"risks", "cutoffs", "refit"}, default="risks"
         ``"risks"`` gives each group of scores its rate on the new rows; no group is divided, but
-        neighbours join where a rate has crossed a threshold (one risk per level: SPEC Algorithm 2)
+        neighbours join where a rate has crossed a threshold (one risk per level: Algorithm 2)
         or where rates are not in order (a risk for every score).  ``"cutoffs"`` keeps
         the points and chooses the cut-offs of the highest net benefit; risks are the rates between
         them.  ``"refit"`` learns all anew, from the old points on, with the old rules among the

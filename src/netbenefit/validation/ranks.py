@@ -146,6 +146,8 @@ def rank_models(
     not (Demšar 2006).  Data sets have to be independent of each other: folds of one data set are
     not, and must not be passed as if they were.
 
+    Tables tab:friedman, tab:ranks and tab:nemenyi_auroc to tab:nemenyi_size of the paper.
+
     Parameters
     ----------
     scores : mapping of data set to mapping of model to number, or (n_datasets, n_models) array

@@ -176,7 +176,9 @@ _RANDOM = (0.0, 0.0857, 0.1102, 0.1325, 0.2292, 0.4491, 0.5409, 0.5727, 0.5778, 
 
 
 def paper_grids() -> dict[str, Thresholds]:
-    """Return the five settings of the paper's sensitivity analysis (SPEC §8), by name.
+    """Return the five settings of the paper's sensitivity analysis, by name.
+
+    Table tab:sensitivity_settings of the paper.
 
     Returns
     -------
