@@ -7,6 +7,7 @@ private code below that line trusts its arguments.
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -26,6 +27,7 @@ __all__ = [
     "IntArray",
     "Message",
     "Remedy",
+    "by_name",
     "check_binary",
     "check_level",
     "check_names",
@@ -42,6 +44,11 @@ class Remedy(NamedTuple):
 
     python: str
     options: str
+
+
+def by_name(parameter: str, name: str) -> Remedy:
+    """Say that a parameter, or option, should name a column."""
+    return Remedy(f"{parameter}=[{name!r}]", f"--{parameter} {shlex.quote(name)}")
 
 
 class Message:

@@ -18,7 +18,9 @@ from netbenefit.cards.scorecard import Provenance
 from netbenefit.common.checks import (
     FloatArray,
     InputError,
+    InputWarning,
     IntArray,
+    Remedy,
     check_names,
     check_weights,
     shorten,
@@ -370,7 +372,8 @@ def _numbers(
     if groups is None:
         raise InputError(
             f"the table has more than {asked.max_patterns:,} distinct rows. Let a binner make "
-            'conditions of its columns (binner="auto"), or raise max_patterns.'
+            "conditions of its columns (",
+            Remedy('binner="auto"), or raise max_patterns.', "--binner auto)."),
         )
     outcome = read_outcome(groups.target, asked.target, asked.positive)
     columns = {name: numeric_column(name, values) for name, values in groups.columns.items()}
@@ -446,8 +449,11 @@ def _identifiers(
             strange.append(name)
     if strange:
         warnings.warn(
-            f"columns {shorten(strange)} left out: their values name the rows. Name the columns "
-            "to use (features) to silence this.",
+            InputWarning(
+                f"columns {shorten(strange)} left out: their values name the rows. ",
+                Remedy("Name the columns to use (features)", "Leave them out (--drop NAME)"),
+                " to silence this.",
+            ),
             stacklevel=6,
         )
     return strange
@@ -467,14 +473,20 @@ def _some_patterns(
     assert counted is not None  # without a limit
     if counted.event.all() or not counted.event.any():
         raise InputError(
-            f"the sample of {int(counted.weight.sum()):,} rows holds one outcome only. Raise "
-            "max_patterns, or bin the columns more coarsely."
+            f"the sample of {int(counted.weight.sum()):,} rows holds one outcome only. ",
+            Remedy("Raise max_patterns, or bin", "Bin"),
+            " the columns more coarsely.",
         )
     warnings.warn(
-        f"more than {asked.max_patterns:,} distinct rows of conditions: the points were searched "
-        f"on {int(counted.weight.sum()):,} of {survey.n_rows:,} rows; cut-offs and risks come from "
-        "all of them. Coarser bins would do without a sample: binning_choices() shows what they "
-        "cost.",
+        InputWarning(
+            f"more than {asked.max_patterns:,} distinct rows of conditions: the points were "
+            f"searched on {int(counted.weight.sum()):,} of {survey.n_rows:,} rows; cut-offs and "
+            "risks come from all of them. Coarser bins would do without a sample: ",
+            Remedy(
+                "binning_choices() shows what they cost.",
+                '"max_bins" in a --binner FILE.json makes them.',
+            ),
+        ),
         stacklevel=6,
     )
     return counted
