@@ -28,6 +28,9 @@ __all__ = [
 ]
 
 
+_LIMIT = "Compare it with a limit first, as in y >= limit."
+
+
 class Outcome(NamedTuple):
     """Which rows had the event, and what it is called."""
 
@@ -85,25 +88,6 @@ def choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list
         if all(events):
             raise InputError(f"{what} is {positive!r} in every row. Pass rows of both classes.")
         return events
-    if len(labels) > 2:
-        if all(isinstance(label, float) and not label.is_integer() for label in labels[:2]):
-            raise InputError(
-                f"Unknown label type: continuous. {what} holds {len(labels)} numbers ({shown}), but"
-                " an outcome has two labels. ",
-                Remedy("Compare it with a limit first, as in y >= limit.", "Add a column of two."),
-            )
-        # The first sentence is the one that scikit-learn's own checks look for.
-        raise InputError(
-            Remedy(
-                "Only binary classification is supported. The type of the target is multiclass: ",
-                "",
-            ),
-            f"{what} holds {len(labels)} labels ({shown}), but an outcome has two. ",
-            Remedy(
-                "Compare it with the event's label first, as in y == label.",
-                "Say which one is the event (--positive LABEL), or choose another --target.",
-            ),
-        )
     try:
         last = max(labels)
     except TypeError:
@@ -113,7 +97,25 @@ def choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list
             Remedy("positive=label", "--positive LABEL"),
             ".",
         ) from None
-    return [label == last for label in labels]
+    if len(labels) == 2:
+        return [label == last for label in labels]
+    if any(isinstance(label, float) and not label.is_integer() for label in labels):
+        raise InputError(
+            f"Unknown label type: continuous. {what} holds {len(labels)} numbers ({shown}), but an "
+            "outcome has two labels. ",
+            Remedy(_LIMIT, "Add a column of two labels, and name that one."),
+        )
+    raise InputError(
+        # The first sentence is the one that scikit-learn's own checks look for.
+        Remedy(
+            "Only binary classification is supported. The type of the target is multiclass: ", ""
+        ),
+        f"{what} holds {len(labels)} labels ({shown}), but an outcome has two. ",
+        Remedy(
+            "Compare it with the event's label first, as in y == label.",
+            "Say which one is the event (--positive LABEL), or choose another --target.",
+        ),
+    )
 
 
 def find_target(
@@ -176,12 +178,14 @@ def _labels(y: Any, what: str) -> NDArray[Any]:
             "Drop those rows."
         )
     if not labels.size:
-        raise InputError(f"{what} has 0 rows. Pass at least one of each outcome.")
+        raise InputError(
+            f"{what} has 0 sample(s): there are no rows. Pass at least one of each outcome."
+        )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise InputError(
             f"Unknown label type: continuous. {what} holds {labels[row].item()!r} in row {row}, but"
-            " an outcome has two labels. Correct it."
+            f" an outcome has two labels. {_LIMIT}"
         )
     return labels
 
