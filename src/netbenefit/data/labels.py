@@ -179,7 +179,7 @@ def _labels(y: Any, what: str) -> NDArray[Any]:
         )
     if not labels.size:
         raise InputError(
-            f"{what} has 0 sample(s): there are no rows. Pass at least one of each outcome."
+            f"{what} has 0 sample(s): there are no rows. Pass at least one row of each outcome."
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
