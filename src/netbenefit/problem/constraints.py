@@ -233,6 +233,9 @@ class Monotone(Sign):
 
     kind, label = "monotone", "monotone"
 
+    def __str__(self) -> str:
+        return f"points never {'fall' if self.sign == '+' else 'rise'} along {self.feature}"
+
 
 @dataclass(frozen=True)
 class Values(Constraint):
