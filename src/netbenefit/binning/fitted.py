@@ -38,34 +38,16 @@ _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a binner has learnt.
+    """What a binner has learnt from a table."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Raw columns of the training table.
-    terms, names : tuples
-        The output columns, and what they are called.
-    readings : tuple of Reading
-        Of all columns that have terms, and of the sources of combined ones.
-    kinds : dict of str to str
-        What each column with terms holds: numbers or text.
-    own_missing : tuple of str
-        Columns whose missing values are a state of their own.
-    rows : tuple of dict
-        What was made of each column, for people.
-    notices : tuple of str
-        What the user should know.
-    """
-
-    columns: tuple[str, ...]
-    terms: tuple[Term, ...]
+    columns: tuple[str, ...]  #: raw columns of the table
+    terms: tuple[Term, ...]  #: the output columns
     names: tuple[str, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[Reading, ...]  #: of columns with terms, and of sources of combined ones
     kinds: dict[str, Kind]
-    own_missing: tuple[str, ...]
-    rows: tuple[dict[str, Any], ...]
-    notices: tuple[str, ...] = field(default=(), compare=False)
+    own_missing: tuple[str, ...]  #: columns with a condition for missing values
+    rows: tuple[dict[str, Any], ...]  #: what became of each column
+    notices: tuple[str, ...] = field(default=(), compare=False)  #: warnings
 
     @property
     def groups(self) -> dict[str, tuple[int, ...]]:
@@ -111,11 +93,7 @@ def _takes_others(term: Term) -> bool:
 
 
 def dtype_of(terms: Sequence[Term]) -> np.dtype[Any]:
-    """Return the smallest integer type that holds all codes of some terms.
-
-    >>> dtype_of([Condition("age", ">=", 52), PerUnit("bmi", decimals=1, lower=15, upper=45)])
-    dtype('int16')
-    """
+    """Return the smallest integer type that holds all codes of some terms."""
     most = 1
     for term in terms:
         if isinstance(term, PerUnit) and not term.binary:

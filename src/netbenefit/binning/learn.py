@@ -52,15 +52,17 @@ def learn_bins(
     cumulative: Callable[[str], bool],
     max_columns: int,
 ) -> tuple[Fitted, NDArray[Any]]:
-    """Learn conditions; return them with what they make of the training rows.
+    """Learn conditions; return them with their codes of the training rows.
 
-    Recipe: (1) understand each column, (2) keep the strongest where there are too many, (3) find
-    out what the other columns tell about each row, (4) cut each column, (5) leave out conditions
-    that say nothing or nothing new.  Neither the order of the rows matters, nor whether equal rows
-    are merged into one with a whole weight.
+    1. Classify each column.
+    2. Keep the strongest where there are too many.
+    3. Find out what the other columns tell about each row.
+    4. Cut each column.
+    5. Leave out conditions that are constant or repeat another.
 
-    A row without weight is read as if it were the last before it that has some: it counts nowhere,
-    not even where columns are understood, and the numbers of the rows in errors stay right.
+    Neither the order of the rows matters, nor whether equal rows are merged. A row without weight
+    is read as if it were the last before it that has some, so that row numbers in errors stay
+    right.
     """
     if not weight.all():
         own = np.where(weight > 0, np.arange(len(table)), np.argmax(weight > 0))

@@ -96,14 +96,7 @@ class LeftOut(NamedTuple):
 
 
 def understand(table: RawTable, name: str, wishes: Wishes, weight: FloatArray) -> Draft | LeftOut:
-    """Find out what a raw column is.
-
-    Raises
-    ------
-    InputError
-        Where a column cannot be read as it stands and the remedy is the user's to choose: numbers
-        mixed with words, numbers with commas.
-    """
+    """Find out what a raw column is; an error where only the user can choose the remedy."""
     raw = table.column(name)
     special = _in_both_spellings(wishes.special.get(name, ()))
     storage = storage_of(raw, special)
@@ -208,10 +201,10 @@ def _numeric(draft: Draft, column: Column, wishes: Wishes, weight: FloatArray) -
 
 
 def _is_identifier(name: str, distinct: FloatArray, rows: float) -> bool:
-    """Whether whole numbers name the rows, judged without a look at the order of the rows.
+    """Whether whole numbers identify the rows, whatever the order of the rows.
 
-    They do if they all differ and the column is called so, or if they lie so close together that
-    independent values would have met.
+    They do if they all differ and the column's name says so, or if they lie so close together that
+    independent values would have coincided.
     """
     if rows < _MANY_ROWS or distinct.size < rows:
         return False

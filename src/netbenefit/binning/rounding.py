@@ -40,30 +40,8 @@ def round_cuts(
 ) -> FloatArray:
     """Return a round number for each edge, ascending.
 
-    A number inside a quantile cell parts its rows in a way that the cells do not know; it is taken
+    A number inside a quantile cell splits its rows in a way that the cells do not know; it is taken
     only if both the edge before and the edge after that cell would do.
-
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-    edges : ndarray of int
-        Edges that :func:`~netbenefit.binning.cuts.find_cuts` found.
-    scores : CellScores
-        Sums over cells: what the partition earns, and its masses.
-    min_mass : float, default=0.0
-        Least weight of a bin.
-    supervised : bool, default=True
-        Whether a cut must keep what it earned; else only the weight that it crosses is limited.
-
-    Examples
-    --------
-    >>> from netbenefit.binning.cells import count_cells
-    >>> ones = np.ones(3)
-    >>> scores = CellScores(ones, 0 * ones, ones, ones)
-    >>> cells = count_cells(np.array([5201.7, 5398.5, 7110.3]))
-    >>> round_cuts(cells, np.array([1, 2]), scores)
-    array([5300., 6000.])
     """
     if not len(edges):
         return np.empty(0)
@@ -155,26 +133,10 @@ def _sums(parts: FloatArray) -> FloatArray:
 
 
 def roundest(low: float, high: float, middle: float, *, whole: bool = False) -> float:
-    """Return the roundest number c with low < c <= high.
+    """Return the roundest number c with low < c <= high, a whole one if ``whole``.
 
     The fewest decimal places first (or the most zeros at the end), then multiples of 5 of the last
     place, then the nearest to ``middle``.
-
-    Parameters
-    ----------
-    low, high : float
-        Where the number lies; ``low`` is left out.
-    middle : float
-        Where it would best lie.
-    whole : bool, default=False
-        Whether it has to be a whole number; ``high`` is one then.
-
-    Examples
-    --------
-    >>> roundest(51.2, 52.2, 51.7), roundest(49.0, 52.0, 51.7)
-    (52.0, 50.0)
-    >>> roundest(0.5301, 0.5353, 0.5327), roundest(0.528, 0.537, 0.5327)
-    (0.535, 0.53)
     """
     if math.isinf(low) or math.isinf(high):
         low, high = _finite(low, high)

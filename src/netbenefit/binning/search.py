@@ -47,22 +47,12 @@ _GRID = 1201
 
 
 class CellScores(NamedTuple):
-    """Sums over the rows of each cell.
-
-    Attributes
-    ----------
-    mass : ndarray of shape (n_cells,)
-        Weight.
-    gradient, curvature : ndarray of shape (n_cells,)
-        First and (expected, negative) second derivative of the score by the logit.
-    variance : ndarray of shape (n_cells,)
-        Variance of the gradient where the column says nothing that the offset does not know.
-    """
+    """Sums over the rows of each cell; all of shape (n_cells,)."""
 
     mass: FloatArray
-    gradient: FloatArray
-    curvature: FloatArray
-    variance: FloatArray
+    gradient: FloatArray  #: first derivative of the score by the logit
+    curvature: FloatArray  #: expected second derivative, negated
+    variance: FloatArray  #: of the gradient, where the column adds nothing to the offset
 
     @property
     def noise(self) -> float:
@@ -88,12 +78,6 @@ def score_cells(
     which is the likelihood.  The offset says where a row lies among the thresholds, in full; the
     logit of q goes half of the way from the overall risk to it.  Without an offset all rows have
     the overall risk.
-
-    Examples
-    --------
-    >>> cells = Cells(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([0, 0, 1, 1], np.int32))
-    >>> score_cells(cells, np.array([False, False, True, True]), np.ones(4)).gradient
-    array([-1.,  1.])
     """
     code, count = cells.cell_of_row, cells.size
     mass = sum_by(code, weight, count)
@@ -139,17 +123,7 @@ def _worth(logit: FloatArray, thresholds: Thresholds) -> FloatArray:
 def gain_edges(
     scores: CellScores, max_bins: int, min_mass: float, rows: float = math.inf
 ) -> NDArray[np.intp]:
-    """Return the edges of the partition that earns most after each bin has paid its price.
-
-    ``rows`` is how many rows stand behind the scores; by default there are plenty.
-
-    Examples
-    --------
-    >>> g = np.array([-9.0, -9.0, 9.0, 9.0])
-    >>> h = np.full(4, 5.0)
-    >>> gain_edges(CellScores(h, g, h, h), max_bins=4, min_mass=1.0)
-    array([2])
-    """
+    """Return the edges of the partition that gains most after each bin has paid its price."""
     noise = scores.noise
     if noise <= 0:
         return np.empty(0, np.intp)
@@ -163,13 +137,7 @@ def gain_edges(
 
 
 def equal_mass_edges(mass: FloatArray, max_bins: int, min_mass: float) -> NDArray[np.intp]:
-    """Return the edges of the bins of most equal mass: least sum of squares.
-
-    Examples
-    --------
-    >>> equal_mass_edges(np.array([4.0, 1.0, 1.0, 2.0]), max_bins=2, min_mass=1.0)
-    array([1])
-    """
+    """Return the edges of the bins of most equal mass: least sum of squares."""
     return _best_edges(-np.square(_between(mass)), mass, max_bins, min_mass)
 
 
@@ -185,9 +153,8 @@ def _best_edges(
 ) -> NDArray[np.intp]:
     """Return the inner edges of the best partition; ``value[a, b]`` is the bin of cells a … b-1.
 
-    Of partitions that are equally good but for their last bits, which depend on the order of the
-    rows, the one with the fewest bins is taken; then the one whose last edge comes first, and so
-    on.
+    Of partitions that are equal up to their last bits, the one with the fewest bins is taken, then
+    the one whose last edge comes first.
     """
     none = np.empty(0, np.intp)
     last, total = mass.size, float(mass.sum())

@@ -134,8 +134,10 @@ def make_terms(
 ) -> Binned:
     """Find the conditions of a column.
 
-    Recipe: (1) deal with missing values, (2) find conditions on the values that are there, (3) add
-    one for missing values, (4) let missing values count as a number that is easy to say.
+    1. Deal with missing values.
+    2. Find conditions on the values that are present.
+    3. Add one for missing values.
+    4. Let missing values count as a number with few digits.
     """
     # 1.
     settled = settle_missing(draft, column, rows, policy, settings.min_mass)
