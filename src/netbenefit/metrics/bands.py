@@ -118,9 +118,9 @@ class Bands(dict[str, FloatArray]):
 
 
 def bands_of(value: FloatArray, draws: FloatArray, level: float) -> Bands:
-    """Limits of curves, one a row of ``value``; each row is simultaneous over its thresholds.
+    """Limits of curves, one per row of ``value``; each row is simultaneous over its thresholds.
 
-    Pointwise limits are quantiles of the draws.  Simultaneous ones are value ± c · standard error,
+    Pointwise limits are quantiles of the draws. Simultaneous ones are value ± c · standard error,
     with c the quantile of the largest |draw − value| / standard error over thresholds (max-t).
     """
     unknown = np.isnan(value)
@@ -188,30 +188,10 @@ def curve_bands(
     n_resamples: int = 500,
     random_state: int = 0,
 ) -> Table:
-    """Percentile bands of net benefit, one row a model and threshold.
+    """Percentile bands of net benefit, one row per model and threshold.
 
-    Rows of the data are drawn with replacement; all predictions of a row, by every model and in
-    every repeat, come along with it.  Models are not learnt anew, so that the bands tell how far
-    the net benefit of *these* predictions depends on which rows were there.
-
-    Parameters
-    ----------
-    event : (n_rows,) bool
-    rows : (n_predictions,) int
-        Which row each out-of-fold prediction is about.
-    risks : mapping of str to (n_predictions,) float
-    thresholds : Thresholds
-    weight : (n_rows,) float, optional
-    level : float, default=0.95
-    n_resamples : int, default=500
-    random_state : int, default=0
-
-    Examples
-    --------
-    >>> event = np.array([False, True] * 20)
-    >>> bands = curve_bands(event, np.arange(40), {"card": event * 1.0}, Thresholds.of([0.5]))
-    >>> bool((bands["lower"] <= 0.5).all() and (bands["upper"] >= 0.5).all())
-    True
+    Rows of the data are drawn with replacement, each with all of its predictions, (n_predictions,),
+    whose row ``rows`` names. Models are not fitted again.
     """
     n_resamples, level, seed = check_draws(n_resamples, level, random_state)
     random = np.random.default_rng(seed)

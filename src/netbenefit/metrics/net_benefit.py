@@ -88,22 +88,7 @@ def treat_all(
     sample_weight: ArrayLike | None = None,
     prevalence: float | None = None,
 ) -> FloatArray:
-    """Net benefit a - (1 - a) · p/(1 - p) of acting on everybody; acting on nobody has 0.
-
-    Parameters
-    ----------
-    y_true, thresholds, sample_weight, prevalence
-        As in :func:`net_benefit`; a is the (weighted) share of events, or ``prevalence``.
-
-    Returns
-    -------
-    ndarray of shape (n_thresholds,)
-
-    Examples
-    --------
-    >>> treat_all([0, 0, 0, 1], [0.1, 0.25, 0.5]).round(3)
-    array([ 0.167,  0.   , -0.5  ])
-    """
+    """Net benefit a - (1 - a) · p/(1 - p) of treating all, (n_thresholds,); treating none has 0."""
     outcome = check_binary(y_true)
     weight = check_weights(sample_weight, outcome.size)
     grid = as_thresholds(thresholds)

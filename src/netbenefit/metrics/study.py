@@ -94,11 +94,10 @@ class BinaryOutcome:
 
 @dataclass(frozen=True)
 class SurvivalOutcome:
-    """Right-censored outcomes at a horizon.
+    """Right-censored outcomes at a horizon, coded as 3 · slot + kind.
 
-    A unit of slot s was at risk at the first s of the times of events (of any kind) by the horizon;
-    kind 1 or 2 says that its own event, or a competing one, was at the last of them.  Code is
-    3 · slot + kind.
+    A unit of slot s was at risk at the first s times of events (of any kind) by the horizon; kind
+    1 or 2: its own event, or a competing one, was at the last of them.
     """
 
     code: IntArray
@@ -161,10 +160,7 @@ class SurvivalOutcome:
 
 
 class _Counts:
-    """Who leaves at which time, and why: (draws, times), the last time first.
-
-    Time runs backwards, so that running sums are the weights at risk.
-    """
+    """Weights leaving by time, (draws, times), the last time first: running sums are at risk."""
 
     def __init__(self, n_draws: int, n_times: int, competing: bool) -> None:
         self.leaving = np.zeros((n_draws, n_times + 1))
@@ -206,10 +202,7 @@ class _Counts:
 
 @dataclass(frozen=True)
 class Study:
-    """All that is needed to compute rates, once or many times.
-
-    Strategies are the models, then treating all, then treating none.
-    """
+    """All that rates are computed from; strategies are the models, treating all, treating none."""
 
     grid: Thresholds
     names: tuple[str, ...]

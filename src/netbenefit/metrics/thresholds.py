@@ -280,13 +280,7 @@ ThresholdsLike = Thresholds | str | Sequence[float] | NDArray[np.float64] | None
 
 
 def as_thresholds(thresholds: ThresholdsLike, weights: Weights | None = None) -> Thresholds:
-    """Turn what a user may pass into :class:`Thresholds`; None is the grid 0, 0.1, …, 0.9.
-
-    Examples
-    --------
-    >>> as_thresholds("0.1:0.3:0.1").values
-    (0.0, 0.1, 0.2, 0.3)
-    """
+    """Turn what a user may pass into :class:`Thresholds`; None is the grid 0, 0.1, …, 0.9."""
     if thresholds is None:
         thresholds = Thresholds.tenths()
     if isinstance(thresholds, Thresholds):
@@ -312,13 +306,7 @@ def _rational(x: float) -> Fraction | None:
 
 
 def tidy(x: float) -> float:
-    """Undo the rounding noise of sums such as 0.1 + 0.2, so that risks compare as meant.
-
-    Examples
-    --------
-    >>> 0.1 + 0.2, tidy(0.1 + 0.2)
-    (0.30000000000000004, 0.3)
-    """
+    """Undo the rounding noise of sums such as 0.1 + 0.2, so that risks compare as meant."""
     near = _rational(x) if math.isfinite(x) else None
     return x if near is None else float(near)
 
