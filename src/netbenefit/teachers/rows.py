@@ -48,28 +48,14 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True)
 class CanonicalRows:
-    """Distinct rows in the order of their values.
+    """Distinct rows in the order of their values."""
 
-    Attributes
-    ----------
-    first : (n,) array of int
-        A row of the table that each stands for.
-    event : (n,) array of bool
-    units : (n,) array of int
-        How many rows each stands for.
-    mass : (n,) array
-        The weight of one unit.
-    group : (n,) array of int, or None
-    place : (n_rows,) array of int
-        The canonical row of each row of the table.
-    """
-
-    first: NDArray[np.intp]
+    first: NDArray[np.intp]  #: (n,), a row of the table that each stands for
     event: NDArray[np.bool_]
-    units: IntArray
-    mass: FloatArray
+    units: IntArray  #: how many rows each stands for
+    mass: FloatArray  #: weight of one unit
     group: IntArray | None
-    place: NDArray[np.intp]
+    place: NDArray[np.intp]  #: (n_rows,), the canonical row of each row of the table
 
     def share(self, units: IntArray) -> float:
         """Return the share of events among some units of the rows."""
@@ -86,10 +72,10 @@ class CanonicalRows:
 
 
 def read_numbers(table: RawTable, binner: Any, weight: FloatArray) -> tuple[Numbers, RawTable]:
-    """Read a table as the binner does, without a look at the outcome.
+    """Read a table as the binner does, without using the outcome; return numbers and table.
 
-    Returns the numbers, and the table for binners in folds: columns that the binner leaves out are
-    empty in it, because a few of the rows could make an identifier look like something else.
+    Columns that the binner skips are empty in the table, because in a few of the rows an identifier
+    could look like something else.
     """
     if binner is None:
         columns = [numeric_column(name, table.column(name).values) for name in table.names]
@@ -124,11 +110,7 @@ def _as_numbers(draft: Draft, column: Any) -> FloatArray:
 
 
 def rank(values: NDArray[Any]) -> IntArray:
-    """Return the place of each value among the sorted distinct ones, whatever they are.
-
-    >>> rank(np.array([0.5, np.nan, -1.0])), rank(np.array(["b", None, 3, "b"], dtype=object))
-    (array([1, 2, 0]), array([2, 0, 1, 2]))
-    """
+    """Return the place of each value among the sorted distinct ones, whatever they are."""
     if values.dtype.kind in "biufmM":
         return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
     texts = [f"{type(v).__name__} {v!r}" for v in values.tolist()]
@@ -145,16 +127,7 @@ def merge_rows(
     weight: FloatArray,
     group: IntArray | None,
 ) -> CanonicalRows:
-    """Merge equal rows: those with the same keys, outcome and group, and the same uneven weight.
-
-    Whole weights count rows.  Other weights have any scale: each row is one unit of its weight.
-
-    Examples
-    --------
-    >>> rows = merge_rows([np.array([7, 5, 7])], np.array([True, True, True]), np.ones(3), None)
-    >>> rows.units, rows.place
-    (array([1, 2]), array([1, 0, 1]))
-    """
+    """Merge rows with equal keys, outcome and group (and weight, unless weights are whole)."""
     whole = are_whole(weight)
     parts = [rank(key) for key in keys] + [event.astype(np.int64)]
     parts += [] if group is None else [group]
@@ -185,11 +158,9 @@ def fold_sizes(rows: CanonicalRows, n_folds: int, rng: np.random.Generator) -> I
     """Deal rows to folds; return how many units of each row are in each fold, (n, n_folds).
 
     Without groups: shuffle the canonical rows of a class, number their units, and put unit i into
-    fold i mod ``n_folds``; the second class goes on counting where the first stopped.  So folds
-    differ by one row at most, in all and in each class.
-
-    With groups, whole groups are dealt, the largest first, each to the fold where it makes the
-    folds' shares of both classes most equal.
+    fold i mod ``n_folds``; the second class goes on counting where the first stopped. With groups:
+    deal whole groups, the largest first, each to the fold where it makes the folds' shares of both
+    classes most equal.
     """
     if rows.group is not None:
         return _group_sizes(rows, n_folds, rng)
