@@ -262,11 +262,7 @@ def _draw_points(ax: Any, table: Table, place: int) -> Any:
 
 
 def _apart(x: FloatArray, n: FloatArray) -> list[tuple[float, float]]:
-    """Points whose figures do not run into each other; of near ones, those with most rows.
-
-    >>> _apart(np.array([0.1, 0.11, 0.5]), np.array([5.0, 7.0, 2.0]))
-    [(0.11, 7.0), (0.5, 2.0)]
-    """
+    """Points whose figures do not run into each other; of near ones, those with most rows."""
     kept: list[tuple[float, float]] = []
     for i in np.argsort(-n, kind="stable"):
         if all(abs(x[i] - other) > 0.045 for other, _ in kept):

@@ -378,8 +378,12 @@ def _scale(ax: Any, page: _Page) -> float:
 def _lay_out(told: Contents, features: Sequence[str]) -> _Page:
     """Place everything; features are the columns of the rules.
 
-    Recipe: (1) find the widths that the rules and the risks need, (2) place the title, (3) the
-    rules, (4) the score, (5) the risks, in as many blocks as they need, (6) notes and footer.
+    1. Find the widths that the rules and the risks need.
+    2. Place the title.
+    3. Place the rules.
+    4. Place the score.
+    5. Place the risks, in as many blocks as they need.
+    6. Place notes and footer.
     """
     # 1. Widths.
     rules = [(wrap(name, _RULE_WIDTH), points) for name, points in told.rules]
@@ -421,10 +425,7 @@ def _in_block(n: int, cell: float, heading: float) -> int:
 def _place_rules(
     page: _Page, rules: Sequence[tuple[list[str], str]], starts: Container[int], score: str
 ) -> None:
-    """One row a rule: its words, its points, and room to write them down.
-
-    A line stands where another column of the data starts.
-    """
+    """One row per rule, with room to write its points down; a line where another column starts."""
     blank = page.right - _BLANK
     page.y += 3
     for i, (lines, points) in enumerate(rules):

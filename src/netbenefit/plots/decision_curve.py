@@ -45,13 +45,7 @@ _HAIR = 1e-9
 
 
 def curve_grid(grid: Any, marked: Thresholds | None, risks: Any) -> Thresholds:
-    """Whole percents and the thresholds that matter; the user's own; or all breaks as well.
-
-    >>> len(curve_grid(None, Thresholds.of([0.125, 0.5]), [0.2]).asked)
-    101
-    >>> len(curve_grid("risks", None, [0.125, 0.3, 0.125]).asked)
-    103
-    """
+    """Whole percents and the thresholds that matter; the user's own; or all breaks as well."""
     if grid is not None and not (isinstance(grid, str) and grid == "risks"):
         return as_thresholds(grid)
     points = {i / 100 for i in range(100)}
@@ -65,11 +59,7 @@ def curve_grid(grid: Any, marked: Thresholds | None, risks: Any) -> Thresholds:
 
 
 def part_of_interest(grid: Thresholds, marked: Thresholds | None) -> Thresholds:
-    """The part of the grid over which bands are asked for; a band over more would be wider.
-
-    >>> part_of_interest(Thresholds.tenths(), Thresholds.of([0.2, 0.4])).asked
-    array([0.2, 0.3, 0.4])
-    """
+    """The part of the grid that bands cover; a band over more would be wider."""
     if marked is None:
         return grid
     low, high = marked.asked[0], marked.asked[-1]

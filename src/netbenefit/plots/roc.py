@@ -237,8 +237,7 @@ class RocDisplay(Display):
     def _draw_points(self, ax: Any, points: Table) -> None:
         """Mark the points; labels stand below and right of them, tied by thin lines.
 
-        From right to left each label stands lower than the one before it, so that neither words
-        nor lines meet.
+        From right to left each label stands lower than the one before it, so that none overlap.
         """
         (self.points_,) = ax.plot(
             points["fpr"],
@@ -278,12 +277,7 @@ class RocDisplay(Display):
 
 
 def _shared(points: Mapping[str, NDArray[Any]]) -> list[tuple[float, float, str]]:
-    """Points from the top right down, with the thresholds of each.
-
-    >>> _shared({"threshold": np.array([0.05, 0.1, 0.15, 0.5]),
-    ...     "fpr": np.array([0.2, 0.2, 0.2, 0.1]), "tpr": np.array([0.9, 0.9, 0.9, 0.5])})
-    [(0.2, 0.9, '5%, 10%, 15%'), (0.1, 0.5, '50%')]
-    """
+    """Points from the top right down, with the thresholds of each."""
     found: dict[tuple[float, float], list[float]] = {}
     rows = zip(points["threshold"], points["fpr"], points["tpr"], strict=True)
     for threshold, fpr, tpr in sorted(rows):
@@ -292,11 +286,7 @@ def _shared(points: Mapping[str, NDArray[Any]]) -> list[tuple[float, float, str]
 
 
 def _percents(thresholds: Sequence[float]) -> str:
-    """List a few thresholds, or the first and the last of many (no other lies between).
-
-    >>> _percents([0.05, 0.125]), _percents([0.1, 0.2, 0.3, 0.4])
-    ('5%, 12.5%', '10% … 40%')
-    """
+    """List a few thresholds, or the first and the last of many (no other lies between)."""
     texts = [f"{100 * p:.6g}%" for p in thresholds]
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]} … {texts[-1]}"
 
