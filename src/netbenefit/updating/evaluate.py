@@ -42,10 +42,7 @@ _CLOSE = 1e-10
 
 
 class Recalibration(NamedTuple):
-    """How far risks are from the observed outcomes, on average and in spread.
-
-    Standard errors are those of maximum likelihood; weights count as (Σv)² / Σv² rows.
-    """
+    """How far risks are from the observed outcomes; weights count as (Σv)² / Σv² rows."""
 
     observed: float  #: mass of events
     expected: float  #: sum of risks
@@ -57,11 +54,7 @@ class Recalibration(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Observed over expected events; infinite where none were expected.
-
-        >>> Recalibration(30.0, 20.0, None, None, None, None).ratio
-        1.5
-        """
+        """Observed over expected events; infinite where none were expected."""
         if self.expected == 0:
             return math.inf if self.observed > 0 else math.nan
         return self.observed / self.expected
@@ -241,11 +234,7 @@ class CardEvaluation:
 
 
 def calibration_lines(found: Recalibration) -> list[list[str]]:
-    """Rows of a table: observed and expected events, intercept, slope.
-
-    >>> calibration_lines(Recalibration(30.0, 20.0, None, None, None, None, "no"))[0]
-    ['observed / expected', '1.500 (30 / 20)']
-    """
+    """Rows of a table: observed and expected events, intercept, slope."""
     counts = f"{number(found.ratio, 3)} ({found.observed:,.5g} / {found.expected:,.5g})"
     rows = [["observed / expected", counts]]
     for name, value, error in (
@@ -342,28 +331,10 @@ def evaluate_scores(
     *,
     worth: float | None = None,
 ) -> CardEvaluation:
-    """Hold the scores of a card against outcomes; drift is left out.
+    """Evaluate the scores of a card on outcomes, without drift.
 
-    Parameters
-    ----------
-    card : Scorecard
-    score, event, weight : (n,) arrays
-        One entry a row; or one a group of rows with the same score and outcome, with the sum of
-        their weights.
-    thresholds : Thresholds
-    worth : float, optional
-        Of groups: how many rows of equal weight all rows are worth, (Σv)² / Σv² over the rows
-        (without weights, just their number).  Intervals and errors need it.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.5]))
-    >>> rows, events = np.array([90.0, 10, 5, 5]), np.array([False, True, False, True])
-    >>> found = evaluate_scores(card, [1, 1, 2, 2], events, rows, card.thresholds, worth=110)
-    >>> [row.rate for row in found.levels]
-    [0.1, 0.5]
+    Arrays, (n,), have one entry per row, or one per group of rows with the same score and outcome,
+    with the sum of their weights; then ``effective_rows`` is (Σv)² / Σv² over the rows.
     """
     scores = np.asarray(score, dtype=np.int64)
     risk = np.asarray(card.risk_of_score(scores), dtype=np.float64)

@@ -167,7 +167,7 @@ def _counts(
     *,
     other_labels: bool = False,
 ) -> tuple[ScoreCounts, Any]:
-    """Count rows by score and outcome; return also the label of the event.
+    """Count rows by score and outcome, and return the label of the event.
 
     With ``other_labels``, a table without that label has no events.
     """

@@ -42,21 +42,9 @@ def level_rows(
 ) -> list[LevelRow]:
     """Count rows and events of each row of the card's SCORE → RISK table.
 
-    A table of more than twelve rows is counted by levels, that is, between the card's thresholds:
-    few rows have any one score.  The risk of several scores is the mean over the rows that have
-    them.
-
-    ``worth`` is how many rows of equal weight all of these are worth, where a row stands for many;
-    by default :func:`effective_rows` of the weights.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.5]))
-    >>> [(row.scores, row.n, row.events) for row in level_rows(card, [0, 1, 2], [0, 1, 1])]
-    [('≤ 1', 2.0, 1.0), ('≥ 2', 1.0, 1.0)]
+    A table of more than twelve rows is counted by levels, between the card's thresholds. The risk
+    of several scores is the mean over the rows that have them. ``effective_rows`` is needed where a
+    row stands for many.
     """
     happened = check_binary(event)
     weight = check_weights(sample_weight, happened.size)
