@@ -78,23 +78,7 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 
 
 def card_page(card: Scorecard) -> str:
-    """Return a page with the card and where it comes from.
-
-    Parameters
-    ----------
-    card : Scorecard
-
-    Returns
-    -------
-    str
-        HTML that needs no other file.
-
-    Examples
-    --------
-    >>> text = card_page(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])))
-    >>> text.startswith("<!DOCTYPE html>"), "Where it comes from" in text
-    (True, True)
-    """
+    """Return a page with the card and where it comes from: HTML that needs no other file."""
     return page(
         page_title(card), [("", card._repr_html_()), ("Where it comes from", made_table(card))]
     )
@@ -121,20 +105,12 @@ def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style:
 
 
 def page_title(card: Scorecard) -> str:
-    """Say what a card is about, as its own heading does.
-
-    >>> page_title(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])))
-    'Risk score'
-    """
+    """Say what a card is about, as its own heading does."""
     return contents(card).title
 
 
 def thresholds_text(thresholds: Thresholds) -> str:
-    """Say which thresholds there are.
-
-    >>> thresholds_text(Thresholds.parse("0.05:0.5:0.05")), thresholds_text(Thresholds.of([0.2]))
-    ('thresholds 5% to 50%', 'threshold 20%')
-    """
+    """Say which thresholds there are."""
     asked = [f"{100 * p:g}%" for p in thresholds.asked]
     return f"threshold {asked[0]}" if len(asked) == 1 else f"thresholds {asked[0]} to {asked[-1]}"
 

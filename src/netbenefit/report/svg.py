@@ -37,11 +37,7 @@ def lines_of(curve: Table) -> dict[str, tuple[list[float], list[float]]]:
 
 
 def _styles(names: Sequence[str]) -> dict[str, str]:
-    """Return the class of each line, no two alike.
-
-    >>> _styles(["card", "logit", "Treat All", "Treat None"])
-    {'card': 's0', 'logit': 's1', 'Treat All': 'all', 'Treat None': 'none'}
-    """
+    """Return the class of each line, no two alike."""
     models = [name for name in names if name not in (TREAT_ALL, TREAT_NONE)]
     if len(models) > MOST_MODELS:
         raise InputError(
@@ -53,25 +49,7 @@ def _styles(names: Sequence[str]) -> dict[str, str]:
 
 
 def curve_svg(curve: Table) -> str:
-    """Draw decision curves: no smoothing, y from a little below 0 to the highest benefit.
-
-    Parameters
-    ----------
-    curve : Table
-        As :func:`netbenefit.decision_curve` makes it, of at most six models.
-
-    Returns
-    -------
-    str
-        An SVG element whose colours the page's style sets.
-
-    Examples
-    --------
-    >>> from netbenefit.metrics.decision_curve import decision_curve
-    >>> curve = decision_curve([0, 1, 1], {"card": [0.1, 0.4, 0.9]}, [0.2, 0.5])
-    >>> curve_svg(curve).count("<polyline")  # the card, all and none
-    3
-    """
+    """Draw decision curves of at most six models: from a little below 0 to the highest benefit."""
     lines = lines_of(curve)
     thresholds = curve["threshold"]
     low, high = float(thresholds.min()), float(thresholds.max())
@@ -143,11 +121,7 @@ def curve_key(curve: Table) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Choose round numbers in [low, high], some four to seven of them.
-
-    >>> _ticks(0.05, 0.5)
-    [0.1, 0.2, 0.3, 0.4, 0.5]
-    """
+    """Choose round numbers in [low, high], some four to seven of them."""
     rough = (high - low) / 5
     unit = 10.0 ** math.floor(math.log10(rough))
     step = next(s * unit for s in (1, 2, 5, 10) if s * unit >= 0.99 * rough)
@@ -165,24 +139,7 @@ _BARS = 44  #: height of the bars below a calibration plot
 
 
 def calibration_svg(levels: Sequence[LevelRow]) -> str:
-    """Draw predicted against observed risks, with 95% intervals, and how many rows there are.
-
-    Parameters
-    ----------
-    levels : sequence of LevelRow
-        As :func:`netbenefit.updating.observed.level_rows` counts them.
-
-    Returns
-    -------
-    str
-        An SVG element whose colours the page's style sets.
-
-    Examples
-    --------
-    >>> rows = [LevelRow("≥ 2", 0.6, "60%", 10.0, 5.0, 0.5, 0.24, 0.76)]
-    >>> "risk 60%: 5 events among 10 rows, 50.0%" in calibration_svg(rows)
-    True
-    """
+    """Draw predicted against observed risks, with 95% intervals, and how many rows there are."""
     height = _SIZE + _BARS
     parts = [_axes("Predicted risk", "Observed share of events", height, below=_BARS)]
     parts.append(f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>')
@@ -209,11 +166,7 @@ def calibration_svg(levels: Sequence[LevelRow]) -> str:
 def roc_points(
     event: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return false and true positive rates as the cut-off falls, from (0, 0) to (1, 1).
-
-    >>> roc_points([0, 1, 1], [1, 1, 2])
-    (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
-    """
+    """Return false and true positive rates as the cut-off falls, from (0, 0) to (1, 1)."""
     happened = check_binary(event)
     weight = check_weights(sample_weight, happened.size)
     _, place = np.unique(-np.asarray(score), return_inverse=True)
@@ -225,28 +178,7 @@ def roc_points(
 def roc_svg(
     card: Scorecard, event: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> str:
-    """Draw the ROC curve of the score, with the card's cut-offs marked.
-
-    Parameters
-    ----------
-    card : Scorecard
-    event : (n_rows,) array of bool
-    score : (n_rows,) array of int
-        The card's scores of the rows.
-    sample_weight : (n_rows,) array, optional
-
-    Returns
-    -------
-    str
-        An SVG element whose colours the page's style sets.
-
-    Examples
-    --------
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
-    >>> "act from 50%: score of 1 or more" in roc_svg(card, [0, 1, 1], [0, 0, 2])
-    True
-    """
+    """Draw the ROC curve of the score, with the card's cut-offs marked."""
     fpr, tpr = roc_points(event, score, sample_weight)
     values = np.unique(np.asarray(score))[::-1]
     line = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(fpr, tpr, strict=True))

@@ -76,17 +76,7 @@ def to_json(
     thresholds: Thresholds,
     extra: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return all of it, and what ``extra`` holds, as JSON; infinite or not defined is null.
-
-    Examples
-    --------
-    >>> from netbenefit.metrics.decision_curve import decision_curve
-    >>> from netbenefit.metrics.measures import measure
-    >>> y, risk, grid = [0, 1, 1], [0.2, 0.4, 0.9], Thresholds.of([0.5])
-    >>> curve = decision_curve(y, risk, grid)
-    >>> json.loads(to_json(measure(y, risk, grid), curve, "ill = 1", grid))["auroc"]
-    1.0
-    """
+    """Return measures, curve and ``extra`` as JSON; infinite or undefined numbers are null."""
     columns = [column.tolist() for column in curve.values()]
     rows = [dict(zip(curve, row, strict=True)) for row in zip(*columns, strict=True)]
     told: dict[str, Any] = {

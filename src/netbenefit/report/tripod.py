@@ -96,18 +96,7 @@ class Item(NamedTuple):
 
 
 def checklist(known: Known) -> list[Item]:
-    """Fill in what is known.
-
-    Examples
-    --------
-    >>> from netbenefit.metrics.measures import measure
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
-    >>> measures = measure([0, 1], [0.2, 0.2], card.thresholds)
-    >>> items = checklist(Known(card, measures, [], "two rows", "Nothing is proven."))
-    >>> [(item.number, item.known) for item in items if item.number in ("5a", "5b", "21")]
-    [('5a', 'Evaluated on two rows.'), ('5b', ''), ('21', 'Evaluation: 2 rows, 1 with the event.')]
-    """
+    """Fill in what is known."""
     answers = _answers(known)
     return [Item(*item, answers.get(item[1], AUTHOR)) for item in _ITEMS]
 

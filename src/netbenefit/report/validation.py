@@ -75,41 +75,10 @@ def validation_page(
     lead: str = "",
     note: str = "",
 ) -> str:
-    """Return a report on a card, held against rows.
+    """Return a report on a card, evaluated on rows: HTML that needs no other file.
 
-    Parameters
-    ----------
-    card : Scorecard
-    columns : mapping of str to array
-        Raw columns.
-    event : (n_rows,) array of bool
-    sample_weight : (n_rows,) array, optional
-    data : str, default="these rows"
-        What the rows are called, such as a file's name.
-    certificate : Certificate, optional
-        The card's, for a sentence about what is proven.
-    verdict : Verdict, optional
-        What :func:`netbenefit.certificates.verify.verify` says of it, where it was asked.
-    others : mapping of str to (n_rows,) array, optional
-        Risks that other models give these rows, to stand beside the card's.
-    lead : str, default=""
-        What the card is about and learnt from, in a sentence or two.
-    note : str, default=""
-        What to keep in mind when reading the measures.
-
-    Returns
-    -------
-    str
-        HTML that needs no other file.
-
-    Examples
-    --------
-    >>> from netbenefit import Condition, Rule, Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [(0, 0.1), (1, 0.6)],
-    ...     Thresholds.of([0.5]))
-    >>> text = validation_page(card, {"age": [40, 60, 70]}, np.array([False, False, True]))
-    >>> "Held against these rows: 3 rows, 1 with the event." in text
-    True
+    ``others`` are risks of other models, (n_rows,) each; ``lead`` says what the card is about,
+    ``note`` what to keep in mind when reading the measures.
     """
     score = np.asarray(card.score(columns), dtype=np.int64)
     if score.ndim == 0:  # a card without rules scores one row, whatever the rows are
@@ -152,12 +121,7 @@ def validation_page(
 def certificate_sentence(
     card: Scorecard, certificate: Certificate | None, verdict: Verdict | None = None
 ) -> str:
-    """Say in one sentence what is proven about a card.
-
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> certificate_sentence(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])), None)
-    'Nothing is proven about better cards.'
-    """
+    """Say in one sentence what is proven about a card."""
     if verdict is not None and not verdict.accepted:
         return f"The certificate does not hold for these rows: {'; '.join(verdict.failures)}."
     start = "By its own record"
@@ -197,13 +161,7 @@ def _proven(card: Scorecard, certificate: Certificate | None) -> str | None:
 
 
 def _excess(objective: float, bound: float, rounding: float = 0.0) -> str:
-    """Say what no card has: numbers are rounded up, so that it stays true.
-
-    >>> _excess(0.4, 0.40001)
-    "an objective more than 0.1% above this one's"
-    >>> _excess(0.0, 0.012345)
-    "an objective above 0.01235, where this one's is 0"
-    """
+    """Say what no card has: numbers are rounded up, so that it stays true."""
     if bound <= objective:  # below it is one that rounding has moved
         return "a higher objective"
     if bound <= objective + rounding:
