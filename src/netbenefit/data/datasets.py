@@ -394,47 +394,16 @@ class Dataset(NamedTuple):
 
 
 def data_folder() -> Path:
-    """Return the folder of the benchmark files: ``NETBENEFIT_DATA``, else ``../shared/data``.
-
-    Examples
-    --------
-    >>> from unittest import mock
-    >>> with mock.patch.dict(os.environ, {"NETBENEFIT_DATA": "tables"}):
-    ...     print(data_folder())
-    tables
-    """
+    """Return the folder of the benchmark files: ``NETBENEFIT_DATA``, else ``../shared/data``."""
     return Path(os.environ.get("NETBENEFIT_DATA") or Path("..", "shared", "data"))
 
 
 def load_dataset(
     name: str, *, folder: str | Path | None = None, check: bool = True, fetch: bool = False
 ) -> Dataset:
-    r"""Read a benchmark file, whose first column is the outcome.
+    """Read a benchmark file, whose first column is the outcome, or ``fetch`` it if there is none.
 
-    Parameters
-    ----------
-    name : str
-        Name of a CSV file in the folder, without its ending: ``"adult"``, ``"mammo"``, …
-    folder : path, optional
-        Where the files are; by default :func:`data_folder`.
-    check : bool, default=True
-        Whether a file of the published experiments (:data:`DATASETS`) must be the very one, by its
-        SHA-256.  Other files are read as they are.
-    fetch : bool, default=False
-        Whether to ask OpenML where there is no such file (:func:`fetch_dataset`).
-
-    Returns
-    -------
-    Dataset
-        ``X, y, names``; X holds integers where all columns do.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as here:
-    ...     _ = Path(here, "tiny.csv").write_text("ill,age,sex\n1,51,0\n0,52,1\n")
-    ...     load_dataset("tiny", folder=here).names
-    ('age', 'sex')
+    With ``check``, a file of :data:`DATASETS` must have the published SHA-256.
     """
     where = data_folder() if folder is None else Path(folder)
     path = where / f"{name}.csv"
@@ -449,21 +418,7 @@ def load_dataset(
 
 
 def check_present(name: str, *, folder: str | Path | None = None) -> None:
-    """Refuse a data set whose file is not there, or is not the very one, before it is needed.
-
-    Parameters
-    ----------
-    name : str
-        A name of :data:`DATASETS`, or ``"credit"``.
-    folder : path, optional
-        As for :func:`load_dataset`.
-
-    Examples
-    --------
-    >>> check_present("heart", folder="/nowhere")
-    Traceback (most recent call last):
-    netbenefit.common.checks.InputError: there is no data folder /nowhere. Set the environment ...
-    """
+    """Refuse a data set whose file is absent, or is another file, before it is needed."""
     where = data_folder() if folder is None else Path(folder)
     if name not in DATASETS and name != "credit":
         known = shorten([*DATASETS, "credit"], 20)
@@ -476,32 +431,7 @@ def check_present(name: str, *, folder: str | Path | None = None) -> None:
 def load_credit(
     *, folder: str | Path | None = None, check: bool = True
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.bool_]]:
-    r"""Read the raw training file of Give Me Some Credit, missing values and all.
-
-    It comes from Kaggle, whose files need an account: nothing is fetched.
-
-    Parameters
-    ----------
-    folder, check
-        As for :func:`load_dataset`.
-
-    Returns
-    -------
-    columns : dict of str to array
-        Ten raw columns of 150,000 borrowers; missing values are NaN.
-    late : array of bool
-        The event: 90 days past due, or worse, within two years.
-
-    Examples
-    --------
-    >>> import gzip, tempfile
-    >>> with tempfile.TemporaryDirectory() as here:
-    ...     with gzip.open(Path(here, "givemesomecredit.csv.gz"), "wt") as file:
-    ...         _ = file.write("SeriousDlqin2yrs,age\n1,45\n0,40\n")
-    ...     columns, late = load_credit(folder=here, check=False)
-    >>> columns, late
-    ({'age': array([45, 40])}, array([ True, False]))
-    """
+    """Read the raw columns and outcomes of Give Me Some Credit (Kaggle), missing values as NaN."""
     where = data_folder() if folder is None else Path(folder)
     path = where / _CREDIT[0]
     _check_there(path, _CREDIT[0], where)
@@ -515,27 +445,8 @@ def load_credit(
 def fetch_dataset(name: str, *, check: bool = True) -> Dataset:
     """Fetch a raw table from OpenML, and prepare it as the benchmark file was.
 
-    Needs a network and pandas.  Rows need not come in the order of the file, so that folds of the
-    same seed may differ.
-
-    Parameters
-    ----------
-    name : str
-        A name of :data:`DATASETS`, but for ``"mammo"``: its file has values in place of missing
-        ones, and how these were found is not known.
-    check : bool, default=True
-        Whether the rows must be those of the file, by a digest that is kept here.  Without the
-        check you get what OpenML has, by the recipe as far as it is known.
-
-    Returns
-    -------
-    Dataset
-
-    Examples
-    --------
-    >>> fetch_dataset("mammo")
-    Traceback (most recent call last):
-    netbenefit.common.checks.InputError: data set 'mammo' cannot be made from its raw table: ...
+    Needs a network and pandas. Rows may come in another order than in the file. With ``check``,
+    they must be those of the file, by a digest.
     """
     if name not in DATASETS:
         raise InputError(f"there is no data set {name!r}; there are {shorten(list(DATASETS), 20)}.")
@@ -635,26 +546,7 @@ def _check_digest(path: Path, digest: str) -> None:
 
 
 def load_breast_cancer(kind: str = "worst") -> tuple[dict[str, FloatArray], NDArray[np.bool_]]:
-    """Return measurements of 569 breast tumours that scikit-learn ships, and which are malignant.
-
-    Parameters
-    ----------
-    kind : {"worst", "mean"}, default="worst"
-        Ten measurements of the cell nuclei, each as the mean over all nuclei of a tumour or as the
-        mean of the three largest.
-
-    Returns
-    -------
-    columns : dict of str to array
-    malignant : array of bool
-        The event.
-
-    Examples
-    --------
-    >>> columns, malignant = load_breast_cancer()
-    >>> len(columns), malignant.sum()
-    (10, np.int64(212))
-    """
+    """Return ten measurements of 569 breast tumours (scikit-learn's), and which are malignant."""
     from sklearn import datasets  # late: slow to import
 
     raw = datasets.load_breast_cancer()

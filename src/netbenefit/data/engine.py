@@ -45,13 +45,7 @@ _COUNT, _WEIGHT, _SQUARE = "nb_count", "nb_weight", "nb_square"
 
 
 def is_lazy(table: Any) -> bool:
-    """Whether a table computes when it is asked to, so that its rows are not at hand.
-
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"age": [51]})
-    >>> is_lazy(frame), is_lazy(frame.lazy()), is_lazy([51])
-    (False, True, False)
-    """
+    """Whether a table computes on demand, so that its rows are not at hand."""
     try:
         return isinstance(nw.from_native(table, pass_through=True), nw.LazyFrame)
     except nw.exceptions.DuplicateError:  # whoever reads the frame has the better error
@@ -73,24 +67,7 @@ class Groups(NamedTuple):
 
 
 class EngineTable:
-    """A table that is asked by expressions.
-
-    Parameters
-    ----------
-    table : data frame, lazy frame or relation
-    tell : callable, optional
-        Called with a few words before every query.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> table = EngineTable(pl.LazyFrame({"age": [51, 60, 51], "sex": ["f", "m", None]}))
-    >>> table.types
-    {'age': 'number', 'sex': 'text'}
-    >>> groups = table.group({"old": table.number("age") >= 60}, "counting")
-    >>> sorted(zip(groups.keys["old"].tolist(), groups.rows.tolist()))
-    [(False, 2), (True, 1)]
-    """
+    """A table that is queried by expressions; ``tell`` gets a few words before every query."""
 
     def __init__(self, table: Any, tell: Tell | None = None) -> None:
         try:
@@ -157,10 +134,7 @@ class EngineTable:
         return nw.col(self._native[name])
 
     def number(self, name: str, *, holes: bool = True) -> nw.Expr:
-        """Return a column of numbers or booleans as float64, null where it is null or NaN.
-
-        Without ``holes``, NaN stays what it is.
-        """
+        """Return a column of numbers or booleans as float64, null where it is null (or NaN)."""
         column, dtype = self.column(name), self.schema[self._native[name]]
         if self.types[name] == "boolean":
             # (By way of whole numbers: 1.0 in a query is a decimal to some engines.)
@@ -219,13 +193,7 @@ class EngineTable:
         return ColumnInfo(dtype == nw.Categorical, is_date=dtype.is_temporal())
 
     def weights(self, name: str | None) -> tuple[nw.Expr | None, nw.Expr | None]:
-        """Return the weight of a row, and whether it has any; None and None without a column.
-
-        Raises
-        ------
-        InputError
-            Where a weight is missing, negative or infinite.
-        """
+        """Return the weight of a row, and whether it has any; None and None without a column."""
         if name is None:
             return None, None
         self.require([name])
@@ -257,21 +225,9 @@ class EngineTable:
         most: int | None = None,
         never_null: bool = False,
     ) -> Groups:
-        """Count the rows of each combination of some keys.
+        """Count the rows of each combination of some keys, and add up their weight.
 
-        Parameters
-        ----------
-        keys : mapping of str to expression
-        what : str
-            What this is for, in words.
-        weight : expression, optional
-            Added up as well.
-        where : expression, optional
-            Which rows to look at.
-        most : int, optional
-            Most groups to bring into memory: one more tells that there are more.
-        never_null : bool, default=False
-            Whether no key is ever null.
+        ``what`` says in words what it is for; of more than ``most`` groups, one more is returned.
         """
         frame = self._frame if where is None else self._frame.filter(where)
         chosen = [expression.alias(name) for name, expression in keys.items()]
@@ -354,10 +310,7 @@ def _type_of(dtype: Any) -> ColumnType:
 
 
 def _null_keys(keys: Mapping[str, nw.Expr]) -> dict[str, nw.Expr]:
-    """Return which keys of a row are null, as bits of whole numbers: keys that never are.
-
-    Dask takes null for some other value where it groups by several columns.
-    """
+    """Return bits that tell which keys are null: Dask confuses null with other values in groups."""
     listed = list(keys.values())
     found = {}
     for first in range(0, len(listed), _BITS):
@@ -418,16 +371,7 @@ def group_numbers(
     sample_weight: str | None = None,
     most: int | None = None,
 ) -> NumberGroups | None:
-    """Merge equal rows in the engine; None where there are more than ``most``.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> frame = pl.LazyFrame({"age": [51, 51, 60], "y": [1, 1, 0]})
-    >>> groups = group_numbers(EngineTable(frame), "y", ["age"])
-    >>> sorted(zip(groups.columns["age"].tolist(), groups.weight.tolist()))
-    [(51.0, 2), (60.0, 1)]
-    """
+    """Merge equal rows in the engine; None where there are more than ``most``."""
     strange = [name for name in features if table.types[name] not in ("number", "boolean")]
     if strange:
         raise InputError(

@@ -42,20 +42,8 @@ def merge_rows(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return one row of each kind, kinds in lexicographic order, and the kind of each row.
 
-    The columns are read as the digits of one number, which sorts much faster than rows; where the
-    number would overflow, what has been read so far is replaced by its rank.
-
-    Parameters
-    ----------
-    columns : iterable of (n_rows,) arrays of integers or booleans
-        The first decides about the order of rows first.
-    n_rows : int
-        How many rows there are: at least one.
-
-    Examples
-    --------
-    >>> merge_rows([np.array([1, 0, 1]), np.array([-7, 5, -7])], 3)
-    (array([1, 0]), array([1, 0, 1]))
+    The columns, (n_rows,) integers or booleans, are read as the digits of one number, which sorts
+    much faster than rows; where it would overflow, what has been read is replaced by its rank.
     """
     key = np.zeros(n_rows, dtype=np.int64)
     size = 1

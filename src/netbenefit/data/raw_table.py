@@ -57,20 +57,7 @@ class RawColumn(NamedTuple):
 
 
 class RawTable:
-    """Named raw columns of equal length, read one at a time.
-
-    Parameters
-    ----------
-    X : data frame, mapping of columns, one dict, list of dicts, or 2-D array
-    names : sequence of str, optional
-        Names of an array's columns; x0, x1, … by default.
-
-    Examples
-    --------
-    >>> table = RawTable({"age": [51, 52], "sex": ["f", "m"]})
-    >>> table.names, len(table), table.column("age").values
-    (('age', 'sex'), 2, array([51, 52], dtype=object))
-    """
+    """Named raw columns of equal length, read one at a time; an array's are named x0, x1, …."""
 
     def __init__(self, X: Any, names: Sequence[str] | None = None) -> None:
         self._frame: Frame | None = None
@@ -105,11 +92,7 @@ class RawTable:
 
     @classmethod
     def of(cls, columns: Sequence[RawColumn]) -> RawTable:
-        """Return the table of columns that were read before.
-
-        >>> RawTable.of([RawColumn("age", np.array([51.0, 52.0]))]).names
-        ('age',)
-        """
+        """Return the table of columns that were read before."""
         return cls({column.name: column for column in columns})
 
     def _check_lengths(self) -> int:
@@ -130,23 +113,14 @@ class RawTable:
         return name in self.names
 
     def take(self, rows: NDArray[np.intp]) -> RawTable:
-        """Return the table of these rows; columns are still read when they are asked for.
-
-        >>> table = RawTable({"age": [51, 52, 53]}).take(np.array([1, 2]))
-        >>> table.take(np.array([1, 1])).column("age").values
-        array([53, 53], dtype=object)
-        """
+        """Return the table of these rows; columns are still read when they are needed."""
         table = copy(self)
         table._rows = rows if self._rows is None else self._rows[rows]
         table._n_rows = rows.size
         return table
 
     def without(self, name: str) -> RawTable:
-        """Return the table of all other columns.
-
-        >>> RawTable({"age": [51], "sex": ["f"]}).without("sex").names
-        ('age',)
-        """
+        """Return the table of all other columns."""
         table = copy(self)
         table.names = tuple(other for other in self.names if other != name)
         return table
@@ -203,11 +177,7 @@ class Lazy(Mapping[str, Any]):
 
 
 def raw_rows(X: Any, features: Sequence[str]) -> Any:
-    """Return rows as a card takes many of them: one dict as a list, lists of values as an array.
-
-    >>> raw_rows({"age": 51, "tags": ["a"]}, ["age"])
-    [{'age': 51, 'tags': ['a']}]
-    """
+    """Return rows as a card takes many of them: one dict as a list, lists of values as an array."""
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
         return [X] if is_one_row(X, features) else X
     if isinstance(X, list | tuple) and not all(isinstance(row, Mapping) for row in X):
@@ -247,11 +217,7 @@ def _matrix(rows: Sequence[Any]) -> NDArray[Any]:
 
 
 def storage_of(column: RawColumn, special: Sequence[Any] = ()) -> Storage:
-    """Tell what a column is made of, special codes and holes aside.
-
-    >>> storage_of(RawColumn("x", np.array(["7", " 8 ", None], dtype=object)))
-    'text numbers'
-    """
+    """Return what a column is made of, special codes and missing values aside."""
     if column.is_date or column.values.dtype.kind in "mM":
         return "date"
     kind = column.values.dtype.kind
