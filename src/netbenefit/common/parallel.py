@@ -47,21 +47,14 @@ Numbered = tuple[int, Any]
 
 
 class Pass(Protocol):
-    """One way to run tasks: each comes back once, in whatever order, as a result or as lost.
-
-    Tasks that were not begun when a worker died may be left out.
-    """
+    """One way to run tasks: each comes back at most once, in any order, as a result or as lost."""
 
     def __call__(self, tasks: Sequence[Numbered]) -> Generator[tuple[int, Any]]:
         """Run tasks; yield their numbers, and what became of them."""
 
 
 def attempt(function: Callable[[Any], Any], place: int, task: Any) -> tuple[int, Any]:
-    """One task's number, and its result or error.
-
-    >>> attempt(abs, 3, -7)
-    (3, 7)
-    """
+    """One task's number, and its result or error."""
     try:
         return place, function(task)
     except Exception as error:
@@ -84,15 +77,7 @@ _PATIENCE = 30.0
 
 
 class DaskPass:
-    """Runs tasks on a cluster; the function, and the data that it holds, is sent once.
-
-    Parameters
-    ----------
-    backend : joblib's backend for Dask
-        Its client, and what else ``joblib.parallel_config`` was told: ``retries``, ``priority``, …
-    function : callable
-        Called with one task, on the workers.
-    """
+    """Runs tasks by joblib's Dask backend; the function is sent once, with its data."""
 
     def __init__(self, backend: Any, function: Callable[[Any], Any]) -> None:
         self._backend, self._client = backend, backend.client
@@ -104,7 +89,7 @@ class DaskPass:
 
         1. Wait for a worker; send the function to the cluster.
         2. Keep every thread of the cluster busy, also of workers that join.
-        3. Hand over what comes back.  Whatever ends this, no task stays in the queue.
+        3. Hand over what comes back. Whatever ends this, no task stays in the queue.
         """
         import distributed  # late: not everybody has it
 
@@ -178,12 +163,7 @@ class DaskPass:
 
 
 def cluster_threads(backend: Any) -> int:
-    """Threads of all workers; where there are none yet, joblib waits for one.
-
-    Parameters
-    ----------
-    backend : joblib's backend for Dask
-    """
+    """Threads of all workers; where there are none yet, joblib waits for one."""
     from distributed import KilledWorker
 
     for _ in range(_QUEUE):  # the worker that it waited for may have died at once
@@ -225,34 +205,18 @@ class WorkerDied(InputError):
 def finished_tasks(
     function: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int | None
 ) -> Generator[tuple[Any, Any]]:
-    """Call a function for each task, some at a time, and hand over what finishes, as it finishes.
+    """Call a function for each task, some at a time, and yield tasks and results as they finish.
 
-    1. Run all tasks.  When a worker dies, those that it may have worked on are under suspicion.
+    1. Run all tasks. When a worker dies, those that it may have worked on are under suspicion.
     2. Run the rest first, then, among others once more, those under suspicion: what killed the
        worker may have had nothing to do with them.
-    3. Run those that lost a worker again one at a time.  Then the culprit is known; and where many
+    3. Run those that lost a worker again one at a time. Then the culprit is known; and where many
        at a time took too much memory, one may fit.
     4. A task that loses its workers alone, too, is given up: its result is ``WorkerDied``, which
        comes after those of all other tasks.
 
-    Parameters
-    ----------
-    function : callable
-        Called with one task, in whatever process.
-    tasks : iterable
-    n_jobs : int or None
-        Tasks at a time, by joblib.  1 is one after another, here, whatever the backend.
-
-    Yields
-    ------
-    task, result
-        An error is handed over like a result: were it raised where it arises, joblib would drop
-        those results of other tasks that it has not handed over yet.
-
-    Examples
-    --------
-    >>> dict(finished_tasks(abs, [-1, 2], 1))
-    {-1: 1, 2: 2}
+    An error is handed over like a result: were it raised where it arises, joblib would drop those
+    results of other tasks that it has not handed over yet.
     """
     given = list(tasks)
     run = _choose_pass(function, n_jobs)
@@ -295,36 +259,14 @@ def _told(why: str) -> str:
 
 
 def one_by_one(n_jobs: int | None) -> bool:
-    """Whether tasks run one after another in this process, so that each may use all its cores.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        As of joblib.
-
-    Examples
-    --------
-    >>> one_by_one(1), one_by_one(2)
-    (True, False)
-    """
+    """Whether tasks run one after another in this process, so that each may use all its cores."""
     if n_jobs == 1:
         return True
     return not _is(_backend(), "DaskDistributedBackend") and tasks_at_once(n_jobs) == 1
 
 
 def tasks_at_once(n_jobs: int | None) -> int:
-    """Tasks that run at a time, as far as is known beforehand.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        As of joblib; a Dask cluster takes as many as it can, unless this is 1.
-
-    Examples
-    --------
-    >>> tasks_at_once(1), tasks_at_once(2)
-    (1, 2)
-    """
+    """Tasks that run at a time, as far as is known beforehand."""
     from joblib import effective_n_jobs  # comes with scikit-learn
 
     if n_jobs == 0:
@@ -336,19 +278,7 @@ def tasks_at_once(n_jobs: int | None) -> int:
 
 
 def threads_here(n_jobs: int | None) -> int:
-    """Threads of this process that a number as scikit-learn takes it stands for.
-
-    On a cluster joblib counts the cores of all machines, of which a thread here has no use.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-
-    Examples
-    --------
-    >>> threads_here(3)
-    3
-    """
+    """Threads of this process that ``n_jobs`` stands for, even on a cluster."""
     from joblib import effective_n_jobs, parallel_config
 
     worker = _dask_worker()
@@ -361,15 +291,7 @@ def threads_here(n_jobs: int | None) -> int:
 
 
 def only_task_here() -> bool:
-    """Whether no other task runs in this process meanwhile, so that its globals may be changed.
-
-    So it is in main threads, and where a Dask worker of one thread has a process of its own.
-
-    Examples
-    --------
-    >>> only_task_here()
-    True
-    """
+    """Whether no other task runs in this process meanwhile, so that its globals may be changed."""
     if threading.current_thread() is threading.main_thread():
         return True
     worker = _dask_worker()
