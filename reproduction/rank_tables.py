@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from netbenefit.common.table import p_value
+from netbenefit.common.table import format_p_value
 from netbenefit.validation.ranks import RankTest, rank_models
 from reproduction.names import DATASETS, MEASURES, METHODS, Measure, title_of
 from reproduction.published import Published, load_published
@@ -481,4 +481,4 @@ def _p_text(p: float | None) -> str:
     >>> _p_text(0.0004), _p_text(0.02)
     ('< 0.001', '0.020')
     """
-    return MISSING if p is None else p_value(p)
+    return MISSING if p is None else format_p_value(p)

@@ -214,7 +214,7 @@ def number(value: float | None, decimals: int = 3) -> str:
     >>> number(0.12345), number(-0.0001), number(-0.5, 1), number(None)
     ('0.123', '0.000', '−0.5', '–')
     """
-    return _text_table.number(value, decimals)
+    return _text_table.format_number(value, decimals)
 
 
 def spread(cell: Cell | PublishedCell, key: str, decimals: int) -> str:

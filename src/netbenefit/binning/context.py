@@ -1,4 +1,4 @@
-"""What the other columns say about a row: the logit of its risk without one column.
+"""What the other columns tell about a row: the logit of its risk without one column.
 
 A column alone often moves no row across any threshold, so cuts are judged next to all others.  A
 ridge-penalised logistic model with one effect for each coarse code of each column is enough for
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.weights import SLACK, row_unit, steady, sum_by
+from netbenefit.binning.weights import SLACK, drop_last_bits, sum_by, weight_of_one_row
 from netbenefit.common.checks import FloatArray
 from netbenefit.data.patterns import merge_rows
 
@@ -28,7 +28,7 @@ Codes = NDArray[np.integer]
 
 #: The model is fitted on at most this many patterns.
 _MOST_PATTERNS = 20_000
-#: … and has at most this many columns: those that say most on their own.
+#: … and has at most this many columns: the strongest on their own.
 _MOST_COLUMNS = 50
 _MOST_STEPS = 30
 
@@ -65,7 +65,7 @@ def outside_logits(
         for _ in columns:
             yield flat
         return
-    row_weight = weight / row_unit(weight)
+    row_weight = weight / weight_of_one_row(weight)
     kept = _strongest(columns, n_codes, event, row_weight)
     patterns = _thin(_merge([columns[j] for j in kept], event, row_weight))
     model = fit_additive(
@@ -199,7 +199,7 @@ def _strongest(
     event: NDArray[np.bool_],
     weight: FloatArray,
 ) -> list[int]:
-    """Return the columns that take part, by what each says alone beyond what noise would."""
+    """Return the columns that take part, by how much more than noise each explains alone."""
     if len(columns) <= _MOST_COLUMNS:
         return list(range(len(columns)))
     rate = float(weight @ event) / float(weight.sum())
@@ -210,4 +210,4 @@ def _strongest(
         g = sum_by(codes, of_events, k) - rate * mass
         h = mass * (rate * (1.0 - rate))
         strength[j] = np.sum(g * g / (h + 1.0)) - 2.0 * (np.count_nonzero(h) - 1)
-    return sorted(np.argsort(-steady(strength), kind="stable")[:_MOST_COLUMNS].tolist())
+    return sorted(np.argsort(-drop_last_bits(strength), kind="stable")[:_MOST_COLUMNS].tolist())

@@ -21,7 +21,7 @@ from netbenefit.binning.cells import Cells, count_cells
 from netbenefit.binning.context import outside_logits
 from netbenefit.binning.rounding import round_cuts
 from netbenefit.binning.search import CellScores, equal_mass_edges, gain_edges, score_cells
-from netbenefit.binning.weights import SLACK, mass_by, row_unit
+from netbenefit.binning.weights import SLACK, mass_by, weight_of_one_row
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.metrics.thresholds import Thresholds
 
@@ -49,14 +49,14 @@ _FINE_TOTAL = 1e6
 #: What the other process does: tables of events and non-events by cell in, edges out.
 _SCRIPT = """
 import json, math, sys
-asked = json.load(sys.stdin)
+request = json.load(sys.stdin)
 answer, sys.stdout = sys.stdout, sys.stderr
 from optbinning import OptimalBinning
 found = []
-for events, others in asked["tables"]:
+for events, others in request["tables"]:
     rows = [(i, y, w) for y, part in ((1, events), (0, others)) for i, w in enumerate(part) if w]
     x, y, w = map(list, zip(*rows))
-    engine = OptimalBinning(dtype="numerical", **asked["options"])
+    engine = OptimalBinning(dtype="numerical", **request["options"])
     engine.fit(x, y, sample_weight=w)
     found.append([math.ceil(split) for split in engine.splits])
 answer.write("\\n" + json.dumps(found))
@@ -76,8 +76,8 @@ def optbinning_edges(
     """Return optbinning's edges of all columns, found in one process: starting it takes seconds."""
     none = np.empty(0, np.intp)
     usable = [max_bins >= 2 and min_share <= 0.5 and _has_both(table) for table in tables]
-    asked = [table for table, good in zip(tables, usable, strict=True) if good]
-    if not asked:
+    sendable = [table for table, good in zip(tables, usable, strict=True) if good]
+    if not sendable:
         return [none for _ in tables]
     share = max(min_share, 1e-6)
     options = {
@@ -85,7 +85,7 @@ def optbinning_edges(
         "min_bin_size": share,
         "min_prebin_size": min(share, 0.05),
     }
-    sent = [[part.tolist() for part in _whole(table)] for table in asked]
+    sent = [[part.tolist() for part in _whole(table)] for table in sendable]
     found = iter(_run(json.dumps({"options": options, "tables": sent})))
     return [np.array(next(found), dtype=np.intp) if good else none for good in usable]
 
@@ -215,7 +215,9 @@ def _edges(
     if method == "quantile":
         return equal_mass_edges(scores.mass, max_bins, min_mass)
     if method == "net_benefit":
-        return gain_edges(scores, max_bins, min_mass, float(weight.sum()) / row_unit(weight))
+        return gain_edges(
+            scores, max_bins, min_mass, float(weight.sum()) / weight_of_one_row(weight)
+        )
     counts = count_events(cells, event, weight)
     total = float(scores.mass.sum())
     if total <= 0:

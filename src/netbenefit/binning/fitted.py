@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards.columns import Kind, missing_error
-from netbenefit.cards.json import read_reading, read_term, term_data
+from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
 from netbenefit.cards.readings import Reading, Readings
 from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.common.checks import InputError
@@ -27,17 +27,17 @@ from netbenefit.common.strict_json import (
 )
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
 
-__all__ = ["SCHEMA", "Fitted", "dtype_of", "dumps", "loads"]
+__all__ = ["SCHEMA", "FittedBins", "dtype_of", "dumps", "loads"]
 
 
-# -- what a binner has learnt, and how it is asked of raw rows -------------------------------------
+# -- what a binner has learnt, and how it is applied to raw rows -----------------------------------
 
 
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedBins:
     """What a binner has learnt from a table."""
 
     columns: tuple[str, ...]  #: raw columns of the table
@@ -64,7 +64,7 @@ class Fitted:
         return tuple(dict.fromkeys(n for name in self.groups for n in readings.sources(name)))
 
     def codes(self, data: Mapping[str, Any], n_rows: int) -> NDArray[Any]:
-        """Ask all conditions of raw columns."""
+        """Evaluate all conditions on raw columns."""
         others = [term.feature for term in self.terms if _takes_others(term)]
         readings = Readings(self.readings, others)
         matrix = np.empty((n_rows, len(self.terms)), dtype=dtype_of(self.terms), order="F")
@@ -129,7 +129,7 @@ _ROW_KEYS = ("column", "taken for", "conditions", "missing")
 _THRESHOLD_KEYS = ("values", "weights", "end", "zero_asked")
 
 
-def dumps(params: dict[str, Any], fitted: Fitted) -> str:
+def dumps(params: dict[str, Any], fitted: FittedBins) -> str:
     """Write a binner's parameters and what it has learnt."""
     data = {
         "schema": SCHEMA,
@@ -138,7 +138,7 @@ def dumps(params: dict[str, Any], fitted: Fitted) -> str:
         "columns": fitted.columns,
         "terms": [term_data(term) for term in fitted.terms],
         "names": fitted.names,
-        "readings": [asdict(reading) for reading in fitted.readings],
+        "readings": [reading_data(reading) for reading in fitted.readings],
         "kinds": fitted.kinds,
         "own_missing": fitted.own_missing,
         "rows": fitted.rows,
@@ -166,7 +166,7 @@ def _plain(value: Any) -> Any:
     return list(value)
 
 
-def loads(text: str) -> tuple[dict[str, Any], Fitted]:
+def loads(text: str) -> tuple[dict[str, Any], FittedBins]:
     """Read a binner's parameters and what it had learnt, all of it checked."""
     data = parse(text, "a binner", "Pass what Binner.to_json wrote.")
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -183,8 +183,8 @@ def loads(text: str) -> tuple[dict[str, Any], Fitted]:
     terms = tuple(read_list(data["terms"], "terms", read_term))
     names = tuple(read_list(data["names"], "names", read_text))
     if len(names) != len(terms) or len(set(names)) < len(names):
-        wrong("names", "one name a term, none twice", data["names"])
-    fitted = Fitted(
+        wrong("names", "one name per term, none twice", data["names"])
+    fitted = FittedBins(
         columns=tuple(read_list(data["columns"], "columns", read_text)),
         terms=terms,
         names=names,
@@ -198,7 +198,7 @@ def loads(text: str) -> tuple[dict[str, Any], Fitted]:
         if reading.fill is not None and isinstance(reading.fill, str) == numeric:
             wrong(f"readings[{i}].fill", "of the column's kind", reading.fill)
     if not set(fitted.sources) <= set(fitted.columns):
-        wrong("columns", "all raw columns that terms speak of", data["columns"])
+        wrong("columns", "all raw columns that terms use", data["columns"])
     return _params(data["params"]), fitted
 
 

@@ -1,7 +1,7 @@
 """Cut points as numbers that a person would choose, where that costs nothing measurable.
 
 Any number in the gap between two neighbouring values splits a column alike.  Beyond the gap a cut
-may cross a little weight, as long as the partition keeps what it earned.  That leaves an interval
+may cross a little weight, as long as the partition keeps its gain.  That leaves an interval
 for each cut, and the roundest number in it is taken.
 """
 
@@ -23,9 +23,9 @@ __all__ = ["round_cuts", "roundest"]
 
 #: Largest share of all weight that a cut may cross.
 _CROSSED = 0.01
-#: Largest share of what the partition earned that rounding all cuts together may cost …
+#: Largest share of the partition's gain that rounding all cuts together may cost …
 _LOST = 0.02
-#: … or, where that is more, this much for each cut, in units of what noise earns in a bin: within
+#: … or, where that is more, this much for each cut, in units of the gain of noise in a bin: within
 #: one unit of the best place lie all places that the data cannot tell from it.
 _UNSEEN = 1.0
 
@@ -69,9 +69,9 @@ class _Rounding:
         both_ends = np.concatenate((cells.starts, cells.ends))
         self.whole = bool(np.all(both_ends == np.floor(both_ends)))
         walls = [0, *self.edges, cells.size]
-        earned = sum(self._earned(a, b) for a, b in pairwise(walls))
-        self.scale = earned + self.ridge  # what losses are made of, and their last bits
-        self.budget = max(_LOST * earned, _UNSEEN * self.ridge * len(self.edges))
+        gain = sum(self._gain(a, b) for a, b in pairwise(walls))
+        self.scale = gain + self.ridge  # what losses are made of, and their last bits
+        self.budget = max(_LOST * gain, _UNSEEN * self.ridge * len(self.edges))
         self.spent = 0.0
         self.done = 0
         self.before = {0}  # edges that the last cut may stand for
@@ -113,17 +113,17 @@ class _Rounding:
         return not self.supervised or self._lost(edge) <= share + SLACK * self.scale
 
     def _lost(self, edge: int) -> float:
-        """Return what the partition earns less with the current edge at another place."""
+        """Return how much the partition loses with the current edge at another place."""
         own, right = self.edges[self.done], self._next()
         return max(
-            self._earned(left, own)
-            + self._earned(own, right)
-            - self._earned(left, edge)
-            - self._earned(edge, right)
+            self._gain(left, own)
+            + self._gain(own, right)
+            - self._gain(left, edge)
+            - self._gain(edge, right)
             for left in self.before
         )
 
-    def _earned(self, start: int, end: int) -> float:
+    def _gain(self, start: int, end: int) -> float:
         _, g, h = (float(part[end] - part[start]) for part in self.sums)
         return g * g / (h + self.ridge) if self.ridge > 0 else 0.0
 

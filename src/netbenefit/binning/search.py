@@ -1,6 +1,6 @@
 """Best ways to part ordered cells into few bins: exact, by dynamic programming.
 
-A bin earns G² / (H + ridge), twice what one Newton step on its rows would gain, where G sums the
+A bin gains G² / (H + ridge), twice what one Newton step on its rows would gain, where G sums the
 gradients and H the curvatures of a proper score.  Under pure noise that is on average
 V / (H + ridge), with V the variance of G.
 
@@ -22,20 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.binning.cells import Cells
-from netbenefit.binning.weights import SLACK, row_unit, sum_by
+from netbenefit.binning.weights import SLACK, sum_by, weight_of_one_row
 from netbenefit.common.checks import FloatArray
 from netbenefit.metrics.thresholds import Thresholds
 
 __all__ = ["PRICE", "PULL", "CellScores", "equal_mass_edges", "gain_edges", "score_cells"]
 
-#: What a bin pays on large tables, in units of what noise alone would earn in it.
+#: What a bin pays on large tables, in units of what noise alone would gain in it.
 PRICE = 10.0
 #: How strongly bins are drawn to equal mass on small tables, in the same units.
 PULL = 40.0
 #: Rows at which a table is half large.
 _HALF_LARGE = 3000.0
 #: How much the word of the other columns counts.  A card holds few of them: judged next to all of
-#: them in full, a column that others resemble would have nothing to say, nor would the others.
+#: them in full, a column that others resemble would explain nothing, nor would the others.
 _TRUST = 0.5
 #: Reach of a threshold on the logit scale: about as far as one column moves a risk.
 _REACH = 1.0
@@ -56,7 +56,7 @@ class CellScores(NamedTuple):
 
     @property
     def noise(self) -> float:
-        """What one bin is expected to earn from noise; 0 where nothing can be learnt."""
+        """What one bin is expected to gain from noise; 0 where nothing can be learnt."""
         curvature = float(self.curvature.sum())
         return float(self.variance.sum()) / curvature if curvature > 0 else 0.0
 
@@ -75,7 +75,7 @@ def score_cells(
     an event and its p / (1 - p) false alarms are worth together.  Thresholds are points, and a row
     between two of them would count for nothing; so they are spread by a normal kernel over the
     logit, as wide as a column may move a risk, on top of a small floor.  Without thresholds w = 1,
-    which is the likelihood.  The offset says where a row lies among the thresholds, in full; the
+    which is the likelihood.  The offset tells where a row lies among the thresholds, in full; the
     logit of q goes half of the way from the overall risk to it.  Without an offset all rows have
     the overall risk.
     """
@@ -97,7 +97,7 @@ def score_cells(
     row_weight = weight * worth
     curvature = row_weight * (q * (1.0 - q))
     gradient = row_weight * (event - q)
-    unit = row_unit(weight)
+    unit = weight_of_one_row(weight)
     h = sum_by(code, curvature, count)
     g = sum_by(code, gradient, count)
     v = sum_by(code, curvature * worth, count) * unit
@@ -110,7 +110,7 @@ def score_cells(
 
 def _worth(logit: FloatArray, thresholds: Thresholds) -> FloatArray:
     """Return w(q) of each row: at most 1, at least the floor."""
-    p, omega = thresholds.array[1:], thresholds.weight_array[1:]  # at 0 everybody is positive
+    p, omega = thresholds.array[1:], thresholds.weight_array[1:]  # at 0 every row is positive
     if not omega.any():
         return np.ones_like(logit)
     grid = np.linspace(-_FAR, _FAR, _GRID)

@@ -19,13 +19,13 @@ __all__ = [
     "SLACK",
     "are_whole",
     "count_rows",
-    "fills",
+    "drop_last_bits",
     "first_reaching",
+    "has_enough_weight",
     "mass_by",
-    "row_unit",
-    "steady",
     "sum_by",
     "total_weight",
+    "weight_of_one_row",
 ]
 
 #: Numbers that differ by less than this share of what they are made of are equal.
@@ -43,10 +43,10 @@ def sum_by(codes: NDArray[Any], rows: FloatArray, count: int) -> FloatArray:
 
 def mass_by(codes: NDArray[Any], weight: FloatArray, count: int) -> FloatArray:
     """Return the weight of each code 0 … count-1, the same in every order of the rows."""
-    return steady(sum_by(codes, weight, count))
+    return drop_last_bits(sum_by(codes, weight, count))
 
 
-def steady(sums: FloatArray) -> FloatArray:
+def drop_last_bits(sums: FloatArray) -> FloatArray:
     """Round sums to bits that do not depend on the order of their parts; whole numbers stay."""
     step = math.ldexp(1.0, math.frexp(float(np.abs(sums).sum()))[1] - _STEADY_BITS)
     if step == 0:  # sums so small that nothing can be taken from them
@@ -65,7 +65,7 @@ def count_rows(weight: FloatArray) -> float:
     return float(weight.sum() if are_whole(weight) else np.count_nonzero(weight))
 
 
-def row_unit(weight: FloatArray) -> float:
+def weight_of_one_row(weight: FloatArray) -> float:
     """Return the weight that counts as one row: 1 of whole weights, else Σv²/Σv (Kish)."""
     total = float(weight.sum())
     if total <= 0 or are_whole(weight):
@@ -79,8 +79,8 @@ def total_weight(weight: FloatArray) -> float:
     return float(weight.sum()) if are_whole(weight) else math.fsum(weight.tolist())
 
 
-def fills(mass: float, least: float) -> bool:
-    """Return whether there is enough weight for a bin, whatever the last bits say."""
+def has_enough_weight(mass: float, least: float) -> bool:
+    """Return whether there is enough weight for a bin, whatever its last bits are."""
     return bool(mass >= least * (1.0 - SLACK))
 
 

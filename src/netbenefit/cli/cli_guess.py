@@ -8,7 +8,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from netbenefit.cards.text import clean
+from netbenefit.cards.text import strip_control
 
 __all__ = ["HOW_TO_CHANGE", "guess_table"]
 
@@ -56,7 +56,12 @@ def _cells(name: Any, taken: Any, conditions: Any, missing: Any) -> tuple[str, s
     if conditions == name:  # the condition of a yes-or-no column is the column itself
         conditions = "yes"
     number = "" if out else "–" if not missing else f"{missing:,.10g}"
-    return clean(str(name)), clean(str(taken)), clean(str(conditions)), number
+    return (
+        strip_control(str(name)),
+        strip_control(str(taken)),
+        strip_control(str(conditions)),
+        number,
+    )
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:

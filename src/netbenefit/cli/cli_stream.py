@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netbenefit.cli.cli_training import HeldOut, Prepared, Wanted
     from netbenefit.cli.columns import Asked
     from netbenefit.data.duckdb import OpenTable
-    from netbenefit.estimators.from_table import Merging
+    from netbenefit.estimators.from_table import MergeReport
     from netbenefit.estimators.learn import Learned
 
 __all__ = ["Stream", "stream_of"]
@@ -131,7 +131,7 @@ class Stream(NamedTuple):
         return raw_file(fetch(), self.table.source.shown).columns
 
 
-def _merged(how: Merging) -> str:
+def _merged(how: MergeReport) -> str:
     """Say what became of the rows."""
     cut = f"; columns cut on {how.binned_on:,} distinct rows" if how.binned_on else ""
     sample = " of a sample" * how.bins_sampled

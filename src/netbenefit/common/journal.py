@@ -1,7 +1,7 @@
 """Many tasks, some at a time, whose finished results outlive a kill.
 
 A journal is a text file: a first line with the fingerprint of data and settings, then one line of
-JSON a finished task, on disk before the next one is taken.  A run that finds its own journal goes
+JSON per finished task, on disk before the next one is taken.  A run that finds its own journal goes
 on where the last one stopped.
 """
 
@@ -107,8 +107,8 @@ def _hash_of(value: Any) -> str:
         return str(hash_of(value))
     except Exception:
         raise InputError(
-            f"a {type(value).__name__} cannot be told from another one after a restart, which a "
-            "journal needs. Pass a named object, or leave out the journal."
+            f"a {type(value).__name__} cannot be distinguished from another one after a restart, "
+            "as a journal requires. Pass a named object, or leave out the journal."
         ) from None
 
 
@@ -189,7 +189,7 @@ def _line_of(function: Callable[[Any], Any], item: tuple[str, Any]) -> str:
 
 
 def _named(key: str, error: Exception, *, kept: bool) -> Exception:
-    """The error of a task, which says which one it was."""
+    """The error of a task, which names the task."""
     if isinstance(error, WorkerDied):
         rest = " The journal keeps what is done: the same call goes on from there." if kept else ""
         return WorkerDied(f"{key}: {error}{rest}")

@@ -1,4 +1,4 @@
-"""Many tasks, some at a time: in this process, in others, or over a cluster, as joblib is told.
+"""Many tasks, some at a time: in this process, in others, or over a cluster, as joblib is set.
 
 A worker that dies takes its tasks with it, not the run: what was not finished is run again.
 """
@@ -72,7 +72,7 @@ logger = logging.getLogger(__name__)
 #: Tasks at the cluster a thread of its workers: one runs, one waits beside it.  More would only
 #: fill the scheduler with rows; and what waits there dies with its worker.
 _QUEUE = 2
-#: Seconds without news after which somebody looks whether there are workers at all.
+#: Seconds without news after which the workers are counted.
 _PATIENCE = 30.0
 
 
@@ -91,7 +91,7 @@ class DaskPass:
         2. Keep every thread of the cluster busy, also of workers that join.
         3. Hand over what comes back. Whatever ends this, no task stays in the queue.
         """
-        import distributed  # late: not everybody has it
+        import distributed  # late: an optional package
 
         self._share()
         waiting = deque(tasks)
@@ -118,7 +118,7 @@ class DaskPass:
             raise InputError(
                 "the connection to the Dask cluster is lost. Start it (or its client) again."
             )
-        cluster_threads(self._backend)  # waits for workers, and says what to do without any
+        cluster_threads(self._backend)  # waits for workers; its error has the remedy
         if self._shared is None or self._shared.status in ("error", "cancelled"):
             # A task of its own, whose result workers hand on to each other.  Data that were merely
             # put on workers (scattered) would be gone with these; a task is run again.
@@ -131,14 +131,14 @@ class DaskPass:
         return sum(self._client.nthreads().values())
 
     def _next(self, arrivals: Any) -> Any:
-        """What is done next.  Without any worker, say so: new ones may come, or never."""
-        begin, pause, told = time.monotonic(), 0.001, False
+        """What is done next.  Without any worker, warn: new ones may come, or never."""
+        begin, pause, warned = time.monotonic(), 0.001, False
         while not arrivals.has_ready():
             time.sleep(pause)
             pause = min(1.5 * pause, 0.05)
-            if not told and time.monotonic() - begin > _PATIENCE:
-                begin, told = time.monotonic(), not self._threads()
-                if told:
+            if not warned and time.monotonic() - begin > _PATIENCE:
+                begin, warned = time.monotonic(), not self._threads()
+                if warned:
                     logger.warning("the Dask cluster has no workers left; waiting for new ones")
         return next(arrivals)
 
@@ -156,7 +156,7 @@ class DaskPass:
         except KilledWorker as error:
             times = error.allowed_failures + 1  # Dask itself has tried it anew
             return Lost(f"Dask: {times} workers died", times)
-        except CancelledError:  # by somebody else, or with the scheduler
+        except CancelledError:  # from outside, or with the scheduler
             return Lost("Dask: the task was cancelled")
         except Exception as error:  # such as that of a result that cannot be sent
             return error
@@ -244,10 +244,10 @@ def finished_tasks(
                 waiting.remove(place)
                 given_up[place] = death.why
     for place, why in given_up.items():
-        yield given[place], WorkerDied(_told(why))
+        yield given[place], WorkerDied(_death_text(why))
 
 
-def _told(why: str) -> str:
+def _death_text(why: str) -> str:
     return (
         "the process that worked on it died every time, lastly with nothing else running. It was "
         "killed from outside, or ran out of memory, or crashed. Give processes more memory, or "
@@ -300,7 +300,7 @@ def only_task_here() -> bool:
 
 def _dask_worker() -> Any:
     """The Dask worker that runs this code, if one does."""
-    distributed = sys.modules.get("distributed")  # a worker has it, and nobody else should wait
+    distributed = sys.modules.get("distributed")  # only a worker has it loaded
     try:
         return None if distributed is None else distributed.get_worker()
     except ValueError:
@@ -365,7 +365,7 @@ def _joblib_pass(
     except Exception as error:
         if not _is_death(error):
             raise
-        # With nobody under suspicion the next pass would be the same again, for ever.
+        # Without any suspect the next pass would be the same again, for ever.
         suspects = begun or {place for place, _ in tasks}
         yield from ((place, Lost(_why(error))) for place in sorted(suspects))
     finally:

@@ -14,13 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.common.checks import InputError
 
-__all__ = ["Table", "display_width", "lines_of", "mass", "number", "p_value", "share"]
+__all__ = [
+    "Table",
+    "display_width",
+    "format_count",
+    "format_number",
+    "format_p_value",
+    "format_percent",
+    "format_table",
+]
 
 
 # -- plain tables of text, as wide as their cells --------------------------------------------------
 
 
-def lines_of(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     """Lay cells out in columns: the first ``left`` ones to the left, the others to the right."""
     table = [list(head), *(list(row) for row in rows)]
     widths = [max(display_width(row[c]) for row in table) for c in range(len(head))]
@@ -34,14 +42,14 @@ def lines_of(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
     return lines
 
 
-def mass(value: float) -> str:
+def format_count(value: float) -> str:
     """Write a number of rows, or a sum of weights, with no more digits than a reader needs."""
     if float(value).is_integer():
         return f"{value:,.0f}"
     return f"{value:,.1f}" if value >= 1000 else f"{value:.4g}"
 
 
-def number(value: float | None, decimals: int = 4) -> str:
+def format_number(value: float | None, decimals: int = 4) -> str:
     """Write a number with a true minus sign; a dash where there is none."""
     if value is None or math.isnan(value):
         return "–"
@@ -51,15 +59,15 @@ def number(value: float | None, decimals: int = 4) -> str:
     return (text.lstrip("-") if not float(text) else text).replace("-", "−")
 
 
-def share(value: float | None, decimals: int = 1) -> str:
+def format_percent(value: float | None, decimals: int = 1) -> str:
     """Write a share in percent."""
-    text = number(None if value is None else 100 * value, decimals)
+    text = format_number(None if value is None else 100 * value, decimals)
     return text if text == "–" else f"{text}%"
 
 
-def p_value(p: float) -> str:
+def format_p_value(p: float) -> str:
     """Write a p-value to three decimals, and no smaller than these can tell."""
-    return "< 0.001" if p < 0.001 else number(p, 3)
+    return "< 0.001" if p < 0.001 else format_number(p, 3)
 
 
 # --------------------------------------------------------------------------------------------------

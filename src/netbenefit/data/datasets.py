@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 
-# -- from the raw UCI tables to the columns of the benchmark files, one function a data set --------
+# -- from the raw UCI tables to the columns of the benchmark files, one function per data set ------
 # Each takes the raw columns in their published order, as objects (None where missing), the outcome
 # last, and returns the outcome and the named columns.  The recipes were worked out from the files;
-# ``docs/baselines.md`` says what they could be checked against.
+# ``docs/baselines.md`` lists what they could be checked against.
 
 
 #: Columns by name, in order.
@@ -76,7 +76,7 @@ def _coded(column: NDArray[Any], codes: Mapping[str, int]) -> NDArray[np.int64]:
     return np.array([codes[text] for text in texts], dtype=np.int64)
 
 
-# -- one a data set ------------------------------------------------------------------------------
+# -- one per data set ------------------------------------------------------------------------------
 
 
 def breastcancer(raw: Raw) -> Made:
@@ -155,7 +155,7 @@ def heart(raw: Raw) -> Made:
 
 
 def mushroom(raw: Raw) -> Made:
-    """One column a letter; the veil's type is constant, a missing root and no ring are no kind."""
+    """One column per letter; the veil's type is constant, no root and no ring are no kind."""
     *columns, label = _take(raw, 23)
     made: dict[str, NDArray[Any]] = {}
     for column, (name, kinds) in zip(columns, _MUSHROOM, strict=True):

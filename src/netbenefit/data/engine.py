@@ -1,6 +1,6 @@
-"""A table where it lives: in memory, or in an engine that computes when it is asked to.
+"""A table where it lives: in memory, or in an engine that computes on demand.
 
-Whatever narwhals knows can be asked: lazy frames of Polars, relations of DuckDB, data frames of
+Whatever narwhals knows can be queried: lazy frames of Polars, relations of DuckDB, data frames of
 Dask and Spark, tables of Ibis, and any data frame in memory.  Questions are put as expressions, and
 only their answers come into memory: groups and how many rows each of them has.
 """
@@ -31,9 +31,9 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-#: What a column holds, as far as its type says.
+#: What a column holds, as far as its type tells.
 ColumnType = Literal["number", "boolean", "text", "date", "other"]
-#: Told what the engine is about to do, such as "merging rows".
+#: Called with what the engine is about to do, such as "merging rows".
 Tell = Callable[[str], None]
 
 _SMALL = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
@@ -53,7 +53,7 @@ def is_lazy(table: Any) -> bool:
 
 
 class Groups(NamedTuple):
-    """The answer to a question: one entry a group, in no particular order."""
+    """The answer to a question: one entry per group, in no particular order."""
 
     keys: dict[str, NDArray[Any]]  #: numbers, or objects where a key is text
     rows: IntArray  #: how many
@@ -133,7 +133,7 @@ class EngineTable:
         """Return a column as it is."""
         return nw.col(self._native[name])
 
-    def number(self, name: str, *, holes: bool = True) -> nw.Expr:
+    def number(self, name: str, *, nan_is_null: bool = True) -> nw.Expr:
         """Return a column of numbers or booleans as float64, null where it is null (or NaN)."""
         column, dtype = self.column(name), self.schema[self._native[name]]
         if self.types[name] == "boolean":
@@ -150,7 +150,7 @@ class EngineTable:
             column = column.cast(nw.String)  # Arrow's own cast is off by a bit
         if dtype != nw.Float64:
             column = column.cast(nw.Float64)
-        if holes and dtype.is_float():
+        if nan_is_null and dtype.is_float():
             column = nw.when(~column.is_nan()).then(column)
         return column
 
@@ -186,7 +186,7 @@ class EngineTable:
         return bool(self.schema[self._native[name]] == nw.Float32)
 
     def info(self, name: str) -> ColumnInfo:
-        """Return what the type of a column says: category, order, date."""
+        """Return what the type of a column tells: category, order, date."""
         dtype = self.schema[self._native[name]]
         if dtype == nw.Enum:
             return ColumnInfo(True, True, tuple(getattr(dtype, "categories", ())))
@@ -227,7 +227,7 @@ class EngineTable:
     ) -> Groups:
         """Count the rows of each combination of some keys, and add up their weight.
 
-        ``what`` says in words what it is for; of more than ``most`` groups, one more is returned.
+        ``what`` describes it for the user; of more than ``most`` groups, one more is returned.
         """
         frame = self._frame if where is None else self._frame.filter(where)
         chosen = [expression.alias(name) for name, expression in keys.items()]
@@ -376,7 +376,7 @@ def group_numbers(
     if strange:
         raise InputError(
             f"column {strange[0]!r} holds {table.types[strange[0]]}, not numbers. Encode it as "
-            "numbers (0/1 for yes/no, one column a category), pass a binner, or drop it."
+            "numbers (0/1 for yes/no, one column per category), pass a binner, or drop it."
         )
     keys = {f"nb_{k}": table.number(name) for k, name in enumerate(features)}
     keys["nb_target"] = table.label(target)
@@ -387,11 +387,11 @@ def group_numbers(
     columns = {}
     for k, name in enumerate(features):
         values = groups.keys[f"nb_{k}"].astype(np.float64)
-        holes = int(groups.rows[np.isnan(values)].sum())
-        if holes:
+        missing = int(groups.rows[np.isnan(values)].sum())
+        if missing:
             raise InputError(
-                f"column {name!r} has {holes:,} missing values. Impute or drop them first, or pass "
-                "a binner."
+                f"column {name!r} has {missing:,} missing values. Impute or drop them first, or "
+                "pass a binner."
             )
         columns[name] = values.astype(np.float32) if table.is_single(name) else values
     n_rows = int(groups.rows.sum())

@@ -143,13 +143,13 @@ class PatternTable:
         if matrix.ndim != 2:
             raise InputError(
                 f"X must be a table with rows and columns, but has shape {matrix.shape}. "
-                "Reshape it to one row an observation, one column a feature."
+                "Reshape it to one row per observation, one column per feature."
             )
         if names is None:
             names = [f"x{k}" for k in range(matrix.shape[1])]
         if len(names) != matrix.shape[1]:
             raise InputError(
-                f"{len(names)} names for {matrix.shape[1]} columns. Pass one name a column."
+                f"{len(names)} names for {matrix.shape[1]} columns. Pass one name per column."
             )
         columns = {name: matrix[:, k] for k, name in enumerate(check_names(names))}
         return cls.from_columns(columns, y, sample_weight=sample_weight, decimals=decimals)
@@ -176,7 +176,7 @@ class PatternTable:
         features : sequence of str, optional
             Columns to use; all but the target (and the weights) by default.
         sample_weight : str or array, optional
-            A column's name, or one weight a row (not of a lazy table).
+            A column's name, or one weight per row (not of a lazy table).
         decimals : mapping of str to int, optional
             As in :meth:`from_arrays`.
 
@@ -255,7 +255,7 @@ class PatternTable:
             if values.shape != event.shape:
                 raise InputError(
                     f"column {name!r} has {values.shape[0]} rows, but {target} has {event.size}. "
-                    "Pass one outcome a row."
+                    "Pass one outcome per row."
                 )
             column = numeric_column(name, values)[kept]
             digits, exact = find_decimals(column)

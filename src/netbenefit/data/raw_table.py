@@ -1,4 +1,4 @@
-"""A raw table for the binner: columns by name, with what a data frame says about their types."""
+"""A raw table for the binner: columns by name, with their types in a data frame."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netbenefit.cards.readings import plain_number
 from netbenefit.common.checks import InputError, check_names, shorten
 
 __all__ = [
-    "Lazy",
+    "LazyColumns",
     "RawColumn",
     "RawTable",
     "Storage",
@@ -143,7 +143,7 @@ class RawTable:
             import narwhals as nw  # late: only columns of data frames need it
 
             series = nw.from_native(data, series_only=True, pass_through=True)
-            if isinstance(series, nw.Series):  # its type may say more than its values
+            if isinstance(series, nw.Series):  # its type may tell more than its values
                 return _of_frame(Frame(series.alias("x").to_frame().to_native()), "x", name)
         return RawColumn(name, plain_array(data))
 
@@ -160,8 +160,8 @@ def _of_frame(frame: Frame, column: str, name: str) -> RawColumn:
     )
 
 
-class Lazy(Mapping[str, Any]):
-    """Raw values by column name, read when they are asked for."""
+class LazyColumns(Mapping[str, Any]):
+    """Raw values by column name, read when they are needed."""
 
     def __init__(self, table: RawTable) -> None:
         self._table = table
@@ -189,7 +189,7 @@ def _array_columns(X: NDArray[Any], names: Sequence[str] | None) -> dict[str, An
     if X.ndim != 2:
         raise InputError(
             f"X must be a table with rows and columns, but has shape {X.shape}. Reshape it to one "
-            "row an observation, one column a feature."
+            "row per observation, one column per feature."
         )
     given = check_names([f"x{k}" for k in range(X.shape[1])] if names is None else names)
     if len(given) != X.shape[1]:
@@ -292,7 +292,7 @@ def with_commas(column: RawColumn) -> tuple[int, str] | None:
 
 
 def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
-    """Say that a column holds numbers and words, and what to do."""
+    """The error for a column of numbers and words."""
     if all(isinstance(v, str) and plain_number(v) is None for v in _present(column)):
         return InputError(
             f"column {column.name!r} holds words, such as {_present(column)[0]!r}, and cannot be "
@@ -319,7 +319,7 @@ def _present(column: RawColumn) -> list[Any]:
 
 
 def comma_error(column: RawColumn, row: int, text: str) -> InputError:
-    """Say that a number with a comma or a sign may mean two things."""
+    """The error for a number with a comma or a sign, which may mean two things."""
     return InputError(
         f"column {column.name!r} holds numbers as text with commas or signs, such as {text!r} in "
         f"row {row}: a thousand or a decimal, a share or a hundred times that? Write plain numbers "

@@ -1,8 +1,8 @@
 """How sure a decision curve is: bands, paired differences between models, one number with limits.
 
 All functions draw rows with replacement, seeded, and let every model see the same draws.  Rows keep
-their weights when drawn.  Nothing is refitted: limits speak of the risks as they were predicted, on
-rows that the models have not learnt from.
+their weights when drawn.  Nothing is refitted: limits are those of the given risks, on rows
+that the models have not learnt from.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def draw(
 ) -> FloatArray:
     """Compute a value on resamples: (…, draws).
 
-    1. Merge rows that cannot be told apart into units.
+    1. Merge indistinguishable rows into units.
     2. In each stratum draw as many rows as it has, with replacement: multinomial counts of units.
        Every row drawn keeps its weight.
     3. Compute the rates of all strategies from the same counts, and the value from the rates.
@@ -299,7 +299,7 @@ def decision_bands(
         - ``standard_error``: standard deviation over the resamples;
         - ``lower``, ``upper``: for each threshold on its own (quantiles of the resamples);
         - ``simultaneous_lower``, ``simultaneous_upper``: for the whole curve of a model, over all
-          thresholds asked for: estimate ± c standard errors, c the quantile of the largest
+          given thresholds: estimate ± c standard errors, c the quantile of the largest
           deviation in standard errors (max-t).
 
     Notes
@@ -375,7 +375,7 @@ def decision_differences(
     -------
     Table
         ``model``, ``reference``, ``threshold``, ``difference`` (model − reference), and the columns
-        of bands of :func:`decision_bands`.  One row a threshold and strategy other than the
+        of bands of :func:`decision_bands`.  One row per threshold and strategy other than the
         reference.
 
     Examples
@@ -437,7 +437,7 @@ def decision_summary(
     level: float = 0.95,
     random_state: int = 0,
 ) -> Table:
-    """One number a model over the range of thresholds: its mean net benefit, with limits.
+    """One number per model over the range of thresholds: its mean net benefit, with limits.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ __all__ = [
     "chance_of",
     "check_thresholds_at",
     "compare",
-    "effective_rows",
+    "count_effective_rows",
     "inner_model",
     "measure",
     "measures_of",
@@ -191,7 +191,7 @@ def _coefficients(model: Any) -> FloatArray | None:
 
 
 def _names(model: Any, inner: Any, count: int) -> list[str]:
-    """Names of the columns that a linear model saw, as far as somebody knows them."""
+    """Names of the columns that a linear model saw, as far as they are known."""
     if hasattr(inner, "feature_names_in_"):
         return [str(name) for name in inner.feature_names_in_]
     try:
@@ -280,8 +280,8 @@ def compare(
         )
         for name, risk in risks.items()
     ]
-    for name, everybody in ((TREAT_ALL, 1.0), (TREAT_NONE, 0.0)):
-        constant = np.full(event.size, everybody)
+    for name, risk in ((TREAT_ALL, 1.0), (TREAT_NONE, 0.0)):
+        constant = np.full(event.size, risk)
         rows.append(ModelRow(name, metrics.aunbc(event, constant, thresholds, **weight)))
     return rows
 
@@ -290,7 +290,7 @@ def _whole(total: float) -> int | float:
     return int(total) if total.is_integer() else total
 
 
-def effective_rows(weight: FloatArray) -> float:
+def count_effective_rows(weight: FloatArray) -> float:
     """Rows of equal weight that would tell as much, by Kish: (Σv)² / Σv²."""
     return float(weight.sum()) ** 2 / float(np.square(weight).sum())
 
@@ -306,7 +306,7 @@ def wilson(
 
 
 def wilson(rate: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[Any, Any]:
-    """Return Wilson's interval of a share of n rows, or of several; see :func:`effective_rows`."""
+    """Return Wilson's interval of a share of n (effective) rows, or of several shares."""
     share, rows = np.asarray(rate, dtype=np.float64), np.asarray(n, dtype=np.float64)
     z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
     middle = (share + z2 / (2 * rows)) / (1 + z2 / rows)

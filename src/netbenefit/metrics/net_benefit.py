@@ -47,7 +47,7 @@ def net_benefit(
     harm: float = 0.0,
     prevalence: float | None = None,
 ) -> FloatArray:
-    """Net benefit TP/N - FP/N · p/(1 - p) at each threshold p that was asked for.
+    """Net benefit TP/N - FP/N · p/(1 - p) at each given threshold p.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def net_benefit(
     sample_weight : array-like of shape (n_rows,), optional
         Row weights; a weight of 2 counts the row twice.
     harm : float, default=0.0
-        What obtaining the prediction costs everybody, in units of net benefit; it is subtracted.
+        What obtaining the prediction costs per person, in units of net benefit; it is subtracted.
     prevalence : float, optional
         Share of events in the population, where the rows do not show it (case-control samples).
         TP/N becomes sensitivity · prevalence, FP/N becomes (1 - specificity) · (1 - prevalence).
@@ -108,7 +108,7 @@ def aunbc(
 ) -> float:
     """Area under the net benefit curve: Σ (p_{i+1} - p_i) NB_i, whatever the thresholds' weights.
 
-    The sum starts at threshold 0 (where net benefit is the share of events) if 0 was asked for, as
+    The sum starts at threshold 0 (where net benefit is the share of events) if 0 was given, as
     in the default grid.  Otherwise, and for a range, it covers the range only and is divided by its
     length, so that it stays an average net benefit.
 
@@ -174,7 +174,7 @@ def expected_calibration_error(
     ----------
     y_true, risk, thresholds, sample_weight
         As in :func:`net_benefit`.  Rows are grouped by the intervals of *all* thresholds, the one
-        that starts at 0 included, asked for or not.
+        that starts at 0 included, given or not.
 
     Returns
     -------
@@ -357,7 +357,7 @@ def population_rates(
 
 
 def asked_part(grid: Thresholds) -> slice:
-    """Select, from arrays over p_0 … p_M, the thresholds that were asked for."""
+    """Select, from arrays over p_0 … p_M, the thresholds that were given."""
     return slice(len(grid) - len(grid.asked), None)
 
 

@@ -248,7 +248,7 @@ def check_groups(groups: ArrayLike, n_rows: int, name: str) -> IntArray:
     given = np.asarray(groups)
     if given.shape != (n_rows,):
         raise InputError(
-            f"{name} has shape {given.shape}, but there are {n_rows} rows. Pass one group a row."
+            f"{name} has shape {given.shape}, but there are {n_rows} rows. Pass one group per row."
         )
     texts = given.astype(str) if given.dtype == np.object_ else given
     return np.unique(texts, return_inverse=True)[1].astype(np.int64)
@@ -276,10 +276,10 @@ def _check_times(time: ArrayLike) -> FloatArray:
     try:
         if np.asarray(time).dtype.kind in "mM":
             raise TypeError  # numpy would count nanoseconds
-        times = np.array(time, dtype=np.float64)  # a copy, which nobody changes later
+        times = np.array(time, dtype=np.float64)  # a copy, so that later changes do no harm
     except (TypeError, ValueError):
         raise InputError(
-            "time must hold one number a row, in the unit of the horizon. Convert dates and "
+            "time must hold one number per row, in the unit of the horizon. Convert dates and "
             "durations to numbers, as in days / 365.25."
         ) from None
     if times.ndim != 1 or not times.size:
@@ -304,7 +304,7 @@ def _check_events(event: ArrayLike, n_rows: int) -> IntArray:
         ) from None
     if codes.shape != (n_rows,):
         raise InputError(
-            f"event has shape {codes.shape}, but there are {n_rows} times. Pass one code a row."
+            f"event has shape {codes.shape}, but there are {n_rows} times. Pass one code per row."
         )
     bad = np.flatnonzero(~((codes >= 0) & (codes == np.floor(codes)) & (codes < 2**31)))
     if bad.size:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.text import clean, wrap
+from netbenefit.cards.text import strip_control, wrap
 from netbenefit.common.checks import (
     FloatArray,
     InputError,
@@ -210,7 +210,7 @@ _KEY_WIDTH = 60
 
 
 class Style(NamedTuple):
-    """How one model is drawn: told apart by colour, and without it."""
+    """How one model is drawn: distinct by colour, and without it."""
 
     colour: str
     line: Any
@@ -280,7 +280,7 @@ class Display(ABC):
 
 
 def pyplot() -> Any:
-    """Import matplotlib's pyplot, or say how to get it."""
+    """Import matplotlib's pyplot, or raise an error with the remedy."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -301,7 +301,7 @@ def _checked(ax: Any) -> Any:
 
 
 def tidy(ax: Any, grid: str = "y") -> None:
-    """Take away what says nothing, and put a pale grid behind the rest."""
+    """Remove ornaments, and put a pale grid behind the rest."""
     ax.grid(axis=grid, color=LIGHT, linewidth=0.8)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
@@ -324,7 +324,7 @@ def draw_key(ax: Any, entries: Sequence[tuple[Any, str]], **options: Any) -> Any
 
 def name_lines(name: str, width: int = _KEY_WIDTH) -> str:
     """Clean a name and break it where it is long."""
-    return "\n".join(wrap(clean(name), width))
+    return "\n".join(wrap(strip_control(name), width))
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ class CriticalDifferenceDisplay(Display):
     ----------
     ax_, figure_ : matplotlib axes and figure
     bars_ : list of matplotlib lines
-        One a group.
+        One per group.
 
     Examples
     --------
@@ -489,7 +489,7 @@ class ComparisonDisplay(Display):
         )
 
     def _draw_differences(self, ax: Any, first: str) -> None:
-        """One line a model, in the order of the key: dot and interval."""
+        """One line per model, in the order of the key: dot and interval."""
         for place, (name, (mean, low, high)) in enumerate(self.differences.items()):
             line = self.curves_.lines_[name]
             self.intervals_[name] = ax.errorbar(

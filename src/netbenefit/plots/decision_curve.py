@@ -269,8 +269,8 @@ class DecisionCurveDisplay(Display):
         grid = own_thresholds(models, thresholds)
         if isinstance(y, TimeToEvent):
             return cls.from_predictions(y, predict_over_time(models, X, len(y)), grid, **options)
-        told = predict(models, X, y)
-        return cls.from_predictions(told.outcome, told.risks, grid, **options)
+        predicted = predict(models, X, y)
+        return cls.from_predictions(predicted.outcome, predicted.risks, grid, **options)
 
     def plot(self, ax: Any = None, *, kind: Kind | None = None) -> Self:
         """Draw.
@@ -354,7 +354,7 @@ class DecisionCurveDisplay(Display):
         if name == TREAT_NONE:
             return {"color": INK, "linewidth": 1.0, "linestyle": "-", "zorder": 2}
         style = style_of(place)
-        marked = np.flatnonzero(np.isin(p, [] if self.thresholds is None else self._asked))
+        marked = np.flatnonzero(np.isin(p, [] if self.thresholds is None else self._marked))
         return {
             "color": style.colour,
             "linewidth": 1.8,
@@ -366,17 +366,17 @@ class DecisionCurveDisplay(Display):
         }
 
     @property
-    def _asked(self) -> FloatArray:
+    def _marked(self) -> FloatArray:
         return np.empty(0) if self.thresholds is None else self.thresholds.asked
 
     def _shade(self, ax: Any) -> Any:
-        asked = self._asked[self._asked > 0]
-        if not asked.size:
+        marked = self._marked[self._marked > 0]
+        if not marked.size:
             return None
-        if asked.size == 1:
-            return ax.axvline(asked[0], color=GREY, linewidth=1.0, linestyle=":", zorder=1)
+        if marked.size == 1:
+            return ax.axvline(marked[0], color=GREY, linewidth=1.0, linestyle=":", zorder=1)
         look = {"facecolor": "#F4F4F4", "edgecolor": "#BDBDBD", "linewidth": 0.8}
-        return ax.axvspan(asked[0], asked[-1], **look, zorder=0)
+        return ax.axvspan(marked[0], marked[-1], **look, zorder=0)
 
     def _frame(self, ax: Any, kind: Kind) -> None:
         """Set limits and labels: the top is the most that any model could reach."""
@@ -384,8 +384,8 @@ class DecisionCurveDisplay(Display):
 
         p = self.curve["threshold"]
         low, high = float(p.min()), float(p.max())
-        if self._asked.size and self._asked[-1] > low:  # a little beyond what matters
-            high = min(high, 1.2 * float(self._asked[-1]))
+        if self._marked.size and self._marked[-1] > low:  # a little beyond what matters
+            high = min(high, 1.2 * float(self._marked[-1]))
         ax.set_xlim((low, high) if high > low else (low - 0.05, low + 0.05))
         ax.xaxis.set_major_formatter(PercentFormatter(xmax=1.0))
         ax.set_xlabel("Threshold Probability")

@@ -178,16 +178,16 @@ class RocDisplay(Display):
         ((own, _),) = named(estimator, name).items()
         if others and own in others:
             raise InputError(f"two models are called {own!r}. Pass another name.")
-        told = predict({own: estimator, **named(others or {own: estimator})}, X, y)
+        predicted = predict({own: estimator, **named(others or {own: estimator})}, X, y)
         card = getattr(estimator, "scorecard_", estimator)
-        scores: dict[str, ArrayLike] = dict(told.risks)
+        scores: dict[str, ArrayLike] = dict(predicted.risks)
         if isinstance(card, Scorecard):
             scores[own] = np.asarray(card.score(X), dtype=np.float64)
         grid = own_thresholds({own: estimator}, thresholds)
         return cls.from_predictions(
-            told.outcome,
+            predicted.outcome,
             scores,
-            risk=None if grid is None else told.risks[own],
+            risk=None if grid is None else predicted.risks[own],
             thresholds=grid,
             sample_weight=sample_weight,
             ax=ax,
@@ -299,10 +299,10 @@ def _scores(scores: ArrayLike, n_rows: int, name: str) -> FloatArray:
     try:
         array = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{label} must hold one number a row.") from None
+        raise InputError(f"{label} must hold one number per row.") from None
     if array.shape != (n_rows,):
         raise InputError(
-            f"{label} has shape {array.shape}, but there are {n_rows} rows. Pass one score a row."
+            f"{label} has shape {array.shape}, but there are {n_rows} rows. Pass one score per row."
         )
     bad = np.flatnonzero(~np.isfinite(array))
     if bad.size:

@@ -15,7 +15,7 @@ from netbenefit.common.table import Table
 from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
 from netbenefit.updating.observed import LevelRow
 
-__all__ = ["calibration_svg", "curve_key", "curve_svg", "lines_of", "roc_points", "roc_svg"]
+__all__ = ["calibration_svg", "curve_key", "curve_svg", "lines_of_curve", "roc_points", "roc_svg"]
 
 
 # -- decision curves as an inline drawing ----------------------------------------------------------
@@ -27,7 +27,7 @@ _CURVE_LEFT, _CURVE_RIGHT, _CURVE_TOP, _CURVE_BOTTOM = 62, 24, 12, 48
 MOST_MODELS = 6
 
 
-def lines_of(curve: Table) -> dict[str, tuple[list[float], list[float]]]:
+def lines_of_curve(curve: Table) -> dict[str, tuple[list[float], list[float]]]:
     """Return thresholds and net benefits by model, in the table's order."""
     found: dict[str, tuple[list[float], list[float]]] = {}
     for name in dict.fromkeys(curve["model"].tolist()):
@@ -50,7 +50,7 @@ def _styles(names: Sequence[str]) -> dict[str, str]:
 
 def curve_svg(curve: Table) -> str:
     """Draw decision curves of at most six models: from a little below 0 to the highest benefit."""
-    lines = lines_of(curve)
+    lines = lines_of_curve(curve)
     thresholds = curve["threshold"]
     low, high = float(thresholds.min()), float(thresholds.max())
     low, high = (low, high) if high > low else (max(0.0, low - 0.05), min(1.0, low + 0.05))
@@ -111,7 +111,7 @@ def _at(position: float, axis: str) -> str:
 
 def curve_key(curve: Table) -> str:
     """Return the key to the lines of :func:`curve_svg`, as a list."""
-    names: Mapping[str, str] = _styles(list(lines_of(curve)))
+    names: Mapping[str, str] = _styles(list(lines_of_curve(curve)))
     items = "".join(
         f'<li><svg viewBox="0 0 30 10" aria-hidden="true"><polyline class="{style}" '
         f'points="0,5 30,5"/></svg>{escape(name)}</li>'
@@ -148,13 +148,13 @@ def calibration_svg(levels: Sequence[LevelRow]) -> str:
     for row in levels:
         if row.rate is None or row.low is None or row.high is None:
             continue
-        told = (
+        title = (
             f"risk {row.risk_text}: {row.events:,.10g} events among {row.n:,.10g} rows, "
             f"{100 * row.rate:.1f}%"
         )
         bar = max(1.0, (_BARS - 8) * row.n / most)
         parts.append(
-            f'<g><title>{escape(told)}</title><line class="interval" x1="{_x(row.risk)}" '
+            f'<g><title>{escape(title)}</title><line class="interval" x1="{_x(row.risk)}" '
             f'x2="{_x(row.risk)}" y1="{_y(row.low)}" y2="{_y(row.high)}"/>'
             f'<circle class="s0" cx="{_x(row.risk)}" cy="{_y(row.rate)}" r="4.5"/>'
             f'<rect class="bar" x="{_x(row.risk) - 3:.1f}" width="6" y="{floor - bar:.1f}" '
@@ -191,10 +191,10 @@ def roc_svg(
     thresholds = zip(card.thresholds.values[1:], card.cutoffs, strict=True)
     for i, (p, cutoff) in enumerate(thresholds, start=1):
         place = int(np.count_nonzero(levels >= i))
-        told = f"act from {100 * p:g}%: score of {cutoff} or more"
+        title = f"act from {100 * p:g}%: score of {cutoff} or more"
         parts.append(
             f'<circle class="point" cx="{_x(fpr[place])}" cy="{_y(tpr[place])}" r="4">'
-            f"<title>{escape(told)}</title></circle>"
+            f"<title>{escape(title)}</title></circle>"
         )
     return _svg("ROC curve of the score", _SIZE, parts)
 

@@ -120,7 +120,7 @@ def _expected(
 
 
 class Taught(NamedTuple):
-    """What a teacher said, how it was blended with the outcomes, and what it is worth."""
+    """A teacher's risks, how they were blended with the outcomes, and what they are worth."""
 
     teaching: Teaching
     blend: Blend

@@ -121,13 +121,13 @@ def teach(
         rows = merge_rows(list(numbers.columns.T), happened, weight, labels)
         folds, why_none = _make_folds(rows, seed)
         if folds:
-            asked, notes = _choose_members(teacher, rows)
+            chosen, notes = _choose_members(teacher, rows)
             members: dict[str, Member] = {}
-            if _CONDITIONS in asked and binner is not None:
+            if _CONDITIONS in chosen and binner is not None:
                 members[_CONDITIONS] = logistic_conditions(rows, readable, binner)
-            if _COLUMNS in asked:
+            if _COLUMNS in chosen:
                 members[_COLUMNS] = logistic_columns(rows, numbers)
-            if _TREES in asked:
+            if _TREES in chosen:
                 members[_TREES] = boosting(rows, numbers, seed)
             few = numbers.columns.size < _FEW_NUMBERS
             found = _by_members(members, rows, folds, 1 if few else n_jobs)
@@ -137,7 +137,7 @@ def teach(
         folds, why_none = _make_folds(rows, seed)
         if folds:
             original = X
-            if isinstance(X, RawTable):  # nobody's own: merged rows, in which a query put them
+            if isinstance(X, RawTable):  # merged rows, in the order of a query
                 original = np.full((len(X), len(X.names)), np.nan)
                 original[used] = _numbers_of(table)
             elif isinstance(X, Mapping):
@@ -240,7 +240,7 @@ def _as_array(X: Any) -> NDArray[Any]:
 
 
 def _make_folds(rows: CanonicalRows, seed: int) -> tuple[list[Fold], str]:
-    """Deal the rows; without folds, say why there are none."""
+    """Deal the rows; without folds, return the reason."""
     rarer = min(rows.class_sizes())
     if rarer < _FEWEST_FOR_MODELS:
         what = "events" if rarer == rows.class_sizes()[0] else "rows without an event"
@@ -273,10 +273,10 @@ def _make_folds(rows: CanonicalRows, seed: int) -> tuple[list[Fold], str]:
 
 def _choose_members(teacher: str, rows: CanonicalRows) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Leave out boosting where there is too little for it, and say so."""
-    asked = _MEMBERS[teacher]
+    chosen = _MEMBERS[teacher]
     rarer = min(rows.class_sizes())
-    if _TREES not in asked or rarer >= _FEWEST_FOR_BOOSTING:
-        return asked, ()
+    if _TREES not in chosen or rarer >= _FEWEST_FOR_BOOSTING:
+        return chosen, ()
     return _LOGISTIC, (
         f"The rarer outcome has {rarer} rows, fewer than {_FEWEST_FOR_BOOSTING}: logistic "
         "regression teaches alone, without boosting.",
@@ -318,7 +318,7 @@ def _by_members(
 
 
 def _by_classifier(member: Member, name: str, rows: CanonicalRows, folds: list[Fold]) -> Teaching:
-    """Fit somebody's classifier in one fold after another: it may not take several threads."""
+    """Fit the user's classifier in one fold after another: it may not take several threads."""
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     place, units, _ = _cells(rows, folds)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.binning.learn import learn_bins
-from netbenefit.binning.options import read_settings, read_wishes
+from netbenefit.binning.options import check_column_options, read_settings
 from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.data.raw_table import Lazy, RawTable
+from netbenefit.data.raw_table import LazyColumns, RawTable
 from netbenefit.metrics.thresholds import as_thresholds
 from netbenefit.teachers.rows import CanonicalRows, Fold, Numbers
 
@@ -76,7 +76,7 @@ def expit(odds: FloatArray) -> FloatArray:
 def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Member:
     """L1 logistic regression on conditions that are learnt in the fold."""
     table = RawTable.of([table.take(rows.first).column(name) for name in table.names])
-    options = read_wishes(binner, table.names)
+    options = check_column_options(binner, table.names)
     thresholds = as_thresholds(binner.thresholds, None)
 
     def member(fold: Fold) -> FloatArray:
@@ -86,16 +86,16 @@ def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Me
         fitted, _ = learn_bins(
             table.take(chosen),
             options,
-            settings._replace(round_cuts=False),  # nobody will read these conditions
+            settings._replace(round_cuts=False),  # these conditions are never shown
             rows.event[chosen],
             mass,
             cumulative,
             binner.max_columns,
         )
-        # Nobody has to be told what is new in the fold's own rows.
-        silent = [replace(r, holes=True, levels=(), whole=False) for r in fitted.readings]
+        # No warnings about what is new in the fold's own rows.
+        silent = [replace(r, saw_missing=True, levels=(), whole=False) for r in fitted.readings]
         fitted = replace(fitted, readings=tuple(silent))
-        matrix = fitted.codes(Lazy(table), len(table)).astype(np.float64)
+        matrix = fitted.codes(LazyColumns(table), len(table)).astype(np.float64)
         return _predict_path(rows, fold, matrix, "L1")
 
     return member

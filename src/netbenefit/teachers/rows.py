@@ -1,7 +1,7 @@
 """The rows of a table in one order, equal ones merged, and how they are dealt to folds.
 
 What a teacher learns must depend neither on the order of the rows nor on whether equal rows come as
-one with a whole weight.  Therefore everybody works on *canonical rows*: distinct, sorted, with the
+one with a whole weight.  Therefore all code works on *canonical rows*: distinct, sorted, with the
 number of rows (*units*) that each stands for.
 """
 
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.learn import understand_all
-from netbenefit.binning.options import read_wishes
-from netbenefit.binning.roles import Draft
+from netbenefit.binning.learn import classify_columns
+from netbenefit.binning.options import check_column_options
+from netbenefit.binning.roles import ClassifiedColumn
 from netbenefit.binning.terms import Rows
 from netbenefit.binning.weights import are_whole
 from netbenefit.cards.columns import numeric_column
@@ -82,29 +82,32 @@ def read_numbers(table: RawTable, binner: Any, weight: FloatArray) -> tuple[Numb
         return Numbers(np.column_stack(columns).astype(np.float64), np.zeros(len(columns), bool)), (
             table
         )
-    wishes = read_wishes(binner, table.names)
+    options = check_column_options(binner, table.names)
     known = Rows(np.zeros(len(table), np.bool_), weight)
-    drafts, sources, left_out = understand_all(table, wishes, known)
-    empty = {out.name for out in left_out} | wishes.drop
+    usable, sources, skipped = classify_columns(table, options, known)
+    empty = {out.name for out in skipped} | options.drop
     missing = np.full(len(table), np.nan)
     kept = [
         RawColumn(name, missing) if name in empty else table.column(name)._replace(weight=None)
         for name in table.names
     ]
-    if not drafts:
+    if not usable:
         raise InputError("the binner leaves out every column. Pass columns that can be used.")
-    read = [_as_numbers(draft, draft.read(table, sources.get(draft.name, ()))) for draft in drafts]
-    levels = np.array([draft.role == "levels" for draft in drafts])
+    read = [
+        _as_numbers(classified, classified.read(table, sources.get(classified.name, ())))
+        for classified in usable
+    ]
+    levels = np.array([classified.role == "levels" for classified in usable])
     return Numbers(np.column_stack(read), levels), RawTable.of(kept)
 
 
-def _as_numbers(draft: Draft, column: Any) -> FloatArray:
+def _as_numbers(classified: ClassifiedColumn, column: Any) -> FloatArray:
     """One column as numbers: levels by their place in the order, or among the sorted levels."""
-    if draft.role not in ("levels", "ordered"):
+    if classified.role not in ("levels", "ordered"):
         return np.asarray(column.values, dtype=np.float64)
     there = np.ones(len(column.values), bool) if column.missing is None else ~column.missing
     values = column.values.tolist()
-    order = draft.order or sorted({v for v, here in zip(values, there, strict=True) if here})
+    order = classified.order or sorted({v for v, here in zip(values, there, strict=True) if here})
     place = {level: k for k, level in enumerate(order)}
     return np.array([place[v] if here else np.nan for v, here in zip(values, there, strict=True)])
 
@@ -195,7 +198,7 @@ def _group_sizes(rows: CanonicalRows, n_folds: int, rng: np.random.Generator) ->
 
 
 def deal(rows: CanonicalRows, n_folds: int, n_repeats: int, seed: int) -> list[Fold]:
-    """Return the folds of all repeats; folds that nobody was dealt to are left out."""
+    """Return the folds of all repeats; empty folds are left out."""
     folds = []
     for repeat in range(n_repeats):
         sizes = fold_sizes(rows, n_folds, np.random.default_rng([seed, repeat]))

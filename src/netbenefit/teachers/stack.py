@@ -19,7 +19,7 @@ LEAST_HELP = 1e-4
 #: Rows of belief that weights add up to 1: where members tell every outcome, log loss alone would
 #: have weights, and so risks, without end.
 _BELIEF = 1.0
-#: Tells members apart that say the same.
+#: Breaks ties between equal members.
 _RIDGE = 1e-6
 #: Steps of Newton's method.
 _MOST_STEPS = 50

@@ -21,11 +21,11 @@ from netbenefit.cards.columns import Column, Kind, read_columns
 from netbenefit.cards.rows import card_rows
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import PerUnit, value_text
-from netbenefit.cards.text import clean
+from netbenefit.cards.text import strip_control
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_binary, check_weights
-from netbenefit.common.table import Table, lines_of, mass, number, share
-from netbenefit.metrics.measures import effective_rows, wilson
-from netbenefit.updating.observed import level_rows
+from netbenefit.common.table import Table, format_count, format_number, format_percent, format_table
+from netbenefit.metrics.measures import count_effective_rows, wilson
+from netbenefit.updating.observed import count_levels_of_card
 
 __all__ = [
     "Bins",
@@ -190,11 +190,11 @@ class Prevalence(NamedTuple):
     new: float | None
     low: float | None  #: 95% interval of the new one (Wilson)
     high: float | None
-    expected: float  #: mean risk of the new rows: what the card says their prevalence is
+    expected: float  #: mean risk of the new rows: the prevalence that the card expects
 
 
 class Tables(Protocol):
-    """What is told of a :class:`netbenefit.updating.update.Drift`."""
+    """The text of a :class:`netbenefit.updating.update.Drift`."""
 
     @property
     def columns(self) -> Table: ...
@@ -224,17 +224,24 @@ class Tables(Protocol):
 def drift_lines(drift: Tables) -> list[str]:
     """Put drift into words, one line each."""
     known = drift.n_reference > 0
-    against = f"against {mass(drift.n_reference)} of reference" if known else "no reference table"
-    lines = [f"Drift: {mass(drift.n_new)} rows, {against}", "", *_prevalence_text(drift), ""]
+    against = (
+        f"against {format_count(drift.n_reference)} of reference" if known else "no reference table"
+    )
+    lines = [
+        f"Drift: {format_count(drift.n_new)} rows, {against}",
+        "",
+        *_prevalence_text(drift),
+        "",
+    ]
     if drift.columns.n_rows:
         lines += [*_column_lines(drift.columns), "", *_rule_lines(drift.rules), ""]
     if known:
         lines.append(
-            f"score levels: PSI {number(drift.score_psi, 3)}, by chance up to "
-            f"{number(drift.score_chance, 3)}"
+            f"score levels: PSI {format_number(drift.score_psi, 3)}, by chance up to "
+            f"{format_number(drift.score_chance, 3)}"
         )
     if not math.isnan(drift.beyond):
-        lines.append(f"scores beyond those of training: {share(drift.beyond)} of the rows")
+        lines.append(f"scores beyond those of training: {format_percent(drift.beyond)} of the rows")
     if known or drift.columns.n_rows:
         lines.append("By chance: what the index exceeds in 5% of cases where nothing has changed.")
     return lines
@@ -244,18 +251,18 @@ def _column_lines(c: Table) -> list[str]:
     head = ["column", "PSI", "by chance", "std. diff.", "missing then", "now", "unseen", ""]
     rows = [
         [
-            clean(str(c["column"][i])),
-            number(c["psi"][i], 3),
-            number(c["chance"][i], 3),
-            number(c["difference"][i], 2),
-            share(c["missing_reference"][i]),
-            share(c["missing"][i]),
-            share(c["unseen"][i]),
-            clean(str(c["unseen_values"][i])),
+            strip_control(str(c["column"][i])),
+            format_number(c["psi"][i], 3),
+            format_number(c["chance"][i], 3),
+            format_number(c["difference"][i], 2),
+            format_percent(c["missing_reference"][i]),
+            format_percent(c["missing"][i]),
+            format_percent(c["unseen"][i]),
+            strip_control(str(c["unseen_values"][i])),
         ]
         for i in range(c.n_rows)
     ]
-    return lines_of(head, rows)
+    return format_table(head, rows)
 
 
 def _rule_lines(r: Table) -> list[str]:
@@ -263,25 +270,26 @@ def _rule_lines(r: Table) -> list[str]:
     rows = [
         [
             str(r["rule"][i]),
-            number(r["points"][i], 0),
-            number(r["reference"][i], 3),
-            number(r["new"][i], 3),
-            number(r["psi"][i], 3),
-            number(r["difference"][i], 2),
-            number(r["shift"][i], 2),
+            format_number(r["points"][i], 0),
+            format_number(r["reference"][i], 3),
+            format_number(r["new"][i], 3),
+            format_number(r["psi"][i], 3),
+            format_number(r["difference"][i], 2),
+            format_number(r["shift"][i], 2),
         ]
         for i in range(r.n_rows)
     ]
-    return lines_of(head, rows)
+    return format_table(head, rows)
 
 
 def _prevalence_text(drift: Tables) -> list[str]:
     p = drift.prevalence
-    then = "not recorded" if p.reference is None else f"{share(p.reference)} then"
+    then = "not recorded" if p.reference is None else f"{format_percent(p.reference)} then"
     now = ""
     if p.new is not None:
-        now = f", {share(p.new)} now (95% interval {share(p.low)} to {share(p.high)})"
-    return [f"prevalence: {then}{now}; the card expects {share(p.expected)}"]
+        ends = f"{format_percent(p.low)} to {format_percent(p.high)}"
+        now = f", {format_percent(p.new)} now (95% interval {ends})"
+    return [f"prevalence: {then}{now}; the card expects {format_percent(p.expected)}"]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -305,7 +313,7 @@ _MOST_SHOWN = 5
 
 @dataclass(frozen=True, eq=False)
 class Drift:
-    """How inputs, scores and prevalence have changed; tables have one row a thing.
+    """How inputs, scores and prevalence have changed; each table has one row per item.
 
     Attributes
     ----------
@@ -354,11 +362,11 @@ class _Rows(NamedTuple):
     score: IntArray
     weight: FloatArray
     event: NDArray[np.bool_] | None
-    worth: float | None = None  #: how many rows of equal weight they are worth, where known
+    counted: float | None = None  #: effective rows, where a row stands for many
 
     @property
-    def effective(self) -> float:
-        return effective_rows(self.weight) if self.worth is None else self.worth
+    def effective_rows(self) -> float:
+        return count_effective_rows(self.weight) if self.counted is None else self.counted
 
 
 def card_drift(
@@ -418,7 +426,7 @@ class ScoreCounts(NamedTuple):
     score: IntArray
     event: NDArray[np.bool_] | None
     weight: FloatArray
-    worth: float  #: how many rows of equal weight all of them are worth
+    effective_rows: float  #: how many rows of equal weight all of them are worth
 
 
 def score_drift(card: Scorecard, new: ScoreCounts, reference: ScoreCounts | None = None) -> Drift:
@@ -429,7 +437,7 @@ def score_drift(card: Scorecard, new: ScoreCounts, reference: ScoreCounts | None
 
 
 def _counted(counts: ScoreCounts) -> _Rows:
-    return _Rows({}, {}, counts.score, counts.weight, counts.event, counts.worth)
+    return _Rows({}, {}, counts.score, counts.weight, counts.event, counts.effective_rows)
 
 
 def _drift(
@@ -438,7 +446,7 @@ def _drift(
     levels = _level_table(card, old, new)
     index = chance = math.nan
     if old is not None:
-        rows = (old.effective, new.effective)
+        rows = (old.effective_rows, new.effective_rows)
         index = stability_index(levels["reference"], levels["new"], rows=rows)
         used = (levels["reference"] > 0) | (levels["new"] > 0)
         chance = chance_index(int(used.sum()), rows)
@@ -465,9 +473,9 @@ def score_rows(card: Scorecard, X: Any, n_rows: int | None = None) -> IntArray:
         return np.zeros(n_rows, dtype=np.int64)
     score = np.asarray(card.score(X), dtype=np.int64)
     if score.ndim == 0:
-        raise InputError("X is a single row. Pass a table: one value a row in every column.")
+        raise InputError("X is a single row. Pass a table: one value per row in every column.")
     if n_rows is not None and score.size != n_rows:
-        raise InputError(f"X has {score.size} rows, but y has {n_rows}. Pass one outcome a row.")
+        raise InputError(f"X has {score.size} rows, but y has {n_rows}. Pass one outcome per row.")
     return score
 
 
@@ -530,7 +538,7 @@ def _column_tables(card: Scorecard, old: _Rows | None, new: _Rows) -> tuple[Tabl
         index = chance = gap = absent = math.nan
         if old is not None and before is not None:
             bins = bins_of(before, old.weight, column, new.weight)
-            sizes = (old.effective, new.effective)
+            sizes = (old.effective_rows, new.effective_rows)
             index = stability_index(bins.reference, bins.new, rows=sizes)
             chance = chance_index(len(bins.names), sizes)
             gap, absent = _gap(before, old, column, new), _missing(before, old.weight)
@@ -539,8 +547,8 @@ def _column_tables(card: Scorecard, old: _Rows | None, new: _Rows) -> tuple[Tabl
             counts["reference"] += bins.reference.tolist()
             counts["new"] += bins.new.tolist()
         part, shown = _unseen(card, name, before, old, column, new)
-        told = {"psi": index, "chance": chance, "difference": gap, "missing_reference": absent}
-        for key, value in (*told.items(), ("unseen", part), ("unseen_values", shown)):
+        found = {"psi": index, "chance": chance, "difference": gap, "missing_reference": absent}
+        for key, value in (*found.items(), ("unseen", part), ("unseen_values", shown)):
             rows[key].append(value)
     return Table(_typed(rows)), Table(_typed(counts))
 
@@ -574,7 +582,7 @@ def _gap(before: Column, old: _Rows, column: Column, new: _Rows) -> float:
 def _unseen(
     card: Scorecard, name: str, before: Column | None, old: _Rows | None, column: Column, new: _Rows
 ) -> tuple[float, str]:
-    """Share of values that were not there before, and some of them; NaN where nobody knows."""
+    """Share of values that were not there before, and some of them; NaN where unknown."""
     here = _here(column, new.weight)
     levels = next((r.levels for r in card.readings if r.feature == name), ())
     values = column.values
@@ -615,10 +623,18 @@ def _rule_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
             then = float(old.weight @ before / old.weight.sum())
             gap = standardised_difference(before, old.weight, codes, new.weight)
             if not isinstance(row.term, PerUnit):
-                sizes = (old.effective, new.effective)
+                sizes = (old.effective_rows, new.effective_rows)
                 index = stability_index([1 - then, then], [1 - now, now], rows=sizes)
-        told = (clean(row.text), row.points, then, now, index, gap, row.points * (now - then))
-        for key, value in zip(_RULES, told, strict=True):
+        cells = (
+            strip_control(row.text),
+            row.points,
+            then,
+            now,
+            index,
+            gap,
+            row.points * (now - then),
+        )
+        for key, value in zip(_RULES, cells, strict=True):
             rows[key].append(value)
     return Table(_typed(rows))
 
@@ -626,16 +642,18 @@ def _rule_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
 def _level_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
     def masses(rows: _Rows) -> list[float]:
         event = np.zeros(rows.score.size, dtype=np.bool_) if rows.event is None else rows.event
-        return [row.n for row in level_rows(card, rows.score, event, rows.weight)]
+        return [row.n for row in count_levels_of_card(card, rows.score, event, rows.weight)]
 
-    told = level_rows(card, new.score, np.zeros(new.score.size, dtype=np.bool_), new.weight)
-    then = [math.nan] * len(told) if old is None else masses(old)
+    levels = count_levels_of_card(
+        card, new.score, np.zeros(new.score.size, dtype=np.bool_), new.weight
+    )
+    then = [math.nan] * len(levels) if old is None else masses(old)
     return Table(
         {
-            "scores": np.array([row.scores for row in told], dtype=object),
-            "risk": np.array([row.risk for row in told]),
+            "scores": np.array([row.scores for row in levels], dtype=object),
+            "risk": np.array([row.risk for row in levels]),
             "reference": np.array(then),
-            "new": np.array([row.n for row in told]),
+            "new": np.array([row.n for row in levels]),
         }
     )
 
@@ -656,4 +674,4 @@ def _prevalence(card: Scorecard, old: _Rows | None, new: _Rows) -> Prevalence:
     if new.event is None:
         return Prevalence(then, None, None, None, expected)
     now = float(new.weight[new.event].sum() / new.weight.sum())
-    return Prevalence(then, now, *wilson(now, new.effective), expected)
+    return Prevalence(then, now, *wilson(now, new.effective_rows), expected)

@@ -11,16 +11,16 @@ from netbenefit.cards.rules import RiskRow
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.text import percent, scores_text
 from netbenefit.common.checks import check_binary, check_weights
-from netbenefit.metrics.measures import effective_rows, wilson
+from netbenefit.metrics.measures import count_effective_rows, wilson
 
-__all__ = ["LevelRow", "level_rows"]
+__all__ = ["LevelRow", "count_levels_of_card"]
 
 #: Rows of a table that are counted one by one.
 _MOST = 12
 
 
 class LevelRow(NamedTuple):
-    """One level of a card, held against rows."""
+    """One level of a card, evaluated on rows."""
 
     scores: str  #: such as "4–6"
     risk: float
@@ -32,13 +32,13 @@ class LevelRow(NamedTuple):
     high: float | None
 
 
-def level_rows(
+def count_levels_of_card(
     card: Scorecard,
     score: ArrayLike,
     event: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
-    worth: float | None = None,
+    effective_rows: float | None = None,
 ) -> list[LevelRow]:
     """Count rows and events of each row of the card's SCORE → RISK table.
 
@@ -49,7 +49,9 @@ def level_rows(
     happened = check_binary(event)
     weight = check_weights(sample_weight, happened.size)
     # Weights of any scale: an interval needs a number of rows.
-    effective = (effective_rows(weight) if worth is None else worth) / float(weight.sum())
+    if effective_rows is None:
+        effective_rows = count_effective_rows(weight)
+    effective = effective_rows / float(weight.sum())
     table = card.risk_table()
     known = np.array([row.risk for row in table])
     groups = np.arange(len(table)) if len(table) <= _MOST else card.thresholds.level_of(known)
