@@ -11,7 +11,7 @@ import typer
 from netbenefit.cli.terminal import make_console, program_name, tell
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.progress import TaskBar
-from netbenefit.data.datasets import DATASETS, check_present
+from reproduction.datasets import DATASETS, check_present
 from reproduction.fasterrisk import available
 from reproduction.outputs import check_overwriting, write_outputs
 from reproduction.plan import CREDIT, Job, make_plan

@@ -38,7 +38,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from netbenefit.cards.columns import as_column, read_columns
 from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.data.datasets import Dataset, load_credit
+from reproduction.datasets import Dataset, load_credit
 
 __all__ = [
     "RAW_COLUMNS",

@@ -15,11 +15,11 @@ from netbenefit.cards.scorecard import Rule, Scorecard
 from netbenefit.cards.terms import PerUnit
 from netbenefit.common.checks import FloatArray, InputError, check_binary, shorten
 from netbenefit.common.files import write_text
-from netbenefit.data.datasets import Dataset
 from netbenefit.metrics.measures import Measures, measure
 from netbenefit.metrics.net_benefit import aunbc, auroc, expected_calibration_error
 from netbenefit.metrics.thresholds import Thresholds
 from reproduction.credit import CreditSplit, credit_all, credit_splits
+from reproduction.datasets import Dataset
 from reproduction.names import title_of
 from reproduction.published import load_published
 from reproduction.summary import MISSING, csv_text, number, pipe_table

@@ -233,7 +233,7 @@ class FigureSet(NamedTuple):
 
 def load_outcomes(dataset: str) -> NDArray[np.bool_]:
     """Read the outcomes of a data set; an ``InputError`` says what to do where it is absent."""
-    from netbenefit.data.datasets import load_credit, load_dataset  # late: tables need their time
+    from reproduction.datasets import load_credit, load_dataset  # late: tables need their time
 
     return load_credit()[1] if dataset == _CREDIT else load_dataset(dataset).y
 

@@ -10,9 +10,9 @@ from typing import Any
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.files import write_text
-from netbenefit.data.datasets import load_dataset
 from reproduction.cell_tables import CellTable, ablation_table, performance_table, sensitivity_table
 from reproduction.credit_report import with_names, write_credit
+from reproduction.datasets import load_dataset
 from reproduction.figures import write_figures
 from reproduction.names import title_of
 from reproduction.plan import BUDGETS, CREDIT, DATASETS, METHODS, OUTPUTS, Job
