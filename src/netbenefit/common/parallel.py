@@ -12,7 +12,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from netbenefit.common.checks import InputError
 
@@ -46,11 +46,8 @@ class Lost(NamedTuple):
 Numbered = tuple[int, Any]
 
 
-class Pass(Protocol):
-    """One way to run tasks: each comes back at most once, in any order, as a result or as lost."""
-
-    def __call__(self, tasks: Sequence[Numbered]) -> Generator[tuple[int, Any]]:
-        """Run tasks; yield their numbers, and what became of them."""
+#: One way to run tasks: each comes back at most once, in any order, as a result or as lost.
+Pass = Callable[[Sequence[Numbered]], Generator[tuple[int, Any]]]
 
 
 def attempt(function: Callable[[Any], Any], place: int, task: Any) -> tuple[int, Any]:

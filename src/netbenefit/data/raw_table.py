@@ -29,7 +29,7 @@ __all__ = [
     "with_commas",
 ]
 
-#: What a raw column is made of, before anybody asks what it means.
+#: What a raw column is made of, whatever it means.
 Storage = Literal["boolean", "number", "text", "text numbers", "mixed", "date", "empty", "other"]
 
 _DATES = re.compile(

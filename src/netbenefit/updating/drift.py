@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -193,35 +193,7 @@ class Prevalence(NamedTuple):
     expected: float  #: mean risk of the new rows: the prevalence that the card expects
 
 
-class Tables(Protocol):
-    """The text of a :class:`netbenefit.updating.update.Drift`."""
-
-    @property
-    def columns(self) -> Table: ...
-
-    @property
-    def rules(self) -> Table: ...
-
-    @property
-    def score_psi(self) -> float: ...
-
-    @property
-    def score_chance(self) -> float: ...
-
-    @property
-    def beyond(self) -> float: ...
-
-    @property
-    def prevalence(self) -> Prevalence: ...
-
-    @property
-    def n_reference(self) -> float: ...
-
-    @property
-    def n_new(self) -> float: ...
-
-
-def drift_lines(drift: Tables) -> list[str]:
+def drift_lines(drift: Drift) -> list[str]:
     """Put drift into words, one line each."""
     known = drift.n_reference > 0
     against = (
@@ -282,7 +254,7 @@ def _rule_lines(r: Table) -> list[str]:
     return format_table(head, rows)
 
 
-def _prevalence_text(drift: Tables) -> list[str]:
+def _prevalence_text(drift: Drift) -> list[str]:
     p = drift.prevalence
     then = "not recorded" if p.reference is None else f"{format_percent(p.reference)} then"
     now = ""
