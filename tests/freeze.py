@@ -156,7 +156,7 @@ def signature(thing: Any) -> str:
 def eight() -> None:
     """Taught and published cards of the paper's data."""
     from netbenefit import RiskScoreClassifier, RSSDNBClassifier, SLIMClassifier
-    from netbenefit.data.datasets import load_dataset
+    from reproduction.datasets import load_dataset
 
     for name in EIGHT:
         try:

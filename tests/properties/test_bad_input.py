@@ -306,19 +306,19 @@ def test_one_class_only(wrong: Wrong) -> None:
         "other number of labels",
         lambda: model().fit(X, Y[:-1]),
         "column 'x0' has 12 rows, but y has 11",
-        "Pass one outcome a row",
+        "Pass one outcome per row",
     ),
     (
         "other number of labels, frame",
         lambda: model().fit(pl.DataFrame(COLUMNS), Y[:-1]),
         "column 'age' has 12 rows, but y has 11",
-        "Pass one outcome a row",
+        "Pass one outcome per row",
     ),
     (
         "other number of risks",
         lambda: aunbc(Y, RISK[:-1]),
         r"risk has shape \(11,\), but there are 12 rows",
-        "Pass one risk a row",
+        "Pass one risk per row",
     ),
 )
 def test_no_rows(wrong: Wrong) -> None:
@@ -596,7 +596,7 @@ def test_thresholds(wrong: Wrong) -> None:
         "number",
         lambda: model(thresholds=[0.1, 0.2], weights=[1.0]).fit(X, Y),
         "1 weights for 2 thresholds",
-        "Pass one weight a threshold",
+        "Pass one weight per threshold",
     ),
     (
         "negative",
@@ -652,12 +652,12 @@ NEGATIVE = at(np.ones(N), 6, -2.0)
         "number",
         lambda: model().fit(X, Y, sample_weight=[1, 2]),
         r"sample_weight has shape \(2,\), but there are 12 rows",
-        "Pass one weight a row",
+        "Pass one weight per row",
     ),
     (
         "text",
         lambda: model().fit(X, Y, sample_weight=["a"] * N),
-        "sample_weight must hold one number a row",
+        "sample_weight must hold one number per row",
         "Convert text to numbers",
     ),
 )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards.columns import Kind, missing_error
-from netbenefit.cards.json import read_reading, read_term, term_data
+from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
 from netbenefit.cards.readings import Reading, Readings
 from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.common.checks import InputError
@@ -27,45 +27,27 @@ from netbenefit.common.strict_json import (
 )
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
 
-__all__ = ["SCHEMA", "Fitted", "dtype_of", "dumps", "loads"]
+__all__ = ["SCHEMA", "FittedBins", "dtype_of", "dumps", "loads"]
 
 
-# -- what a binner has learnt, and how it is asked of raw rows -------------------------------------
+# -- what a binner has learnt, and how it is applied to raw rows -----------------------------------
 
 
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """What a binner has learnt.
+class FittedBins:
+    """What a binner has learnt from a table."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Raw columns of the training table.
-    terms, names : tuples
-        The output columns, and what they are called.
-    readings : tuple of Reading
-        Of all columns that have terms, and of the sources of combined ones.
-    kinds : dict of str to str
-        What each column with terms holds: numbers or text.
-    own_missing : tuple of str
-        Columns whose missing values are a state of their own.
-    rows : tuple of dict
-        What was made of each column, for people.
-    notices : tuple of str
-        What the user should know.
-    """
-
-    columns: tuple[str, ...]
-    terms: tuple[Term, ...]
+    columns: tuple[str, ...]  #: raw columns of the table
+    terms: tuple[Term, ...]  #: the output columns
     names: tuple[str, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[Reading, ...]  #: of columns with terms, and of sources of combined ones
     kinds: dict[str, Kind]
-    own_missing: tuple[str, ...]
-    rows: tuple[dict[str, Any], ...]
-    notices: tuple[str, ...] = field(default=(), compare=False)
+    own_missing: tuple[str, ...]  #: columns with a condition for missing values
+    rows: tuple[dict[str, Any], ...]  #: what became of each column
+    notices: tuple[str, ...] = field(default=(), compare=False)  #: warnings
 
     @property
     def groups(self) -> dict[str, tuple[int, ...]]:
@@ -82,7 +64,7 @@ class Fitted:
         return tuple(dict.fromkeys(n for name in self.groups for n in readings.sources(name)))
 
     def codes(self, data: Mapping[str, Any], n_rows: int) -> NDArray[Any]:
-        """Ask all conditions of raw columns."""
+        """Evaluate all conditions on raw columns."""
         others = [term.feature for term in self.terms if _takes_others(term)]
         readings = Readings(self.readings, others)
         matrix = np.empty((n_rows, len(self.terms)), dtype=dtype_of(self.terms), order="F")
@@ -111,11 +93,7 @@ def _takes_others(term: Term) -> bool:
 
 
 def dtype_of(terms: Sequence[Term]) -> np.dtype[Any]:
-    """Return the smallest integer type that holds all codes of some terms.
-
-    >>> dtype_of([Condition("age", ">=", 52), PerUnit("bmi", decimals=1, lower=15, upper=45)])
-    dtype('int16')
-    """
+    """Return the smallest integer type that holds all codes of some terms."""
     most = 1
     for term in terms:
         if isinstance(term, PerUnit) and not term.binary:
@@ -151,7 +129,7 @@ _ROW_KEYS = ("column", "taken for", "conditions", "missing")
 _THRESHOLD_KEYS = ("values", "weights", "end", "zero_asked")
 
 
-def dumps(params: dict[str, Any], fitted: Fitted) -> str:
+def dumps(params: dict[str, Any], fitted: FittedBins) -> str:
     """Write a binner's parameters and what it has learnt."""
     data = {
         "schema": SCHEMA,
@@ -160,7 +138,7 @@ def dumps(params: dict[str, Any], fitted: Fitted) -> str:
         "columns": fitted.columns,
         "terms": [term_data(term) for term in fitted.terms],
         "names": fitted.names,
-        "readings": [asdict(reading) for reading in fitted.readings],
+        "readings": [reading_data(reading) for reading in fitted.readings],
         "kinds": fitted.kinds,
         "own_missing": fitted.own_missing,
         "rows": fitted.rows,
@@ -188,7 +166,7 @@ def _plain(value: Any) -> Any:
     return list(value)
 
 
-def loads(text: str) -> tuple[dict[str, Any], Fitted]:
+def loads(text: str) -> tuple[dict[str, Any], FittedBins]:
     """Read a binner's parameters and what it had learnt, all of it checked."""
     data = parse(text, "a binner", "Pass what Binner.to_json wrote.")
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -205,8 +183,8 @@ def loads(text: str) -> tuple[dict[str, Any], Fitted]:
     terms = tuple(read_list(data["terms"], "terms", read_term))
     names = tuple(read_list(data["names"], "names", read_text))
     if len(names) != len(terms) or len(set(names)) < len(names):
-        wrong("names", "one name a term, none twice", data["names"])
-    fitted = Fitted(
+        wrong("names", "one name per term, none twice", data["names"])
+    fitted = FittedBins(
         columns=tuple(read_list(data["columns"], "columns", read_text)),
         terms=terms,
         names=names,
@@ -220,7 +198,7 @@ def loads(text: str) -> tuple[dict[str, Any], Fitted]:
         if reading.fill is not None and isinstance(reading.fill, str) == numeric:
             wrong(f"readings[{i}].fill", "of the column's kind", reading.fill)
     if not set(fitted.sources) <= set(fitted.columns):
-        wrong("columns", "all raw columns that terms speak of", data["columns"])
+        wrong("columns", "all raw columns that terms use", data["columns"])
     return _params(data["params"]), fitted
 
 

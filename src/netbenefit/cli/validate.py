@@ -287,7 +287,7 @@ def _numbers(text: str | None) -> list[float]:
 def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -> None:
     import numpy as np
 
-    from netbenefit.common.table import number
+    from netbenefit.common.table import format_number
     from netbenefit.metrics.net_benefit import aunbc
 
     console = make_console()
@@ -297,7 +297,7 @@ def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -
         aunbc(event, np.full(event.size, risk), grid, sample_weight=weight) for risk in (1.0, 0.0)
     )
     console.print(
-        f"For comparison: acting on everybody has AUNBC {number(everybody)}, on nobody "
-        f"{number(nobody)}."
+        f"For comparison: acting on everybody has AUNBC {format_number(everybody)}, on nobody "
+        f"{format_number(nobody)}."
     )
     console.print(f"\n{found.stability()}")

@@ -158,7 +158,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     if weights.shape != (n_rows,):
         raise InputError(
             f"sample_weight has shape {weights.shape}, but there are {n_rows} rows. "
-            "Pass one weight a row."
+            "Pass one weight per row."
         )
     bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if bad.size:
@@ -191,7 +191,7 @@ def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArr
         )
     if risks.shape != (n_rows,):
         raise InputError(
-            f"{name} has shape {risks.shape}, but there are {n_rows} rows. Pass one risk a row."
+            f"{name} has shape {risks.shape}, but there are {n_rows} rows. Pass one risk per row."
         )
     missing = np.flatnonzero(np.isnan(risks))
     if missing.size:
@@ -243,8 +243,8 @@ def _as_floats(values: ArrayLike, name: str) -> FloatArray:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"{name} must hold one number a row. Convert text to numbers, and drop or fill missing "
-            "values."
+            f"{name} must hold one number per row. Convert text to numbers, and drop or fill "
+            "missing values."
         ) from None
 
 

@@ -25,7 +25,7 @@ from netbenefit.common.checks import (
     check_weights,
     shorten,
 )
-from netbenefit.common.table import mass
+from netbenefit.common.table import format_count
 from netbenefit.data.engine import EngineTable, Groups, Tell, group_numbers, is_lazy
 from netbenefit.data.labels import read_outcome
 from netbenefit.data.patterns import PatternTable
@@ -58,7 +58,7 @@ __all__ = [
     "MAX_PATTERNS",
     "SAMPLE_ROWS",
     "Asked",
-    "Merging",
+    "MergeReport",
     "TableTraining",
     "features_of",
     "finish_on_all_rows",
@@ -83,7 +83,7 @@ _DISTINCT = "learnt from distinct rows by their weight"
 _LEAST = 10
 
 
-class Merging(NamedTuple):
+class MergeReport(NamedTuple):
     """How a table became patterns.
 
     Attributes
@@ -143,7 +143,7 @@ class TableTraining(NamedTuple):
     outcome: str  #: what the risk is the risk of
     names: tuple[str, ...]
     binner: Binner | None
-    merging: Merging
+    merging: MergeReport
     engine: EngineTable | None = None  #: None for a table in memory
     survey: Survey | None = None
 
@@ -195,7 +195,7 @@ def read_training(
         columns = {name: counted.codes[:, k] for k, name in enumerate(fitted.names)}
         told = "learnt from the conditions of all rows"
         if search_sampled:
-            n_sampled = mass(float(counted.weight.sum()))
+            n_sampled = format_count(float(counted.weight.sum()))
             told = f"learnt from the conditions of a sample of {n_sampled} rows"
         if asked.risks is not None:
             told = "their means over equal conditions"
@@ -208,7 +208,7 @@ def read_training(
             learnt_from=told,
         )
         training = Training(patterns, settings_by_condition(binner, settings), conditions, fitted)
-    merging = Merging(
+    merging = MergeReport(
         engine=engine.engine,
         n_rows=survey.n_rows,
         n_patterns=len(training.table),
@@ -299,7 +299,9 @@ def _in_memory(
         patterns = PatternTable.from_columns(
             columns, event, sample_weight=weight, decimals=decimals
         )
-        merging = Merging("memory", int((weight > 0).sum()), len(patterns), 0, False, False, 0.0)
+        merging = MergeReport(
+            "memory", int((weight > 0).sum()), len(patterns), 0, False, False, 0.0
+        )
         risks = _risk_column(frame, asked)
         told = _DISTINCT if risks is None else ""
         own = Rows(columns, columns, event, weight, risks=risks, learnt_from=told)
@@ -316,7 +318,7 @@ def _in_memory(
     risks, rows = _pop_risks(merged(raw_columns, event, weight), asked)
     codes = binner.fit_codes(rows.table, rows.event, rows.weight)
     training = _of_merged(rows, codes, binner, settings, risks)
-    merging = Merging(
+    merging = MergeReport(
         "memory", int((weight > 0).sum()), len(training.table), rows.size, False, False, 0.0
     )
     return TableTraining(training, labels, outcome.text, names, binner, merging)
@@ -381,7 +383,9 @@ def _numbers(
     patterns = PatternTable.from_columns(
         columns, outcome.event, sample_weight=groups.weight, decimals=decimals
     )
-    merging = Merging(engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds)
+    merging = MergeReport(
+        engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds
+    )
     told = _DISTINCT if risks is None else ""
     own = Rows(columns, columns, outcome.event, groups.weight, risks=risks, learnt_from=told)
     training = Training(patterns, dict(settings), own)
@@ -547,7 +551,8 @@ def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: boo
         bound=None,
         share_kept=None,
         share_bound=None,
-        updated=f"points from a sample of {mass(sample)} rows; cut-offs and risks from all rows",
+        updated=f"points from a sample of {format_count(sample)} rows; "
+        "cut-offs and risks from all rows",
     )
     new = replace(
         card,

@@ -17,7 +17,7 @@ from netbenefit._version import __version__
 from netbenefit.cards.rows import card_rows
 from netbenefit.cards.rules import is_finite
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.text import clean, integer_text, percent
+from netbenefit.cards.text import integer_text, percent, strip_control
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.export.calculator_fields import Field, groups_of
 from netbenefit.export.calculator_page import Words, page
@@ -159,7 +159,7 @@ def _page_data(
         "fields": [
             {
                 "name": one.name,
-                "label": clean(words.labels.get(one.name, one.name)),
+                "label": strip_control(words.labels.get(one.name, one.name)),
                 "control": one.control,
                 "values": [value for _, value in one.options],
                 "canMiss": one.unknown is not None,

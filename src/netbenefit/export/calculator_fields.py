@@ -9,7 +9,7 @@ from typing import Literal
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.rows import LEVELS, card_rows
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import Condition, PerUnit, Term, listed, value_text
+from netbenefit.cards.terms import Condition, PerUnit, Term, join_words, value_text
 from netbenefit.common.strict_json import Value
 from netbenefit.export.logic import Input, Logic, Step, logic_of, unit_ends
 
@@ -93,7 +93,7 @@ def _field(name: str, logic: Logic, readings: dict[str, Reading]) -> Field:
             name,
             control,
             unknown=unknown,
-            unseen=one.fill is not None and not reading.holes,
+            unseen=one.fill is not None and not reading.saw_missing,
             whole=reading.whole,
             hint=_hint(one, reading, terms),
             step="1" if reading.whole else "any",
@@ -104,7 +104,7 @@ def _field(name: str, logic: Logic, readings: dict[str, Reading]) -> Field:
         options = (("known", _apart(one.special)),)
     else:
         options = (("yes", 1), ("no", 0))
-    unseen = one.fill is not None and not reading.holes
+    unseen = one.fill is not None and not reading.saw_missing
     return Field(name, control, options=options, unknown=unknown, unseen=unseen)
 
 
@@ -192,7 +192,7 @@ def _hint(one: Input, reading: Reading, terms: Sequence[Term]) -> str:
     parts += filter(None, [_changes(terms)])
     codes = [value_text(code) for code in one.special if not isinstance(code, str)]
     if codes:
-        parts.append(f"{listed(codes)} means not known")
+        parts.append(f"{join_words(codes)} means not known")
     return "; ".join(parts)
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from netbenefit.cards.rows import Row, card_rows
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import value_text
-from netbenefit.cards.text import clean, contents, points_text, side_by_side
+from netbenefit.cards.text import contents, points_text, side_by_side, strip_control
 from netbenefit.export.calculator_fields import Field, Group
 
 __all__ = ["Words", "page"]
@@ -153,7 +153,9 @@ def _form(groups: Sequence[Group], words: Words) -> str:
 def _field(place: int, one: Field, words: Words) -> str:
     """Return one field; controls are found by the field's number, never by a name."""
     label = _name(words.labels.get(one.name, one.name))
-    if one.name in words.labels and clean(words.labels[one.name]) != clean(one.name):
+    if one.name in words.labels and strip_control(words.labels[one.name]) != strip_control(
+        one.name
+    ):
         label += f' <span class="column">({_name(one.name)} on the card)</span>'
     unit = _text(words.units[one.name]) if one.name in words.units else ""
     if one.name in words.ranges:
@@ -219,7 +221,7 @@ def _unit(unit: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(clean(text))
+    return escape(strip_control(text))
 
 
 def _name(name: str) -> str:

@@ -44,7 +44,7 @@ class Logic:
     >>> from netbenefit.cards.scorecard import Rule
     >>> from netbenefit.metrics.thresholds import Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
-    ...     Thresholds.of([0.5]), readings=[Reading(feature="age", fill=50, holes=True)])
+    ...     Thresholds.of([0.5]), readings=[Reading(feature="age", fill=50, saw_missing=True)])
     >>> logic = logic_of(card)
     >>> logic.steps[0].inputs[0].fill, logic.risks
     (50, (RiskRow(low=None, high=0, risk=0.1), RiskRow(low=1, high=None, risk=0.6)))

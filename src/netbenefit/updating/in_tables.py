@@ -94,7 +94,7 @@ def evaluate_table(
     reference: Any = None,
     tell: Tell | None = None,
 ) -> CardEvaluation:
-    """Hold a card against a table, where it is.
+    """Evaluate a card on a table, where it is.
 
     One query counts the rows by score and outcome.  Measures, calibration, decision curve and the
     drift of scores follow from these counts, and are those of
@@ -154,7 +154,7 @@ def evaluate_table(
         there = target if target in other.types else None
         old, _ = _counts(card, other, there, label, weight, other_labels=True)
     found = evaluate_scores(
-        card, counts.score, counts.event, counts.weight, grid, worth=counts.worth
+        card, counts.score, counts.event, counts.weight, grid, effective_rows=counts.effective_rows
     )
     return replace(found, drift=score_drift(card, counts, old))
 
@@ -168,7 +168,7 @@ def _counts(
     *,
     other_labels: bool = False,
 ) -> tuple[ScoreCounts, Any]:
-    """Count rows by score and outcome; return also the label of the event.
+    """Count rows by score and outcome, and return the label of the event.
 
     With ``other_labels``, a table without that label has no events.
     """
@@ -193,8 +193,8 @@ def _counts(
     if target is not None:
         event, label = _events(groups, target, positive, other_labels)
     mass = groups.weight.astype(np.float64)
-    worth = float(mass.sum()) ** 2 / float(groups.square.sum())
-    return ScoreCounts(groups.keys["nb_score"].astype(np.int64), event, mass, worth), label
+    effective = float(mass.sum()) ** 2 / float(groups.square.sum())
+    return ScoreCounts(groups.keys["nb_score"].astype(np.int64), event, mass, effective), label
 
 
 def _events(

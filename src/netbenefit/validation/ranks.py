@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from netbenefit.common.checks import FloatArray, InputError, shorten
-from netbenefit.common.table import Table, p_value
+from netbenefit.common.table import Table, format_p_value
 from netbenefit.plots import CriticalDifferenceDisplay
 
 __all__ = ["RankTest", "critical_difference", "rank_groups", "rank_models"]
@@ -223,7 +223,7 @@ def p_text(p: float) -> str:
     >>> p_text(0.0312), p_text(0.00002)
     ('p = 0.031', 'p < 0.001')
     """
-    text = p_value(p)
+    text = format_p_value(p)
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 
 from netbenefit._version import __version__
 from netbenefit.binning.binner import Binner
-from netbenefit.binning.fitted import Fitted
+from netbenefit.binning.fitted import FittedBins
 from netbenefit.cards.columns import read_columns
 from netbenefit.cards.scorecard import Provenance, Scorecard
 from netbenefit.common.checks import FloatArray, InputError, IntArray
@@ -71,7 +71,7 @@ def make_card(
     points: IntArray,
     provenance: Provenance,
     *,
-    bins: Fitted | None = None,
+    bins: FittedBins | None = None,
 ) -> Scorecard:
     """Put rules, scores and risks together.
 
