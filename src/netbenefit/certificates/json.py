@@ -24,10 +24,8 @@ from netbenefit.certificates.statement import (
     Claim,
     DataDigest,
     Lesson,
-    Limits,
-    RateLimits,
-    Scale,
     Statement,
+    ValueScale,
 )
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.common.strict_json import (
@@ -39,6 +37,7 @@ from netbenefit.common.strict_json import (
     read_text,
     wrong,
 )
+from netbenefit.problem.limits import Limits, RateLimits
 from netbenefit.problem.result import Boxes
 
 __all__ = [
@@ -71,11 +70,11 @@ class StatedColumn(NamedTuple):
     term: Term
 
 
-def write_columns(said: Statement) -> list[dict[str, Any]]:
+def write_columns(statement: Statement) -> list[dict[str, Any]]:
     """Return the columns of a problem as JSON."""
     return [
         {"name": name, "exact": exact, **term_data(term)}
-        for name, exact, term in zip(said.names, said.exact, said.terms, strict=True)
+        for name, exact, term in zip(statement.names, statement.exact, statement.terms, strict=True)
     ]
 
 
@@ -90,9 +89,9 @@ def _column(data: Any, path: str) -> StatedColumn:
     return StatedColumn(read_text(data["name"], f"{path}.name"), exact, term)
 
 
-def write_readings(said: Statement) -> list[dict[str, Any]]:
+def write_readings(statement: Statement) -> list[dict[str, Any]]:
     """Return how raw columns are read, as JSON."""
-    return [asdict(reading) for reading in said.readings]
+    return [asdict(reading) for reading in statement.readings]
 
 
 def read_readings(data: Any, path: str) -> tuple[Reading, ...]:
@@ -112,28 +111,28 @@ _PACKED = {"lower": "<i4", "upper": "<i4", "values": "<i8", "reasons": "<u1"}
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write_problem(said: Statement) -> dict[str, Any]:
+def write_problem(statement: Statement) -> dict[str, Any]:
     """Return a problem as JSON, without its digest."""
-    limits = said.limits
+    limits = statement.limits
     return {
         "data": {
-            "digest": said.data.digest,
-            "patterns": said.data.patterns,
-            "rows": str(said.data.rows),
-            "events": str(said.data.events),
+            "digest": statement.data.digest,
+            "patterns": statement.data.patterns,
+            "rows": str(statement.data.rows),
+            "events": str(statement.data.events),
         },
-        "columns": write_columns(said),
-        "readings": write_readings(said),
-        "thresholds": [str(p) for p in said.thresholds],
-        "weights": [str(w) for w in said.weights],
-        "objective": said.objective,
-        "penalty": str(said.penalty),
-        "teacher": None if said.teacher is None else _write_lesson(said.teacher),
-        "lower": said.lower.tolist(),
-        "upper": said.upper.tolist(),
-        "max_features": said.max_features,
+        "columns": write_columns(statement),
+        "readings": write_readings(statement),
+        "thresholds": [str(p) for p in statement.thresholds],
+        "weights": [str(w) for w in statement.weights],
+        "objective": statement.objective,
+        "penalty": str(statement.penalty),
+        "teacher": None if statement.teacher is None else _write_lesson(statement.teacher),
+        "lower": statement.lower.tolist(),
+        "upper": statement.upper.tolist(),
+        "max_features": statement.max_features,
         "limits": {
-            "values": _allowed_values(limits.values, said.lower, said.upper),
+            "values": _allowed_values(limits.values, statement.lower, statement.upper),
             "support": limits.support.tolist(),
             "support_limit": limits.support_limit.tolist(),
             "total": int(limits.total),
@@ -144,7 +143,7 @@ def write_problem(said: Statement) -> dict[str, Any]:
                 "alarms": [str(v) for v in limits.rates.alarms],
             },
         },
-        "constraints": said.constraints,
+        "constraints": statement.constraints,
     }
 
 
@@ -249,7 +248,7 @@ def read_problem(data: Any, path: str) -> Statement:
     upper = read_list(data["upper"], f"{path}.upper", read_points, n_columns)
     if any(a > b for a, b in zip(lower, upper, strict=True)):
         wrong(f"{path}.upper", "at least the lower points", data["upper"])
-    said = Statement(
+    statement = Statement(
         data=_data_digest(data["data"], f"{path}.data"),
         names=tuple(column.name for column in columns),
         terms=tuple(column.term for column in columns),
@@ -265,13 +264,13 @@ def read_problem(data: Any, path: str) -> Statement:
         teacher=teacher,
         readings=read_readings(data["readings"], f"{path}.readings"),
     )
-    if said.data.rows <= 0:
+    if statement.data.rows <= 0:
         wrong(f"{path}.data.rows", "a positive number", data["data"]["rows"])
-    if teacher is not None and teacher.expected.size != said.data.patterns:
-        wrong(f"{path}.teacher.patterns", f"{said.data.patterns}", teacher.expected.size)
-    if data["objective"] != said.objective:
-        wrong(f"{path}.objective", f'"{said.objective}"', data["objective"])
-    return said
+    if teacher is not None and teacher.expected.size != statement.data.patterns:
+        wrong(f"{path}.teacher.patterns", f"{statement.data.patterns}", teacher.expected.size)
+    if data["objective"] != statement.objective:
+        wrong(f"{path}.objective", f'"{statement.objective}"', data["objective"])
+    return statement
 
 
 def _read_lesson(data: Any, path: str) -> Lesson:
@@ -374,7 +373,7 @@ def read_claim(data: Any, path: str) -> Claim | None:
         rounded=read_boolean(data["rounded"], f"{path}.rounded"),
         rounding=read_fraction(data["rounding"], f"{path}.rounding"),
         details=data["details"],
-        scale=Scale(
+        scale=ValueScale(
             read_fraction(scale["total"], f"{path}.scale.total"),
             read_fraction(scale["constant"], f"{path}.scale.constant"),
             read_integer(scale["price"], f"{path}.scale.price"),

@@ -268,7 +268,7 @@ def net_benefit_kept(
     sample_weight: ArrayLike | None = None,
     tolerance: float = 1e-12,
 ) -> LevelCheck:
-    """Check that new risks have no lower net benefit than old ones, at any threshold asked for.
+    """Check that new risks have no lower net benefit than old ones, at any given threshold.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def net_benefit_kept(
     Returns
     -------
     LevelCheck
-        A failure's ``level`` is the place of the threshold among those asked for, its ``value`` the
+        A failure's ``level`` is the place of the threshold among those given, its ``value`` the
         new net benefit, ``low`` the old one, ``amount`` the (negative) difference.
 
     Examples

@@ -26,7 +26,7 @@ from netbenefit.problem.constraints import (
     Sign,
     Values,
 )
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.result import Progress, SolverResult
 from netbenefit.solvers.milp import solve as milp
@@ -82,13 +82,13 @@ def test_every_card_is_a_solution(problem: Problem, data: st.DataObject) -> None
     assert violations(model, z) == []
     assert np.array_equal(model.points_of(z[model.blocks["points"]].astype(float)), points)
     value = model.value(points)
-    pieces, objective = Pieces.of(problem), problem.evaluate(points).objective
-    if pieces.exact and not model.rounded:
-        assert pieces.to_objective(value * model.grain) == objective
+    integers, objective = IntegerProblem.of(problem), problem.evaluate(points).objective
+    if integers.exact and not model.rounded:
+        assert integers.to_objective(value * model.grain) == objective
         if problem.limits.rates is None:
-            assert value * model.grain == pieces.value(points)
+            assert value * model.grain == integers.value(points)
     else:
-        assert pieces.to_objective(value * model.grain) >= objective
+        assert integers.to_objective(value * model.grain) >= objective
 
 
 def solutions(model: MilpModel) -> dict[tuple[int, ...], int]:
@@ -129,9 +129,9 @@ def test_solutions_are_the_feasible_cards_and_no_others(constraints: list[object
         table, Thresholds.of([0.5]), penalty=0.01, max_points=1, constraints=constraints
     )
     model = build_model(problem)
-    pieces = model.pieces
+    integers = model.integers
     expected = {
-        tuple(points.tolist()): pieces.from_objective(problem.evaluate(points).objective)
+        tuple(points.tolist()): integers.from_objective(problem.evaluate(points).objective)
         for points in all_points(problem)
         if problem.feasible(points)
     }
@@ -146,7 +146,7 @@ def test_numbers_without_a_common_scale_are_rounded_up() -> None:
     assert model.rounded
     assert np.abs(model.objective).max() <= 2**31
     for points in all_points(problem):
-        assert model.pieces.to_objective(model.value(points) * model.grain) >= (
+        assert model.integers.to_objective(model.value(points) * model.grain) >= (
             problem.evaluate(points).objective
         )
 
@@ -182,8 +182,8 @@ def check(problem: Problem, result: SolverResult) -> None:
     assert result.proof.bound >= best[0]
     if result.proof.rounded or result.status == "optimal":
         assert objective == best[0]
-    pieces, model = Pieces.of(problem), build_model(problem)
-    if pieces.exact and model.trusted and not model.rounded and model.margin < 0.5:
+    integers, model = IntegerProblem.of(problem), build_model(problem)
+    if integers.exact and model.trusted and not model.rounded and model.margin < 0.5:
         assert result.status == "optimal"
         assert result.proof.bound == best[0]
     elif model.trusted:  # thousandths of a row may be finer than the margin for tolerances
@@ -365,7 +365,9 @@ def test_a_bound_below_a_known_card_is_not_believed(
     result = MixedInteger().solve(problem, start=best)
     assert result.status == "finished"
     assert not result.proof.rounded
-    assert result.proof.bound == Pieces.of(problem).to_objective(Pieces.of(problem).ceiling)
+    assert result.proof.bound == IntegerProblem.of(problem).to_objective(
+        IntegerProblem.of(problem).ceiling
+    )
     assert "its bounds are not used" in result.trace[-1].source
 
 

@@ -29,13 +29,6 @@ class Lattice:
 
     f is the mean logistic loss (see :mod:`netbenefit.estimators.riskslim.relaxation`); w_0 is the
     intercept, which has no price; at most ``most`` of the others may be other than zero.
-
-    Examples
-    --------
-    >>> table = PatternTable.from_arrays([[0], [1], [1], [0]], [0, 1, 1, 1])
-    >>> lattice = Lattice.of(table, max_points=2, max_intercept=5, penalty=0.01)
-    >>> round(lattice.value(np.array([0, 2])), 4)
-    0.42
     """
 
     z: FloatArray  #: (U, 1 + P) patterns, with a column of ones in front
@@ -151,7 +144,7 @@ class Search:
         if better:
             self.best, self.value = w.copy(), value
             self._note(source)
-        self.tell(better)
+        self.notify(better)
         return better
 
     def raise_bound(self, bound: float, source: str) -> None:
@@ -164,7 +157,7 @@ class Search:
             if gained > 1e-3 * self.value or self.proven:
                 self._note(source)
 
-    def tell(self, news: bool = False) -> None:
+    def notify(self, news: bool = False) -> None:
         """Call the callback, at every better card and now and then."""
         now = self.seconds
         if self.callback is None or self.best is None or not (news or now - self._told >= 0.1):

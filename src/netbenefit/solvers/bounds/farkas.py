@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds.combinations import Combination, Combiner
 from netbenefit.solvers.bounds.conflicts import (
     Pairs,
@@ -61,51 +61,26 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FarkasBound:
-    """What the separability bound has shown.
+    """What the separability bound has shown."""
 
-    Attributes
-    ----------
-    value : int
-        No card is worth more, in units of :class:`Pieces`.
-    optimal : bool
-        Whether no card is worth more than the incumbent.
-    cuts : tuple of Cut
-    rounds : int
-        How often new cuts were looked for.
-    rounded : bool
-        Always False: floating-point numbers propose, whole numbers decide.
-    details : dict
-    """
-
-    value: int
-    optimal: bool
+    value: int  #: no card is worth more, in units of :class:`IntegerProblem`
+    optimal: bool  #: whether no card is worth more than the incumbent
     cuts: tuple[Cut, ...]
-    rounds: int
-    rounded: bool = False
+    rounds: int  #: how often new cuts were looked for
+    rounded: bool = False  #: always False: floating-point numbers propose, whole numbers decide
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def nearly_separable(pieces: Pieces, incumbent: int, *, most_features: int = 12) -> bool:
-    """Whether :func:`farkas_bound` is worth a try: few features cost all that an incumbent lacks.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.of([0.5]), penalty=0.01))
-    >>> nearly_separable(pieces, pieces.value([1])), nearly_separable(pieces, pieces.value([-1]))
-    (True, False)
-    """
-    lacking = pieces.ceiling - incumbent
+def nearly_separable(integers: IntegerProblem, incumbent: int, *, most_features: int = 12) -> bool:
+    """Whether :func:`farkas_bound` is worth a try: few features cost what an incumbent lacks."""
+    lacking = integers.ceiling - incumbent
     return lacking <= 0 or (
-        lacking <= most_features * pieces.price and 20 * lacking <= pieces.ceiling
+        lacking <= most_features * integers.price and 20 * lacking <= integers.ceiling
     )
 
 
 def farkas_bound(
-    pieces: Pieces,
+    integers: IntegerProblem,
     *,
     incumbent: int | None = None,
     seconds: float = math.inf,
@@ -114,39 +89,17 @@ def farkas_bound(
     support: IntArray | None = None,
     support_limit: IntArray | None = None,
 ) -> FarkasBound:
-    """Bound the value of every card of the box from above.
+    """Bound the value of every card of the box.
 
-    Parameters
-    ----------
-    pieces : Pieces
-    incumbent : int, optional
-        Value that is hoped to be the best; the bound goes no lower.  Nothing is assumed about it.
-    seconds : float, optional
-        Time limit.
-    on_bound : callable, optional
-        Told of every lower bound.
-    should_stop : callable, optional
-        Asked now and then.
-    support, support_limit : (R, P) and (R,) int, optional
-        Σ_k support[r, k] · [λ_k ≠ 0] ≤ support_limit[r] for every card that counts.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.of([0.5]), penalty=0.01))
-    >>> bound = farkas_bound(pieces, incumbent=pieces.value([1, 1]))
-    >>> bound.value == pieces.value([1, 1]), bound.optimal
-    (True, True)
+    Cards that count have Σ_k support[r, k] · [λ_k ≠ 0] ≤ support_limit[r].  The bound goes no lower
+    than ``incumbent``, about which nothing is assumed.
     """
     deadline = time.perf_counter() + seconds
 
     def stop() -> bool:
         return time.perf_counter() > deadline or (should_stop is not None and should_stop())
 
-    search = _Search(pieces, make_signs(pieces, support, support_limit), stop)
+    search = _Search(integers, make_signs(integers, support, support_limit), stop)
     return search.run(incumbent, on_bound or (lambda value: None))
 
 
@@ -157,10 +110,10 @@ class _Stopped(Exception):
 class _Search:
     """The state of one run: cuts, signs, counters."""
 
-    def __init__(self, pieces: Pieces, signs: Signs, stop: Callable[[], bool]) -> None:
-        self.pieces, self.signs, self.stop = pieces, signs, stop
-        self.gain = np.ascontiguousarray(np.maximum(pieces.gains, 0).T)
-        self.loss = np.ascontiguousarray(np.maximum(-pieces.gains, 0).T)
+    def __init__(self, integers: IntegerProblem, signs: Signs, stop: Callable[[], bool]) -> None:
+        self.integers, self.signs, self.stop = integers, signs, stop
+        self.gain = np.ascontiguousarray(np.maximum(integers.gains, 0).T)
+        self.loss = np.ascontiguousarray(np.maximum(-integers.gains, 0).T)
         self.rows_u = np.flatnonzero(self.gain.any(axis=1))
         self.rows_w = np.flatnonzero(self.loss.any(axis=1))
         self.combiner: Combiner | None = None
@@ -173,22 +126,22 @@ class _Search:
     # -- the recipe ------------------------------------------------------------------------------
 
     def run(self, incumbent: int | None, on_bound: Callable[[int], None]) -> FarkasBound:
-        pieces, ceiling = self.pieces, self.pieces.ceiling
+        integers, ceiling = self.integers, self.integers.ceiling
         if incumbent is None:
-            zero = np.zeros_like(pieces.lower)
-            incumbent = pieces.value(np.clip(zero, pieces.lower, pieces.upper))
+            zero = np.zeros_like(integers.lower)
+            incumbent = integers.value(np.clip(zero, integers.lower, integers.upper))
         target = max(0, ceiling - incumbent)
         size = self.signs.n_forced
-        proven = min(target, size * pieces.price)
+        proven = min(target, size * integers.price)
         settled: dict[str, int] = {}
         on_bound(ceiling - proven)
         try:
-            while size * pieces.price < target and size <= self._largest():
+            while size * integers.price < target and size <= self._largest():
                 target = self._settle(size, target)
                 settled[str(size)] = len(self.cuts)
                 size += 1
-                if min(target, size * pieces.price) > proven:
-                    proven = min(target, size * pieces.price)
+                if min(target, size * integers.price) > proven:
+                    proven = min(target, size * integers.price)
                     on_bound(ceiling - proven)
             if target > proven:
                 proven = target
@@ -225,7 +178,7 @@ class _Search:
         while True:
             if self.stop():
                 raise _Stopped
-            need = target - size * self.pieces.price
+            need = target - size * self.integers.price
             if need <= 0:
                 return target
             signs = self._candidate(size - self.signs.n_forced, need)
@@ -237,7 +190,7 @@ class _Search:
             reached = self._complement(signs)
             if reached >= need:
                 continue
-            target = size * self.pieces.price + reached
+            target = size * self.integers.price + reached
 
     # -- 1. signs that meet all cuts -------------------------------------------------------------
 

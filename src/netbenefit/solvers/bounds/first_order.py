@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.solvers.kernels.jit import inner, jit
+from netbenefit.solvers.kernels.jit import internal, jit
 
 __all__ = ["Model", "State", "advance", "exact_value", "make_state", "plain_value"]
 
@@ -89,7 +89,7 @@ def make_state(model: Model) -> State:
     )
 
 
-@inner
+@internal
 def _clear(model: Model, state: State, step: Any) -> None:
     """Make the sums of flow empty, and note how far a step pulls flow towards 0."""
     state.load[:] = 0
@@ -100,9 +100,9 @@ def _clear(model: Model, state: State, step: Any) -> None:
         state.fall_pull[d] = step * np.float32(max(state.fall_ahead[d], 0.0))
 
 
-@inner
+@internal
 def _pulled(state: State, d: int, moved: Any) -> Any:
-    """A flow after the pull of its direction's sign, which is told how much there is."""
+    """A flow after the pull of its direction's sign, which learns how much there is."""
     if moved > state.fall_pull[d]:
         moved -= state.fall_pull[d]
         state.fall_load[d] += moved
@@ -114,7 +114,7 @@ def _pulled(state: State, d: int, moved: Any) -> Any:
     return np.float32(0)
 
 
-@inner
+@internal
 def _move_all(model: Model, state: State, step: Any) -> Any:
     """Step along the violation of every pair's order, pulled towards 0 by its direction's sign.
 
@@ -135,7 +135,7 @@ def _move_all(model: Model, state: State, step: Any) -> Any:
     return count
 
 
-@inner
+@internal
 def _gather(model: Model, state: State, places: Array, flows: Array, ends: Array) -> None:
     """Put the entries that carry flow side by side: where they are, and the flow."""
     count = 0
@@ -152,7 +152,7 @@ def _gather(model: Model, state: State, places: Array, flows: Array, ends: Array
         ends[i + 1] = count
 
 
-@inner
+@internal
 def _move_some(
     model: Model, state: State, step: Any, places: Array, flows: Array, ends: Array
 ) -> None:
@@ -169,7 +169,7 @@ def _move_some(
                 load[v] -= moved
 
 
-@inner
+@internal
 def _scatter(state: State, places: Array, flows: Array, ends: Array) -> None:
     """Write the flow back."""
     for i in range(state.flow.shape[0]):
@@ -177,7 +177,7 @@ def _scatter(state: State, places: Array, flows: Array, ends: Array) -> None:
             state.flow[i, places[0, j]] = flows[j]
 
 
-@inner
+@internal
 def _share(a: float, b: float, use_a: bool, use_b: bool) -> Any:
     """The nearest point with a, b ≥ 0 and a + b ≤ 1; 0 where not to be used."""
     a = max(a, 0.0) if use_a else 0.0
@@ -188,7 +188,7 @@ def _share(a: float, b: float, use_a: bool, use_b: bool) -> Any:
     return a, b
 
 
-@inner
+@internal
 def _move_signs(model: Model, state: State, omega: float, gain: Array) -> None:
     """Move the multipliers of (4), then the signs of directions, then those of columns."""
     n_thresholds = state.flow.shape[0]
@@ -236,7 +236,7 @@ def _move_signs(model: Model, state: State, omega: float, gain: Array) -> None:
         state.plus[k], state.minus[k] = plus, minus
 
 
-@inner
+@internal
 def _move_calls(model: Model, state: State, omega: float) -> None:
     """Move z along what is left of the gains."""
     back = np.empty(model.degree.size, dtype=np.float32)

@@ -22,11 +22,6 @@ class GurobiBackend(Backend):
 
     The package that pip installs brings a licence for models of up to 2,000 variables and 2,000
     rows; anything larger is refused with a message that says so.
-
-    Examples
-    --------
-    >>> GurobiBackend().name
-    'Gurobi'
     """
 
     name: ClassVar[str] = "Gurobi"

@@ -19,11 +19,6 @@ class HighsBackend(Backend):
 
     It searches with one thread: HiGHS keeps one pool of threads for the whole process, whose size
     cannot be changed while other parts of a program use it, and gains little from more threads.
-
-    Examples
-    --------
-    >>> HighsBackend().require().__name__
-    'highspy'
     """
 
     name: ClassVar[str] = "HiGHS"
@@ -79,7 +74,7 @@ def _program(model: MilpModel) -> Any:
 
 
 def _listen(highs: Any, model: MilpModel, order: Order) -> None:
-    """Hear of better solutions and bounds, and pass on the wish to stop."""
+    """Report better solutions and bounds, and interrupt the solver when it should stop."""
     block = model.blocks["points"]
 
     def improved(event: Any) -> None:

@@ -29,7 +29,7 @@ from scipy import sparse
 
 from netbenefit.common.checks import FloatArray, IntArray
 from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.milp import rows as rows_of
 
@@ -47,58 +47,23 @@ _COARSE = 2**30
 
 @dataclass(frozen=True, eq=False)
 class MilpModel:
-    """Maximise objective·z with row_lower ≤ matrix·z ≤ row_upper, lower ≤ z ≤ upper, z whole.
-
-    Attributes
-    ----------
-    problem : Problem
-    pieces : Pieces
-        Where the whole numbers come from.
-    matrix : (rows, variables) sparse array
-        Whole numbers, where they are large divided by a power of two a row.
-    row_lower, row_upper, lower, upper : float64
-    objective : (variables,) float64
-        Whole numbers.
-    grain : int
-        value of :class:`Pieces` ≤ grain · objective·z for the best z of a point vector; equal where
-        ``rounded`` is False.
-    rounded : bool
-        Whether gains were rounded up (and the price down) to multiples of ``grain``.
-    blocks : mapping of str to slice
-        Which variables are what: "points", "used", "cutoffs", "called", "choices", "sides" and
-        "sizes".
-    plan : Plan
-        What stands behind the variables.
-    big_m : int
-        Largest big-M, in units of the scores.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> model = build_model(Problem.build(table, Thresholds.of([0.5]), penalty=0.01))
-    >>> model.names()
-    ['points x0', 'used x0', 'cutoff p=0.5', 'called p=0.5 #0', 'called p=0.5 #1']
-    >>> model.solution(np.array([2]))
-    array([2, 1, 2, 0, 1])
-    >>> model.value(np.array([2]))
-    197
-    """
+    """Maximise objective·z with row_lower ≤ matrix·z ≤ row_upper, lower ≤ z ≤ upper, z whole."""
 
     problem: Problem
-    pieces: Pieces
-    matrix: Any
+    integers: IntegerProblem
+    matrix: Any  #: (rows, variables) sparse whole numbers, large rows divided by a power of two
     row_lower: FloatArray
     row_upper: FloatArray
     lower: FloatArray
     upper: FloatArray
-    objective: FloatArray
+    objective: FloatArray  #: (variables,) whole numbers
+    #: value of the integers ≤ grain · objective·z of the best z; equal unless ``rounded``
     grain: int
-    rounded: bool
+    rounded: bool  #: whether gains were rounded up (and the price down) to multiples of ``grain``
+    #: which variables are points, used, cutoffs, called, choices, sides and sizes
     blocks: Mapping[str, slice]
     plan: rows_of.Plan
-    big_m: int
+    big_m: int  #: largest big-M, in units of the scores
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -162,7 +127,7 @@ class MilpModel:
 
     def to_objective(self, bound: float) -> Fraction:
         """Largest objective of a card, if objective·z ≤ bound + margin for all z."""
-        return self.pieces.to_objective(self.grain * math.floor(bound + self.margin))
+        return self.integers.to_objective(self.grain * math.floor(bound + self.margin))
 
     def names(self) -> list[str]:
         """What each variable is, for people."""
@@ -184,15 +149,15 @@ class MilpModel:
 
 def build_model(problem: Problem) -> MilpModel:
     """Write a problem as an integer program."""
-    pieces = Pieces.of(problem)
-    plan = rows_of.make_plan(problem, pieces)
+    integers = IntegerProblem.of(problem)
+    plan = rows_of.make_plan(problem, integers)
     blocks = _blocks(plan)
     lower, upper = _bounds(plan, blocks)
-    objective, grain, rounded = _objective(plan, pieces, blocks)
-    parts, big_m = rows_of.all_rows(problem, pieces, plan, blocks)
+    objective, grain, rounded = _objective(plan, integers, blocks)
+    parts, big_m = rows_of.all_rows(problem, integers, plan, blocks)
     return MilpModel(
         problem=problem,
-        pieces=pieces,
+        integers=integers,
         matrix=sparse.vstack([part.matrix for part in parts], format="csr"),
         row_lower=np.concatenate([part.lower for part in parts]),
         row_upper=np.concatenate([part.upper for part in parts]),
@@ -237,15 +202,15 @@ def _bounds(plan: rows_of.Plan, blocks: Mapping[str, slice]) -> tuple[FloatArray
 
 
 def _objective(
-    plan: rows_of.Plan, pieces: Pieces, blocks: Mapping[str, slice]
+    plan: rows_of.Plan, integers: IntegerProblem, blocks: Mapping[str, slice]
 ) -> tuple[FloatArray, int, bool]:
     """Gains and prices in whole numbers that floats hold, the worth of one, whether it rounded."""
     gains = plan.gains[plan.called_level, plan.called_pattern]
-    common = int(np.gcd.reduce(np.append(gains, pieces.price))) or 1
-    largest = max(int(np.abs(gains).max(initial=0)), pieces.price) // common
+    common = int(np.gcd.reduce(np.append(gains, integers.price))) or 1
+    largest = max(int(np.abs(gains).max(initial=0)), integers.price) // common
     coarser = 1 << max(0, largest.bit_length() - _COARSE.bit_length() + 1)
     grain = common * coarser
     objective = np.zeros(blocks["sizes"].stop)
     objective[blocks["called"]] = -(-gains // grain)
-    objective[blocks["used"]] = -(pieces.price // grain)
+    objective[blocks["used"]] = -(integers.price // grain)
     return objective, grain, coarser > 1
