@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from netbenefit.problem.integer import IntegerProblem
-from netbenefit.solvers.bounds.farkas import Cut
+from netbenefit.solvers.bounds.farkas import FarkasCut
 
 
 def all_points(integers: IntegerProblem) -> np.ndarray:
@@ -82,7 +82,7 @@ def random_problem(
     )
 
 
-def cut_loss(integers: IntegerProblem, cut: Cut) -> int:
+def cut_loss(integers: IntegerProblem, cut: FarkasCut) -> int:
     """What a card whose signs avoid the elements of a cut loses at least, counted slowly."""
     left_gain = [[max(int(g), 0) for g in row] for row in integers.gains]
     left_loss = [[max(-int(g), 0) for g in row] for row in integers.gains]

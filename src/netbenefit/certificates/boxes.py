@@ -104,9 +104,6 @@ def _count(places: IntArray, size: int) -> NDArray[np.int64]:
     return np.bincount(places.ravel(), minlength=size).astype(np.int64)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Most vectors of a box that are looked at one by one.
 _MOST_VECTORS = 2_000_000
 

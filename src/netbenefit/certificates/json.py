@@ -99,9 +99,6 @@ def read_readings(data: Any, path: str) -> tuple[Reading, ...]:
     return tuple(read_list(data, path, read_reading))
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Most entries of an array that is unpacked.
 _MOST_ENTRIES = 2**31
 #: How the arrays of boxes are packed.

@@ -303,9 +303,6 @@ def _show(numbers: tuple[Fraction, ...]) -> str:
     return "[" + ", ".join(str(number) for number in numbers) + "]"
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Sums of int64 stay below this.
 _ROOM = 2**62
 #: Vectors that are counted at once.

@@ -87,9 +87,6 @@ def table_digest(table: PatternTable) -> str:
     return digest.hexdigest()
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 class DataDigest(NamedTuple):
     """The data of a problem, known again by its digest; the other figures explain it."""
 

@@ -138,9 +138,6 @@ def _difference(steps: Steps, expected: Steps, slack: float) -> str | None:
     return None
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Verdict:
     """What the judge says."""

@@ -117,9 +117,6 @@ def share(value: Any, name: str) -> Fraction:
     return exact
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 class RateLimits(NamedTuple):
     """Least events found and most false alarms at each threshold, in masses.
 

@@ -168,9 +168,6 @@ def _end_of_group(codes: IntArray, binary: list[bool], first: int) -> int:
     return first + 1
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 class NoCardFound(InputError):
     """A search ended without a card that meets the constraints on rates; there may still be one."""
 

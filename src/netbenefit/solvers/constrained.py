@@ -352,7 +352,7 @@ def _another(columns: Columns, state: State, chain: Chain, rules: Rules, k: int)
 def anneal_constrained(
     columns: Columns, state: State, chain: Chain, rules: Rules, plan: Array, begin: int, end: int
 ) -> int:
-    """Anneal or descend, as :func:`netbenefit.solvers.chain.anneal` does, across forbidden ground.
+    """Anneal or descend, as :func:`netbenefit.solvers.chain.anneal` does, across forbidden vectors.
 
     A descent first lowers what is missing, then raises the value.  In an annealing, now and then a
     second column changes along with the first.

@@ -37,8 +37,7 @@ def polish(state: SearchState, points: IntArray, run: Run) -> tuple[SearchState,
     """Try all values of pairs of coordinates until none improves.
 
     Where there are many pairs, only those are tried in which at least one column has points.
-
-    Returns the walker, which holds the best points, and the number of vectors evaluated.
+    Returns the state, which holds the best points, and the number of vectors evaluated.
     """
     problem = state.problem
     state.start(points, True)
@@ -150,9 +149,6 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
             if gain > problem.slack or abs(plain) < abs(current[k]):
                 current[k], changed = plain, True
     return problem.primitive(current)
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 logger = logging.getLogger(__name__)

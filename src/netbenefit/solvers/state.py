@@ -84,11 +84,11 @@ class SearchState:
         _chain.start(self.columns, self.arrays, self.chain, points, first)
 
     def anneal(self, schedule: Any, begin: int, end: int) -> int:
-        """Take steps of an annealing or of a descent; see :func:`_chain.anneal`."""
+        """Take steps of an annealing or of a descent; see :func:`chain.anneal`."""
         return _chain.anneal(self.columns, self.arrays, self.chain, schedule, begin, end)
 
     def metropolis(self, schedule: Any, begin: int, end: int) -> int:
-        """Take steps of the published annealing; see :func:`_chain.metropolis`."""
+        """Take steps of the published annealing; see :func:`chain.metropolis`."""
         return _chain.metropolis(self.columns, self.arrays, self.chain, schedule, begin, end)
 
     def move(self, k: int, value: int) -> None:
@@ -156,7 +156,7 @@ class ConstrainedState(SearchState):
             chain.best[:] = points
 
     def anneal(self, schedule: Any, begin: int, end: int) -> int:
-        """Take steps of an annealing or of a descent; see :func:`_limited.walk`."""
+        """Take steps of an annealing or of a descent; see :func:`anneal_constrained`."""
         if begin == 0 and schedule[0] > 0:
             self.rules.price[0] = 10.0 * schedule[0]
         return _constrained.anneal_constrained(
@@ -164,7 +164,7 @@ class ConstrainedState(SearchState):
         )
 
     def metropolis(self, schedule: Any, begin: int, end: int) -> int:
-        """Take steps of the published annealing; see :func:`_limited.walk_singly`."""
+        """Take steps of the published annealing; see :func:`metropolis_constrained`."""
         return _constrained.metropolis_constrained(
             self.columns, self.arrays, self.chain, self.rules, schedule, begin, end
         )

@@ -143,9 +143,6 @@ def _exact_sums(weights: FloatArray, group: NDArray[np.intp], n_groups: int) -> 
     return sums
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Share of the original risk that :func:`keep_order` adds, where there is room for it.
 _DEFAULT_DELTA = 0.01
 

@@ -161,9 +161,6 @@ def _check_bound(bound: float) -> float:
     return float(bound)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Capacity:
     """How large points and cut-offs need to be, at most, to decide as a linear model.

@@ -15,7 +15,7 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.bounds.cover_program import CoverProgram, lagrangian
-from netbenefit.solvers.bounds.cover_tree import Effort, Tree
+from netbenefit.solvers.bounds.cover_tree import CoverTree, Effort
 from netbenefit.solvers.bounds.covering import covering_bound
 from netbenefit.solvers.bounds.cuts import GRID, CutPool, PoolView, coefficients, make_box
 from netbenefit.solvers.bounds.multipliers import null_multipliers
@@ -353,7 +353,7 @@ def test_multipliers_with_many_digits():
 
 def test_the_tree_reports_leaves_of_boxes_in_work():
     integers = blobs()
-    tree = Tree(
+    tree = CoverTree(
         integers,
         covering_bound(integers, most_nodes=0).leaves,
         incumbent=None,

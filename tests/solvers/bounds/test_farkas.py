@@ -13,13 +13,13 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.bounds.conflicts import hitting_set
-from netbenefit.solvers.bounds.farkas import Combination, Cut, farkas_bound, nearly_separable
+from netbenefit.solvers.bounds.farkas import Combination, FarkasCut, farkas_bound, nearly_separable
 from netbenefit.solvers.bounds.signs import make_signs
 from tests.helpers.brute import all_points, all_values, cut_loss, random_problem
 from tests.helpers.strategies import problems
 
 
-def check_cuts(integers: IntegerProblem, cuts: tuple[Cut, ...], points: np.ndarray) -> None:
+def check_cuts(integers: IntegerProblem, cuts: tuple[FarkasCut, ...], points: np.ndarray) -> None:
     """Each cut holds: by its combinations, and for all cards that avoid its elements."""
     losses = integers.ceiling - all_values(integers, points)
     losses -= integers.price * (points != 0).sum(axis=1)

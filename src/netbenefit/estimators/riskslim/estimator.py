@@ -145,9 +145,6 @@ def _level_risks(
     return result
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: How cards and results name the search.
 _SOLVER = "riskslim branch"
 

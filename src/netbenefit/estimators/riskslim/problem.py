@@ -88,7 +88,7 @@ class Lattice:
 
         A sum of n terms is off by at most n units of the last place of the sum of their sizes: so
         much for the loss and its slopes, which the width of the box multiplies; the log odds
-        themselves are sums of a term a column.
+        themselves are sums of one term per column.
         """
         n, p = self.z.shape
         wide = 1.0 + loss + float(self.size @ (high - low))

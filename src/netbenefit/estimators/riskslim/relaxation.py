@@ -167,9 +167,6 @@ def round_in_turn(
     return np.round(w).astype(np.int64)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Newton steps, and halvings of a step, before a box is left with the bound that it has.
 _STEPS, _HALVINGS = 60, 30
 #: Sweeps over the coordinates of a quadratic model.

@@ -181,9 +181,6 @@ def _cut(
     return pieces
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Shares of the time limit that shaking and probing may take.
 _SHAKE, _PROBE = 0.1, 0.15
 

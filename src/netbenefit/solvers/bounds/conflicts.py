@@ -211,9 +211,6 @@ def hitting_set(
             return HittingSet(None, nodes, False)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Sizes of repairs are told apart up to this.
 _SIZES = 512
 

@@ -49,7 +49,7 @@ class Point(NamedTuple):
     minus: FloatArray
 
 
-class Rows(NamedTuple):
+class CoverRows(NamedTuple):
     """Cuts at thresholds as sparse rows: Σ weights / GRID · x ≥ 1."""
 
     start: IntArray
@@ -204,11 +204,11 @@ class CoverProgram:
             np.maximum(-duals[first : self.fixed], 0) / self.scale,
         )
 
-    def _rows(self) -> Rows:
+    def _rows(self) -> CoverRows:
         sizes = [index.size for index, _ in self._parts]
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         empty = np.zeros(0, dtype=np.int64)
-        return Rows(
+        return CoverRows(
             start,
             np.concatenate([empty, *(index for index, _ in self._parts)]),
             np.concatenate([empty, *(weights for _, weights in self._parts)]),
@@ -229,7 +229,7 @@ def _sign_part(
 def lagrangian(
     integers: IntegerProblem,
     box: Box,
-    rows: Rows,
+    rows: CoverRows,
     duals: FloatArray,
     support: Sequence[tuple[IntArray, int]] = (),
     support_duals: FloatArray | None = None,

@@ -26,7 +26,7 @@ from netbenefit.solvers.bounds.cover_program import CoverProgram, Point, Support
 from netbenefit.solvers.bounds.cuts import Box, CutPool, PoolView, make_box
 from netbenefit.solvers.bounds.probing import Part, sign_parts
 
-__all__ = ["Effort", "Tree"]
+__all__ = ["CoverTree", "Effort"]
 
 Names = list[tuple[int, int]]
 
@@ -57,7 +57,7 @@ class _Node:
     depth: int = field(compare=False, default=0)
 
 
-class Tree:
+class CoverTree:
     """The search; :meth:`run` works until the time is up or no open box can beat the incumbent."""
 
     def __init__(

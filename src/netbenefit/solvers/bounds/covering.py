@@ -20,7 +20,7 @@ import numpy as np
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds.cover_program import SupportRows
-from netbenefit.solvers.bounds.cover_tree import Effort, Tree
+from netbenefit.solvers.bounds.cover_tree import CoverTree, Effort
 from netbenefit.solvers.bounds.probing import Part, probe_columns, sign_parts
 
 __all__ = ["CoveringBound", "covering_bound"]
@@ -78,7 +78,7 @@ def covering_bound(
     parts = probe_columns(integers, low, high, target, over)
     probed = len(parts)
     parts = [piece for part in parts for piece in _first_split(integers, part, target)]
-    tree = Tree(
+    tree = CoverTree(
         integers,
         parts,
         incumbent=incumbent,

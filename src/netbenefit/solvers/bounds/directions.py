@@ -46,8 +46,8 @@ import numpy as np
 from netbenefit.common.checks import IntArray
 from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds.first_order import (
+    FlowState,
     Model,
-    State,
     advance,
     exact_value,
     make_state,
@@ -314,9 +314,6 @@ def _reach(
         rises[d], falls[d] = high > 0, low < 0
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Sums in whole numbers stay below this.
 _ROOM = 2**60
 #: Finest grid of multipliers: this part of a unit.
@@ -339,7 +336,7 @@ OMEGA = 0.02
 class DualState(NamedTuple):
     """Where a run ended, to start another one from: the same pairs, perhaps in another box."""
 
-    state: State
+    state: FlowState
     omega: float
 
 
@@ -376,12 +373,12 @@ def direction_bound(
     """
     clock = Clock(seconds, should_stop)
     ready = prepare(integers, lower, upper, weight, clock)
-    run = Run(ready.trivial, target, on_bound)
+    run = DirectionRun(ready.trivial, target, on_bound)
     if ready.model is None or ready.grid is None or run.reached or clock.over():
         return run.result(clock, "trivial", ready.figures)
     state, omega = make_state(ready.model), OMEGA
     if warm is not None and _fits(warm.state, state):
-        state, omega = State(*(part.copy() for part in warm.state)), warm.omega
+        state, omega = FlowState(*(part.copy() for part in warm.state)), warm.omega
     ended, omega = descend(ready.model, state, omega, ready.grid, run, clock, iterations)
     run.warm = DualState(state, omega)
     return run.result(clock, ended, ready.figures)
@@ -454,7 +451,7 @@ class Clock:
         return self.should_stop is not None and self.should_stop()
 
 
-class Run:
+class DirectionRun:
     """The best bound so far."""
 
     def __init__(
@@ -504,12 +501,12 @@ def _model(
     )
 
 
-def _fits(old: State, new: State) -> bool:
+def _fits(old: FlowState, new: FlowState) -> bool:
     """Whether multipliers of another run can be taken over."""
     return all(a.shape == b.shape for a, b in zip(old, new, strict=True))
 
 
-def _value(model: Model, state: State, grid: Grid) -> int | None:
+def _value(model: Model, state: FlowState, grid: Grid) -> int | None:
     """The bound (7) of the current multipliers; None where they are too large to count."""
     left = grid.gains.copy()
     sums = exact_value(model, state, left, grid.prices, grid.fine * grid.scale, float(_ROOM))
@@ -518,10 +515,10 @@ def _value(model: Model, state: State, grid: Grid) -> int | None:
 
 def descend(
     model: Model,
-    state: State,
+    state: FlowState,
     omega: float,
     grid: Grid,
-    run: Run,
+    run: DirectionRun,
     clock: Clock,
     iterations: int | None,
 ) -> tuple[str, float]:
@@ -552,7 +549,7 @@ def descend(
 
 
 def _ended(
-    run: Run, clock: Clock, iterations: int | None, history: list[tuple[int, int]]
+    run: DirectionRun, clock: Clock, iterations: int | None, history: list[tuple[int, int]]
 ) -> str | None:
     """Why to end now, if so."""
     if iterations is not None and run.steps >= iterations:
@@ -565,7 +562,7 @@ def _ended(
 
 
 def _balanced(
-    omega: float, steps: int, model: Model, state: State, grid: Grid, value: int
+    omega: float, steps: int, model: Model, state: FlowState, grid: Grid, value: int
 ) -> float:
     """A ratio of step lengths that brings the primal value nearer to the dual one.
 

@@ -5,7 +5,7 @@ u (whose call is a gain at a threshold) and w (whose call is a loss), let d = Σ
 If all u are called and no w is, then x_u·λ ≥ T > x_w·λ for a cut-off T, hence d·λ > 0.  So a card
 without a positive point where d_k > 0 and without a negative one where d_k < 0 loses one of these
 patterns, at every threshold where they are gains and losses.  Such combinations, packed so that no
-pattern pays twice, make a :class:`Cut`: a card whose signs avoid ``elements`` loses ``loss`` or
+pattern pays twice, make a :class:`FarkasCut`: a card whose signs avoid ``elements`` loses ``loss`` or
 more.  Nothing but the signs of points enters, so cuts hold in the whole box.
 
 To show that no card comes within τ of the ceiling (price and losses together), sizes are settled
@@ -45,13 +45,13 @@ from netbenefit.solvers.bounds.conflicts import (
 )
 from netbenefit.solvers.bounds.signs import Signs, Words, make_signs
 
-__all__ = ["Cut", "FarkasBound", "farkas_bound", "nearly_separable"]
+__all__ = ["FarkasBound", "FarkasCut", "farkas_bound", "nearly_separable"]
 
 #: Pairs kept at first, and where those do not suffice.
 _FEW, _MANY = 100_000, 2_000_000
 
 
-class Cut(NamedTuple):
+class FarkasCut(NamedTuple):
     """A card whose signs avoid ``elements`` loses at least ``loss``."""
 
     elements: tuple[tuple[int, int], ...]  #: (column, +1 or −1)
@@ -65,7 +65,7 @@ class FarkasBound:
 
     value: int  #: no card is worth more, in units of :class:`IntegerProblem`
     optimal: bool  #: whether no card is worth more than the incumbent
-    cuts: tuple[Cut, ...]
+    cuts: tuple[FarkasCut, ...]
     rounds: int  #: how often new cuts were looked for
     rounded: bool = False  #: always False: floating-point numbers propose, whole numbers decide
     details: dict[str, Any] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class _Search:
         self.rows_w = np.flatnonzero(self.loss.any(axis=1))
         self.combiner: Combiner | None = None
         self.masks: list[Words] = []
-        self.cuts: list[Cut] = []
+        self.cuts: list[FarkasCut] = []
         self.rounds = self.nodes = self.programs = 0
         size = signs.columns.size
         self.rival = np.concatenate([np.arange(size) + size, np.arange(size)])
@@ -308,7 +308,7 @@ class _Search:
             for k, way in self.signs.doubles[e % size]
         )
         self.masks.append(elements)
-        self.cuts.append(Cut(named, loss, combinations))
+        self.cuts.append(FarkasCut(named, loss, combinations))
 
 
 def _as_combinations(pairs: Pairs, which: IntArray) -> tuple[Combination, ...]:

@@ -91,9 +91,6 @@ def leave_out_references(problem: Problem, groups: IntArray) -> Reduced | None:
     return Reduced(reduced, kept, groups, problem.lower, problem.upper)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Share of the time for a proof that can be rechecked, where there is a faster one.
 _PLAIN_SHARE, _PLAIN_SECONDS = 0.1, 10.0
 #: Pairs of patterns that a search can hold, for each of its levels.

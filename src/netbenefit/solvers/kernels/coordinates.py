@@ -145,9 +145,6 @@ def pair_gains(columns: Columns, state: State, k: int, j: int, out: Array) -> bo
     return True
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Gains that a vectorised loop takes at once; the rest would go one by one.
 BLOCK = 32
 

@@ -61,9 +61,6 @@ lowest_bit: Any = intrinsic(_lowest_bit)
 count_bits: Any = intrinsic(_count_bits)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 F = TypeVar("F", bound=Callable[..., object])
 
 _ENTRY: dict[str, Any] = {

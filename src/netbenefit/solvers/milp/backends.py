@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.solvers.milp.model import MilpModel
 
-__all__ = ["Answer", "Backend", "End", "News", "Order"]
+__all__ = ["Backend", "BackendAnswer", "End", "News", "Order"]
 
 #: How a solver ended; "failed" is anything that is not one of the others.
 End = Literal["optimal", "infeasible", "time_limit", "interrupted", "failed"]
@@ -29,7 +29,7 @@ class News(NamedTuple):
     bound: float | None = None
 
 
-class Answer(NamedTuple):
+class BackendAnswer(NamedTuple):
     """What a solver says at the end; the same fields as :class:`News`."""
 
     end: End
@@ -79,5 +79,5 @@ class Backend(ABC):
             ) from error
 
     @abstractmethod
-    def solve(self, model: MilpModel, order: Order) -> Answer:
+    def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
         """Maximise; with tolerances of ``TOLERANCE`` and no gap below one unit of the objective."""

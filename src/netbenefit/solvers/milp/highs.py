@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from netbenefit.solvers.highs import linear_program
-from netbenefit.solvers.milp.backends import Answer, Backend, End, News, Order
+from netbenefit.solvers.milp.backends import Backend, BackendAnswer, End, News, Order
 from netbenefit.solvers.milp.model import TOLERANCE, MilpModel
 
 __all__ = ["HighsBackend"]
@@ -25,14 +25,14 @@ class HighsBackend(Backend):
     package: ClassVar[str] = "highspy"
     install: ClassVar[str] = "highspy"
 
-    def solve(self, model: MilpModel, order: Order) -> Answer:
+    def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
         """Maximise, by minimising the negative."""
         highspy = self.require()
         highs = highspy.Highs()
         for option, value in _options(order).items():
             highs.setOptionValue(option, value)
         if highs.passModel(_program(model)) == highspy.HighsStatus.kError:
-            return Answer("failed", details="HiGHS refused the model")
+            return BackendAnswer("failed", details="HiGHS refused the model")
         if order.warm_start is not None:
             start = highspy.HighsSolution()
             start.col_value = order.warm_start.astype(np.float64).tolist()
@@ -100,7 +100,7 @@ def _bound(dual: float) -> float | None:
     return -dual if math.isfinite(dual) else None
 
 
-def _answer(highspy: Any, highs: Any, model: MilpModel) -> Answer:
+def _answer(highspy: Any, highs: Any, model: MilpModel) -> BackendAnswer:
     status, info = highs.getModelStatus(), highs.getInfo()
     known = highspy.HighsModelStatus
     ends: dict[Any, End] = {
@@ -112,11 +112,11 @@ def _answer(highspy: Any, highs: Any, model: MilpModel) -> Answer:
     end: End = ends.get(status, "failed")
     details = highs.modelStatusToString(status)
     if end == "infeasible":
-        return Answer(end, details=details)
+        return BackendAnswer(end, details=details)
     bound = _bound(info.mip_dual_bound) if end != "failed" else None
     if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-        return Answer(end, bound=bound, details=details)
+        return BackendAnswer(end, bound=bound, details=details)
     values = np.array(highs.getSolution().col_value, dtype=np.float64)
-    return Answer(
+    return BackendAnswer(
         end, values[model.blocks["points"]], -info.objective_function_value, bound, details
     )

@@ -62,7 +62,7 @@ class MilpModel:
     rounded: bool  #: whether gains were rounded up (and the price down) to multiples of ``grain``
     #: which variables are points, used, cutoffs, called, choices, sides and sizes
     blocks: Mapping[str, slice]
-    plan: rows_of.Plan
+    plan: rows_of.RowPlan
     big_m: int  #: largest big-M, in units of the scores
 
     @property
@@ -172,7 +172,7 @@ def build_model(problem: Problem) -> MilpModel:
     )
 
 
-def _blocks(plan: rows_of.Plan) -> dict[str, slice]:
+def _blocks(plan: rows_of.RowPlan) -> dict[str, slice]:
     sizes = {
         "points": plan.lower.size,
         "used": plan.lower.size,
@@ -188,7 +188,7 @@ def _blocks(plan: rows_of.Plan) -> dict[str, slice]:
     }
 
 
-def _bounds(plan: rows_of.Plan, blocks: Mapping[str, slice]) -> tuple[FloatArray, FloatArray]:
+def _bounds(plan: rows_of.RowPlan, blocks: Mapping[str, slice]) -> tuple[FloatArray, FloatArray]:
     """Bounds of all variables; those without a word below are 0 or 1."""
     count = blocks["sizes"].stop
     lower, upper = np.zeros(count), np.ones(count)
@@ -202,7 +202,7 @@ def _bounds(plan: rows_of.Plan, blocks: Mapping[str, slice]) -> tuple[FloatArray
 
 
 def _objective(
-    plan: rows_of.Plan, integers: IntegerProblem, blocks: Mapping[str, slice]
+    plan: rows_of.RowPlan, integers: IntegerProblem, blocks: Mapping[str, slice]
 ) -> tuple[FloatArray, int, bool]:
     """Gains and prices in whole numbers that floats hold, the worth of one, whether it rounded."""
     gains = plan.gains[plan.called_level, plan.called_pattern]

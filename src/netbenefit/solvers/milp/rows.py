@@ -16,7 +16,7 @@ from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 
-__all__ = ["Plan", "Rows", "all_rows", "make_plan"]
+__all__ = ["ProgramRows", "RowPlan", "all_rows", "make_plan"]
 
 BoolArray = NDArray[np.bool_]
 #: Rows with larger numbers are divided by a power of two until they are below this.
@@ -28,7 +28,7 @@ _SPARE = 0.25
 _MOST_PAIRS = 300_000_000
 
 
-class Rows(NamedTuple):
+class ProgramRows(NamedTuple):
     """Some rows: lower ≤ matrix·z ≤ upper."""
 
     matrix: Any
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class RowPlan:
     """Which variables the integer program has, and what they stand for."""
 
     lower: IntArray  #: (P,) smallest allowed points
@@ -57,7 +57,7 @@ class Plan:
     cutoff_range: tuple[int, int]  #: lowest and highest cut-off of all cards
 
 
-def make_plan(problem: Problem, integers: IntegerProblem) -> Plan:
+def make_plan(problem: Problem, integers: IntegerProblem) -> RowPlan:
     """Decide which variables are needed."""
     allowed = _allowed_values(problem)
     lower = np.array([values[0] for values in allowed], dtype=np.int64)
@@ -71,7 +71,7 @@ def make_plan(problem: Problem, integers: IntegerProblem) -> Plan:
     levels, gains, up, down = _calls(problem, integers)
     called_level, called_pattern = np.nonzero(up | down)
     low, high = _score_range(integers, lower, upper)
-    return Plan(
+    return RowPlan(
         lower=lower,
         upper=upper,
         levels=levels,
@@ -144,9 +144,9 @@ def _score_range(
 def all_rows(
     problem: Problem,
     integers: IntegerProblem,
-    plan: Plan,
+    plan: RowPlan,
     blocks: Mapping[str, slice],
-) -> tuple[list[Rows], int]:
+) -> tuple[list[ProgramRows], int]:
     """All rows, and the largest big-M."""
     width = blocks["sizes"].stop
     calls, big_m = _call_rows(integers, plan, blocks)
@@ -161,7 +161,7 @@ def all_rows(
         _rate_rows(problem, plan, blocks),
     ]
     # no rows at all would have no width
-    parts.append(Rows(sparse.csr_array((0, width)), np.zeros(0), np.zeros(0)))
+    parts.append(ProgramRows(sparse.csr_array((0, width)), np.zeros(0), np.zeros(0)))
     return parts, big_m
 
 
@@ -169,8 +169,8 @@ def all_rows(
 
 
 def _call_rows(
-    integers: IntegerProblem, plan: Plan, blocks: Mapping[str, slice]
-) -> tuple[Rows, int]:
+    integers: IntegerProblem, plan: RowPlan, blocks: Mapping[str, slice]
+) -> tuple[ProgramRows, int]:
     """Rows 2 and 3: what a call says about a score.
 
     up:    S_u − unit·T_i − M φ_iu ≥ −M  with M ≥ unit·T_i − S_u,
@@ -195,7 +195,7 @@ def _call_rows(
     return rows, int(big.max(initial=0))
 
 
-def _big_m(integers: IntegerProblem, plan: Plan) -> tuple[IntArray, IntArray]:
+def _big_m(integers: IntegerProblem, plan: RowPlan) -> tuple[IntArray, IntArray]:
     """Largest unit·T − S_u and S_u − unit·T + 1 of each pattern."""
     unit, (first, last) = integers.unit, plan.cutoff_range
     low, high = _score_range(integers, plan.lower, plan.upper)
@@ -215,7 +215,7 @@ def _big_m(integers: IntegerProblem, plan: Plan) -> tuple[IntArray, IntArray]:
 
 def _whole_rows(
     entries: Sequence[tuple[Any, Any, Any]], bound: IntArray, is_lower: BoolArray, width: int
-) -> Rows:
+) -> ProgramRows:
     """Rows of whole numbers with one bound each; large ones are divided by a power of two."""
     row = np.concatenate([r for r, _, _ in entries]).astype(np.int64)
     column = np.concatenate([c for _, c, _ in entries]).astype(np.int64)
@@ -226,14 +226,14 @@ def _whole_rows(
     scale = 2.0**-power
     spare = _SPARE
     matrix = sparse.csr_array((data * scale[row], (row, column)), shape=(bound.size, width))
-    return Rows(
+    return ProgramRows(
         matrix,
         np.where(is_lower, (bound - spare) * scale, -np.inf),
         np.where(is_lower, np.inf, (bound + spare) * scale),
     )
 
 
-def _order_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _order_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows T_i ≤ T_{i+1}, and φ of a higher threshold ≤ φ of the next lower one that has it."""
     place = np.arange(plan.called_level.size)
     by_pattern = np.lexsort((plan.called_level, plan.called_pattern))
@@ -245,7 +245,7 @@ def _order_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
     return _at_most(small, large, blocks)
 
 
-def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> Rows:
+def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows z[small] − z[large] ≤ 0."""
     row = np.arange(small.size)
     ones = np.ones(small.size)
@@ -253,7 +253,7 @@ def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> R
         (np.concatenate([ones, -ones]), (np.tile(row, 2), np.concatenate([small, large]))),
         shape=(small.size, blocks["sizes"].stop),
     )
-    return Rows(matrix, np.full(small.size, -np.inf), np.zeros(small.size))
+    return ProgramRows(matrix, np.full(small.size, -np.inf), np.zeros(small.size))
 
 
 # -- points --------------------------------------------------------------------------------------
@@ -261,20 +261,20 @@ def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> R
 
 def _from_lists(
     found: Sequence[tuple[dict[int, float], float, float]], blocks: Mapping[str, slice]
-) -> Rows:
+) -> ProgramRows:
     """Rows given one by one, as {variable: coefficient}, lower, upper."""
     row = [r for r, (terms, _, _) in enumerate(found) for _ in terms]
     column = [j for terms, _, _ in found for j in terms]
     data = [float(c) for terms, _, _ in found for c in terms.values()]
     matrix = sparse.csr_array((data, (row, column)), shape=(len(found), blocks["sizes"].stop))
-    return Rows(
+    return ProgramRows(
         matrix,
         np.array([low for _, low, _ in found], dtype=np.float64),
         np.array([high for _, _, high in found], dtype=np.float64),
     )
 
 
-def _use_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _use_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows 1: λ_k = 0 unless α_k = 1; and α_k = 0 if λ_k = 0, where that comes for free."""
     found: list[tuple[dict[int, float], float, float]] = []
     known = {*plan.choice_column.tolist(), *plan.side_column.tolist()}
@@ -288,7 +288,7 @@ def _use_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
     return _from_lists(found, blocks)
 
 
-def _choice_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _choice_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows for columns with gaps: one of the allowed values; α_k = 0 if that is 0."""
     found: list[tuple[dict[int, float], float, float]] = []
     for k in sorted(set(plan.choice_column.tolist())):
@@ -304,7 +304,7 @@ def _choice_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
     return _from_lists(found, blocks)
 
 
-def _side_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _side_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows that make α_k = 1 mean λ_k ≠ 0: α = π + ν, π + low·ν ≤ λ ≤ high·π − ν."""
     found: list[tuple[dict[int, float], float, float]] = []
     for place in range(0, plan.side_column.size, 2):
@@ -322,7 +322,7 @@ def _side_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
 # -- limits --------------------------------------------------------------------------------------
 
 
-def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> Rows:
+def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows Σ support[r, k] α_k ≤ limit[r]."""
     limits = problem.limits
     first, found = blocks["used"].start, []
@@ -332,7 +332,7 @@ def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> Rows:
     return _from_lists(found, blocks)
 
 
-def _total_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _total_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows β_k ≥ |λ_k|, where there is a β_k, and Σ |λ_k| ≤ total."""
     first = blocks["points"].start
     most = np.maximum(np.abs(plan.lower), np.abs(plan.upper))
@@ -354,7 +354,7 @@ def _total_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Ro
     return _from_lists(found, blocks)
 
 
-def _rate_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _rate_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows for events found and false alarms; real masses get their bounds rounded outward."""
     rates, table = problem.limits.rates, problem.patterns
     found: list[tuple[dict[int, float], float, float]] = []

@@ -15,10 +15,18 @@ from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.problem.result import Proof, SolverResult, Status, TraceRow
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.solvers.milp.backends import Answer, Backend, News, Order
+from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model
 
-__all__ = ["BACKENDS", "Answer", "Backend", "MixedInteger", "News", "SolverThread", "find_backend"]
+__all__ = [
+    "BACKENDS",
+    "Backend",
+    "BackendAnswer",
+    "MixedInteger",
+    "News",
+    "SolverThread",
+    "find_backend",
+]
 
 
 # -- mixed-integer solvers behind one interface; each is imported when it is needed ----------------
@@ -44,9 +52,6 @@ def find_backend(name: str) -> Backend:
         raise InputError(f"backend={name!r} is not known. Use one of {known}.")
     backend.require()
     return backend
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 #: Seconds between two looks at what the solver reports.
@@ -176,7 +181,7 @@ class SolverThread:
     """A solver in a thread of its own, so that the main one stays free for Ctrl-C."""
 
     def __init__(self, backend: Backend, model: MilpModel, order: Order) -> None:
-        self._answer: Answer | None = None
+        self._answer: BackendAnswer | None = None
         self._error: BaseException | None = None
         # an event, as Ctrl-C during Thread.join makes Python 3.11 take the thread for ended
         self._done = threading.Event()
@@ -198,7 +203,7 @@ class SolverThread:
         return not self._done.wait(seconds)
 
     @property
-    def answer(self) -> Answer | None:
+    def answer(self) -> BackendAnswer | None:
         """The solver's answer; None if it is still at work.  Raises what went wrong."""
         if self._error is not None:
             raise self._error
@@ -238,7 +243,7 @@ class SolverMonitor:
 
     # -- steps 3 and 4 ---------------------------------------------------------------------------
 
-    def digest(self, answer: Answer | None = None, *, quiet: bool = False) -> None:
+    def digest(self, answer: BackendAnswer | None = None, *, quiet: bool = False) -> None:
         """Judge all news, and the answer if there is one; ``quiet`` ignores Ctrl-C."""
         items = []
         while self.news:
@@ -332,7 +337,7 @@ class SolverMonitor:
 
     # -- the end ---------------------------------------------------------------------------------
 
-    def conclude(self, answer: Answer) -> Status:
+    def conclude(self, answer: BackendAnswer) -> Status:
         """What the way in which the solver ended means."""
         if answer.end == "infeasible":
             if self._best is None:
