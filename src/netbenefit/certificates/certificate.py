@@ -26,7 +26,7 @@ gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
     decisions are worth, by outcomes and by masses: stated, as they need its risk of every row.
     ``lower``, ``upper``: the box of points that is searched.  ``max_features``.  ``limits``: see
     :class:`Limits`; ``values`` lists the allowed points of a column (null: all
-    from lower to upper), and ``rates`` speak of outcomes.  ``constraints``: where they come from.
+    from lower to upper), and ``rates`` refer to outcomes.  ``constraints``: where they come from.
     ``digest``: SHA-256 of the rest of the object as canonical JSON (sorted keys, no spaces, UTF-8).
 ``answer``
     ``points`` λ, ``cutoffs`` T_1 … T_M of the card, ``objective`` G(λ) and ``net_benefit``, the

@@ -11,13 +11,12 @@ import binascii
 import zlib
 from dataclasses import asdict
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards.json import read_reading, read_term, term_data
-from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import Term
 from netbenefit.certificates.statement import (
     Answer,
@@ -41,64 +40,18 @@ from netbenefit.problem.limits import Limits, RateLimits
 from netbenefit.problem.result import Boxes
 
 __all__ = [
-    "StatedColumn",
     "check_version",
     "read_answer",
     "read_claim",
-    "read_columns",
     "read_problem",
-    "read_readings",
     "write_answer",
     "write_claim",
-    "write_columns",
     "write_problem",
-    "write_readings",
 ]
 
 
-# -- the columns of a certificate as JSON: what each stands for, and how raw columns are read ------
-
 #: Points lie within these.
 _MOST = 10**9
-
-
-class StatedColumn(NamedTuple):
-    """One column of the pattern table."""
-
-    name: str
-    exact: bool
-    term: Term
-
-
-def write_columns(statement: Statement) -> list[dict[str, Any]]:
-    """Return the columns of a problem as JSON."""
-    return [
-        {"name": name, "exact": exact, **term_data(term)}
-        for name, exact, term in zip(statement.names, statement.exact, statement.terms, strict=True)
-    ]
-
-
-def read_columns(data: Any, path: str) -> list[StatedColumn]:
-    """Read what :func:`write_columns` wrote."""
-    return read_list(data, path, _column)
-
-
-def _column(data: Any, path: str) -> StatedColumn:
-    term = read_term(data, path, extra=("name", "exact"))
-    exact = read_boolean(data["exact"], f"{path}.exact")
-    return StatedColumn(read_text(data["name"], f"{path}.name"), exact, term)
-
-
-def write_readings(statement: Statement) -> list[dict[str, Any]]:
-    """Return how raw columns are read, as JSON."""
-    return [asdict(reading) for reading in statement.readings]
-
-
-def read_readings(data: Any, path: str) -> tuple[Reading, ...]:
-    """Read what :func:`write_readings` wrote."""
-    return tuple(read_list(data, path, read_reading))
-
-
 #: Most entries of an array that is unpacked.
 _MOST_ENTRIES = 2**31
 #: How the arrays of boxes are packed.
@@ -118,8 +71,13 @@ def write_problem(statement: Statement) -> dict[str, Any]:
             "rows": str(statement.data.rows),
             "events": str(statement.data.events),
         },
-        "columns": write_columns(statement),
-        "readings": write_readings(statement),
+        "columns": [
+            {"name": name, "exact": exact, **term_data(term)}
+            for name, exact, term in zip(
+                statement.names, statement.exact, statement.terms, strict=True
+            )
+        ],
+        "readings": [asdict(reading) for reading in statement.readings],
         "thresholds": [str(p) for p in statement.thresholds],
         "weights": [str(w) for w in statement.weights],
         "objective": statement.objective,
@@ -212,19 +170,10 @@ def _write_boxes(boxes: Boxes) -> dict[str, Any]:
 
 def read_problem(data: Any, path: str) -> Statement:
     """Read what :func:`write_problem` wrote (and its digest, which the caller compares)."""
-    keys = (
-        "digest",
-        "data",
-        "columns",
-        "readings",
-        "thresholds",
-        "weights",
-        "objective",
-        "penalty",
-    )
-    more = ("teacher", "lower", "upper", "max_features", "limits", "constraints")
+    keys = ("digest", "data", "columns", "readings", "thresholds", "weights", "objective")
+    more = ("penalty", "teacher", "lower", "upper", "max_features", "limits", "constraints")
     check_object(data, path, (*keys, *more))
-    columns = read_columns(data["columns"], f"{path}.columns")
+    columns = read_list(data["columns"], f"{path}.columns", _column)
     n_columns = len(columns)
     if not n_columns:
         wrong(f"{path}.columns", "a list of at least one column", data["columns"])
@@ -247,9 +196,9 @@ def read_problem(data: Any, path: str) -> Statement:
         wrong(f"{path}.upper", "at least the lower points", data["upper"])
     statement = Statement(
         data=_data_digest(data["data"], f"{path}.data"),
-        names=tuple(column.name for column in columns),
-        terms=tuple(column.term for column in columns),
-        exact=tuple(column.exact for column in columns),
+        names=tuple(name for name, _, _ in columns),
+        terms=tuple(term for _, _, term in columns),
+        exact=tuple(exact for _, exact, _ in columns),
         thresholds=tuple(thresholds),
         weights=tuple(weights),
         penalty=penalty,
@@ -259,7 +208,7 @@ def read_problem(data: Any, path: str) -> Statement:
         limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds)),
         constraints=read_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
         teacher=teacher,
-        readings=read_readings(data["readings"], f"{path}.readings"),
+        readings=tuple(read_list(data["readings"], f"{path}.readings", read_reading)),
     )
     if statement.data.rows <= 0:
         wrong(f"{path}.data.rows", "a positive number", data["data"]["rows"])
@@ -268,6 +217,12 @@ def read_problem(data: Any, path: str) -> Statement:
     if data["objective"] != statement.objective:
         wrong(f"{path}.objective", f'"{statement.objective}"', data["objective"])
     return statement
+
+
+def _column(data: Any, path: str) -> tuple[str, bool, Term]:
+    term = read_term(data, path, extra=("name", "exact"))
+    exact = read_boolean(data["exact"], f"{path}.exact")
+    return read_text(data["name"], f"{path}.name"), exact, term
 
 
 def _read_lesson(data: Any, path: str) -> Lesson:

@@ -1,4 +1,4 @@
-"""The problem of a certificate, set up from the data alone, and the worth of point vectors in it.
+"""The problem of a certificate, set up from the data alone, and the value of point vectors in it.
 
 Plain and exact: Python integers, fractions, and int64 where nothing can overflow.  Nothing here is
 shared with a solver.
@@ -220,7 +220,7 @@ def _rows(limits: Limits) -> list[tuple[list[int], int]]:
     return sorted(zip(limits.support.tolist(), limits.support_limit.tolist(), strict=True))
 
 
-# -- whether a card is the one that a certificate speaks of ----------------------------------------
+# -- whether a card is the one of a certificate ----------------------------------------------------
 
 
 def differences(card: Scorecard, problem: Statement, answer: Answer) -> list[str]:

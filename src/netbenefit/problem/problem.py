@@ -5,7 +5,7 @@ With N rows, weights ω, odds r and integer points λ, a solver maximises
     G(λ) = Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ .
 
 TP and FP add up the masses of the patterns: rows as they came out, or whatever else a card is to be
-trained on.  Limits on rates of events found and false alarms always speak of the outcomes.
+trained on.  Limits on rates of events found and false alarms always refer to the outcomes.
 
 Where a common scale exists, G is held as an integer: ``scale · N · G = rates[0] · gain −
 rates[1] · size`` up to a constant, with no rounding anywhere.

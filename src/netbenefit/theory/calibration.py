@@ -234,7 +234,7 @@ def improve_levels(
     Notes
     -----
     A level that is sent down to p_{i-1}, as published, lands below the unmoved risks of S_{i-1}:
-    the net benefit cares only for the level, but the order of those risks is turned round.
+    the net benefit cares only for the level, but the order of those risks is reversed.
     :func:`keep_order`, as well as :func:`calibrate_levels`, mends this.
 
     Examples
@@ -276,7 +276,7 @@ def calibrate_levels(
 
     On the data that it was learnt from, the result has no calibration error over these levels
     (ECE = 0, and so the Hosmer-Lemeshow statistic), no lower net benefit at any threshold, and
-    no pair of risks turned round, though pairs may become equal; see :func:`keep_order`.
+    no pair of risks reversed, though pairs may become equal; see :func:`keep_order`.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ def rows_needed(
     spread, logs = _factors(max_points, max_cutoff, thresholds, confidence)
     guess = (spread / target) ** 2 * logs / 2.0
     if guess >= _MOST_ROWS:
-        raise InputError(f"bound={bound!r} needs more than {_MOST_ROWS} rows. Ask for less.")
+        raise InputError(f"bound={bound!r} needs more than {_MOST_ROWS} rows. Use a larger bound.")
     # The formula is right to a few units in the last place; the bound itself decides.
     n = max(1, math.ceil(guess))
     while _bound(n, spread, logs) > target:

@@ -1,7 +1,7 @@
 """Calibration and utility: the two improvement rules, and what calibrated levels must satisfy.
 
 The rules themselves are those of :func:`netbenefit.improve_levels`, which applies them until no
-level is left that they would move; here each is told apart, with what it is worth.
+level is left that they would move; here each is shown, with what it is worth.
 """
 
 from __future__ import annotations
@@ -309,7 +309,7 @@ class OrderCheck(NamedTuple):
     pair : tuple of int or None
         Two rows that did not: the first had the lower risk before.
     amount : float
-        By how much they are turned round; the largest such amount of all pairs.
+        By how much they are reversed; the largest such amount of all pairs.
     """
 
     holds: bool

@@ -448,7 +448,7 @@ def relax(
 
 @internal
 def _curvature(z: Any, weight: Any, free: Any, size: int, h: Any) -> None:
-    """Second derivatives of the free coordinates, with a whiff of ridge for equal columns."""
+    """Second derivatives of the free coordinates, with a tiny ridge for equal columns."""
     n = z.shape[0]
     for i in range(size):
         for j in range(i + 1):

@@ -228,7 +228,7 @@ def solve_lattice(
 
 @cache
 def _compile() -> None:
-    """Compile before the clock starts, once a process; takes no time where that was done before."""
+    """Compile before the clock starts, once per process; no time is lost where that was done."""
     z, half, box = np.ones((1, 1)), np.full(1, 0.5), np.ones(1, dtype=np.int64)
     price, w = np.zeros(1), np.zeros(1, dtype=np.int64)
     descend(z, half, half, -box, box, price, 0, w)

@@ -6,7 +6,7 @@ positive when ⌊x·λ⌋ ≥ T, and
     loss(λ, T) = (false alarms + events missed) / N + C0 · ‖λ‖₀ + ε · ‖λ‖₁ .
 
 The share of errors is the prevalence less the net benefit at the threshold 0.5, (TP − FP) / N.  So
-a :class:`Problem` with this one threshold is SLIM but for two things:
+a :class:`Problem` with this one threshold is SLIM except for two things:
 
 1. *The last term.*  min loss = min over m of (least loss without it, given ‖λ‖₁ ≤ m) + ε · m, and
    a bound of ‖λ‖₁ is a limit that problems have.

@@ -5,8 +5,8 @@ u (whose call is a gain at a threshold) and w (whose call is a loss), let d = Σ
 If all u are called and no w is, then x_u·λ ≥ T > x_w·λ for a cut-off T, hence d·λ > 0.  So a card
 without a positive point where d_k > 0 and without a negative one where d_k < 0 loses one of these
 patterns, at every threshold where they are gains and losses.  Such combinations, packed so that no
-pattern pays twice, make a :class:`FarkasCut`: a card whose signs avoid ``elements`` loses ``loss`` or
-more.  Nothing but the signs of points enters, so cuts hold in the whole box.
+pattern pays twice, make a :class:`FarkasCut`: a card whose signs avoid ``elements`` loses ``loss``
+or more.  Nothing but the signs of points enters, so cuts hold in the whole box.
 
 To show that no card comes within τ of the ceiling (price and losses together), sizes are settled
 one after another.  A card with j features may lose less than R = τ − j · price, so its signs have

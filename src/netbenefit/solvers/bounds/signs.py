@@ -36,7 +36,7 @@ class Signs(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Number of words a sign."""
+        """Number of words per sign."""
         return int(self.bits.shape[1])
 
     def mask(self, elements: Any) -> Words:

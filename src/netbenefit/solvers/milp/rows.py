@@ -1,4 +1,4 @@
-"""The rows of the integer program that ``_milp_model`` describes, one function a kind."""
+"""The rows of the integer program that :mod:`netbenefit.solvers.milp.model` describes, by kind."""
 
 from __future__ import annotations
 
