@@ -58,7 +58,6 @@ from netbenefit.solvers.kernels.jit import internal, jit
 __all__ = [
     "DirectionBound",
     "Directions",
-    "DualState",
     "direction_bound",
     "find_directions",
     "merge_patterns",
@@ -333,13 +332,6 @@ _MOST_FLOWS = 30_000_000
 OMEGA = 0.02
 
 
-class DualState(NamedTuple):
-    """Where a run ended, to start another one from: the same pairs, perhaps in another box."""
-
-    state: FlowState
-    omega: float
-
-
 @dataclass(frozen=True, eq=False)
 class DirectionBound:
     """A bound, and how it came about."""
@@ -349,7 +341,6 @@ class DirectionBound:
     iterations: int  #: steps of the method
     #: figures for the trace: patterns, pairs, directions, why it ended
     details: dict[str, Any] = field(default_factory=dict)
-    warm: DualState | None = None
 
 
 def direction_bound(
@@ -361,26 +352,19 @@ def direction_bound(
     target: int | None = None,
     weight: int = 4,
     iterations: int | None = None,
-    warm: DualState | None = None,
     on_bound: Callable[[int], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> DirectionBound:
     """Bound the value of all vectors in a box; stop at ``target``, or where the bound stalls.
 
-    Patterns of a pair differ in at most ``weight`` columns.  ``warm`` is the end of another run,
-    used where it has as many patterns, pairs and directions, as after a change of the box that
-    fixed no further column at 0; any multipliers are valid.
+    Patterns of a pair differ in at most ``weight`` columns.
     """
     clock = Clock(seconds, should_stop)
     ready = prepare(integers, lower, upper, weight, clock)
     run = DirectionRun(ready.trivial, target, on_bound)
     if ready.model is None or ready.grid is None or run.reached or clock.over():
         return run.result(clock, "trivial", ready.figures)
-    state, omega = make_state(ready.model), OMEGA
-    if warm is not None and _fits(warm.state, state):
-        state, omega = FlowState(*(part.copy() for part in warm.state)), warm.omega
-    ended, omega = descend(ready.model, state, omega, ready.grid, run, clock, iterations)
-    run.warm = DualState(state, omega)
+    ended = descend(ready.model, ready.grid, run, clock, iterations)
     return run.result(clock, ended, ready.figures)
 
 
@@ -461,7 +445,6 @@ class DirectionRun:
         self.target = target
         self.on_bound = on_bound
         self.steps = 0
-        self.warm: DualState | None = None
         if on_bound is not None:
             on_bound(value)
 
@@ -477,7 +460,7 @@ class DirectionRun:
 
     def result(self, clock: Clock, ended: str, figures: dict[str, Any]) -> DirectionBound:
         details = {**figures, "ended": ended}
-        return DirectionBound(self.best, clock.spent(), self.steps, details, self.warm)
+        return DirectionBound(self.best, clock.spent(), self.steps, details)
 
 
 def _model(
@@ -501,11 +484,6 @@ def _model(
     )
 
 
-def _fits(old: FlowState, new: FlowState) -> bool:
-    """Whether multipliers of another run can be taken over."""
-    return all(a.shape == b.shape for a, b in zip(old, new, strict=True))
-
-
 def _value(model: Model, state: FlowState, grid: Grid) -> int | None:
     """The bound (7) of the current multipliers; None where they are too large to count."""
     left = grid.gains.copy()
@@ -514,15 +492,10 @@ def _value(model: Model, state: FlowState, grid: Grid) -> int | None:
 
 
 def descend(
-    model: Model,
-    state: FlowState,
-    omega: float,
-    grid: Grid,
-    run: DirectionRun,
-    clock: Clock,
-    iterations: int | None,
-) -> tuple[str, float]:
-    """Step until something ends it; why, and the last ratio of step lengths."""
+    model: Model, grid: Grid, run: DirectionRun, clock: Clock, iterations: int | None
+) -> str:
+    """Step until something ends it; return what."""
+    state, omega = make_state(model), OMEGA
     history: list[tuple[int, int]] = []
     chunk, spent, cost = 1, 0.0, 0.0
     while True:
@@ -538,7 +511,7 @@ def descend(
             history.append((run.steps, run.best))
             spent, cost = 0.0, time.perf_counter() - began
             if ended or run.reached:
-                return ended or "target", omega
+                return ended or "target"
         steps = chunk if iterations is None else min(chunk, iterations - run.steps)
         began = time.perf_counter()
         advance(model, state, omega, steps)
