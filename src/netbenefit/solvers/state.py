@@ -70,11 +70,6 @@ class SearchState:
         return True
 
     @property
-    def keeps_limits(self) -> bool:
-        """Whether the current points keep to all limits on rates, sums and supports."""
-        return True
-
-    @property
     def standing(self) -> tuple[Any, ...]:
         """What a descent improves."""
         return (self.value,)
@@ -133,11 +128,6 @@ class ConstrainedState(SearchState):
     def found(self) -> bool:
         """Whether an allowed vector is known."""
         return bool(self.rules.found[0])
-
-    @property
-    def keeps_limits(self) -> bool:
-        """Whether the current points keep to all limits on rates, sums and supports."""
-        return bool(self.rules.miss[0] == 0)
 
     @property
     def standing(self) -> tuple[Any, ...]:

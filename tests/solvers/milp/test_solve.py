@@ -151,15 +151,15 @@ def test_numbers_without_a_common_scale_are_rounded_up() -> None:
         )
 
 
-def test_names_and_blocks_fit() -> None:
+def test_blocks_fit() -> None:
     model = build_model(some_problem(constraints=[Values(0, (-2, 0, 3)), AtLeast(1, (1, 2))]))
-    names = model.names()
-    assert len(names) == model.lower.size
-    assert {name.split()[0] for name in names} == {
-        "points", "used", "cutoff", "called", "choice", "side",
-    }  # fmt: skip
+    ends = [(block.start, block.stop) for block in model.blocks.values()]
+    assert ends[0][0] == 0
+    assert ends[-1][1] == model.lower.size
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(ends))
+    used = {name for name, block in model.blocks.items() if block.stop > block.start}
+    assert used == {"points", "used", "cutoffs", "called", "choices", "sides"}
     assert model.matrix.shape == model.shape
-    assert model.integrality.all()
 
 
 def test_big_m_is_tight() -> None:

@@ -24,7 +24,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from netbenefit.common.checks import FloatArray, IntArray
@@ -69,11 +68,6 @@ class MilpModel:
     def shape(self) -> tuple[int, int]:
         """Number of rows and of variables."""
         return int(self.row_lower.size), int(self.lower.size)
-
-    @property
-    def integrality(self) -> NDArray[np.bool_]:
-        """Which variables are whole numbers: all of them."""
-        return np.ones(self.lower.size, dtype=np.bool_)
 
     @property
     def trusted(self) -> bool:
@@ -128,23 +122,6 @@ class MilpModel:
     def to_objective(self, bound: float) -> Fraction:
         """Largest objective of a card, if objective·z ≤ bound + margin for all z."""
         return self.integers.to_objective(self.grain * math.floor(bound + self.margin))
-
-    def names(self) -> list[str]:
-        """What each variable is, for people."""
-        plan, columns = self.plan, self.problem.patterns.names
-        at = [f"p={self.problem.thresholds.values[i]:g}" for i in plan.levels]
-        called = zip(plan.called_level.tolist(), plan.called_pattern.tolist(), strict=True)
-        choices = zip(plan.choice_column.tolist(), plan.choice_value.tolist(), strict=True)
-        sides = zip(plan.side_column.tolist(), plan.side_sign.tolist(), strict=True)
-        return [
-            *(f"points {name}" for name in columns),
-            *(f"used {name}" for name in columns),
-            *(f"cutoff {p}" for p in at),
-            *(f"called {at[i]} #{u}" for i, u in called),
-            *(f"choice {columns[k]}={v}" for k, v in choices),
-            *(f"side {columns[k]}{'+' if sign > 0 else '-'}" for k, sign in sides),
-            *(f"size {columns[k]}" for k in plan.size_column.tolist()),
-        ]
 
 
 def build_model(problem: Problem) -> MilpModel:
