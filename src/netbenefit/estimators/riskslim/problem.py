@@ -114,7 +114,7 @@ class Search:
     bound: float = 0.0  #: a loss is never negative
     evaluations: int = 0
     trace: list[TraceRow] = field(default_factory=list)
-    _told: float = 0.0
+    _last_call: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -160,9 +160,9 @@ class Search:
     def notify(self, news: bool = False) -> None:
         """Call the callback, at every better card and now and then."""
         now = self.seconds
-        if self.callback is None or self.best is None or not (news or now - self._told >= 0.1):
+        if self.callback is None or self.best is None or not (news or now - self._last_call >= 0.1):
             return
-        self._told = now
+        self._last_call = now
         size = int(np.count_nonzero(self.best[1:]))
         self.callback(Progress(-self.value, size, now, self.evaluations, -self.bound))
 
