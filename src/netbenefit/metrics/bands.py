@@ -251,9 +251,6 @@ class _Counted(NamedTuple):
         return result
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 Area = Literal["weights", "length", "exact"]
 
 
