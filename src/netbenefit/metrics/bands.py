@@ -454,7 +454,7 @@ def decision_summary(
     Returns
     -------
     Table
-        ``model``, ``aunbc`` (whichever mean was asked for), ``standard_error``, ``lower``,
+        ``model``, ``aunbc`` (whichever mean ``area`` chooses), ``standard_error``, ``lower``,
         ``upper``; ``reference``, ``difference`` to it and ``difference_standard_error``,
         ``difference_lower``, ``difference_upper``.  Limits are quantiles of the resamples.
 
