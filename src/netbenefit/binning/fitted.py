@@ -108,9 +108,6 @@ def dtype_of(terms: Sequence[Term]) -> np.dtype[Any]:
     return np.dtype(next(kind for kind in types if most <= np.iinfo(kind).max))
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 SCHEMA = "netbenefit.binner"
 VERSION = 1
 _KEYS = (

@@ -359,9 +359,6 @@ def _joined(card: Scorecard, bins: FittedBins, settings: Mapping[str, Any]) -> F
     return replace(bins, terms=(*bins.terms, *more), names=tuple(names))
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: What can be changed, from the smallest change to the largest; "keep" changes nothing.
 _ALL = ("keep", "risks", "cutoffs", "refit")
 
