@@ -15,7 +15,7 @@ from netbenefit.cards.columns import Kind, missing_error
 from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
 from netbenefit.cards.readings import Reading, Readings
 from netbenefit.cards.terms import Condition, PerUnit, Term
-from netbenefit.common.checks import InputError
+from netbenefit.common.checks import InputError, InputWarning
 from netbenefit.common.strict_json import (
     at,
     check_object,
@@ -47,7 +47,7 @@ class FittedBins:
     kinds: dict[str, Kind]
     own_missing: tuple[str, ...]  #: columns with a condition for missing values
     rows: tuple[dict[str, Any], ...]  #: what became of each column
-    notices: tuple[str, ...] = field(default=(), compare=False)  #: warnings
+    notices: tuple[InputWarning, ...] = field(default=(), compare=False)  #: warnings
 
     @property
     def groups(self) -> dict[str, tuple[int, ...]]:
