@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
-from netbenefit.cli.columns import read_binner
+from netbenefit.cli.model import read_binner
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
@@ -363,7 +363,7 @@ def test_duplicate_and_constant_conditions_are_dropped() -> None:
     )
     assert set(binner.groups_) == {"x"}
     rows = {row["column"]: row["conditions"] for row in binner.fitted_.rows}
-    assert "says the same as" in rows["same"]
+    assert "is the same as" in rows["same"]
     assert rows["still"].startswith("none")
 
 

@@ -277,7 +277,7 @@ def test_an_identifier_that_means_something(tmp_path: Path) -> None:
     path = save(rows, tmp_path / "t.csv")
     printed = run("fit", path, *FIT)
     assert re.search(r"^  rank +left out", printed, re.MULTILINE)
-    assert "say --numeric rank" in printed
+    assert "say so by --numeric rank" in printed
     printed = run("fit", path, *FIT, "--numeric", "rank")
     assert re.search(r"^  rank +whole numbers", printed, re.MULTILINE)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from netbenefit.cli.columns import read_binner
+from netbenefit.cli.model import read_binner
 from sklearn.base import clone
 
 from netbenefit import Binner, Condition, PerUnit, Rule, Scorecard, Thresholds
