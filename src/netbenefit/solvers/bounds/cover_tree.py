@@ -85,7 +85,7 @@ class CoverTree:
         self._count = 0
         self._open: list[_Node] = []
         self._busy: dict[int, _Node] = {}
-        self._told: int | None = None
+        self._reported: int | None = None
         self._lock = threading.Condition()
         self._error: BaseException | None = None
         self._levels = np.array([np.unique(c).size for c in integers.units.T])
@@ -111,10 +111,10 @@ class CoverTree:
         nodes = [*self._open, *self._busy.values()]
         return self.closed + [Part(n.lower, n.upper, n.value) for n in nodes]
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         value = self.bound()
-        if self._told is None or value < self._told:
-            self._told = value
+        if self._reported is None or value < self._reported:
+            self._reported = value
             self.on_bound(value)
 
     def _over(self) -> bool:
@@ -124,7 +124,7 @@ class CoverTree:
 
     def run(self, n_jobs: int = 1) -> None:
         """Work with some threads; the bound holds whenever they end."""
-        self._tell()
+        self._report()
         if n_jobs == 1:
             self._work()
         else:
@@ -176,7 +176,7 @@ class CoverTree:
                 self.closed.append(Part(node.lower, node.upper, node.value))
             for lower, upper in children or []:
                 self._push(lower, upper, node.value, node.rows, node.depth + 1)
-            self._tell()
+            self._report()
             self._lock.notify_all()
 
     # -- one box ---------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class CoverTree:
         with self._lock:
             if value < node.value:
                 node.value = value
-                self._tell()
+                self._report()
 
     def _rounds(self, node: _Node, program: CoverProgram, pricing: Pricing) -> Point | None:
         """Solve and add cuts while that pays; None if that was cut short."""
