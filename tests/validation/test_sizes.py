@@ -505,8 +505,9 @@ def test_quiet_command_prints_the_table_alone(table: Path) -> None:
         (["--sign", "old"], "write NAME=+ or NAME=-"),
         (["--prior-strength", "much"], "--prior-strength must be auto or a number"),
         (["--drop", "nothing"], "--drop names column 'nothing'"),
-        (["--folds", "200"], "cv=200 folds need as many events"),
+        (["--folds", "200"], "cv=200 must be at least 2, and at most"),
         (["--time-limit", "-1"], "time_limit"),
+        (["--monotone", "nobody+"], "--monotone names column 'nobody'"),
     ],
 )
 def test_bad_options(table: Path, options: list[str], message: str) -> None:
@@ -519,6 +520,11 @@ def test_raw_tables(table: Path) -> None:
     printed = run("sizes", table, *call, "--max-size", 2, "--teacher", "logistic")
     assert "over 2 folds" in printed
     assert "--teacher logistic" in printed
+    assert "whose levels have no order" in error("sizes", table, *call, "--monotone", "town+")
+    limits = ["--monotone", "old+", "--max-per-column", 1, "--journal", table.parent / "journal"]
+    printed = run("sizes", table, *call, "--max-size", 2, "--teacher", "none", *limits)
+    assert "--max-per-column 1 --monotone old+" in printed
+    assert len((table.parent / "journal").read_text().splitlines()) == 3
     message = error("sizes", table, *call, "--binner", "none")
     assert "text in column 'town' (such as 'Bonn')" in message
     assert "--teacher" not in message

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netbenefit.cli.options import (
+    LIMITS,
     BinnerAgain,
     Constraints,
     CutsAgain,
@@ -39,7 +40,6 @@ from netbenefit.cli.terminal import (
     program_name,
     progress,
     read_setting,
-    read_signs,
     read_teacher,
     tell,
 )
@@ -61,6 +61,8 @@ def sizes(
     thresholds: Thresholds = None,
     weights: Weights = WeightNames.equal,
     max_points: MaxPoints = 10,
+    max_per_column: Annotated[int | None, option("K", "As in `fit`.", **LIMITS)] = None,
+    monotone: Annotated[list[str] | None, option("NAME+", "As in `fit`.", **LIMITS)] = None,
     teacher: Teacher = "auto",
     prior_strength: PriorStrength = "auto",
     binner: BinnerAgain = "auto",
@@ -75,7 +77,8 @@ def sizes(
     sample_weight: RowWeights = None,
     positive: Positive = None,
     time_limit: Annotated[
-        float, option("SECONDS", "Time for all sizes together, once for all rows and once a fold.")
+        float,
+        option("SECONDS", "Time for all sizes together, once for all rows and once per fold."),
     ] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds and search.", min=0)] = 0,
     jobs: Jobs = -1,
@@ -83,27 +86,33 @@ def sizes(
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Save the table.")
     ] = None,
+    journal: Annotated[
+        Path | None, option("FILE", "Keep finished folds in a file, to go on after a kill.")
+    ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Compare cards of every size on held-out rows, to choose how many rules a card should have.
 
     For each number of rules the best card is searched, on all rows and without each fold in turn;
-    what the cards without a fold earn on that fold is the net benefit on held-out rows.  Cut points
+    the net benefit on held-out rows is that of the cards without a fold on that fold.  Cut points
     and the teacher's risks are found anew in every fold.  Options about columns and cards mean what
     they mean for `fit`.
     """
     from netbenefit.cli.cli_words import option_words
-    from netbenefit.cli.columns import read_asked
+    from netbenefit.cli.columns import check_known, check_monotone, read_asked, read_monotone
     from netbenefit.cli.fit_notes import read_constraints
     from netbenefit.cli.rows import model_of, read_rows
     from netbenefit.data.files import write_csv
+    from netbenefit.estimators.training import make_binner
     from netbenefit.metrics.thresholds import as_thresholds
     from netbenefit.plots import check_picture, save_picture
+    from netbenefit.problem.constraints import MaxPerColumn
     from netbenefit.validation.sizes import size_path_of_events
 
     check_writable(plot, data)
     check_writable(csv, data, *([plot] if plot else []))
+    check_writable(journal, data, *(file for file in (plot, csv) if file))
     if plot is not None:
         check_picture(plot)
     asked = read_asked(
@@ -115,24 +124,33 @@ def sizes(
         cuts=cuts,
         drop=drop,
     )
+    signs, steady = read_monotone(monotone or [], sign or [])
+    extra = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
+    grid = as_thresholds(thresholds, weights.value)
     params = {
-        "thresholds": as_thresholds(thresholds, weights.value),
+        "thresholds": grid,
         "max_points": max_points,
         "teacher": read_teacher(teacher),
         "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
         "max_features": max_size,
-        "sign": read_signs(sign or []),
-        "constraints": read_constraints(constraints),
+        "sign": signs,
+        "constraints": [*read_constraints(constraints), *extra],
         "time_limit": time_limit,
         "random_state": seed,
         "n_jobs": jobs,
     }
     rows = read_rows(data, target, positive, sample_weight, asked)
     model, X = model_of(rows, asked, params)
+    check_known(
+        steady, [*rows.names, *(getattr(model.binner, "combine", None) or ())], "--monotone"
+    )
     if not quiet:
         work = f"{folds + 1} searches of up to {time_limit:g} s each"
         tell("bold", data.name, f"{rows.counts(None)}; {work}")
     with option_words(quiet), progress(quiet) as callback:
+        if steady and model.binner is not None:
+            binner = make_binner(model.binner, rows.names, grid, signs)
+            check_monotone(steady, binner.fit(X, rows.outcome.event, rows.weight))
         path = size_path_of_events(
             model.set_params(callback=callback),
             X,
@@ -140,6 +158,7 @@ def sizes(
             cv=folds,
             sample_weight=rows.weight,
             random_state=seed,
+            journal=journal,
             outcome=rows.outcome.text,
         )
     if csv is not None:
@@ -159,6 +178,8 @@ def sizes(
         "--max-points": None if max_points == 10 else max_points,
         "--teacher": None if teacher == "auto" else teacher,
         "--prior-strength": None if prior_strength == "auto" else prior_strength,
+        "--max-per-column": max_per_column,
+        "--monotone": monotone,
         "--sign": sign,
         "--constraints": constraints,
         "--drop": drop,
