@@ -18,12 +18,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
-from netbenefit.cli.model import read_binner
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from netbenefit import Binner, Condition, InputError, PerUnit, Rule, Scorecard, Thresholds
 from netbenefit.binning.fitted import FittedBins
+from netbenefit.cli.model import read_binner
 from tests.helpers.raw_rows import CONTAINERS, STAGES, outcome, raw_table
 
 SPECIAL = {"visits (−9: unknown)": [-9]}

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from netbenefit.cli.model import read_binner
 from sklearn.base import clone
 
 from netbenefit import Binner, Condition, PerUnit, Rule, Scorecard, Thresholds
+from netbenefit.cli.model import read_binner
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.net_benefit import aunbc, auroc

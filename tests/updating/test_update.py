@@ -34,6 +34,7 @@ from netbenefit import (
 from netbenefit.estimators.learn import learn
 from netbenefit.estimators.training import Rows, Training
 from netbenefit.updating.update import choose_update, default_estimator, evaluate_card, update_card
+from netbenefit.validation.folds import Sample, make_folds
 from tests.helpers.raw_rows import outcome, raw_table
 
 GRIDS = ([0.1, 0.3, 0.5], [0.5], [0, 0.25, 0.5, 0.75], [0.05, 0.1, 0.2, 0.4, 0.8])
@@ -501,9 +502,7 @@ def test_held_out_rows_choose_the_update() -> None:
         assert choice.suggested == wanted
         assert wanted in str(choice)
         # the slow way, for one fold after the other
-        from netbenefit.validation.sizes import choose_folds
-
-        for k, (train, test) in enumerate(choose_folds(5, y, 0)):
+        for k, (train, test) in enumerate(make_folds(5, Sample.of({"x": x}, y, None), 0)):
             new = update_card(card, {"x": x[train]}, y[train], "risks").new
             area = aunbc(y[test], new.risk({"x": x[test]}), card.thresholds)
             assert choice.fold_aunbc[k, 1] == pytest.approx(area)

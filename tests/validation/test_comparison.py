@@ -33,13 +33,19 @@ from sklearn.tree import DecisionTreeClassifier
 from netbenefit import InputError, RiskScoreClassifier, Scorecard, compare, rank_models
 from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.bands import curve_bands
+from netbenefit.metrics.measures import size_of
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
 from netbenefit.validation.comparison import NAMES, corrected_difference
-from netbenefit.validation.comparison_folds import Runner
 from netbenefit.validation.cross_validation import cross_validate
-from netbenefit.validation.folds import take_rows
-from netbenefit.validation.models import Contestant, PlattScaled, lasso, pruned_tree, size_of
-from netbenefit.validation.prepare import Preparation, read_plain, weighted_median
+from netbenefit.validation.folds import Sample, take_rows
+from netbenefit.validation.models import PlattScaled, lasso, pruned_tree
+from netbenefit.validation.prepare import (
+    Preparation,
+    PreparedClassifier,
+    read_plain,
+    weighted_median,
+)
+from netbenefit.validation.runner import Task, Work
 from tests.helpers.raw_rows import CONTAINERS, raw_table
 
 mpl.use("Agg")
@@ -306,11 +312,13 @@ def test_compare_and_cross_validate_forgive_and_tell_alike() -> None:
 @pytest.mark.parametrize(("single", "cores"), [(True, 1), (False, 2)])
 def test_models_side_by_side_use_one_core_each(single: bool, cores: int) -> None:
     X, y = numbers(40)
-    models = {"odd": Contestant(OutOfLine(n_jobs=2), "raw", refitted=True)}
-    folds = [(np.arange(30), np.arange(10, 40))]
-    runner = Runner(X, {}, y == 1, None, folds, models, as_thresholds(GRID), single=single)
+    train, test = np.arange(30), np.arange(10, 40)
+    model = PreparedClassifier(OutOfLine(n_jobs=2))
+    sample = Sample(read_plain(X), y, y == 1, None)
+    work = Work(model, sample, as_thresholds(GRID), single=single)
     OutOfLine.cores.clear()
-    runner((0, "odd"))
+    with pytest.warns(UserWarning, match="strange rows"), pytest.warns(FutureWarning):
+        work(Task(train, {"test": test}, seed=0))
     assert OutOfLine.cores == [cores]
 
 
@@ -566,7 +574,7 @@ def test_arguments_are_checked() -> None:
         compare(["logistic"], X, y, cv=1)
     with pytest.raises(InputError, match="metric='auc'"):
         compare(["logistic"], X, y, cv=2).values("auc")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="fold 1, logistic: y_true holds no events"):
+    with pytest.raises(InputError, match="fold 1 has held-out rows of one class only"):
         compare(["logistic"], X, y, cv=PredefinedSplit(np.where(y == 1, -1, np.arange(240) % 2)))
 
 

@@ -24,8 +24,8 @@ from netbenefit import (
     threshold_sensitivity,
 )
 from netbenefit.solvers.local_search import LocalSearch
+from netbenefit.validation.folds import Sample, make_folds
 from netbenefit.validation.sensitivity import Sensitivity, _quantiles
-from netbenefit.validation.sizes import choose_folds
 
 mpl.use("Agg")
 
@@ -72,7 +72,7 @@ def test_the_paper_s_settings() -> None:
 def test_every_fold_is_what_a_loop_finds(found: Any) -> None:
     told, X, y, weight = found
     tenths = Thresholds.tenths()
-    for k, (train, test) in enumerate(choose_folds(3, y, 0)):
+    for k, (train, test) in enumerate(make_folds(3, Sample.of(X, y, weight), 0)):
         risks = []
         for name in told.settings:
             grid = told.settings[name]
@@ -102,7 +102,10 @@ def test_tables_and_text(found: Any) -> None:
     assert t["changed"][0] == 0
     np.testing.assert_allclose(t["difference"], t["aunbc"] - t["aunbc"][0], atol=1e-12)
     gaps = told.fold_aunbc[:, 1] - told.fold_aunbc[:, 0]
-    assert t["difference_se"][1] == pytest.approx(gaps.std(ddof=1) / np.sqrt(3))
+    # a third of the rows is held out: n_test / n_train is 1/2 but for rounding
+    assert told.ratio == pytest.approx(0.5, rel=0.01)
+    error = gaps.std(ddof=1) * np.sqrt(1 / 3 + told.ratio)
+    assert t["difference_se"][1] == pytest.approx(error)
     d = told.decisions()
     assert d.n_rows == 4 * 10
     here = (d["setting"] == "range") & (d["threshold"] == t["at"][1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,19 @@ from netbenefit import (
     RiskScoreClassifier,
     RSSDNBClassifier,
     Scorecard,
+    SettingChoice,
     SizePath,
     SizePathDisplay,
     Thresholds,
+    UpdateChoice,
     aunbc,
     size_path,
     weighted_net_benefit,
 )
 from netbenefit.plots import save_picture
 from netbenefit.problem.result import Progress
+from netbenefit.validation.folds import Sample, make_folds
+from netbenefit.validation.sizes import _SizeSearch
 from tests.cli.test_main import COLOUR, error, people, run, save
 from tests.helpers.raw_rows import outcome, raw_table
 
@@ -115,20 +120,36 @@ def test_held_out_rows_are_measured_by_the_cards_of_their_fold(
 
 
 def test_means_errors_and_choices() -> None:
-    """By hand: sizes 1, 2, 3 over two folds."""
+    """By hand: sizes 1, 2, 3 over two folds; as many rows are held out as are learnt from."""
     folds = np.array([[0.10, 0.29, 0.30], [0.20, 0.39, 0.44]])
-    made = SizePath((1, 2, 3), {}, {}, np.zeros(3), folds, folds / 2, ())
+    made = SizePath((1, 2, 3), {}, {}, np.zeros(3), folds, folds / 2, (), 1.0)
     assert made.held_out == pytest.approx([0.15, 0.34, 0.37])
-    assert made.held_out_se == pytest.approx([0.05, 0.05, 0.07])  # sd / √2 of two: half the range
+    # sd · √(1/2 + 1), where the sd of two is their distance / √2
+    assert made.held_out_se == pytest.approx(np.array([0.05, 0.05, 0.07]) * 3**0.5)
     assert made.aunbc == pytest.approx([0.075, 0.17, 0.185])
-    assert made.aunbc_se == pytest.approx([0.025, 0.025, 0.035])
+    assert made.aunbc_se == pytest.approx(np.array([0.025, 0.025, 0.035]) * 3**0.5)
     assert made.difference == pytest.approx([-0.22, -0.03, 0.0])
-    assert made.difference_se == pytest.approx([0.02, 0.02, 0.0])
-    assert (made.best, made.suggested) == (3, 3)
-    closer = SizePath((1, 2, 3), {}, {}, np.zeros(3), folds + np.array([0, 0.02, 0]), folds, ())
+    assert made.difference_se == pytest.approx(np.array([0.02, 0.02, 0.0]) * 3**0.5)
+    assert (made.best, made.suggested) == (3, 2)
+    plain = replace(made, ratio=0.0)  # without the correction, the error is too small for that
+    assert (plain.best, plain.suggested) == (3, 3)
+    closer = replace(plain, fold_net_benefit=folds + np.array([0, 0.02, 0]))
     assert (closer.best, closer.suggested) == (3, 2)
-    equal = SizePath((1, 4), {}, {}, np.zeros(2), np.ones((2, 2)), folds, ())
+    equal = SizePath((1, 4), {}, {}, np.zeros(2), np.ones((2, 2)), folds, (), 1.0)
     assert (equal.best, equal.suggested) == (1, 1)
+
+
+def test_the_rule_is_that_of_choose_setting() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        values, ratio = rng.normal(size=(5, 4)).round(1), float(rng.choice([0.25, 1.0]))
+        sizes = np.tile(np.arange(1.0, 5.0), (5, 1))
+        choice = SettingChoice(tuple({"k": k} for k in range(1, 5)), values, sizes, ratio)
+        path = SizePath((1, 2, 3, 4), {}, {}, np.zeros(4), values, values, (), ratio)
+        update = UpdateChoice(("keep", "risks", "cutoffs", "refit"), values, values, ratio)
+        assert path.suggested == choice.setting["k"]
+        assert update.ways.index(update.suggested) == path.sizes.index(path.suggested)
+        np.testing.assert_array_equal(path.difference_se, choice.difference_se)
 
 
 # -- nothing leaks ---------------------------------------------------------------------------------
@@ -171,6 +192,50 @@ def test_same_seed_same_path_also_in_parallel(
     )
     np.testing.assert_array_equal(first.fold_net_benefit, second.fold_net_benefit)
     assert (first.fold_net_benefit != other.fold_net_benefit).any()
+
+
+def test_a_journal_keeps_finished_folds(
+    data: tuple[pd.DataFrame, pd.Series], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = data
+    file = tmp_path / "journal"
+    whole = size_path(make_model(), X, y, sizes=[1, 2], cv=3, journal=file)
+    lines = file.read_text().splitlines(keepends=True)
+    assert len(lines) == 4
+    file.write_text("".join(lines[:3]))  # as if it had been ended after two folds
+    posed: list[int] = []
+    pose = _SizeSearch.pose
+
+    def counted(search: _SizeSearch, rows: Any = None) -> Any:
+        posed.append(0 if rows is None else len(rows))
+        return pose(search, rows)
+
+    monkeypatch.setattr(_SizeSearch, "pose", counted)
+    again = size_path(make_model(), X, y, sizes=[1, 2], cv=3, journal=file)
+    assert len(posed) == 2  # all rows, and the third fold
+    assert str(again) == str(whole)
+    assert [content(c[2]) for c in again.fold_cards] == [content(c[2]) for c in whole.fold_cards]
+    for changed in ({"sizes": [1]}, {"random_state": 1}, {"groups": np.arange(len(y))}):
+        with pytest.raises(InputError, match="other data or other settings"):
+            size_path(make_model(), X, y, **{"sizes": [1, 2], "cv": 3, "journal": file, **changed})
+
+
+def test_groups_stay_together(data: tuple[pd.DataFrame, pd.Series]) -> None:
+    """In the folds, and where the teacher learns, as in ``fit``."""
+    X, y = data
+    groups = np.repeat(np.arange(len(y) // 3), 3)
+    seen: list[set[int]] = []
+    model = make_model(max_features=1, penalty=0, solver="local")
+    found = size_path(model, X, y, sizes=[1], cv=2, groups=groups)
+    sample = Sample.of(X, y, None)
+    for train, test in make_folds(2, sample, 0, groups=groups, name="cv"):
+        assert not set(groups[train]) & set(groups[test])
+        seen.append(set(groups[test]))
+    assert set.union(*seen) == set(groups.tolist())
+    assert content(found.cards[1]) == content(model.fit(X, y, groups=groups).scorecard_)
+    own = found.results[1].objective
+    assert own == model.result_.objective
+    assert own != size_path(model, X, y, sizes=[1], cv=2).results[1].objective
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -271,11 +336,11 @@ def test_other_estimators_are_refused(
         ({"sizes": [1.5]}, "not 1.5"),
         ({"sizes": 3}, "sizes must be a list of whole numbers, not 3"),
         ({"sizes": [2, 9]}, "sizes go up to 9, but only 5 columns can have points. Use sizes of"),
-        ({"cv": 1}, "cv=1 must be a number of folds of at least 2"),
+        ({"cv": 1}, "cv=1 must be at least 2"),
         ({"cv": True}, "cv=True must be"),
         ({"cv": 2.5}, "cv=2.5 must be"),
         ({"cv": None}, "cv=None must be"),
-        ({"cv": 500}, r"cv=500 folds need as many events, one each, but there are \d+. Use at"),
+        ({"cv": 500}, r"cv=500 must be at least 2, and at most \d+, the number of events"),
         ({"cv": "five"}, "cv='five' gives no folds"),
         ({"cv": [(np.arange(9), np.arange(9, 20))]}, "gives 1 fold. Standard errors need at"),
         ({"n_jobs": 0}, "0 tasks at a time"),
@@ -440,8 +505,9 @@ def test_quiet_command_prints_the_table_alone(table: Path) -> None:
         (["--sign", "old"], "write NAME=+ or NAME=-"),
         (["--prior-strength", "much"], "--prior-strength must be auto or a number"),
         (["--drop", "nothing"], "--drop names column 'nothing'"),
-        (["--folds", "200"], "cv=200 folds need as many events"),
+        (["--folds", "200"], "cv=200 must be at least 2, and at most"),
         (["--time-limit", "-1"], "time_limit"),
+        (["--monotone", "nobody+"], "--monotone names column 'nobody'"),
     ],
 )
 def test_bad_options(table: Path, options: list[str], message: str) -> None:
@@ -454,6 +520,11 @@ def test_raw_tables(table: Path) -> None:
     printed = run("sizes", table, *call, "--max-size", 2, "--teacher", "logistic")
     assert "over 2 folds" in printed
     assert "--teacher logistic" in printed
+    assert "whose levels have no order" in error("sizes", table, *call, "--monotone", "town+")
+    limits = ["--monotone", "old+", "--max-per-column", 1, "--journal", table.parent / "journal"]
+    printed = run("sizes", table, *call, "--max-size", 2, "--teacher", "none", *limits)
+    assert "--max-per-column 1 --monotone old+" in printed
+    assert len((table.parent / "journal").read_text().splitlines()) == 3
     message = error("sizes", table, *call, "--binner", "none")
     assert "text in column 'town' (such as 'Bonn')" in message
     assert "--teacher" not in message

@@ -60,6 +60,8 @@ def sizes(
     thresholds: Thresholds = None,
     weights: Weights = WeightNames.equal,
     max_points: MaxPoints = 10,
+    max_per_column: Annotated[int | None, option("K", "As in `fit`.", **LIMITS)] = None,
+    monotone: Annotated[list[str] | None, option("NAME+", "As in `fit`.", **LIMITS)] = None,
     teacher: Teacher = "auto",
     prior_strength: PriorStrength = "auto",
     binner: BinnerAgain = "auto",
@@ -69,16 +71,13 @@ def sizes(
     special: SpecialAgain = None,
     cuts: CutsAgain = None,
     drop: Drop = None,
-    max_per_column: Annotated[
-        int | None, option("K", "Largest number of rules on one column.", **LIMITS)
-    ] = None,
-    monotone: Annotated[list[str] | None, option("NAME+", "As in `fit`.", **LIMITS)] = None,
     sign: Signs = None,
     constraints: Constraints = None,
     sample_weight: RowWeights = None,
     positive: Positive = None,
     time_limit: Annotated[
-        float, option("SECONDS", "Time for all sizes together, once for all rows and once a fold.")
+        float,
+        option("SECONDS", "Time for all sizes together, once for all rows and once per fold."),
     ] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds and search.", min=0)] = 0,
     jobs: Jobs = -1,
@@ -86,13 +85,16 @@ def sizes(
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Save the table.")
     ] = None,
+    journal: Annotated[
+        Path | None, option("FILE", "Keep finished folds in a file, to go on after a kill.")
+    ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Compare cards of every size on held-out rows, to choose how many rules a card should have.
 
     For each number of rules the best card is searched, on all rows and without each fold in turn;
-    what the cards without a fold earn on that fold is the net benefit on held-out rows.  Cut points
+    the net benefit on held-out rows is that of the cards without a fold on that fold.  Cut points
     and the teacher's risks are found anew in every fold.  Options about columns and cards mean what
     they mean for `fit`.
     """
@@ -105,6 +107,7 @@ def sizes(
 
     check_writable(plot, data)
     check_writable(csv, data, *([plot] if plot else []))
+    check_writable(journal, data, *(file for file in (plot, csv) if file))
     if plot is not None:
         check_picture(plot)
     flags = read_column_flags(
@@ -146,6 +149,7 @@ def sizes(
             cv=folds,
             sample_weight=rows.weight,
             random_state=seed,
+            journal=journal,
             outcome=rows.outcome.text,
         )
     if csv is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple, overload
 
@@ -72,15 +72,20 @@ def measures_of(
     grid: Thresholds,
     at: Sequence[float] = (),
 ) -> dict[str, float]:
-    """Measure risks: AUNBC, weighted net benefit, AUROC, ECE, and ``net_benefit_at_…``."""
+    """Measure predicted risks: AUNBC, net benefit by the thresholds' own weights, AUROC and ECE.
+
+    With ``at``, also the net benefit at each of these thresholds.  The AUROC of rows of one class
+    is NaN.
+    """
     rows: dict[str, Any] = {"sample_weight": weight}
     single = [(p, metrics.net_benefit(event, risk, _alone(p), **rows)[0]) for p in at]
     checked = check_risks(risk, event.size), check_weights(weight, event.size)
     counts = metrics.count_levels(event, *checked, grid)
+    both = counts.tp[0] > 0 and counts.fp[0] > 0
     return {
         "aunbc": float(grid.length_weights @ counts.net_benefit),
         "net_benefit": float(grid.weight_array @ counts.net_benefit),
-        "auroc": metrics.auroc(event, risk, **rows),
+        "auroc": metrics.auroc(event, risk, **rows) if both else float("nan"),
         "ece": float(np.abs(counts.events - counts.expected).sum() / counts.n),
         **{name_at(p): float(value) for p, value in single},
     }
@@ -202,7 +207,10 @@ def _names(model: Any, inner: Any, count: int) -> list[str]:
 
 
 class Measures(NamedTuple):
-    """Measures of one model on one table; n and events are sums of weights."""
+    """Measures of one model on one table; n and events are sums of weights.
+
+    A card has fewer risks than scores, so its scores may rank rows better than its risks do.
+    """
 
     n: int | float
     events: int | float
@@ -236,19 +244,18 @@ def measure(
     event = check_binary(y_true)
     weight = check_weights(sample_weight, event.size)
     n, events = (_whole(float(w.sum())) for w in (weight, weight[event]))
-
-    def on_grid(metric: Callable[..., float]) -> float:
-        return metric(event, risk, thresholds, sample_weight=weight)
-
+    metrics.require_both(events, n - events, "AUROC is")
+    found = measures_of(event, np.asarray(risk), weight, thresholds)
+    fit = metrics.hosmer_lemeshow(event, risk, thresholds, sample_weight=weight)
     return Measures(
         n=n,
         events=events,
         prevalence=events / n,
-        auroc=metrics.auroc(event, risk, sample_weight=weight),
-        aunbc=on_grid(metrics.aunbc),
-        weighted_net_benefit=on_grid(metrics.weighted_net_benefit),
-        expected_calibration_error=on_grid(metrics.expected_calibration_error),
-        hosmer_lemeshow=on_grid(metrics.hosmer_lemeshow),
+        auroc=found["auroc"],
+        aunbc=found["aunbc"],
+        weighted_net_benefit=found["net_benefit"],
+        expected_calibration_error=found["ece"],
+        hosmer_lemeshow=fit,
         auroc_of_score=None if score is None else _auroc_of_score(event, score, weight),
     )
 
@@ -267,19 +274,15 @@ def compare(
 ) -> list[ModelRow]:
     """Measure models side by side, with treating all and treating none below them."""
     event = check_binary(y_true)
-    weight = {"sample_weight": sample_weight}
-    rows = [
-        ModelRow(
-            name,
-            metrics.aunbc(event, risk, thresholds, **weight),
-            metrics.auroc(event, risk, **weight),
-            metrics.expected_calibration_error(event, risk, thresholds, **weight),
-        )
-        for name, risk in risks.items()
-    ]
-    for name, risk in ((TREAT_ALL, 1.0), (TREAT_NONE, 0.0)):
-        constant = np.full(event.size, risk)
-        rows.append(ModelRow(name, metrics.aunbc(event, constant, thresholds, **weight)))
+    weight = check_weights(sample_weight, event.size)
+    metrics.require_both(weight[event].sum(), weight[~event].sum(), "AUROC is")
+    rows = []
+    for name, risk in risks.items():
+        found = measures_of(event, np.asarray(risk), weight, thresholds)
+        rows.append(ModelRow(name, found["aunbc"], found["auroc"], found["ece"]))
+    for name, everybody in ((TREAT_ALL, 1.0), (TREAT_NONE, 0.0)):
+        constant = measures_of(event, np.full(event.size, everybody), weight, thresholds)
+        rows.append(ModelRow(name, constant["aunbc"]))
     return rows
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from netbenefit.estimators.learn import Learned, choose_solver, learn, terms_of,
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.training import Rows, Training
 from netbenefit.metrics import net_benefit as metrics
+from netbenefit.metrics.measures import measures_of
 from netbenefit.metrics.thresholds import as_thresholds
 from netbenefit.problem.constraints import Sign
 from netbenefit.problem.levels import fit_levels, pooled_rates
@@ -42,9 +44,9 @@ from netbenefit.theory.calibration import calibrate_levels
 from netbenefit.updating.changes import CardUpdate, Scored, compare_cards
 from netbenefit.updating.drift import Drift, card_drift, score_rows
 from netbenefit.updating.evaluate import CardEvaluation, Recalibration, evaluate_card, recalibration
-from netbenefit.validation.choice import corrected_error, fold_ratio
-from netbenefit.validation.folds import take_rows
-from netbenefit.validation.sizes import choose_folds
+from netbenefit.validation.errors import FoldMeans, fold_ratio
+from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
+from netbenefit.validation.runner import Runner
 
 __all__ = [
     "CardEvaluation",
@@ -498,7 +500,7 @@ def _refitted(
 
 @dataclass(frozen=True, eq=False)
 class UpdateChoice:
-    """Net benefit of each way to update a card on held-out parts of the new rows.
+    """Net benefit of each way to update a card, on held-out parts of the new rows.
 
     Attributes
     ----------
@@ -518,33 +520,30 @@ class UpdateChoice:
     @property
     def best(self) -> str:
         """The way with the highest mean AUNBC; of equals the smallest change."""
-        return self.ways[int(np.argmax(self.fold_aunbc.mean(axis=0)))]
+        return self.ways[self._means.to]
 
     @property
     def suggested(self) -> str:
-        """The smallest change that is less than one standard error of the difference below it.
+        """The smallest change that is at most one standard error of the difference below it.
 
         The error is that of Nadeau and Bengio, which allows for training rows that folds share.
         """
-        gap, error = self._gaps()
-        return self.ways[int(np.argmax(gap + error >= 0))]
+        return self.ways[int(np.argmax(self._means.near))]
 
-    def _gaps(self) -> tuple[FloatArray, FloatArray]:
-        gaps = self.fold_aunbc - self.fold_aunbc[:, [self.ways.index(self.best)]]
-        errors = corrected_error(gaps, self.ratio)
-        means: FloatArray = gaps.mean(axis=0)
-        return means, errors
+    @cached_property
+    def _means(self) -> FoldMeans:
+        return FoldMeans(self.fold_aunbc, self.ratio)
 
     def to_table(self) -> Table:
-        """One row per way: held-out AUNBC, difference to the best, both with errors, and ECE."""
-        gaps, errors = self._gaps()
+        """One row per way: held-out AUNBC, its difference to the best, their errors, and ECE."""
+        means = self._means
         return Table(
             {
                 "what": np.array(self.ways, dtype=object),
-                "aunbc": self.fold_aunbc.mean(axis=0),
-                "aunbc_se": corrected_error(self.fold_aunbc, self.ratio),
-                "difference": gaps,
-                "difference_se": errors,
+                "aunbc": means.mean,
+                "aunbc_se": means.error,
+                "difference": means.difference,
+                "difference_se": means.difference_error,
                 "ece": self.fold_ece.mean(axis=0),
             }
         )
@@ -620,19 +619,35 @@ def choose_update(
     if "refit" in ways:
         names = card.feature_names if estimator is None else needed_columns(card, estimator)
     columns = chosen_columns(X, names, card.feature_names)
-    areas, errors = [], []
-    folds = choose_folds(cv, event, random_state)
-    for train, test in folds:
-        old, new = take_rows(columns, train), take_rows(columns, test)
-        told = _Rows(old, score_rows(card, old, len(train)), event[train], weight[train])
-        cards = [_changed(card, way, told, prior_strength, estimator) for way in ways]
-        told_rows = event[test], card.thresholds, weight[test]
-        risks = [one.risk_of_score(score_rows(one, new, len(test))) for one in cards]
-        areas.append([_measured(metrics.aunbc, risk, *told_rows) for risk in risks])
-        errors.append(
-            [_measured(metrics.expected_calibration_error, risk, *told_rows) for risk in risks]
-        )
-    return UpdateChoice(ways, np.array(areas), np.array(errors), fold_ratio(folds))
+    sample = Sample(columns, event, event, weight)
+    folds = make_folds(cv, sample, random_state, name="cv", both=False)
+    work = partial(_measure_ways, card, ways, sample, prior_strength, estimator)
+    with Runner(work, "update", {}, total=len(folds), n_jobs=1) as runner:
+        found = runner.run({f"fold {number}": fold for number, fold in enumerate(folds, 1)})
+    areas, errors = (
+        np.array([[one[measure] for one in fold["ways"]] for fold in found.values()])
+        for measure in ("aunbc", "ece")
+    )
+    return UpdateChoice(ways, areas, errors, fold_ratio(folds))
+
+
+def _measure_ways(
+    card: Scorecard,
+    ways: Sequence[str],
+    sample: Sample,
+    prior_strength: float,
+    estimator: RiskScoreClassifier | None,
+    fold: Fold,
+) -> dict[str, Any]:
+    """One fold: measures of the card after each way to update it, on the held-out rows."""
+    train, test = fold
+    old, new = take_rows(sample.X, train), take_rows(sample.X, test)
+    weight = check_weights(sample.weight, sample.event.size)
+    rows = _Rows(old, score_rows(card, old, len(train)), sample.event[train], weight[train])
+    cards = [_changed(card, way, rows, prior_strength, estimator) for way in ways]
+    risks = [np.asarray(one.risk_of_score(score_rows(one, new, len(test)))) for one in cards]
+    grid = card.thresholds
+    return {"ways": [measures_of(sample.event[test], risk, weight[test], grid) for risk in risks]}
 
 
 class _Rows(NamedTuple):
@@ -658,7 +673,3 @@ def _changed(
     again = way == "refit"
     belief, own = (0.0, estimator) if again else (prior_strength, None)
     return _updated(card, rows.X, way, rows.score, rows.event, rows.weight, belief, own)[0]
-
-
-def _measured(metric: Any, risk: Any, event: Any, grid: Any, weight: Any) -> float:
-    return float(metric(event, risk, grid, sample_weight=weight))

@@ -15,8 +15,8 @@ from netbenefit.common.checks import FloatArray, InputError, check_level, check_
 from netbenefit.common.table import Table, format_number, format_table
 from netbenefit.metrics.measures import LOWER_IS_BETTER
 from netbenefit.metrics.thresholds import ThresholdsLike
-from netbenefit.validation.folds import random_of, resample, seed_of
-from netbenefit.validation.runner import Runner, Task, check_count, make_work
+from netbenefit.validation.folds import check_count, random_of, resample, seed_of
+from netbenefit.validation.runner import Runner, Task, make_work
 from netbenefit.validation.stability import CardStability, label, stability_of
 
 __all__ = ["BootstrapValidation", "bootstrap_validate", "point632plus"]
@@ -193,7 +193,7 @@ class BootstrapValidation:
         return float(low + shift), float(high + shift)
 
     def to_table(self, level: float = 0.95) -> Table:
-        """One row a measure."""
+        """One row per measure."""
         names = list(self.apparent)
         ends = np.array([self.interval(name, level) for name in names])
         return Table(
@@ -300,7 +300,7 @@ verbose
     >>> noise.apparent["auroc"], round(noise.point632plus["auroc"], 2)
     (1.0, 0.5)
     """
-    work = make_work(estimator, X, y, sample_weight, thresholds, net_benefit_at)
+    work = make_work(estimator, X, y, sample_weight, thresholds, net_benefit_at, n_jobs)
     seed, many = check_seed(random_state), check_count(resamples, "resamples", 2)
     strata = work.sample.strata
     everyone = np.arange(strata.size)
@@ -315,7 +315,7 @@ verbose
     with Runner(
         work,
         "bootstrap",
-        {"seed": seed, "stratified": bool(stratified)},
+        work.identity(seed=seed, stratified=bool(stratified)),
         total=len(tasks),
         journal=journal,
         n_jobs=n_jobs,

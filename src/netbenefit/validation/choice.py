@@ -1,4 +1,4 @@
-"""Which setting earns most on held-out rows, and which smaller card earns about as much."""
+"""Which setting is best on held-out rows, and which smaller card is about as good."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from netbenefit.common.checks import FloatArray, InputError, check_seed, shorten
 from netbenefit.common.table import Table
 from netbenefit.metrics.measures import name_at
 from netbenefit.metrics.thresholds import ThresholdsLike
+from netbenefit.validation.errors import FoldMeans, corrected_error, fold_ratio, near_best
 from netbenefit.validation.folds import (
     Fold,
     Sample,
+    check_repeats,
     fit_model,
     is_count,
     make_folds,
@@ -28,21 +30,18 @@ from netbenefit.validation.folds import (
     random_of,
     seed_of,
 )
-from netbenefit.validation.runner import Runner, Task, check_count, make_work
+from netbenefit.validation.runner import Runner, Task, make_work
 
 __all__ = [
     "CARD_SETTINGS",
     "BenefitSearch",
-    "Plan",
     "SettingChoice",
+    "SettingSearch",
     "Settings",
-    "check_repeats",
     "check_settings",
     "choose_setting",
-    "corrected_error",
-    "fold_ratio",
-    "make_plan",
-    "told_folds",
+    "folds_in_journal",
+    "make_search",
     "tune",
 ]
 
@@ -112,18 +111,16 @@ class SettingChoice:
     @cached_property
     def difference(self) -> FloatArray:
         """Mean less that of the best setting: 0 or below."""
-        result: FloatArray = self._to_best.mean(axis=0)
-        return result
+        return self._means.difference
 
     @cached_property
     def difference_se(self) -> FloatArray:
         """Its standard error, from differences within the same held-out rows, corrected."""
-        return corrected_error(self._to_best, self.ratio)
+        return self._means.difference_error
 
-    @property
-    def _to_best(self) -> FloatArray:
-        result: FloatArray = self.values - self.values[:, [self.best]]
-        return result
+    @cached_property
+    def _means(self) -> FoldMeans:
+        return FoldMeans(self.values, self.ratio, self.best)
 
     @cached_property
     def near(self) -> NDArray[np.bool_]:
@@ -132,9 +129,8 @@ class SettingChoice:
             return np.asarray(np.arange(self.mean.size) == self.best)
         if self.rule == "classic":
             own = self.values[:, self.best]
-            error = own.std(ddof=1) / np.sqrt(own.size)
-            return np.asarray(self.mean >= self.mean[self.best] - error)
-        return np.asarray(self.difference + self.difference_se >= 0.0)
+            return near_best(self.mean, corrected_error(own, 0.0), self.best)
+        return self._means.near
 
     @cached_property
     def chosen(self) -> int:
@@ -153,7 +149,7 @@ class SettingChoice:
         return dict(self.settings[self.chosen])
 
     def to_table(self) -> Table:
-        """One row a setting."""
+        """One row per setting."""
         names = list(dict.fromkeys(name for setting in self.settings for name in setting))
         numbers = np.arange(len(self.settings))
         columns: dict[str, Any] = {}
@@ -165,7 +161,7 @@ class SettingChoice:
             {
                 **columns,
                 self.measure: self.mean,
-                "se": self.values.std(axis=0, ddof=1) / np.sqrt(len(self.values)),
+                "se": self._means.error,
                 "difference": self.difference,
                 "difference_se": self.difference_se,
                 "size": self.size,
@@ -176,34 +172,11 @@ class SettingChoice:
         )
 
     def __str__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in self.setting.items())
-        return f"{self.to_table()}\n\nchosen ({self.rule}): {said}"
+        chosen = ", ".join(f"{name}={value!r}" for name, value in self.setting.items())
+        return f"{self.to_table()}\n\nchosen ({self.rule}): {chosen}"
 
 
-def corrected_error(values: FloatArray, ratio: float) -> FloatArray:
-    """Standard error of means over folds, corrected for training rows that folds share.
-
-    sd · √(1/K + n_test / n_train), after Nadeau and Bengio (2003, Machine Learning); for repeated
-    folds with K counting all of them (Bouckaert and Frank 2004).
-
-    >>> corrected_error(np.array([[1.0], [2.0], [3.0]]), 0.5).round(4)
-    array([0.9129])
-    """
-    result: FloatArray = values.std(axis=0, ddof=1) * np.sqrt(1.0 / len(values) + ratio)
-    return result
-
-
-def fold_ratio(folds: Sequence[Fold]) -> float:
-    """Held-out rows by training rows, mean over folds of any kind; see :func:`corrected_error`.
-
-    >>> rows = np.arange(10)
-    >>> fold_ratio([(rows[2:], rows[:2]), (rows[:-2], rows[-2:])])
-    0.25
-    """
-    return float(np.mean([test.size / train.size for train, test in folds]))
-
-
-# -- what is asked for -----------------------------------------------------------------------------
+# -- what to try, and how to choose ----------------------------------------------------------------
 
 
 def check_settings(estimator: Any, settings: Settings) -> tuple[dict[str, Any], ...]:
@@ -248,7 +221,7 @@ def check_settings(estimator: Any, settings: Settings) -> tuple[dict[str, Any], 
     return tuple(found)
 
 
-class Plan(NamedTuple):
+class SettingSearch(NamedTuple):
     """How a setting is chosen."""
 
     settings: tuple[dict[str, Any], ...]
@@ -281,7 +254,7 @@ class Plan(NamedTuple):
                 "the size of these models is not known, so that none is the smallest. Choose "
                 'rule="best".'
             )
-        ratio = float(np.mean([test.size / train.size for _, _, _, (train, test) in tries]))
+        ratio = fold_ratio([one.fold for one in tries])
         shaped = values.reshape(-1, many), sizes.reshape(-1, many)
         return SettingChoice(self.settings, *shaped, ratio, self.measure, self.rule)
 
@@ -293,10 +266,10 @@ class _Try(NamedTuple):
     fold: Fold
 
 
-def make_plan(
+def make_search(
     estimator: Any, settings: Settings, folds: Any, repeats: int, measure: str | float, rule: str
-) -> tuple[Plan, tuple[float, ...]]:
-    """Check how to choose; returns the plan, and thresholds that have to be measured for it."""
+) -> tuple[SettingSearch, tuple[float, ...]]:
+    """Check how to choose; returns that, and thresholds that have to be measured for it."""
     if rule not in _RULES:
         raise InputError(f"rule={rule!r} is not known. Use one of {', '.join(_RULES)}.")
     at: tuple[float, ...] = ()
@@ -308,23 +281,14 @@ def make_plan(
             '"aunbc", or one threshold, such as 0.2.'
         )
     check_repeats(folds, repeats)
-    return Plan(check_settings(estimator, settings), folds, int(repeats), measure, rule), at
+    return SettingSearch(
+        check_settings(estimator, settings), folds, int(repeats), measure, rule
+    ), at
 
 
-def told_folds(folds: Any) -> Any:
+def folds_in_journal(folds: Any) -> Any:
     """Folds in a fingerprint; given ones are part of each task's name instead."""
     return int(folds) if is_count(folds) else "given"
-
-
-def check_repeats(folds: Any, repeats: Any) -> int:
-    """How often folds are drawn anew; given ones cannot be."""
-    count = check_count(repeats, "repeats")
-    if count > 1 and not is_count(folds):
-        raise InputError(
-            f"repeats={repeats} draws folds anew, but folds={folds!r} are given. Pass a number of "
-            "folds, or repeats=1 (and, say, a RepeatedStratifiedKFold)."
-        )
-    return count
 
 
 def choose_setting(
@@ -349,7 +313,7 @@ def choose_setting(
     Every setting is fitted without each fold in turn, and measured on that fold.  By the rule
     ``"one_se"`` the chosen setting is the one with the smallest models among those whose mean is
     less than one standard error below the best: the standard error of the *difference* to the
-    best within the same folds, corrected for shared training rows (:func:`corrected_error`).
+    best within the same folds, corrected for shared training rows (Nadeau and Bengio 2003).
     ``"classic"`` uses the standard error of the best mean itself (Breiman et al. 1984), and
     ``"best"`` takes the best mean.
 
@@ -399,15 +363,15 @@ def choose_setting(
     >>> choice.setting, choice.size.tolist()
     ({'max_depth': 2}, [3.0, 7.0, 15.0, 31.0])
     """
-    plan, at = make_plan(estimator, settings, folds, repeats, measure, rule)
-    work = make_work(estimator, X, y, sample_weight, thresholds, at)
+    search, at = make_search(estimator, settings, folds, repeats, measure, rule)
+    work = make_work(estimator, X, y, sample_weight, thresholds, at, n_jobs)
     seed = check_seed(random_state)
     rows = np.arange(work.sample.event.size)
-    tries = plan.tasks(work.sample, rows, seed, 4)
+    tries = search.tasks(work.sample, rows, seed, 4)
     with Runner(
         work,
         "choosing a setting",
-        {"folds": told_folds(folds), "seed": seed, "settings": plan.settings},
+        work.identity(folds=folds_in_journal(folds), seed=seed, settings=search.settings),
         total=len(tries),
         given=not is_count(folds),
         journal=journal,
@@ -415,7 +379,7 @@ def choose_setting(
         verbose=verbose,
     ) as runner:
         found = runner.run({one.name: one.task for one in tries})
-    return plan.choose(tries, list(found.values()))
+    return search.choose(tries, list(found.values()))
 
 
 # -- an estimator that chooses its own setting by net benefit before it learns ---------------------
@@ -561,7 +525,7 @@ def tune(
     Returns
     -------
     classifier
-        Of the same kind as ``estimator``, which is left as it is.  Its ``choice_`` tells how the
+        Of the same kind as ``estimator``, which is left as it is.  Its ``choice_`` says how the
         setting was chosen.
 
     Examples

@@ -6,16 +6,16 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from functools import partial
+from itertools import cycle
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from sklearn.model_selection import RepeatedStratifiedKFold
 
 from netbenefit.cards.text import strip_control
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_seed, check_weights
-from netbenefit.common.journal import run_tasks
 from netbenefit.common.parallel import one_by_one
 from netbenefit.common.table import (
     Table,
@@ -26,16 +26,18 @@ from netbenefit.common.table import (
 )
 from netbenefit.data.labels import encode_labels
 from netbenefit.estimators.learn import count_threads
+from netbenefit.estimators.training import pop_column
 from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.bands import curve_bands
 from netbenefit.metrics.decision_curve import decision_curve
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.plots import ComparisonDisplay
-from netbenefit.validation.comparison_folds import METRICS, Runner, fingerprint
-from netbenefit.validation.models import NAMES, Settings, read_models
+from netbenefit.validation.errors import corrected_error
+from netbenefit.validation.folds import Fold, Sample, check_repeats, make_folds
+from netbenefit.validation.models import NAMES, Candidate, Settings, check_weighted, read_models
 from netbenefit.validation.prepare import read_plain
 from netbenefit.validation.ranks import RankTest, critical_difference, rank_models
-from netbenefit.validation.sizes import choose_folds
+from netbenefit.validation.runner import Runner, Task, Work
 
 __all__ = [
     "METRICS",
@@ -75,7 +77,7 @@ def corrected_difference(
     Parameters
     ----------
     differences : (J,) float
-        One difference a fold, of all repeats.
+        One difference per fold, of all repeats.
     test_share : float
         Held-out rows / training rows of a fold.
     level : float, default=0.95
@@ -95,8 +97,7 @@ def corrected_difference(
     d = np.asarray(differences, dtype=np.float64)
     if d.size < 2:
         raise InputError(f"{d.size} fold: a standard error needs at least 2.")
-    mean, spread = float(d.mean()), float(d.std(ddof=1))
-    se = spread * float(np.sqrt(1 / d.size + test_share))
+    mean, se = float(d.mean()), float(corrected_error(d, test_share))
     reach = float(stats.t.ppf((1 + level) / 2, d.size - 1)) * se
     if se > 0:
         p = float(2 * stats.t.sf(abs(mean) / se, d.size - 1))
@@ -111,32 +112,7 @@ def corrected_difference(
 _METRIC_HEADS = {"auroc": "AUROC", "ece": "ECE", "aunbc": "AUNBC", "size": "size"}
 
 
-class _Compared(Protocol):
-    """What is printed of a :class:`netbenefit.validation.comparison.Comparison`."""
-
-    @property
-    def models(self) -> tuple[str, ...]: ...
-
-    @property
-    def not_refitted(self) -> tuple[str, ...]: ...
-
-    @property
-    def n_folds(self) -> int: ...
-
-    @property
-    def treat_all(self) -> float: ...
-
-    @property
-    def size(self) -> FloatArray: ...
-
-    def means(self, metric: Any, split: Any = "test") -> dict[str, float]: ...
-
-    def sds(self, metric: Any, split: Any = "test") -> dict[str, float]: ...
-
-    def differences(self, metric: Any) -> dict[str, Difference]: ...
-
-
-def comparison_text(found: _Compared) -> str:
+def comparison_text(found: Comparison) -> str:
     """Write three tables: held-out rows, training rows, differences."""
     mark = {name: strip_control(name) + "*" * (name in found.not_refitted) for name in found.models}
     parts = [
@@ -162,8 +138,10 @@ def comparison_text(found: _Compared) -> str:
     return "\n".join(parts)
 
 
-def _measures(found: _Compared, mark: Mapping[str, str], split: str) -> str:
-    metrics = ["auroc", "ece", "aunbc", *(["size"] if split == "test" else [])]
+def _measures(found: Comparison, mark: Mapping[str, str], split: Split) -> str:
+    metrics: list[Metric] = [*METRICS]
+    if split == "test":
+        metrics.append("size")
     means = {metric: found.means(metric, split) for metric in metrics}
     sds = {metric: found.sds(metric, split) for metric in metrics}
     rows = [["model", *(_METRIC_HEADS[metric] for metric in metrics)]]
@@ -173,7 +151,7 @@ def _measures(found: _Compared, mark: Mapping[str, str], split: str) -> str:
     return _ruled(rows[0], rows[1:])
 
 
-def _differences(found: _Compared, mark: Mapping[str, str]) -> str:
+def _differences(found: Comparison, mark: Mapping[str, str]) -> str:
     rows = [["model", "difference", "95% interval", "p"]]
     for name, gap in found.differences("aunbc").items():
         sign = "+" if round(gap.mean, 4) > 0 else ""
@@ -205,6 +183,8 @@ def _ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 # --------------------------------------------------------------------------------------------------
 
 
+#: What is measured on training and on held-out rows.
+METRICS: tuple[Literal["auroc", "ece", "aunbc"], ...] = ("auroc", "ece", "aunbc")
 Metric = Literal["auroc", "ece", "aunbc", "size"]
 Split = Literal["test", "train"]
 
@@ -222,8 +202,8 @@ _HEADS = {
 class Comparison:
     """How models did on the same folds.
 
-    Made by :func:`compare`.  Arrays of measures have one row a fold (of all repeats), one column a
-    model.
+    Made by :func:`compare`.  Arrays of measures have one row per fold (of all repeats) and one
+    column per model.
 
     Attributes
     ----------
@@ -275,7 +255,7 @@ class Comparison:
         return len(self.n_test)
 
     def values(self, metric: Metric, split: Split = "test") -> FloatArray:
-        """One measure: a row a fold, a column a model."""
+        """One measure: one row per fold, one column per model."""
         if metric == "size":
             return self.size
         if metric not in METRICS or split not in ("test", "train"):
@@ -302,7 +282,7 @@ class Comparison:
         training rows.  No p-value here is adjusted for the number of models.
         """
         values = self.values(metric)
-        share = float(self.n_test.mean() / self.n_train.mean())
+        share = float((self.n_test / self.n_train).mean())
         return {
             name: corrected_difference(values[:, place] - values[:, 0], share)
             for place, name in enumerate(self.models)
@@ -310,7 +290,7 @@ class Comparison:
         }
 
     def to_table(self) -> Table:
-        """One row a model, split and measure; differences to the first model where held out."""
+        """One row per model, split and measure; differences to the first model where held out."""
         wanted: list[tuple[str, Metric]] = [(s, m) for s in ("test", "train") for m in METRICS]
         lines = [
             line
@@ -442,7 +422,8 @@ def compare(
         - A :class:`Scorecard`, or the name of its file.  It is scored as it stands.  Where these
           rows were used to learn it, its numbers flatter it.
         - Any scikit-learn classifier with ``predict_proba``.  It gets columns of numbers: medians
-          and a column that says so for missing ones, a column a level for text, all standardised.
+          and a column that says so for missing ones, one column per level of text, all
+          standardised.
           A Pipeline, and a classifier of this package, gets the rows as they are.
     X : data frame, mapping of columns, list of dicts, or array
         Raw rows: numbers, text, missing values.
@@ -500,76 +481,114 @@ def compare(
             grid, time_limit, max_features, random_state, threads, teacher, prior_strength
         )
 
-    contestants, grid = read_models(models, settings, thresholds)
+    candidates, grid = read_models(models, settings, thresholds)
+    if weight is not None:
+        check_weighted(candidates)
     columns = read_plain(X)
     lengths = {len(column) for column in columns.values()}
     if lengths != {event.size}:
         raise InputError(f"X has {lengths.pop()} rows, but y has {event.size}.")
-    runner = Runner(
-        X,
-        columns,
-        event,
-        weight,
-        _folds(cv, repeats, event, random_state),
-        contestants,
-        grid,
-        random_state,
-        single=single,
-    )
-    tasks = {
-        f"fold {number + 1}, {name}": (number, name)
-        for number in range(len(runner.folds))
-        for name in contestants
+    sample = Sample(X, event.astype(np.int64), event, weight)
+    repeats = check_repeats(cv, repeats, "cv")
+    folds = make_folds(cv, sample, random_state, repeats=repeats, name="cv")
+    works = {
+        name: Work(
+            candidate.model,
+            sample._replace(X=_columns_for(name, candidates, X, columns)),
+            grid,
+            single=single,
+        )
+        for name, candidate in candidates.items()
     }
-    results = run_tasks(
-        runner,
-        tasks,
+    tasks = {
+        f"fold {number}, {name}": (
+            name,
+            Task(train, {"train": train, "test": test}, random_state, keep="test"),
+        )
+        for number, (train, test) in enumerate(folds, start=1)
+        for name in candidates
+    }
+    identity = {
+        "models": [(name, candidate.model) for name, candidate in candidates.items()],
+        "thresholds": grid,
+        "seed": random_state,
+        "folds": folds,
+        "X": X,
+        "event": event,
+        "weight": weight,
+    }
+    with Runner(
+        partial(_run, works),
+        "comparison",
+        identity,
+        total=len(tasks),
         journal=journal,
-        fingerprint="" if journal is None else fingerprint(runner),
         n_jobs=n_jobs,
         progress=progress,
-    )
-    return _gathered(runner, {tasks[key]: result for key, result in results.items()})
+        warn=False,
+    ) as runner:
+        results = list(runner.run(tasks).values())
+    return _gathered(candidates, sample, grid, folds, results)
 
 
-def _folds(cv: Any, repeats: int, event: NDArray[np.bool_], seed: int) -> list[Any]:
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise InputError(f"repeats={repeats!r} must be a whole number of at least 1.")
-    if repeats == 1:
-        return choose_folds(cv, event, seed)
-    if not isinstance(cv, int):
-        raise InputError("repeats go with a number of folds; a splitter repeats by itself.")
-    choose_folds(cv, event, seed)  # says what is wrong with the number
-    drawn = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
-    return choose_folds(drawn, event, seed)
+def _columns_for(
+    name: str, candidates: Mapping[str, Candidate], X: Any, columns: Mapping[str, NDArray[Any]]
+) -> Any:
+    """Columns as a model takes them, without risks that teach other models; cards read by name."""
+    own, hidden = candidates[name], []
+    if own.refitted and not isinstance(X, np.ndarray):
+        taught = dict.fromkeys(model.given_risks for model in candidates.values())
+        hidden = [column for column in taught if column not in (None, own.given_risks)]
+    if own.prepared:
+        return {name: column for name, column in columns.items() if name not in hidden}
+    for column in hidden:
+        X = pop_column(X, column, "teacher")[1]
+    return X
 
 
-def _gathered(runner: Runner, results: Mapping[tuple[int, str], dict[str, Any]]) -> Comparison:
-    names, numbers = tuple(runner.models), range(len(runner.folds))
+def _run(works: Mapping[str, Work], task: tuple[str, Task]) -> dict[str, Any]:
+    """One model on one fold."""
+    name, fold = task
+    return works[name](fold)
+
+
+def _gathered(
+    candidates: Mapping[str, Candidate],
+    sample: Sample,
+    grid: Thresholds,
+    folds: Sequence[Fold],
+    results: Sequence[dict[str, Any]],
+) -> Comparison:
+    """Put results together, which are in the order of folds, then of models."""
+    names, many = tuple(candidates), len(candidates)
 
     def table(read: Callable[[dict[str, Any]], float]) -> FloatArray:
-        return np.array([[read(results[i, name]) for name in names] for i in numbers], dtype=float)
+        return np.array([read(result) for result in results], dtype=float).reshape(-1, many)
 
     def measures(split: str) -> dict[str, FloatArray]:
-        return {m: table(lambda result, m=m: result[split][m]) for m in METRICS}  # type: ignore[misc]
+        return {m: table(lambda one, m=m: one["measures"][split][m]) for m in METRICS}  # type: ignore[misc]
 
-    told: dict[str, dict[str, None]] = {}
-    for (_, name), result in results.items():
-        for note in result["notes"]:
-            told.setdefault(note, {})[name] = None
+    notes: dict[str, dict[str, None]] = {}
+    for name, result in zip(cycle(names), results, strict=False):
+        for _, text, about_data in result["warnings"]:
+            if about_data:
+                notes.setdefault(text, {})[name] = None
     return Comparison(
         models=names,
-        not_refitted=tuple(name for name in names if not runner.models[name].refitted),
-        thresholds=runner.thresholds,
+        not_refitted=tuple(name for name in names if not candidates[name].refitted),
+        thresholds=grid,
         test=measures("test"),
         train=measures("train"),
         size=table(lambda result: result["size"]),
         seconds=table(lambda result: result["seconds"]),
-        event=runner.event,
-        weight=runner.weight,
-        rows=np.concatenate([test for _, test in runner.folds]).astype(np.int64),
-        risks={name: np.concatenate([results[i, name]["risk"] for i in numbers]) for name in names},
-        n_train=np.array([train.size for train, _ in runner.folds], dtype=np.int64),
-        n_test=np.array([test.size for _, test in runner.folds], dtype=np.int64),
-        notes=tuple(f"{', '.join(of)}: {note}" for note, of in told.items()),
+        event=sample.event,
+        weight=sample.weight,
+        rows=np.concatenate([test for _, test in folds]).astype(np.int64),
+        risks={
+            name: np.concatenate([result["risk"] for result in results[place::many]])
+            for place, name in enumerate(names)
+        },
+        n_train=np.array([train.size for train, _ in folds], dtype=np.int64),
+        n_test=np.array([test.size for _, test in folds], dtype=np.int64),
+        notes=tuple(f"{', '.join(of)}: {note}" for note, of in notes.items()),
     )

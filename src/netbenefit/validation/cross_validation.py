@@ -25,14 +25,20 @@ from netbenefit.validation.choice import (
     BenefitSearch,
     SettingChoice,
     Settings,
-    check_repeats,
     choose_setting,
-    corrected_error,
-    make_plan,
-    told_folds,
+    folds_in_journal,
+    make_search,
     tune,
 )
-from netbenefit.validation.folds import Fold, is_count, make_folds, random_of, seed_of
+from netbenefit.validation.errors import corrected_error
+from netbenefit.validation.folds import (
+    Fold,
+    check_repeats,
+    is_count,
+    make_folds,
+    random_of,
+    seed_of,
+)
 from netbenefit.validation.runner import Runner, Task, Work, make_work
 from netbenefit.validation.stability import CardStability, label, stability_of
 
@@ -120,10 +126,7 @@ class CrossValidation:
         A rule of thumb, and larger: no estimate of this error from the folds alone is unbiased.
         """
         ratio = float((self.n_held_out / self.n_training).mean())
-        return {
-            m: float(corrected_error(values[:, None], ratio)[0])
-            for m, values in self.held_out.items()
-        }
+        return {m: float(corrected_error(values, ratio)) for m, values in self.held_out.items()}
 
     def interval(self, measure: str, level: float = 0.95) -> tuple[float, float]:
         """Mean ± t · corrected standard error, t with folds - 1 degrees of freedom.
@@ -147,7 +150,7 @@ class CrossValidation:
         return self.mean[measure] - half, self.mean[measure] + half
 
     def to_table(self, level: float = 0.95) -> Table:
-        """One row a measure: mean, sd, both standard errors, interval, and mean in training."""
+        """One row per measure: mean, sd, both standard errors, interval, and mean in training."""
         names = list(self.held_out)
         ends = np.array([self.interval(name, level) for name in names])
         shown = [float(self.training[m].mean()) if m in self.training else np.nan for m in names]
@@ -238,7 +241,7 @@ def cross_validate(
     thresholds : Thresholds, str or sequence, optional
         By default the estimator's own, or 0, 0.1, …, 0.9.
     net_benefit_at : sequence of float, optional
-        Thresholds at which net benefit is wanted on its own.
+        More thresholds at which net benefit is measured.
     n_jobs : int, optional
         Folds at a time, by joblib; its backend is that of ``joblib.parallel_config``.  With more
         than one, each model has one thread.
@@ -269,14 +272,14 @@ def cross_validate(
     (0.7, 0.05)
     """
     repeats = check_repeats(folds, repeats)
-    work = make_work(estimator, X, y, sample_weight, thresholds, net_benefit_at)
+    work = make_work(estimator, X, y, sample_weight, thresholds, net_benefit_at, n_jobs)
     seed = check_seed(random_state)
     all_folds = _draw(work, folds, repeats, seed)
     tasks = {_name(r, f): _task(fold, seed_of(seed, 1, r, f)) for r, f, fold in all_folds}
     with Runner(
         work,
         "cross-validation",
-        {"folds": told_folds(folds), "seed": seed},
+        work.identity(folds=folds_in_journal(folds), seed=seed),
         total=len(tasks),
         given=not is_count(folds),
         journal=journal,
@@ -330,7 +333,7 @@ random_state, verbose
     Returns
     -------
     CrossValidation
-        Its ``choices`` tell how each fold chose.
+        Its ``choices`` say how each fold chose.
 
     Examples
     --------
@@ -346,26 +349,23 @@ random_state, verbose
     repeats = check_repeats(folds, repeats)
     if not is_count(inner_folds) and not hasattr(inner_folds, "split"):
         raise InputError("inner_folds must be a number or a splitter: rows differ by outer fold.")
-    plan, at = make_plan(estimator, settings, inner_folds, inner_repeats, measure, rule)
+    search, at = make_search(estimator, settings, inner_folds, inner_repeats, measure, rule)
     wanted = (*check_thresholds_at(net_benefit_at), *at)
-    work = make_work(estimator, X, y, sample_weight, thresholds, wanted)
+    work = make_work(estimator, X, y, sample_weight, thresholds, wanted, n_jobs)
     seed = check_seed(random_state)
     all_folds = _draw(work, folds, repeats, seed)
     inner = {
-        _name(r, f): plan.tasks(work.sample, fold[0], seed, 2, r, f) for r, f, fold in all_folds
+        _name(r, f): search.tasks(work.sample, fold[0], seed, 2, r, f) for r, f, fold in all_folds
     }
     first = {
         f"{name}, inner {one.name}": one.task for name, tries in inner.items() for one in tries
     }
-    told = {
-        "folds": (told_folds(folds), told_folds(inner_folds), plan.repeats),
-        "seed": seed,
-        "choice": (plan.settings, plan.measure, plan.rule),
-    }
+    counts = folds_in_journal(folds), folds_in_journal(inner_folds), search.repeats
+    choice = search.settings, search.measure, search.rule
     with Runner(
         work,
         "nested cross-validation",
-        told,
+        work.identity(folds=counts, seed=seed, choice=choice),
         total=len(first) + len(all_folds),
         given=not (is_count(folds) and is_count(inner_folds)),
         journal=journal,
@@ -374,7 +374,7 @@ random_state, verbose
     ) as runner:
         tried = runner.run(first)
         choices = {
-            name: plan.choose(tries, [tried[f"{name}, inner {one.name}"] for one in tries])
+            name: search.choose(tries, [tried[f"{name}, inner {one.name}"] for one in tries])
             for name, tries in inner.items()
         }
         second = {

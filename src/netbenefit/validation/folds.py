@@ -21,6 +21,8 @@ __all__ = [
     "Fold",
     "Sample",
     "check_classifier",
+    "check_count",
+    "check_repeats",
     "fit_model",
     "forgive_rounding",
     "given_folds",
@@ -31,6 +33,7 @@ __all__ = [
     "resample",
     "risk_of",
     "seed_of",
+    "silenced",
     "take_rows",
     "weight_name",
 ]
@@ -56,7 +59,9 @@ class Sample(NamedTuple):
         by_name = isinstance(X, Mapping) and not hasattr(X, "shape")
         n_rows = len(next(iter(X.values()), ())) if by_name else _num_samples(X)
         if n_rows != event.size:
-            raise InputError(f"X has {n_rows} rows, but y has {event.size}. Pass one label a row.")
+            raise InputError(
+                f"X has {n_rows} rows, but y has {event.size}. Pass one label per row."
+            )
         weight = None if sample_weight is None else check_weights(sample_weight, event.size)
         return cls(X, classes[event.astype(np.intp)], event, weight)
 
@@ -109,7 +114,7 @@ def _take(data: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def seed_of(seed: int, *place: int) -> int:
-    """A seed for one place among many, the same whenever and wherever it is asked for.
+    """A seed for one place among many, the same at any time and in any process.
 
     >>> seed_of(0, 1, 2) == seed_of(0, 1, 2), seed_of(0, 1, 2) == seed_of(0, 2, 1)
     (True, False)
@@ -127,47 +132,92 @@ def is_count(folds: Any) -> bool:
     return isinstance(folds, int | np.integer) and not isinstance(folds, bool)
 
 
-def make_folds(cv: Any, sample: Sample, random: np.random.Generator) -> list[Fold]:
-    """Folds by number, each class spread evenly; or those of a splitter or a list.
+def check_repeats(folds: Any, repeats: Any, name: str = "folds") -> int:
+    """How often folds are drawn anew; given ones cannot be."""
+    count = check_count(repeats, "repeats")
+    if count > 1 and not is_count(folds):
+        raise InputError(
+            f"repeats={repeats} draws folds anew, but {name}={folds!r} are given. Pass a number of "
+            "folds, or repeats=1: a splitter repeats by itself (say, RepeatedStratifiedKFold)."
+        )
+    return count
 
-    Rows of each class are shuffled and dealt out one after the other, so that folds differ by at
-    most one row, and by at most one event.
+
+def check_count(value: Any, name: str, least: int = 1) -> int:
+    """Refuse what is no number of times."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
+    return int(value)
+
+
+def make_folds(
+    cv: Any,
+    sample: Sample,
+    random: np.random.Generator | int | None,
+    *,
+    repeats: int = 1,
+    groups: NDArray[Any] | None = None,
+    name: str = "folds",
+    both: bool = True,
+) -> list[Fold]:
+    """Folds by number, each class spread evenly; or those of a splitter or a list, checked.
+
+    A generator deals the shuffled rows of each class out one after the other, so that folds differ
+    by at most one row, and by at most one event.  A seed draws folds as scikit-learn does, as often
+    as ``repeats`` says; rows of one group then stay together.  ``name`` is what the user calls the
+    folds; ``both`` refuses given ones that hold out rows of one class only.
     """
-    strata = sample.strata
     if not is_count(cv):
-        return given_folds(cv, sample.event, strata=strata, name="folds")
-    few, name = min(
+        if cv is None or isinstance(cv, bool | float):
+            raise InputError(
+                f"{name}={cv!r} must be a number of folds of at least 2, or a splitter."
+            )
+        strata = sample.strata if both else None
+        return given_folds(cv, sample.event, strata=strata, groups=groups, name=name)
+    strata = sample.strata
+    few, kind = min(
         ((strata == 1).sum(), "events"), ((strata == 0).sum(), "rows without the event")
     )
     if not 2 <= cv <= few:
         raise InputError(
-            f"folds={cv} must be at least 2, and at most {few}, the number of {name} (with weight):"
-            " every fold needs one."
+            f"{name}={cv} must be at least 2, and at most {few}, the number of {kind} (with "
+            "weight): every fold needs one."
         )
+    if not isinstance(random, np.random.Generator):
+        return given_folds(_splitter(int(cv), random, repeats, groups), sample.event, groups=groups)
     dealt = np.concatenate([random.permutation(np.flatnonzero(strata == s)) for s in (1, 0, 2)])
     fold_of = np.empty(dealt.size, dtype=np.intp)
     fold_of[dealt] = np.arange(dealt.size) % int(cv)
     return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(int(cv))]
 
 
+def _splitter(cv: int, seed: int | None, repeats: int, groups: NDArray[Any] | None) -> Any:
+    """What draws stratified folds in scikit-learn."""
+    from sklearn.model_selection import (
+        RepeatedStratifiedKFold,
+        StratifiedGroupKFold,
+        StratifiedKFold,
+    )
+
+    if repeats > 1:
+        return RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return kind(cv, shuffle=True, random_state=seed)
+
+
 def given_folds(
-    cv: Any, event: NDArray[np.bool_], *, strata: NDArray[np.intp] | None = None, name: str = "cv"
+    cv: Any,
+    event: NDArray[np.bool_],
+    *,
+    strata: NDArray[np.intp] | None = None,
+    groups: NDArray[Any] | None = None,
+    name: str = "cv",
 ) -> list[Fold]:
     """Folds of a splitter or a list, checked.
 
-    Each learns from rows of both classes, and from none that it holds out.
+    Each learns from rows of both classes, and from none that it holds out.  With ``strata`` (0 and
+    1 for rows of each class that have weight) held-out rows must be of both classes, too.
 
-    Parameters
-    ----------
-    cv : splitter or iterable
-    event : (n_rows,) bool
-    strata : (n_rows,) int, optional
-        0 and 1 for rows of each class that have weight; then held-out rows must be of both, too.
-    name : str, default="cv"
-        What the user calls the folds.
-
-    Examples
-    --------
     >>> given_folds([([0, 1], [1, 2]), ([0, 1], [2])], np.array([True, False, True]))
     Traceback (most recent call last):
     netbenefit.common.checks.InputError: fold 1 holds out rows that it also learns from.
@@ -176,7 +226,7 @@ def given_folds(
 
     try:
         splitter = check_cv(cv, event, classifier=True)
-        pairs = splitter.split(np.zeros((event.size, 1)), event)
+        pairs = splitter.split(np.zeros((event.size, 1)), event, groups)
         folds = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in pairs]
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}={cv!r} gives no folds: {error}") from None
@@ -235,26 +285,15 @@ def check_classifier(estimator: Any, sample: Sample) -> None:
 
 
 def prepared(estimator: Any, setting: Mapping[str, Any], seed: int, *, single: bool = False) -> Any:
-    """An unfitted copy with other settings, a seed wherever none is set, and nothing to say.
+    """An unfitted copy with other settings, no output, and a seed for every ``random_state``.
 
-    Parameters
-    ----------
-    estimator : classifier
-        Left as it is.
-    setting : mapping
-        Parameters to set.
-    seed : int
-        For every ``random_state`` that is not a number.
-    single : bool, default=False
-        Whether other tasks have the other cores: then ``n_jobs`` is 1.
+    Whole-number seeds stay; ``single`` says that other tasks have the other cores: ``n_jobs`` is 1.
 
-    Examples
-    --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> prepared(LogisticRegression(), {"C": 2.0}, 7)
     LogisticRegression(C=2.0, random_state=7)
     """
-    model = clone(_silent(estimator))
+    model = clone(silenced(estimator))
     model.set_params(**setting)  # frozen estimators return nothing here
     changes: dict[str, Any] = {}
     for name, value in model.get_params(deep=True).items():
@@ -267,7 +306,7 @@ def prepared(estimator: Any, setting: Mapping[str, Any], seed: int, *, single: b
     return model
 
 
-def _silent(estimator: Any) -> Any:
+def silenced(estimator: Any) -> Any:
     """The estimator without callback and progress line, which have no place in a loop."""
     own = estimator.get_params(deep=False)
     loud = {"callback": None, "verbose": 0}
@@ -279,12 +318,12 @@ def _silent(estimator: Any) -> Any:
 
 def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool = False) -> Any:
     """Fit on some rows, with their weights; ``whole`` where these are all rows in their order."""
-    told: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if sample.weight is not None:
-        told[weight_name(model)] = sample.weight[rows]
+        options[weight_name(model)] = sample.weight[rows]
     if np.unique(rows).size < rows.size:  # the same row, drawn twice, must not teach about itself
-        told |= dict.fromkeys(_groups_names(model), rows)
-    model.fit(sample.X if whole else take_rows(sample.X, rows), sample.labels[rows], **told)
+        options |= dict.fromkeys(_groups_names(model), rows)
+    model.fit(sample.X if whole else take_rows(sample.X, rows), sample.labels[rows], **options)
     result = getattr(inner_model(model), "result_", None)
     if getattr(result, "status", None) == "interrupted":
         raise KeyboardInterrupt  # a card of a broken-off search compares with no other
@@ -335,8 +374,9 @@ def risk_of(model: Any, X: Any, labels: Sequence[Any] | NDArray[Any]) -> FloatAr
     """Predicted risks of the event, which is the label that sorts last."""
     both = np.asarray(model.predict_proba(X), dtype=np.float64)
     event = np.unique(np.asarray(labels))[-1]
-    column = np.flatnonzero(np.asarray(model.classes_) == event)
-    return forgive_rounding(both[:, int(column[0])])
+    classes = getattr(model, "classes_", None)
+    column = 1 if classes is None else int(np.flatnonzero(np.asarray(classes) == event)[0])
+    return forgive_rounding(both[:, column])
 
 
 def forgive_rounding(risk: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Who takes part in a comparison: cards as they stand, classifiers by name, or any of your own."""
+"""Models to compare: cards as they stand, classifiers by name, or any of your own."""
 
 from __future__ import annotations
 
@@ -25,26 +25,28 @@ from netbenefit.common.checks import FloatArray, InputError, check_weights, shor
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.rss_dnb import RSSDNBClassifier
 from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
-from netbenefit.metrics.measures import size_of as size_of_fitted
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
-from netbenefit.validation.folds import weight_name
+from netbenefit.validation.errors import corrected_error, near_best
+from netbenefit.validation.folds import silenced, weight_name
+from netbenefit.validation.prepare import PreparedClassifier
 
 __all__ = [
     "NAMES",
-    "Contestant",
+    "Candidate",
+    "FixedCard",
     "PlattScaled",
     "Settings",
     "TunedClassifier",
+    "check_weighted",
     "choose_thresholds",
     "lasso",
     "pruned_tree",
     "read_models",
-    "size_of",
     "xgboost_platt",
 ]
 
 
-# -- platt scaling that never turns a model round --------------------------------------------------
+# -- Platt scaling that never reverses a model -----------------------------------------------------
 
 
 class PlattScaled(CalibratedClassifierCV):  # type: ignore[misc]
@@ -52,7 +54,7 @@ class PlattScaled(CalibratedClassifierCV):  # type: ignore[misc]
 
     The sigmoid is fitted to scores of rows that were held out in inner folds; the classifier then
     learns from all rows.  Where held-out scores rank worse than chance, a falling sigmoid would fit
-    best, and turn a model round that may be right: all risks then are the share of events.
+    best, and reverse a model that may be right: all risks then are the share of events.
 
     Parameters
     ----------
@@ -167,10 +169,11 @@ class TunedClassifier(
         weight = check_weights(sample_weight, code.size)
         values = self._candidates(matrix, code, weight)
         losses, error = self._losses(matrix, code, weight, values)
-        most = losses.min() + (error[losses.argmin()] if self.rule == "one_se" else 0.0)
+        least = int(losses.argmin())
+        within = float(error[least]) if self.rule == "one_se" else 0.0
         # Candidates come simplest first; a tie that only rounding breaks is a tie.
-        best = int(np.argmax(losses <= most * (1 + 1e-9)))
-        self.best_value_ = float(values[best])
+        within += 1e-9 * (float(losses[least]) + within)
+        self.best_value_ = float(values[int(np.argmax(near_best(-losses, within, least)))])
         model = clone(self.estimator).set_params(**{self.parameter: self.best_value_})
         self.best_estimator_ = model.fit(matrix, code, sample_weight=weight)
         return self
@@ -230,9 +233,7 @@ class TunedClassifier(
                 risk = model.predict_proba(matrix[test])[:, 1]
                 sums[fold, place] = weight[test] @ self._loss(code[test], risk)
         means: FloatArray = sums.sum(axis=0) / totals.sum()
-        spread = (sums / totals[:, None]).std(axis=0, ddof=1)
-        error: FloatArray = spread / np.sqrt(n_splits)
-        return means, error
+        return means, corrected_error(sums / totals[:, None], 0.0)
 
     def _loss(self, code: NDArray[np.intp], risk: FloatArray) -> FloatArray:
         if self.loss == "brier":
@@ -284,26 +285,44 @@ def _version() -> tuple[int, int]:
 # --------------------------------------------------------------------------------------------------
 
 
-#: How a model gets its rows: as they came, or as numbers that were prepared.
-Rows = Literal["raw", "prepared"]
+class Candidate(NamedTuple):
+    """A model that is compared with others."""
 
-
-class Contestant(NamedTuple):
-    """A model that takes part."""
-
-    model: Any  #: a card, or a classifier that is not fitted
-    rows: Rows
+    model: Any  #: a classifier that is not fitted
+    prepared: bool  #: whether it gets numbers that were prepared, not rows as they came
     refitted: bool  #: False for a card, which is scored as it stands
 
     @property
     def given_risks(self) -> str | None:
-        """The column of risks that teaches it; no feature of anybody."""
+        """The column of risks that teaches it; no feature of any model."""
         own = isinstance(self.model, RiskScoreClassifier)
         return self.model._teacher_column() if own else None
 
 
+class FixedCard(
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
+    BaseEstimator,  # type: ignore[misc]
+):
+    """A card as a classifier that learns nothing."""
+
+    def __init__(self, card: Scorecard) -> None:
+        self.card = card
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Leave the card as it stands."""
+        self.classes_ = np.unique(np.asarray(y))
+        self.scorecard_ = self.card
+        self.n_features_in_ = len(self.card.feature_names)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The card's risks, as probabilities of both classes."""
+        risk = np.asarray(self.scorecard_.risk(X), dtype=np.float64)
+        return np.column_stack([1.0 - risk, risk])
+
+
 class Settings(NamedTuple):
-    """What classifiers by name are told."""
+    """Settings of classifiers by name."""
 
     thresholds: Thresholds
     time_limit: float | None
@@ -314,14 +333,14 @@ class Settings(NamedTuple):
     prior_strength: Any = "auto"
 
 
-def _logistic(told: Settings) -> Any:
+def _logistic(settings: Settings) -> Any:
     # The default ridge, which is next to nothing unless rows are few or classes separable.
-    return LogisticRegression(C=1.0, max_iter=5000, random_state=told.seed)
+    return LogisticRegression(C=1.0, max_iter=5000, random_state=settings.seed)
 
 
-def _forest(told: Settings) -> Any:
+def _forest(settings: Settings) -> Any:
     return RandomForestClassifier(
-        n_estimators=500, min_samples_leaf=5, random_state=told.seed, n_jobs=told.threads
+        n_estimators=500, min_samples_leaf=5, random_state=settings.seed, n_jobs=settings.threads
     )
 
 
@@ -341,29 +360,29 @@ def xgboost_platt(seed: int) -> PlattScaled:
     return PlattScaled(trees, cv=inner)
 
 
-def _scorecard(told: Settings) -> Any:
+def _scorecard(settings: Settings) -> Any:
     return RiskScoreClassifier(
         binner="auto",
-        thresholds=told.thresholds,
-        teacher=told.teacher,
-        prior_strength=told.prior_strength,
-        max_features=told.max_features,
-        time_limit=told.time_limit,
-        random_state=told.seed,
-        n_jobs=told.threads,
+        thresholds=settings.thresholds,
+        teacher=settings.teacher,
+        prior_strength=settings.prior_strength,
+        max_features=settings.max_features,
+        time_limit=settings.time_limit,
+        random_state=settings.seed,
+        n_jobs=settings.threads,
     )
 
 
 def _published(solver: str) -> Callable[[Settings], Any]:
-    def make(told: Settings) -> Any:
+    def make(settings: Settings) -> Any:
         return RSSDNBClassifier(
             binner="auto",
             solver=solver,
-            thresholds=told.thresholds,
-            max_features=told.max_features,
-            time_limit=told.time_limit,
-            random_state=told.seed,
-            n_jobs=told.threads,
+            thresholds=settings.thresholds,
+            max_features=settings.max_features,
+            time_limit=settings.time_limit,
+            random_state=settings.seed,
+            n_jobs=settings.threads,
         )
 
     return make
@@ -374,10 +393,10 @@ _MAKERS: dict[str, Callable[[Settings], Any]] = {
     "rss-dnb": _published("auto"),
     "rss-dnb-sa": _published("anneal"),
     "logistic": _logistic,
-    "lasso": lambda told: lasso(told.seed),
-    "tree": lambda told: pruned_tree(told.seed),
+    "lasso": lambda settings: lasso(settings.seed),
+    "tree": lambda settings: pruned_tree(settings.seed),
     "forest": _forest,
-    "xgboost": lambda told: xgboost_platt(told.seed),
+    "xgboost": lambda settings: xgboost_platt(settings.seed),
 }
 #: Classifiers that are known by name.
 NAMES = tuple(_MAKERS)
@@ -385,12 +404,12 @@ NAMES = tuple(_MAKERS)
 
 def read_models(
     models: Any, settings: Callable[[Thresholds], Settings], grid: ThresholdsLike
-) -> tuple[dict[str, Contestant], Thresholds]:
-    """Models by name, ready to take part, and the thresholds that all are measured at."""
+) -> tuple[dict[str, Candidate], Thresholds]:
+    """Models by name, ready to be compared, and the thresholds that all are measured at."""
     given = _loaded(_by_name(models))
     thresholds = choose_thresholds(given, grid)
-    told = settings(thresholds)
-    return {name: _contestant(name, model, told) for name, model in given.items()}, thresholds
+    own = settings(thresholds)
+    return {name: _candidate(name, model, own) for name, model in given.items()}, thresholds
 
 
 def _by_name(models: Any) -> dict[str, Any]:
@@ -428,7 +447,7 @@ def _is_file(text: str) -> bool:
 
 
 def _loaded(models: Mapping[str, Any]) -> dict[str, Any]:
-    """Read cards from files, and refuse names that nobody knows."""
+    """Read cards from files, and refuse names that are not known."""
     loaded = {}
     for name, model in models.items():
         file = isinstance(model, os.PathLike) or (isinstance(model, str) and _is_file(model))
@@ -460,11 +479,11 @@ def choose_thresholds(models: Mapping[str, Any], thresholds: ThresholdsLike) -> 
     return as_thresholds(thresholds)
 
 
-def _contestant(name: str, model: Any, told: Settings) -> Contestant:
+def _candidate(name: str, model: Any, settings: Settings) -> Candidate:
     if isinstance(model, str):
-        model = _MAKERS[model](told)
+        model = _MAKERS[model](settings)
     if isinstance(model, Scorecard):
-        return Contestant(model, "raw", refitted=False)
+        return Candidate(FixedCard(model), prepared=False, refitted=False)
     if isinstance(model, type) or not hasattr(model, "fit"):
         what = f"the class {model.__name__}" if isinstance(model, type) else repr(type(model))
         raise InputError(
@@ -476,28 +495,18 @@ def _contestant(name: str, model: Any, told: Settings) -> Contestant:
             f"{name!r} is a {type(model).__name__}, which predicts no risks. Wrap it, as in "
             "sklearn.calibration.CalibratedClassifierCV(model)."
         )
-    own = isinstance(model, RiskScoreClassifier | Pipeline)
-    return Contestant(clone(model), "raw" if own else "prepared", refitted=True)
+    if isinstance(model, RiskScoreClassifier | Pipeline):
+        return Candidate(clone(model), prepared=False, refitted=True)
+    return Candidate(PreparedClassifier(clone(silenced(model))), prepared=True, refitted=True)
 
 
-def fit_weights(name: str, model: Any, weight: Any) -> dict[str, Any]:
-    """The argument of ``fit`` that brings the weights; refuses a model that takes none."""
-    if weight is None:
-        return {}
-    try:
-        return {weight_name(model): weight}
-    except InputError as error:
-        raise InputError(
-            f"{name!r}: {error} (Models that take weights: {shorten(list(NAMES), 9)}.)"
-        ) from None
-
-
-def size_of(model: Any) -> float:
-    """Rules of a card, non-zero coefficients, nodes of trees; NaN where there is no such number.
-
-    Examples
-    --------
-    >>> size_of(LogisticRegression().fit([[0], [1], [2], [3]], [0, 0, 1, 1]))
-    1.0
-    """
-    return float(model.size) if isinstance(model, Scorecard) else size_of_fitted(model)
+def check_weighted(candidates: Mapping[str, Candidate]) -> None:
+    """Refuse models that take no weights."""
+    for name, candidate in candidates.items():
+        model = candidate.model
+        try:
+            weight_name(model.estimator if candidate.prepared else model)
+        except InputError as error:
+            raise InputError(
+                f"{name!r}: {error} (Models that take weights: {shorten(list(NAMES), 9)}.)"
+            ) from None

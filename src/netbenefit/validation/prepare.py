@@ -11,17 +11,19 @@ Medians, means and counts are weighted as the rows are, so that a row of weight 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from netbenefit.cards.columns import as_value
 from netbenefit.cards.readings import plain_number
-from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.common.checks import FloatArray, InputError, check_weights
 from netbenefit.data.raw_table import RawColumn, RawTable, storage_of
+from netbenefit.validation.folds import weight_name
 
-__all__ = ["Columns", "Preparation", "read_plain"]
+__all__ = ["Columns", "Preparation", "PreparedClassifier", "read_plain"]
 
 #: Numbers (NaN where missing) as floats, text (None where missing) as objects.
 Columns = Mapping[str, NDArray[Any]]
@@ -96,20 +98,20 @@ def _words(column: RawColumn) -> NDArray[Any]:
 
 
 class _Number(NamedTuple):
-    """A column of numbers: its median, and whether training had holes in it."""
+    """A column of numbers: its median, and whether any was missing in training."""
 
     name: str
     median: float
-    holes: bool
+    flagged: bool
 
     def matrix(self, columns: Columns) -> FloatArray:
         values = columns[self.name]
         missing = np.isnan(values)
         filled = np.where(missing, self.median, values)
-        return np.column_stack([filled, missing])[:, : 2 if self.holes else 1]
+        return np.column_stack([filled, missing])[:, : 2 if self.flagged else 1]
 
     def labels(self) -> list[str]:
-        return [self.name, f"{self.name} missing"][: 2 if self.holes else 1]
+        return [self.name, f"{self.name} missing"][: 2 if self.flagged else 1]
 
 
 class _Text(NamedTuple):
@@ -171,6 +173,33 @@ class Preparation(NamedTuple):
         matrix = np.column_stack([part.matrix(columns) for part in self.parts])
         result: FloatArray = (matrix[:, self.kept] - self.mean) / self.scale
         return result
+
+
+class PreparedClassifier(
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
+    BaseEstimator,  # type: ignore[misc]
+):
+    """A classifier of numbers that takes plain columns, see :func:`read_plain`."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Columns, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the preparation, then the classifier from what it makes of the rows."""
+        self.preparation_ = Preparation.learn(X, check_weights(sample_weight, len(np.asarray(y))))
+        self.estimator_ = clone(self.estimator)
+        options = {}
+        if sample_weight is not None:
+            options[weight_name(self.estimator_)] = sample_weight
+        self.estimator_.fit(self.preparation_.apply(X), y, **options)
+        if hasattr(self.estimator_, "classes_"):
+            self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict_proba(self, X: Columns) -> FloatArray:
+        """Risk of each row, as probabilities of both classes."""
+        risks: FloatArray = self.estimator_.predict_proba(self.preparation_.apply(X))
+        return risks
 
 
 def _learn_part(name: str, values: NDArray[Any], weight: FloatArray) -> _Number | _Text:

@@ -1,4 +1,4 @@
-"""One unit of validation: learn from some rows, measure on others, tell it in JSON."""
+"""Many tasks over folds or resamples: learn from some rows, measure on others, keep a journal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._version import __version__
-from netbenefit.common.checks import InputError
-from netbenefit.common.journal import fingerprint_of, run_tasks
+from netbenefit.common.journal import Progress, fingerprint_of, run_tasks
 from netbenefit.common.parallel import one_by_one, only_task_here
 from netbenefit.common.progress import TaskBar
 from netbenefit.metrics.measures import (
@@ -37,17 +37,59 @@ from netbenefit.validation.folds import (
     take_rows,
 )
 
-__all__ = ["Runner", "Task", "Work", "check_count", "make_work", "run_one", "warnings_kept"]
+__all__ = ["Runner", "Task", "Work", "make_work", "run_one", "warnings_kept"]
 
 
-class Work(NamedTuple):
-    """What all tasks of a validation share."""
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What all tasks of a validation share; called with one task."""
 
     estimator: Any
     sample: Sample
     grid: Thresholds
-    at: tuple[float, ...]
+    at: tuple[float, ...] = ()
     single: bool = False  #: whether tasks run side by side
+
+    def identity(self, **settings: Any) -> dict[str, Any]:
+        """All on which results depend, for a fingerprint."""
+        return {
+            "estimator": self.estimator,
+            "X": self.sample.X,
+            "labels": self.sample.labels,
+            "weight": self.sample.weight,
+            "thresholds": self.grid,
+            "at": self.at,
+            "settings": settings,
+        }
+
+    def __call__(self, task: Task) -> dict[str, Any]:
+        """Learn and measure.
+
+        1. A fresh copy of the estimator learns from the training rows alone.
+        2. It predicts all rows of all parts, once.
+        3. Each part is measured with its own weights; rows drawn twice count twice.
+        """
+        sample = self.sample
+        model = prepared(self.estimator, task.setting, task.seed, single=self.single)
+        wanted = np.unique(np.concatenate(list(task.parts.values())))
+        risk = np.full(sample.event.size, np.nan)
+        fit_model(model, sample, task.train)
+        risk[wanted] = risk_of(model, _rows(sample.X, wanted, sample.event.size), sample.labels)
+
+        def of(rows: NDArray[np.intp]) -> tuple[Any, ...]:
+            return sample.event[rows], risk[rows], sample.weight_of(rows), self.grid, self.at
+
+        rules = rules_of(model)
+        result: dict[str, Any] = {
+            "measures": {name: measures_of(*of(rows)) for name, rows in task.parts.items()},
+            "size": size_of(model),
+            "rules": None if rules is None else list(rules),
+        }
+        if task.keep:
+            result["risk"] = risk[task.parts[task.keep]]
+        if task.chance:
+            result["chance"] = chance_of(*of(task.parts[task.chance]))
+        return result
 
 
 class Task(NamedTuple):
@@ -61,52 +103,25 @@ class Task(NamedTuple):
     chance: str = ""  #: the part for which chance is measured, too
 
 
-def run_one(work: Work, task: Task) -> dict[str, Any]:
-    """Learn and measure.
-
-    1. A fresh copy of the estimator learns from the training rows alone.
-    2. It predicts all rows that any part asks for, once.
-    3. Each part is measured with its own weights; rows drawn twice count twice.
-    """
+def run_one(function: Callable[[Any], dict[str, Any]], task: Any) -> dict[str, Any]:
+    """The result of a task, the seconds that it took, and its warnings."""
     began = time.perf_counter()
-    sample = work.sample
-    model = prepared(work.estimator, task.setting, task.seed, single=work.single)
-    wanted = np.unique(np.concatenate(list(task.parts.values())))
-    risk = np.full(sample.event.size, np.nan)
-    with warnings_kept() as told:
-        fit_model(model, sample, task.train)
-        risk[wanted] = risk_of(model, _rows(sample.X, wanted, sample.event.size), sample.labels)
-
-    def of(rows: NDArray[np.intp]) -> tuple[Any, ...]:
-        return sample.event[rows], risk[rows], sample.weight_of(rows), work.grid, work.at
-
-    measured = {name: measures_of(*of(rows)) for name, rows in task.parts.items()}
-    rules = rules_of(model)
-    result: dict[str, Any] = {
-        "measures": measured,
-        "size": size_of(model),
-        "rules": None if rules is None else list(rules),
-        "seconds": time.perf_counter() - began,
-        "warnings": told,
-    }
-    if task.keep:
-        result["risk"] = risk[task.parts[task.keep]]
-    if task.chance:
-        result["chance"] = chance_of(*of(task.parts[task.chance]))
-    return result
+    with warnings_kept() as kept:
+        result = function(task)
+    return {**result, "seconds": time.perf_counter() - began, "warnings": kept}
 
 
 @contextmanager
-def warnings_kept(*, about_code: bool = True) -> Iterator[list[list[str]]]:
-    """Keep warnings as kinds and texts, to be given once for all models, in whatever process.
+def warnings_kept() -> Iterator[list[list[Any]]]:
+    """Keep warnings, to be given once for all models, in whatever process.
 
-    Those about somebody's code, such as things to come, are left out on demand.  Not where other
-    threads work on other tasks, among which the catching of warnings is not safe: there they go
-    their way.
+    Each is a kind, a text, and whether it is about the data, not about code that is to change.  Not
+    where other threads work on other tasks, among which the catching of warnings is not safe: there
+    they go their way.
     """
-    told: list[list[str]] = []
+    kept: list[list[Any]] = []
     if not only_task_here():
-        yield told
+        yield kept
         return
     caught: list[tuple[type[Warning], Warning | str]] = []
     here, others = threading.get_ident(), warnings.showwarning
@@ -120,23 +135,17 @@ def warnings_kept(*, about_code: bool = True) -> Iterator[list[list[str]]]:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = keep
-        yield told
-    told += [
-        [category.__name__, str(message)]
-        for category, message in caught
-        if about_code or _matters(category)
-    ]
+        yield kept
+    kept += [[kind.__name__, str(text), not issubclass(kind, _OF_CODE)] for kind, text in caught]
 
 
-def _matters(category: type[Warning]) -> bool:
-    """Whether a warning is about the data, not about somebody's code."""
-    programmers = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ImportWarning)
-    return not issubclass(category, programmers)
+#: Warnings for programmers.
+_OF_CODE = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ImportWarning)
 
 
 def _warn_once(results: Iterable[Mapping[str, Any]]) -> None:
     """Give the warnings of all models, each once."""
-    found = dict.fromkeys((kind, text) for one in results for kind, text in one["warnings"])
+    found = dict.fromkeys((kind, text) for one in results for kind, text, *_ in one["warnings"])
     for kind, text in found:
         known = getattr(builtins, kind, None)
         if isinstance(known, type) and issubclass(known, Warning):
@@ -159,12 +168,13 @@ def make_work(
     sample_weight: ArrayLike | None,
     thresholds: ThresholdsLike,
     at: Sequence[float] | float | None,
+    n_jobs: int | None,
 ) -> Work:
     """Check what a user passed; thresholds are the estimator's own unless others are given."""
     sample = Sample.of(X, y, sample_weight)
     check_classifier(estimator, sample)
     grid = _own_thresholds(estimator) if thresholds is None else as_thresholds(thresholds)
-    return Work(estimator, sample, grid, check_thresholds_at(at))
+    return Work(estimator, sample, grid, check_thresholds_at(at), single=not one_by_one(n_jobs))
 
 
 def _own_thresholds(estimator: Any) -> Thresholds:
@@ -186,10 +196,11 @@ class Runner:
 
     Parameters
     ----------
-    work : Work
+    function : callable
+        Called with one task; returns what fits into JSON, by name.  Such as :class:`Work`.
     kind : str
         What is done: part of the fingerprint.
-    settings : mapping
+    identity : mapping
         All else on which results depend.
     total : int
         Tasks of all batches together.
@@ -198,36 +209,35 @@ class Runner:
         journal.
     journal, n_jobs, verbose
         As in :func:`netbenefit.validation.cross_validation.cross_validate`.
+    progress : callable, optional
+        Called with the numbers of finished and of all tasks, in place of the bar.
+    warn : bool, default=True
+        Whether warnings of tasks are given, each once; else they are left in the results.
     """
 
     def __init__(
         self,
-        work: Work,
+        function: Callable[[Any], dict[str, Any]],
         kind: str,
-        settings: Mapping[str, Any],
+        identity: Mapping[str, Any],
         *,
         total: int,
         given: bool = False,
-        journal: str | os.PathLike[str] | None,
-        n_jobs: int | None,
-        verbose: int,
+        journal: str | os.PathLike[str] | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        progress: Progress | None = None,
+        warn: bool = True,
     ) -> None:
-        self._work = work._replace(single=not one_by_one(n_jobs))
-        self._total, self._done, self._given = total, 0, given
-        self._told: dict[str, Any] = {"journal": journal, "n_jobs": n_jobs, "fingerprint": ""}
+        self._function = partial(run_one, function)
+        self._total, self._done, self._given, self._warn = total, 0, given, warn
+        self._options: dict[str, Any] = {"journal": journal, "n_jobs": n_jobs, "fingerprint": ""}
         if journal is not None:
-            self._told["fingerprint"] = fingerprint_of(
-                kind=kind,
-                version=__version__,
-                estimator=work.estimator,
-                X=work.sample.X,
-                labels=work.sample.labels,
-                weight=work.sample.weight,
-                thresholds=work.grid,
-                at=work.at,
-                settings=settings,
+            self._options["fingerprint"] = fingerprint_of(
+                kind=kind, version=__version__, **identity
             )
         self._bar = TaskBar(kind, shown=bool(verbose))
+        self._progress: Progress = progress or self._bar
 
     def __enter__(self) -> Runner:
         self._bar.__enter__()
@@ -236,28 +246,22 @@ class Runner:
     def __exit__(self, *error: Any) -> None:
         self._bar.__exit__(*error)
 
-    def run(self, tasks: Mapping[str, Task]) -> dict[str, dict[str, Any]]:
+    def run(self, tasks: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Run a batch; results by the tasks' names."""
         before = self._done
         names = {name: self._name(name, task) for name, task in tasks.items()}
         found = run_tasks(
-            partial(run_one, self._work),
+            self._function,
             {names[name]: task for name, task in tasks.items()},
-            progress=lambda done, total: self._bar(before + done, self._total),
-            **self._told,
+            progress=lambda done, total: self._progress(before + done, self._total),
+            **self._options,
         )
         self._done += len(tasks)
-        _warn_once(found.values())
+        if self._warn:
+            _warn_once(found.values())
         return {name: found[names[name]] for name in tasks}
 
     def _name(self, name: str, task: Task) -> str:
         if not self._given:
             return name
         return f"{name} ({fingerprint_of(train=task.train, parts=task.parts)})"
-
-
-def check_count(value: Any, name: str, least: int = 1) -> int:
-    """Refuse what is no number of times."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
-    return int(value)

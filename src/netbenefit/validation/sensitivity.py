@@ -1,4 +1,4 @@
-"""How card, net benefit and decisions depend on the thresholds that were asked for.
+"""How card, net benefit and decisions depend on the thresholds.
 
 1. :func:`threshold_sensitivity` learns one card for each of several grids, weights or ranges, and
    measures all of them on the same thresholds, on held-out rows.
@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from netbenefit.cards.columns import numeric_column
 from netbenefit.cards.scorecard import Scorecard
@@ -24,11 +24,11 @@ from netbenefit.common.table import Table, format_number, format_percent, format
 from netbenefit.data.labels import encode_labels
 from netbenefit.data.raw_table import RawTable
 from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
 from netbenefit.plots.comparison import SensitivityDisplay
-from netbenefit.validation.folds import take_rows
-from netbenefit.validation.sizes import choose_folds, fold_error, fold_mean
+from netbenefit.validation.errors import FoldMeans, fold_ratio
+from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
+from netbenefit.validation.runner import Runner, Task, make_work
 
 __all__ = ["Sensitivity", "paper_grids", "suggest_thresholds", "threshold_sensitivity"]
 
@@ -103,7 +103,9 @@ def suggest_thresholds(
         raise InputError(f"size={size!r} must be a whole number of at least 2.")
     event, _ = encode_labels(y)
     weight = check_weights(sample_weight, event.size)
-    risk = _cross_fitted(X, event, weight, model, choose_folds(cv, event, random_state))
+    sample = Sample(X, event, event, weight)
+    folds = make_folds(cv, sample, random_state, name="cv", both=False)
+    risk = _cross_fitted(sample, weight, model, folds)
     inside = (risk >= low) & (risk < high) & (weight > 0)
     if not inside.any():
         raise InputError(
@@ -133,22 +135,18 @@ def _quantiles(values: FloatArray, weight: FloatArray, steps: FloatArray) -> Flo
 
 
 def _cross_fitted(
-    X: Any,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-    model: Any,
-    folds: list[tuple[NDArray[Any], NDArray[Any]]],
+    sample: Sample, weight: FloatArray, model: Any, folds: Sequence[Fold]
 ) -> FloatArray:
     """Risk of each row by a model that has not seen it; the mean where it was held out twice."""
     from sklearn.base import clone
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
-    table = RawTable(X)
+    event, table = sample.event, RawTable(sample.X)
     numbers = [numeric_column(name, table.column(name).values) for name in table.names]
     matrix = np.column_stack(numbers).astype(np.float64)
     if len(matrix) != event.size:
-        raise InputError(f"X has {len(matrix)} rows, but y has {event.size}. Pass one a row.")
+        raise InputError(f"X has {len(matrix)} rows, but y has {event.size}. Pass as many.")
     total, times = np.zeros(event.size), np.zeros(event.size)
     for train, test in folds:
         x, held = matrix[train], matrix[test]
@@ -219,6 +217,8 @@ class Sensitivity:
     fold_changed : (folds, K, T) float
         Share of held-out rows that are decided otherwise than by the first setting's card, at each
         threshold of ``evaluated.asked``.
+    ratio : float
+        Held-out rows by training rows, mean over the folds: 1/4 for five folds.
     """
 
     settings: dict[str, Thresholds]
@@ -228,37 +228,43 @@ class Sensitivity:
     fold_ece: FloatArray
     fold_size: FloatArray
     fold_changed: FloatArray
+    ratio: float
 
     @cached_property
     def aunbc(self) -> FloatArray:
         """Mean AUNBC on held-out rows."""
-        return fold_mean(self.fold_aunbc)
+        return self._means.mean
 
     @cached_property
     def aunbc_se(self) -> FloatArray:
-        """Its standard error: standard deviation over the folds / √folds.
+        """Its standard error, corrected for training rows that folds share.
 
-        Folds share most of their training rows, so that the true error is somewhat larger.
+        Sd over the folds · √(1/folds + held-out rows / training rows), after Nadeau and Bengio.
         """
-        return fold_error(self.fold_aunbc)
+        return self._means.error
 
     @cached_property
     def difference(self) -> FloatArray:
         """Mean AUNBC less that of the first setting."""
-        return fold_mean(self.fold_aunbc - self.fold_aunbc[:, :1])
+        return self._means.difference
 
     @cached_property
     def difference_se(self) -> FloatArray:
-        """Its standard error, from the differences within folds."""
-        return fold_error(self.fold_aunbc - self.fold_aunbc[:, :1])
+        """Its standard error, corrected in the same way, from the differences within folds."""
+        return self._means.difference_error
 
     @cached_property
     def changed(self) -> FloatArray:
         """(K, T) mean share of held-out rows whose decision differs from the first setting's."""
-        return fold_mean(self.fold_changed)
+        result: FloatArray = self.fold_changed.mean(axis=0)
+        return result
+
+    @cached_property
+    def _means(self) -> FoldMeans:
+        return FoldMeans(self.fold_aunbc, self.ratio, reference=0)
 
     def to_table(self) -> Table:
-        """One row a setting: grid, AUNBC and ECE on held-out rows, rules, changed decisions.
+        """One row per setting: grid, AUNBC and ECE on held-out rows, rules, changed decisions.
 
         Returns
         -------
@@ -276,8 +282,8 @@ class Sensitivity:
                 "aunbc_se": self.aunbc_se,
                 "difference": self.difference,
                 "difference_se": self.difference_se,
-                "ece": fold_mean(self.fold_ece),
-                "rules": fold_mean(self.fold_size),
+                "ece": self.fold_ece.mean(axis=0),
+                "rules": self.fold_size.mean(axis=0),
                 "changed": self.changed.mean(axis=1),
                 "most_changed": self.changed.max(axis=1),
                 "at": self.evaluated.asked[worst],
@@ -286,7 +292,7 @@ class Sensitivity:
         )
 
     def decisions(self) -> Table:
-        """One row a setting and threshold: share of held-out rows that are decided otherwise.
+        """One row per setting and threshold: share of held-out rows that are decided otherwise.
 
         Returns
         -------
@@ -303,12 +309,12 @@ class Sensitivity:
         )
 
     def points(self) -> Table:
-        """One row a rule that any card has: its points for every setting, 0 where it is absent.
+        """One row per rule that any card has: its points for every setting, 0 where it is absent.
 
         Returns
         -------
         Table
-            ``rule``, then one column a setting.
+            ``rule``, then one column per setting.
         """
         by_name = {
             name: {rule.term.text(): rule.points for rule in card.rules}
@@ -416,49 +422,57 @@ def threshold_sensitivity(
     if not named:
         raise InputError("settings are empty. Name at least one set of thresholds.")
     choices = {
-        str(name): asked if callable(asked) else as_thresholds(asked)
-        for name, asked in named.items()
+        str(name): given if callable(given) else as_thresholds(given)
+        for name, given in named.items()
     }
-    common = as_thresholds(evaluate_on)
-    event, _ = encode_labels(y)
-    weight = check_weights(sample_weight, event.size)
-    if len(RawTable(X)) != event.size:
-        raise InputError(f"X has {len(RawTable(X))} rows, but y {event.size}. Pass one a row.")
+    work = make_work(estimator, X, y, sample_weight, as_thresholds(evaluate_on), None, n_jobs=1)
+    sample = work.sample
+    weight = check_weights(sample.weight, sample.event.size)
+    cards, grids = {}, {}
+    for name, choice in choices.items():
+        own = {"thresholds": _grid(choice, X, y, weight), "weights": None}
+        model = type(estimator)(**{**estimator.get_params(deep=False), **own})
+        model.fit(X, y, sample_weight=sample_weight)
+        cards[name], grids[name] = model.scorecard_, model.thresholds_
+    folds = make_folds(cv, sample, random_state, name="cv", both=False)
+    tasks = {}
+    for k, (train, test) in enumerate(folds, start=1):
+        rows = take_rows(X, train), sample.event[train], weight[train]
+        for name, choice in choices.items():
+            setting = {"thresholds": _grid(choice, *rows), "weights": None}
+            tasks[f"fold {k}, {name}"] = Task(train, {"test": test}, 0, setting, keep="test")
+    with Runner(work, "sensitivity", {}, total=len(tasks), n_jobs=1) as runner:
+        results = list(runner.run(tasks).values())
 
-    def learnt(choice: Thresholds | Choice, rows: NDArray[np.intp] | None) -> RiskScoreClassifier:
-        told = (X, y, weight) if rows is None else (take_rows(X, rows), event[rows], weight[rows])
-        grid = choice(told[0], told[1], sample_weight=told[2]) if callable(choice) else choice
-        own = {**estimator.get_params(deep=False), "thresholds": grid, "weights": None}
-        model: RiskScoreClassifier = type(estimator)(**own)
-        model.fit(told[0], told[1], sample_weight=told[2])
-        return model
+    def by_fold(values: Iterable[float]) -> FloatArray:
+        return np.array(list(values), dtype=np.float64).reshape(len(folds), -1)
 
-    whole = {name: learnt(choice, None) for name, choice in choices.items()}
-    measured = []
-    for train, test in choose_folds(cv, event, random_state):
-        rows = take_rows(X, test)
-        models = [learnt(choice, train) for choice in choices.values()]
-        risks = [model.predict_proba(rows)[:, 1] for model in models]
-        sizes = [model.scorecard_.size for model in models]
-        measured.append(_fold(event[test], risks, sizes, common, weight[test]))
-    parts = [np.array(part) for part in zip(*measured, strict=True)]
-    grids = {name: model.thresholds_ for name, model in whole.items()}
-    cards = {name: model.scorecard_ for name, model in whole.items()}
-    return Sensitivity(grids, common, cards, *parts)
-
-
-def _fold(
-    event: NDArray[np.bool_],
-    risks: list[FloatArray],
-    sizes: list[int],
-    grid: Thresholds,
-    weight: FloatArray,
-) -> tuple[list[float], list[float], list[int], list[list[float]]]:
-    told = {"sample_weight": weight}
-    called = [risk[None, :] >= grid.asked[:, None] for risk in risks]
-    return (
-        [metrics.aunbc(event, risk, grid, **told) for risk in risks],
-        [metrics.expected_calibration_error(event, risk, grid, **told) for risk in risks],
-        sizes,
-        [((one != called[0]) @ weight / weight.sum()).tolist() for one in called],
+    measured = [result["measures"]["test"] for result in results]
+    many = len(choices)
+    risks = [[one["risk"] for one in results[k * many :][:many]] for k in range(len(folds))]
+    return Sensitivity(
+        grids,
+        work.grid,
+        cards,
+        fold_aunbc=by_fold(one["aunbc"] for one in measured),
+        fold_ece=by_fold(one["ece"] for one in measured),
+        fold_size=by_fold(result["size"] for result in results),
+        fold_changed=np.array(
+            [
+                _changed(some, weight[test], work.grid)
+                for some, (_, test) in zip(risks, folds, strict=True)
+            ]
+        ),
+        ratio=fold_ratio(folds),
     )
+
+
+def _grid(choice: Thresholds | Choice, X: Any, y: Any, weight: Any) -> Thresholds:
+    """Thresholds as they are, or as some rows make them."""
+    return choice(X, y, sample_weight=weight) if callable(choice) else choice
+
+
+def _changed(risks: Sequence[ArrayLike], weight: FloatArray, grid: Thresholds) -> list[list[float]]:
+    """Share of rows that each setting decides otherwise than the first one, by threshold."""
+    called = [np.asarray(risk)[None, :] >= grid.asked[:, None] for risk in risks]
+    return [((one != called[0]) @ weight / weight.sum()).tolist() for one in called]

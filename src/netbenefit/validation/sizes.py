@@ -1,27 +1,27 @@
-"""How many rules a card should have: the best card of every size, and what it earns elsewhere."""
+"""How many rules a card should have: the best card of every size, and its held-out net benefit."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from functools import cached_property, partial
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedKFold
 
 from netbenefit.binning.fitted import FittedBins
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import FloatArray, InputError, check_weights
-from netbenefit.common.parallel import WorkerDied, finished_tasks, one_by_one
+from netbenefit.common.parallel import one_by_one
 from netbenefit.common.table import Table, format_number
 from netbenefit.data.labels import encode_labels
 from netbenefit.estimators import learn as assemble
 from netbenefit.estimators.learn import count_threads, warn_of_teaching
 from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.metrics import net_benefit as metrics
+from netbenefit.metrics.measures import measures_of
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
 from netbenefit.plots import SizePathDisplay
 from netbenefit.problem.constraints import MaxFeatures
@@ -30,71 +30,24 @@ from netbenefit.problem.result import SolverResult
 from netbenefit.solvers.base import Callback, check_time_limit
 from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
 from netbenefit.teachers.blend import Taught
-from netbenefit.validation.folds import Fold, given_folds, take_rows
+from netbenefit.validation.errors import FoldMeans, fold_ratio
+from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
+from netbenefit.validation.runner import Runner
 
 __all__ = [
     "MOST_RULES",
-    "CardMeasures",
-    "Cards",
-    "Measured",
-    "Plan",
-    "Rows",
     "SizePath",
-    "TwoParts",
-    "all_cards",
-    "all_folds",
     "check_estimator",
-    "choose_folds",
     "choose_sizes",
-    "fold_error",
-    "fold_mean",
-    "held_out",
-    "make_problem",
-    "measure_cards",
     "size_path",
     "size_path_of_events",
 ]
 
 
-# -- cards of every size from some rows, and what they earn on others ------------------------------
+# -- cards of every size from some rows, and their measures on others ------------------------------
 
 
-#: Numbers of the training rows, and of the held-out ones.
-TwoParts = tuple[NDArray[Any], NDArray[Any]]
-
-
-class Rows(NamedTuple):
-    """Rows as an estimator takes them, which of them are events, and their weights if any."""
-
-    X: Any
-    event: NDArray[np.bool_]
-    weight: NDArray[Any] | None = None
-
-    def take(self, chosen: NDArray[Any]) -> Rows:
-        """Some of the rows.
-
-        >>> Rows({"x": np.array([5, 6])}, np.array([True, False])).take(np.array([1])).X
-        {'x': array([6])}
-        """
-        weight = None if self.weight is None else self.weight[chosen]
-        return Rows(take_rows(self.X, chosen), self.event[chosen], weight)
-
-
-class Plan(NamedTuple):
-    """All that a path is told but for its rows."""
-
-    estimator: RiskScoreClassifier  #: a copy of its own, whose parameters are checked
-    outcome: str
-    n_jobs: int
-    seed: int
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """The thresholds that cards are learnt for."""
-        return self.estimator.thresholds_
-
-
-class Posed(NamedTuple):
+class _Posed(NamedTuple):
     """The problem that some rows pose, before sizes, and how it came about."""
 
     problem: Problem
@@ -102,136 +55,89 @@ class Posed(NamedTuple):
     bins: FittedBins | None
 
 
-class Cards(NamedTuple):
-    """The cards of a path by size, and how they were found."""
+@dataclass(frozen=True)
+class _SizeSearch:
+    """Cards of every size; called with a fold, learns from its training rows alone."""
 
-    cards: dict[int, Scorecard]
-    results: dict[int, SolverResult]
+    estimator: RiskScoreClassifier  #: a copy of its own, whose parameters are checked
+    sample: Sample
+    groups: NDArray[Any] | None
+    thresholds: Thresholds
+    outcome: str
+    n_jobs: int
+    seed: int
+    sizes: tuple[int, ...] = ()
+    callback: Callback | None = None
 
+    def __call__(self, fold: Fold) -> dict[str, Any]:
+        """Cards of a fold as JSON, and their measures on its held-out rows."""
+        train, test = fold
+        cards, _ = self.find(self.pose(train))
+        return {
+            "cards": {str(size): card.to_json() for size, card in cards.items()},
+            "measures": {str(size): found for size, found in self.measure(cards, test).items()},
+        }
 
-class CardMeasures(NamedTuple):
-    """What each card earns on some rows, by size."""
+    def pose(self, rows: NDArray[np.intp] | None = None) -> _Posed:
+        """All is learnt from these rows alone: conditions, the teacher's risks, constants."""
+        model, (X, _, event, weight), groups = _copy(self.estimator), self.sample, self.groups
+        model.thresholds_ = self.thresholds
+        if rows is not None:
+            X, event, weight = take_rows(X, rows), event[rows], self.sample.weight_of(rows)
+            groups = None if groups is None else groups[rows]
+        training = model._training(X, event, weight, groups)
+        table, taught = assemble.teach_masses(
+            training,
+            self.thresholds,
+            model.teacher,
+            model.prior_strength,
+            seed=self.seed,
+            n_jobs=self.n_jobs,
+        )
+        # Within a size, rules have no price: see limit_size.
+        settings = {**training.settings, "penalty": 0}
+        problem = assemble.make_problem(table, self.thresholds, **settings)
+        return _Posed(problem, taught, training.bins)
 
-    net_benefit: dict[int, float]
-    aunbc: dict[int, float]
+    def find(self, posed: _Posed) -> tuple[dict[int, Scorecard], dict[int, SolverResult]]:
+        """The best card of every size, and how it was found."""
+        found = best_of_every_size(
+            posed.problem,
+            self.sizes,
+            time_limit=self.estimator.time_limit,
+            n_jobs=self.n_jobs,
+            seed=self.seed,
+            callback=self.callback,
+        )
+        if any(result.status == "interrupted" for result in found.values()):
+            raise KeyboardInterrupt  # cards of a broken-off search compare with no others
+        return {size: self._card(posed, result) for size, result in found.items()}, found
 
+    def _card(self, posed: _Posed, result: SolverResult) -> Scorecard:
+        origin = assemble.make_provenance(
+            posed.problem, result, self.outcome, self.seed, posed.taught
+        )
+        return assemble.assemble_card(
+            posed.problem, result, origin, bins=posed.bins, calibrate=self.estimator.calibrate
+        )
 
-def make_problem(rows: Rows, plan: Plan) -> Posed:
-    """Everything is learnt from these rows alone: conditions, the teacher's risks, constants."""
-    model = plan.estimator
-    training = model._training(rows.X, rows.event, rows.weight)
-    table, taught = assemble.teach_masses(
-        training,
-        plan.thresholds,
-        model.teacher,
-        model.prior_strength,
-        seed=plan.seed,
-        n_jobs=plan.n_jobs,
-    )
-    # Within a size, rules have no price: see limit_size.
-    settings = {**training.settings, "penalty": 0}
-    problem = assemble.make_problem(table, plan.thresholds, **settings)
-    return Posed(problem, taught, training.bins)
-
-
-def all_cards(
-    posed: Posed, sizes: tuple[int, ...], plan: Plan, callback: Callback | None = None
-) -> Cards:
-    """The best card of every size."""
-    found = best_of_every_size(
-        posed.problem,
-        sizes,
-        time_limit=plan.estimator.time_limit,
-        n_jobs=plan.n_jobs,
-        seed=plan.seed,
-        callback=callback,
-    )
-    if any(result.status == "interrupted" for result in found.values()):
-        raise KeyboardInterrupt  # cards of a broken-off search compare with no others
-    return Cards({size: _card(posed, result, plan) for size, result in found.items()}, found)
-
-
-def _card(posed: Posed, result: SolverResult, plan: Plan) -> Scorecard:
-    origin = assemble.make_provenance(posed.problem, result, plan.outcome, plan.seed, posed.taught)
-    return assemble.assemble_card(
-        posed.problem, result, origin, bins=posed.bins, calibrate=plan.estimator.calibrate
-    )
-
-
-def measure_cards(
-    cards: Mapping[int, Scorecard], rows: Rows, thresholds: Thresholds
-) -> CardMeasures:
-    """Weighted net benefit and AUNBC of cards on some rows."""
-    benefit, area = {}, {}
-    for size, card in cards.items():
-        told = rows.event, card.risk(rows.X), thresholds
-        benefit[size] = metrics.weighted_net_benefit(*told, sample_weight=rows.weight)
-        area[size] = metrics.aunbc(*told, sample_weight=rows.weight)
-    return CardMeasures(benefit, area)
-
-
-class Measured(NamedTuple):
-    """The cards of a fold, and what they earn on its held-out rows."""
-
-    cards: dict[int, Scorecard]
-    benefits: CardMeasures
-
-
-def held_out(
-    rows: Rows,
-    fold: TwoParts,
-    sizes: tuple[int, ...],
-    plan: Plan,
-    callback: Callback | None = None,
-) -> Measured:
-    """One fold: cards from its training rows alone, measured on the others."""
-    train, test = fold
-    found = all_cards(make_problem(rows.take(train), plan), sizes, plan, callback)
-    return Measured(found.cards, measure_cards(found.cards, rows.take(test), plan.thresholds))
+    def measure(
+        self, cards: Mapping[int, Scorecard], rows: NDArray[np.intp] | None = None
+    ) -> dict[int, dict[str, float]]:
+        """Measures of cards on some rows, by size."""
+        X, _, event, weight = self.sample
+        if rows is not None:
+            X, event, weight = take_rows(X, rows), event[rows], self.sample.weight_of(rows)
+        return {
+            size: measures_of(event, card.risk(X), weight, self.thresholds)
+            for size, card in cards.items()
+        }
 
 
-def all_folds(
-    rows: Rows,
-    folds: Sequence[TwoParts],
-    sizes: tuple[int, ...],
-    plan: Plan,
-    callback: Callback | None,
-    n_jobs: int | None,
-) -> list[Measured]:
-    """All folds, one after the other (``n_jobs=1``) or some at a time; those are quiet."""
-    listener = callback if n_jobs == 1 else None  # it cannot be called from another process
-    work = partial(_named, rows, sizes, plan, listener)
-    found: dict[int, Measured] = {}
-    tasks = list(enumerate(folds, start=1))
-    with closing(finished_tasks(work, tasks, n_jobs)) as finished:
-        for (number, _), measured in finished:
-            if isinstance(measured, WorkerDied):
-                raise WorkerDied(f"fold {number}: {measured}")
-            if isinstance(measured, Exception):
-                raise measured
-            found[number] = measured
-    return [found[number] for number, _ in tasks]
+# -- checks ----------------------------------------------------------------------------------------
 
 
-def _named(
-    rows: Rows,
-    sizes: tuple[int, ...],
-    plan: Plan,
-    callback: Callback | None,
-    task: tuple[int, TwoParts],
-) -> Measured:
-    """One fold, whose errors say which one it was."""
-    number, fold = task
-    try:
-        return held_out(rows, fold, sizes, plan, callback)
-    except InputError as error:
-        raise InputError(f"fold {number}: {error}") from None
-
-
-# -- what a path of sizes is asked for: estimator, sizes and folds, checked ------------------------
-
-
-#: The largest size of a path about which nothing is said.
+#: The largest size of a path without other limits.
 MOST_RULES = 15
 
 
@@ -244,8 +150,7 @@ def check_estimator(estimator: Any) -> RiskScoreClassifier:
             f"estimator is {kind} {what}. Pass a RiskScoreClassifier() or RSSDNBClassifier(): only "
             "these have cards of every size."
         )
-    # Not a clone, which would copy a callback, too: it has to reach the one that was given.
-    copy: RiskScoreClassifier = type(estimator)(**estimator.get_params(deep=False))
+    copy = _copy(estimator)
     try:
         copy._validate_params()
     except ValueError as error:  # scikit-learn's own kind
@@ -253,8 +158,14 @@ def check_estimator(estimator: Any) -> RiskScoreClassifier:
     return copy
 
 
+def _copy(estimator: RiskScoreClassifier) -> RiskScoreClassifier:
+    """Not a clone, which would copy a callback, too: it has to reach the one that was given."""
+    copy: RiskScoreClassifier = type(estimator)(**estimator.get_params(deep=False))
+    return copy
+
+
 def choose_sizes(problem: Problem, sizes: Sequence[int] | None) -> tuple[int, ...]:
-    """Sizes that were asked for, or the default ones, within what the problem allows."""
+    """The given sizes, or the default ones, within what the problem allows."""
     usable = int(((problem.lower != 0) | (problem.upper != 0)).sum())
     most = min(usable, problem.max_features)
     if sizes is not None:
@@ -285,42 +196,6 @@ def _possible(problem: Problem, size: int) -> bool:
     return True
 
 
-def choose_folds(cv: Any, event: NDArray[np.bool_], random_state: int | None) -> list[Fold]:
-    """Row numbers of training and of held-out rows, a pair a fold."""
-    if isinstance(cv, int | np.integer | float | bool | None):
-        if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
-            raise InputError(f"cv={cv!r} must be a number of folds of at least 2, or a splitter.")
-        n_events, n_others = int(event.sum()), int((~event).sum())
-        few, name = min((n_events, "events"), (n_others, "rows without the event"))
-        if cv > few:
-            raise InputError(
-                f"cv={cv} folds need as many {name}, one each, but there are {few}. Use at most "
-                f"{max(few, 2)} folds{'' if few > 1 else ', and more rows'}."
-            )
-        cv = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
-    return given_folds(cv, event)
-
-
-def fold_mean(values: FloatArray) -> FloatArray:
-    """Mean over the folds, which are the first axis.
-
-    >>> fold_mean(np.array([[1.0, 2.0], [3.0, 2.0]]))
-    array([2., 2.])
-    """
-    result: FloatArray = values.mean(axis=0)
-    return result
-
-
-def fold_error(values: FloatArray) -> FloatArray:
-    """Standard deviation over the folds / √folds: too small, as folds share training rows.
-
-    >>> fold_error(np.array([[1.0, 2.0], [3.0, 2.0]]))
-    array([1., 0.])
-    """
-    result: FloatArray = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    return result
-
-
 # --------------------------------------------------------------------------------------------------
 
 
@@ -343,6 +218,8 @@ class SizePath:
         Weighted net benefit and AUNBC of the cards of each fold on its held-out rows.
     fold_cards : tuple of dict of int to Scorecard
         The cards of each fold, learnt without its held-out rows.
+    ratio : float
+        Held-out rows by training rows, mean over the folds: 1/4 for five folds.
     """
 
     sizes: tuple[int, ...]
@@ -352,6 +229,7 @@ class SizePath:
     fold_net_benefit: FloatArray
     fold_aunbc: FloatArray
     fold_cards: tuple[dict[int, Scorecard], ...]
+    ratio: float
 
     @cached_property
     def objective(self) -> FloatArray:
@@ -361,63 +239,60 @@ class SizePath:
     @cached_property
     def held_out(self) -> FloatArray:
         """Mean over the folds of the weighted net benefit on held-out rows."""
-        return fold_mean(self.fold_net_benefit)
+        return self._means.mean
 
     @cached_property
     def held_out_se(self) -> FloatArray:
-        """Its standard error: standard deviation over the folds / √folds.
+        """Its standard error, corrected for training rows that folds share.
 
-        Folds share most of their training rows, so that the true error is somewhat larger.
+        Sd over the folds · √(1/folds + held-out rows / training rows), after Nadeau and Bengio.
         """
-        return fold_error(self.fold_net_benefit)
+        return self._means.error
 
     @cached_property
     def aunbc(self) -> FloatArray:
         """Mean over the folds of the area under the net benefit curve on held-out rows."""
-        return fold_mean(self.fold_aunbc)
+        return FoldMeans(self.fold_aunbc, self.ratio).mean
 
     @cached_property
     def aunbc_se(self) -> FloatArray:
         """Its standard error, as :attr:`held_out_se`."""
-        return fold_error(self.fold_aunbc)
+        return FoldMeans(self.fold_aunbc, self.ratio).error
 
     @cached_property
     def difference(self) -> FloatArray:
         """Mean net benefit on held-out rows less that of the best size: 0 or below."""
-        return fold_mean(self._to_best)
+        return self._means.difference
 
     @cached_property
     def difference_se(self) -> FloatArray:
-        """Its standard error, from the differences within each fold.
+        """Its standard error, corrected in the same way, from the differences within each fold.
 
         These vary much less from fold to fold than net benefit does, because easy held-out rows are
         easy for every size.
         """
-        return fold_error(self._to_best)
+        return self._means.difference_error
 
     @property
     def best(self) -> int:
         """The size with the highest mean net benefit on held-out rows; of equals the smallest."""
-        return self.sizes[int(np.argmax(self.held_out))]
+        return self.sizes[self._means.to]
 
     @property
     def suggested(self) -> int:
-        """The smallest size that is less than one standard error of the difference below the best.
+        """The smallest size that is at most one standard error of the difference below the best.
 
         Smaller cards are easier to use and to check; this is as small as the held-out rows give no
         clear reason against.
         """
-        near = self.difference + self.difference_se >= 0.0
-        return self.sizes[int(np.argmax(near))]
+        return self.sizes[int(np.argmax(self._means.near))]
 
-    @property
-    def _to_best(self) -> FloatArray:
-        reference = self.fold_net_benefit[:, [self.sizes.index(self.best)]]
-        result: FloatArray = self.fold_net_benefit - reference
-        return result
+    @cached_property
+    def _means(self) -> FoldMeans:
+        return FoldMeans(self.fold_net_benefit, self.ratio)
 
     def to_table(self) -> Table:
-        """One row a size: how many rules, training, held-out rows, and the columns with points."""
+        """One row per size: its rules, training, held-out rows, and the columns with points."""
         cards = [self.cards[size] for size in self.sizes]
         return Table(
             {
@@ -490,32 +365,37 @@ def size_path(
     sizes: Sequence[int] | None = None,
     cv: Any = 5,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     n_jobs: int | None = None,
     random_state: int | None = 0,
+    journal: str | os.PathLike[str] | None = None,
 ) -> SizePath:
     """Search the best card of every size, and measure each on held-out rows.
 
     The estimator's settings apply, with these differences: its ``penalty`` plays no role, as a
     size is the other way to keep cards small; its ``solver`` neither, as one search serves all
-    sizes; its ``time_limit`` is for one path, of which there is one for all rows and one a fold.
+    sizes; its ``time_limit`` is for one path, of which there is one for all rows and one per fold.
     Everything that a fold learns, conditions and teacher included, comes from its training rows.
 
     Parameters
     ----------
     estimator : RiskScoreClassifier or RSSDNBClassifier
         It need not be fitted, and is left as it is.
-    X, y, sample_weight
-        As for its ``fit``.
+    X, y, sample_weight, groups
+        As for its ``fit``.  A number of folds keeps rows of one group together.
     sizes : sequence of int, optional
         Numbers of rules; by default from the fewest that the constraints allow to the estimator's
         ``max_features``, or to 15, or to the number of columns.
     cv : int, splitter or iterable, default=5
         Number of stratified folds, or any splitter of scikit-learn, or pairs of row numbers.
     n_jobs : int, optional
-        Folds at a time.  With more than one, each search has one thread; otherwise as many as the
-        estimator's ``n_jobs`` says.
+        Folds at a time, by joblib.  With more than one, each search has one thread; otherwise as
+        many as the estimator's ``n_jobs`` says.
     random_state : int or None, default=0
         Seed of the folds; that of the search is the estimator's.
+    journal : path, optional
+        File that keeps each finished fold; a later call with the same data and settings goes on
+        from there.
 
     Returns
     -------
@@ -543,8 +423,10 @@ def size_path(
         sizes=sizes,
         cv=cv,
         sample_weight=sample_weight,
+        groups=groups,
         n_jobs=n_jobs,
         random_state=random_state,
+        journal=journal,
         outcome=outcome,
     )
 
@@ -557,8 +439,10 @@ def size_path_of_events(
     sizes: Sequence[int] | None = None,
     cv: Any = 5,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     n_jobs: int | None = None,
     random_state: int | None = 0,
+    journal: str | os.PathLike[str] | None = None,
     outcome: str = "outcome",
 ) -> SizePath:
     """As :func:`size_path`, for an outcome that is read already.
@@ -567,31 +451,68 @@ def size_path_of_events(
     2. For each fold: cards of every size from its training rows, measured on the others.
     """
     reader = check_estimator(estimator)
-    reader.thresholds_ = as_thresholds(reader.thresholds, reader.weights)
-    weight = None if sample_weight is None else check_weights(sample_weight, event.size)
-    rows, alone = Rows(X, event, weight), one_by_one(n_jobs)
-    plan = Plan(reader, outcome, count_threads(reader.n_jobs) if alone else 1, reader._seed())
     check_time_limit(reader.time_limit)
-    posed = make_problem(rows, plan)
+    weight = None if sample_weight is None else check_weights(sample_weight, event.size)
+    labels = None if groups is None else np.asarray(groups)
+    sample, alone = Sample(X, event, event, weight), one_by_one(n_jobs)
+    search = _SizeSearch(
+        reader,
+        sample,
+        labels,
+        as_thresholds(reader.thresholds, reader.weights),
+        outcome,
+        n_jobs=count_threads(reader.n_jobs) if alone else 1,
+        seed=reader._seed(),
+    )
+    posed = search.pose()
     warn_of_teaching(posed.taught, stacklevel=3)
-    problem = posed.problem
-    wanted = choose_sizes(problem, sizes)
-    folds = choose_folds(cv, event, random_state)
-    with _progress(reader) as callback:
-        found = all_cards(posed, wanted, plan, callback)  # first: it compiles for all folds
-        tested = all_folds(rows, folds, wanted, plan, callback, 1 if alone else n_jobs)
-    common = [size for size in found.cards if all(size in cards for cards, _ in tested)]
+    search = replace(search, sizes=choose_sizes(posed.problem, sizes))
+    folds = make_folds(cv, sample, random_state, groups=labels, name="cv", both=False)
+    identity = {
+        "estimator": reader,
+        "X": X,
+        "event": event,
+        "weight": weight,
+        "groups": labels,
+        "sizes": search.sizes,
+        "folds": folds,
+        "seed": search.seed,
+        "outcome": outcome,
+    }
+    with (
+        _progress(reader) as callback,
+        Runner(
+            replace(search, callback=callback if alone else None),  # no process can call another's
+            "sizes",
+            identity,
+            total=len(folds),
+            journal=journal,
+            n_jobs=1 if alone else n_jobs,
+        ) as runner,
+    ):
+        # First: it compiles for all folds.
+        cards, results = replace(search, callback=callback).find(posed)
+        tested = list(runner.run({f"fold {k}": fold for k, fold in enumerate(folds, 1)}).values())
+    common = [size for size in cards if all(str(size) in one["cards"] for one in tested)]
     if not common:
-        raise problem.nothing_found()
-    training = measure_cards(found.cards, rows, plan.thresholds)
+        raise posed.problem.nothing_found()
+    training = search.measure(cards)
+
+    def held_out(measure: str) -> FloatArray:
+        return np.array([[one["measures"][str(k)][measure] for k in common] for one in tested])
+
     return SizePath(
         sizes=tuple(common),
-        cards={size: found.cards[size] for size in common},
-        results={size: found.results[size] for size in common},
-        training_net_benefit=np.array([training.net_benefit[size] for size in common]),
-        fold_net_benefit=np.array([[b.net_benefit[size] for size in common] for _, b in tested]),
-        fold_aunbc=np.array([[b.aunbc[size] for size in common] for _, b in tested]),
-        fold_cards=tuple({size: cards[size] for size in common} for cards, _ in tested),
+        cards={size: cards[size] for size in common},
+        results={size: results[size] for size in common},
+        training_net_benefit=np.array([training[size]["net_benefit"] for size in common]),
+        fold_net_benefit=held_out("net_benefit"),
+        fold_aunbc=held_out("aunbc"),
+        fold_cards=tuple(
+            {size: Scorecard.from_json(one["cards"][str(size)]) for size in common}
+            for one in tested
+        ),
+        ratio=fold_ratio(folds),
     )
 
 

@@ -1,0 +1,104 @@
+"""Means over folds: how sure one can be of them, and which are about as good as the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netbenefit.common.checks import FloatArray
+
+__all__ = ["FoldMeans", "corrected_error", "fold_ratio", "near_best"]
+
+
+def corrected_error(values: FloatArray, ratio: float) -> FloatArray:
+    """Standard error of means over folds (the first axis), corrected for shared training rows.
+
+    sd · √(1/K + n_test / n_train), after Nadeau and Bengio (2003, Machine Learning); for repeated
+    folds with K counting all of them (Bouckaert and Frank 2004).
+
+    >>> corrected_error(np.array([[1.0], [2.0], [3.0]]), 0.5).round(4)
+    array([0.9129])
+    """
+    result: FloatArray = values.std(axis=0, ddof=1) * np.sqrt(1.0 / len(values) + ratio)
+    return result
+
+
+def fold_ratio(folds: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> float:
+    """Held-out rows by training rows, mean over folds of any kind; see :func:`corrected_error`.
+
+    >>> rows = np.arange(10)
+    >>> fold_ratio([(rows[2:], rows[:2]), (rows[:-2], rows[-2:])])
+    0.25
+    """
+    return float(np.mean([test.size / train.size for train, test in folds]))
+
+
+def near_best(mean: FloatArray, error: FloatArray | float, best: int) -> NDArray[np.bool_]:
+    """The one-standard-error rule: which means are at most one error below the best one.
+
+    >>> near_best(np.array([0.1, 0.3, 0.4]), 0.1, best=2)
+    array([False,  True,  True])
+    """
+    return np.asarray(mean + error >= mean[best])
+
+
+@dataclass(frozen=True, eq=False)
+class FoldMeans:
+    """Means of several candidates over the same folds, and their differences to one of them.
+
+    ``values`` has one row per fold and one column per candidate; ``ratio`` is that of
+    :func:`fold_ratio`; ``reference`` is the candidate to compare with, by default the best one.
+
+    >>> found = FoldMeans(np.array([[0.10, 0.19, 0.20], [0.12, 0.20, 0.20]]), ratio=1.0)
+    >>> found.mean.round(3), found.near
+    (array([0.11 , 0.195, 0.2  ]), array([False,  True,  True]))
+    """
+
+    values: FloatArray
+    ratio: float
+    reference: int | None = None
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """Mean over the folds."""
+        result: FloatArray = self.values.mean(axis=0)
+        return result
+
+    @cached_property
+    def error(self) -> FloatArray:
+        """Its corrected standard error."""
+        return corrected_error(self.values, self.ratio)
+
+    @property
+    def to(self) -> int:
+        """Number of the candidate that the others are compared with; of equal ones the first."""
+        return int(np.argmax(self.mean)) if self.reference is None else self.reference
+
+    @cached_property
+    def difference(self) -> FloatArray:
+        """Mean less that of the candidate to compare with."""
+        result: FloatArray = self._within_folds.mean(axis=0)
+        return result
+
+    @cached_property
+    def difference_error(self) -> FloatArray:
+        """Its corrected standard error, from the differences within each fold.
+
+        These vary much less than the values do: a fold that is easy is easy for all.
+        """
+        return corrected_error(self._within_folds, self.ratio)
+
+    @cached_property
+    def near(self) -> NDArray[np.bool_]:
+        """Which candidates are at most one error of the difference below that one."""
+        return near_best(self.difference, self.difference_error, self.to)
+
+    @property
+    def _within_folds(self) -> FloatArray:
+        result: FloatArray = self.values - self.values[:, [self.to]]
+        return result
