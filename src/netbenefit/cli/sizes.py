@@ -103,7 +103,7 @@ def sizes(
     from netbenefit.data.files import write_csv
     from netbenefit.estimators.risk_score import RiskScoreClassifier
     from netbenefit.plots import check_picture, save_picture
-    from netbenefit.validation.sizes import size_path_of_events
+    from netbenefit.validation.sizes import size_path
 
     check_writable(plot, data)
     check_writable(csv, data, *([plot] if plot else []))
@@ -142,15 +142,14 @@ def sizes(
         work = f"{folds + 1} searches of up to {time_limit:g} s each"
         tell("bold", data.name, f"{rows.counts()}; {work}")
     with warnings_as_notes(quiet), progress(quiet) as callback:
-        path = size_path_of_events(
+        path = size_path(
             model.set_params(callback=callback),
             X,
-            rows.outcome.event,
+            rows.outcome,
             cv=folds,
             sample_weight=rows.weight,
             random_state=seed,
             journal=journal,
-            outcome=rows.outcome.text,
         )
     if csv is not None:
         write_csv(path.to_table(), csv)

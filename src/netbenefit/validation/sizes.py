@@ -17,7 +17,7 @@ from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import FloatArray, InputError, check_weights
 from netbenefit.common.parallel import one_by_one
 from netbenefit.common.table import Table, format_number
-from netbenefit.data.labels import encode_labels
+from netbenefit.data.labels import read_outcome
 from netbenefit.estimators import learn as assemble
 from netbenefit.estimators.learn import count_threads, warn_of_teaching
 from netbenefit.estimators.risk_score import RiskScoreClassifier
@@ -40,7 +40,6 @@ __all__ = [
     "check_estimator",
     "choose_sizes",
     "size_path",
-    "size_path_of_events",
 ]
 
 
@@ -414,42 +413,8 @@ def size_path(
     >>> path.held_out[1] > path.held_out[0]
     np.True_
     """
-    event, classes = encode_labels(y)
-    outcome = f"{getattr(y, 'name', None) or 'outcome'} = {classes[1]}"
-    return size_path_of_events(
-        estimator,
-        X,
-        event,
-        sizes=sizes,
-        cv=cv,
-        sample_weight=sample_weight,
-        groups=groups,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        journal=journal,
-        outcome=outcome,
-    )
-
-
-def size_path_of_events(
-    estimator: RiskScoreClassifier,
-    X: Any,
-    event: NDArray[np.bool_],
-    *,
-    sizes: Sequence[int] | None = None,
-    cv: Any = 5,
-    sample_weight: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    n_jobs: int | None = None,
-    random_state: int | None = 0,
-    journal: str | os.PathLike[str] | None = None,
-    outcome: str = "outcome",
-) -> SizePath:
-    """As :func:`size_path`, for an outcome that is read already.
-
-    1. Cards of every size from all rows.
-    2. For each fold: cards of every size from its training rows, measured on the others.
-    """
+    outcome = read_outcome(y)
+    event = outcome.event
     reader = check_estimator(estimator)
     check_time_limit(reader.time_limit)
     weight = None if sample_weight is None else check_weights(sample_weight, event.size)
@@ -460,7 +425,7 @@ def size_path_of_events(
         sample,
         labels,
         as_thresholds(reader.thresholds, reader.weights),
-        outcome,
+        outcome.text,
         n_jobs=count_threads(reader.n_jobs) if alone else 1,
         seed=reader._seed(),
     )
