@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from netbenefit.cards.columns import plain_array
 from netbenefit.common.checks import InputError, check_names
+from netbenefit.common.progress import Display
 from netbenefit.data.connection import Engine, duckdb_errors, name, text
 from netbenefit.data.files import (
     MISSING,
@@ -352,7 +352,7 @@ def _array(kind: str, column: Any) -> NDArray[Any]:
 _PAUSE = 0.1
 
 
-class QueryBar:
+class QueryBar(Display):
     """A context manager that shows how far a connection's query is; nothing without a terminal.
 
     Parameters
@@ -360,10 +360,8 @@ class QueryBar:
     connection : duckdb.DuckDBPyConnection
     words : str
         What is being done.
-    shown : bool, default=True
-        False for nothing at all.
-    console : rich.console.Console, optional
-        Where to draw; stderr by default.
+    shown, console
+        As in :class:`~netbenefit.common.progress.Display`.
 
     Examples
     --------
@@ -376,59 +374,42 @@ class QueryBar:
     def __init__(
         self, connection: Any, words: str, *, shown: bool = True, console: Console | None = None
     ) -> None:
-        self._connection, self._words, self._shown = connection, words, shown
-        self._console = console
-        self._bar: Any = None
-        self._task: Any = None
-        self._thread: threading.Thread | None = None
+        super().__init__(shown=shown, console=console)
+        self._connection, self._words = connection, words
         self._over = threading.Event()
 
     def say(self, words: str) -> None:
         """Begin another part of the work."""
-        self._words = words
-        if self._bar is not None:
-            self._bar.reset(self._task, total=None, description=words)
+        if self._live is not None:
+            self._live.reset(self._task, total=None, description=words)
 
-    def __enter__(self) -> QueryBar:
-        if not self._shown:
-            return self
-        from rich.console import Console  # late: rich takes its time to import
+    def _draw(self, console: Console) -> Any:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        console = self._console or Console(stderr=True)
-        if console.is_terminal:
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        # DuckDB draws nothing itself, but keeps count only when asked to.
+        self._connection.execute("SET enable_progress_bar_print = false")
+        self._connection.execute("SET enable_progress_bar = true")
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        bar = Progress(*columns, console=console, transient=True)
+        self._task = bar.add_task(self._words, total=None)
+        self._thread = threading.Thread(target=self._watch, args=(bar,), daemon=True)
+        self._thread.start()
+        return bar
 
-            # DuckDB draws nothing itself, but keeps count only when asked to.
-            self._connection.execute("SET enable_progress_bar_print = false")
-            self._connection.execute("SET enable_progress_bar = true")
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-            self._bar = Progress(*columns, console=console, transient=True)
-            self._task = self._bar.add_task(self._words, total=None)
-            self._bar.start()
-            self._thread = threading.Thread(target=self._watch, daemon=True)
-            self._thread.start()
-        return self
-
-    def _watch(self) -> None:
+    def _watch(self, bar: Any) -> None:
         while not self._over.wait(_PAUSE):
             try:
                 percent = float(self._connection.query_progress())
             except Exception:  # a closed connection is the end of the work, not an error
                 return
             if 0 <= percent <= 100:
-                self._bar.update(self._task, completed=percent, total=100)
+                bar.update(self._task, completed=percent, total=100)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._over.set()
-        if self._thread is not None:
+        if self._live is not None:
             self._thread.join()
-        if self._bar is not None:
-            self._bar.stop()
+        super().__exit__(*error)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -509,14 +490,15 @@ class OpenTable:
                     "leave the column out."
                 )
 
-    def read(self) -> RawFile:
-        """Read the whole table into memory."""
+    def read(self, columns: Sequence[str] | None = None, n_rows: int | None = None) -> RawFile:
+        """Read all columns or some, of all rows or of the first, into memory."""
         with duckdb_errors(self.source):
-            relation = self.relation()
+            relation = self.relation(columns)
+            relation = relation if n_rows is None else relation.limit(n_rows)
             if has_pyarrow() and any(str(kind).startswith("ENUM") for kind in relation.types):
                 fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
                 return raw_file(fetch(), self.source.shown)  # it keeps categories
-            return _in_memory(relation, self.columns, self.source)
+            return _in_memory(relation, columns or self.columns, self.source)
 
     def close(self) -> None:
         """Close the database, and remove what it left on disk."""
@@ -525,12 +507,7 @@ class OpenTable:
     def __enter__(self) -> OpenTable:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
