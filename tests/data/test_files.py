@@ -200,6 +200,19 @@ def test_whole_numbers_are_exact(tmp_path: Path) -> None:
     assert read_table(tmp_path / "t.parquet")["a"].tolist() == numbers
 
 
+def test_large_files_keep_their_order_and_their_cells_of_many_lines(tmp_path: Path) -> None:
+    n = 200_000
+    with open(tmp_path / "t.csv", "w") as file:
+        file.write("a,b,c\n")  # inside the cells, lines that look like rows
+        file.writelines(f'{k},"of {k}\n{k},x,y\n{"z" * (k % 300)} ",NA\n' for k in range(n))
+    found = read_table(tmp_path / "t.csv")
+    with open_source(find_source([str(tmp_path / "t.csv")])) as table:
+        streamed = table.read().columns
+    for columns in (found, streamed):
+        np.testing.assert_array_equal(columns["a"], np.arange(n))
+        assert columns["b"][-1] == f"of {n - 1}\n{n - 1},x,y\n{'z' * ((n - 1) % 300)}".strip()
+
+
 #: Cells that one reader or another takes for something else.
 CELLS = [
     *("", "NA", " NA ", "NAN", "nan(1)", "1", "0", "-5", "+7", "007", "1.5", ".5", "5.", "1e3"),

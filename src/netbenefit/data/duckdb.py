@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import os
+import re
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -54,7 +55,7 @@ __all__ = [
 # number and knows dates.
 
 
-_NULLS = ", ".join(text(word) for word in sorted(MISSING))
+_NULLS = text("|".join(sorted(map(re.escape, MISSING))))
 #: What Python's ``str.strip`` takes away, for DuckDB's regular expressions.
 _BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"
 
@@ -79,12 +80,13 @@ class _Part(NamedTuple):
         """Return SQL for all cells of this file, and others like it, as h0, h1 and so on."""
         named = ", ".join(f"h{k}: 'VARCHAR'" for k in range(len(self.header)))
         listed = ", ".join(text(escaped(part.file)) for part in (self, *others))
+        # Not parallel: several threads begin inside cells of several lines, and take them for rows.
         # A blank line is no row; in a table of one column, DuckDB takes it for a missing value.
         rows = " WHERE h0 IS NOT NULL" if len(self.header) == 1 else ""
         return (
             f"FROM read_csv([{listed}], columns = {{{named}}}, auto_detect = false, header = true, "
             f"delim = {text(self.separator)}, quote = '\"', escape = '\"', allow_quoted_nulls = "
-            f"false, compression = {'gzip' if is_gzip(self.file) else 'none'}, "
+            f"false, parallel = false, compression = {'gzip' if is_gzip(self.file) else 'none'}, "
             f"hive_partitioning = false){rows}"
         )
 
@@ -220,7 +222,8 @@ def _typed(connection: Any, cells: _Cells, as_text: Collection[str], distinct: b
 def _meant(cell: str) -> str:
     """Return SQL for a cell without blanks around it, and NULL for words that mean missing."""
     trimmed = f"regexp_replace({cell}, '^{_BLANK}+|{_BLANK}+$', '', 'g')"
-    return f"(CASE WHEN {trimmed} IN ({_NULLS}) THEN NULL ELSE {trimmed} END)"
+    # Not IN: DuckDB makes a join of that, which does not keep the order of rows.
+    return f"(CASE WHEN regexp_full_match({trimmed}, {_NULLS}) THEN NULL ELSE {trimmed} END)"
 
 
 # -- into memory: one file, or what a query finds --------------------------------------------------
