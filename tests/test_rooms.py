@@ -10,7 +10,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 #: Packages that are never imported before they are needed, with those of the extras.
 OPTIONAL = [
-    *("matplotlib", "pyarrow", "psycopg", "gurobipy", "optbinning", "xlsxwriter", "xgboost"),
+    *(
+        "matplotlib",
+        "duckdb",
+        "pyarrow",
+        "psycopg",
+        "gurobipy",
+        "optbinning",
+        "xlsxwriter",
+        "xgboost",
+    ),
     *("scikit_posthocs", "dask", "distributed", "ibis", "pyspark", "pandas", "polars"),
 ]
 

@@ -199,18 +199,6 @@ def test_large_tables_are_streamed_unless_told_otherwise(
     assert "streamed by DuckDB" not in run("evaluate", card, clinic / "parts" / "0.parquet")
 
 
-def test_without_duckdb_one_file_is_read_and_more_are_refused(
-    clinic: Path, card: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("netbenefit.data.duckdb.STREAM_ROWS", 599)
-    for module in ("_cli_source", "_source_engine"):
-        monkeypatch.setattr(f"netbenefit.{module}.has_duckdb", lambda: False)
-    printed = run("evaluate", card, clinic / "patients.csv")
-    assert "kB), all read into memory. With DuckDB it would stay" in printed
-    assert "AUNBC" in printed
-    assert "pip install 'netbenefit[duckdb]'" in error("evaluate", card, clinic / "parts")
-
-
 def test_tables_with_too_many_distinct_rows_are_sampled(
     clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from netbenefit.cli.terminal import tell
 from netbenefit.common.checks import InputError
-from netbenefit.data.connection import Engine, has_duckdb
-from netbenefit.data.duckdb import Size, size_of_file, size_of_table
+from netbenefit.data.connection import Engine
+from netbenefit.data.duckdb import size_of_file, size_of_table
 from netbenefit.data.files import RawFile, read_raw
 
 if TYPE_CHECKING:
@@ -48,15 +48,8 @@ def open_data(
     RawFile or OpenTable
         The latter is to be closed.
     """
-    if source.is_plain_file:
-        size = size_of_file(source)
-        wanted = size.is_large if stream is None else stream
-        if wanted and stream is None and not has_duckdb():
-            if not quiet:
-                _tell_install(source, size)
-            wanted = False
-        if not wanted:
-            return read_raw(source.files[0], text=as_text)
+    if source.is_plain_file and not (size_of_file(source).is_large if stream is None else stream):
+        return read_raw(source.files[0], text=as_text)
     table = open_table(source, as_text, jobs, quiet)
     try:
         table.check_columns([name for name in table.columns if name not in drop])
@@ -108,12 +101,3 @@ def _how(table: OpenTable) -> str:
     if table.copied:
         return "copied from PostgreSQL to this disk, then streamed by DuckDB"
     return "streamed by DuckDB, never all in memory"
-
-
-def _tell_install(source: Source, size: Size) -> None:
-    tell(
-        "yellow",
-        "note",
-        f"{source.shown} has {size}, all read into memory. With DuckDB it would stay where it is: "
-        "pip install 'netbenefit[duckdb]'",
-    )

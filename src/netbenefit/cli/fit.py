@@ -303,7 +303,7 @@ def _fit_table(
         train, test = table.relation(columns), None
         if holdout is not None:
             train, test = table.split(holdout, seed, columns)
-        sample = table.sample(names)
+        sample = table.read(names, n_rows=2000).columns
     if not quiet:
         plural = "s" * (len(names) != 1)
         tell(

@@ -111,11 +111,13 @@ def _refused(table: OpenTable, draft: Path, out: Path) -> int:
     from netbenefit.data.duckdb import escaped
 
     file, name = text(escaped(draft)), out.name.lower()
-    packed = ", compression = 'gzip'" if name.endswith(".gz") else ""
+    packed = "gzip" if name.endswith(".gz") else "none"
+    # Not parallel: several threads begin inside cells of several lines, and take them for rows.
+    options = f"delim = ',', quote = '\"', escape = '\"', parallel = false, compression = {packed}"
     read = (
         f"read_parquet({file})"
         if name.endswith((".parquet", ".pq"))
-        else f"read_csv({file}, header = true, all_varchar = true{packed})"
+        else f"read_csv({file}, header = true, all_varchar = true, {options})"
     )
     query = f"SELECT count(*) - count({SCORE}) FROM {read}"
     return int(table.connection.sql(query).fetchall()[0][0])

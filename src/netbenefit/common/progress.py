@@ -1,16 +1,15 @@
-"""A bar with the time left while many tasks run; nothing where there is no terminal."""
+"""What people see on a terminal while work goes on; nothing where there is none."""
 
 from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["TaskBar", "time_left"]
+__all__ = ["Display", "TaskBar", "time_left"]
 
 
 def time_left(seconds: float, done: int, left: int) -> str:
@@ -38,17 +37,50 @@ def time_left(seconds: float, done: int, left: int) -> str:
     )
 
 
-class TaskBar:
-    """A context manager to be called with the numbers of finished tasks and of all tasks.
+class Display:
+    """A context manager that draws on a terminal; whoever inherits says what.
+
+    Parameters
+    ----------
+    shown : bool, default=True
+        False for nothing at all.
+    console : rich.console.Console, optional
+        Where to draw; stderr by default.
+    """
+
+    def __init__(self, *, shown: bool = True, console: Console | None = None) -> None:
+        self._shown, self._console = shown, console
+        self._live: Any = None  #: what is drawn, None without a terminal
+
+    def _draw(self, console: Console) -> Any:
+        """Return what can be started and stopped."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        if self._shown:
+            from rich.console import Console  # late: rich takes its time to import
+
+            console = self._console or Console(stderr=True)
+            if console.is_terminal:
+                self._live = self._draw(console)
+                self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+            sys.stderr.flush()
+
+
+class TaskBar(Display):
+    """A bar with the time left, to be called with the numbers of finished and of all tasks.
 
     Parameters
     ----------
     text : str
         What is being done.
-    shown : bool, default=True
-        False for nothing at all.
-    console : rich.console.Console, optional
-        Where to draw; stderr by default.
+    shown, console
+        As in :class:`Display`.
 
     Examples
     --------
@@ -57,44 +89,25 @@ class TaskBar:
     """
 
     def __init__(self, text: str, *, shown: bool = True, console: Console | None = None) -> None:
-        self._text, self._shown, self._console = text, shown, console
-        self._bar: Any = None
-        self._task: Any = None
+        super().__init__(shown=shown, console=console)
+        self._text = text
         self._start: tuple[float, int] | None = None
 
-    def __enter__(self) -> TaskBar:
-        if not self._shown:
-            return self
-        from rich.console import Console  # late: rich takes its time to import
+    def _draw(self, console: Console) -> Any:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        console = self._console or Console(stderr=True)
-        if console.is_terminal:
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-            columns = (TextColumn(self._text), BarColumn(), MofNCompleteColumn())
-            self._bar = Progress(
-                *columns, TextColumn("{task.fields[left]}"), console=console, transient=True
-            )
-            self._task = self._bar.add_task("", total=None, left="")
-            self._bar.start()
-        return self
+        columns = (TextColumn(self._text), BarColumn(), MofNCompleteColumn())
+        left = TextColumn("{task.fields[left]}")
+        bar = Progress(*columns, left, console=console, transient=True)
+        self._task = bar.add_task("", total=None, left="")
+        return bar
 
     def __call__(self, done: int, total: int) -> None:
         """Show where the tasks stand."""
-        if self._bar is None:
+        if self._live is None:
             return
         if self._start is None:
             self._start = time.monotonic(), done
         began, found = self._start
         left = time_left(time.monotonic() - began, done - found, total - done)
-        self._bar.update(self._task, completed=done, total=total, left=left)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            sys.stderr.flush()
+        self._live.update(self._task, completed=done, total=total, left=left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -10,13 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from netbenefit.common.checks import InputError
 from netbenefit.data.sources import Source, scrub
 
-__all__ = ["Engine", "duckdb_errors", "has_duckdb", "name", "text"]
+__all__ = ["Engine", "duckdb_errors", "name", "text"]
 
 #: Settings from the environment: how much memory DuckDB may use, and where it puts what is more.
 MEMORY, SPILL = "NETBENEFIT_MEMORY", "NETBENEFIT_TEMP"
@@ -42,11 +40,6 @@ def text(words: str | Path) -> str:
     return "'" + str(words).replace("'", "''") + "'"
 
 
-def has_duckdb() -> bool:
-    """Whether DuckDB is installed."""
-    return importlib.util.find_spec("duckdb") is not None
-
-
 class Engine:
     """A DuckDB connection in memory, with a folder on disk for what does not fit.
 
@@ -66,12 +59,7 @@ class Engine:
     """
 
     def __init__(self, memory: str | None = None, threads: int = -1) -> None:
-        if not has_duckdb():
-            raise InputError(
-                "several files, folders, databases and large tables are read by DuckDB, which also "
-                "scores into a file, and is not installed. Run `pip install 'netbenefit[duckdb]'`."
-            )
-        import duckdb
+        import duckdb  # late: it takes its time to import
 
         limit = _memory(memory)
         place = os.environ.get(SPILL) or None
@@ -99,12 +87,7 @@ class Engine:
     def __enter__(self) -> Engine:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -160,9 +143,5 @@ def _is_interrupt(error: BaseException | None) -> bool:
 def _told(message: str, source: Source) -> str:
     """Shorten an error to what it is about: DuckDB adds hints about its own settings."""
     lines = [line.strip() for line in scrub(message, source).splitlines() if line.strip()]
-    if lines and "CSV Error" in lines[0]:
-        place = [line for line in lines if line.startswith("file")]
-        where = f" ({place[0].partition('=')[2].strip()})" if place else ""
-        told = " · ".join(lines[:3])
-        return f"{told}{where}. Repair the line; a cell that holds a separator needs quotes."
-    return f"DuckDB cannot read it: {lines[0] if lines else 'no reason given'}"
+    what = " as Parquet" * (source.kind == "parquet")
+    return f"DuckDB cannot read it{what}: {lines[0] if lines else 'no reason given'}"

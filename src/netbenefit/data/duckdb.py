@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import importlib.util
 import os
+import re
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import InputError
+from netbenefit.cards.columns import plain_array
+from netbenefit.common.checks import InputError, check_names
+from netbenefit.common.progress import Display
 from netbenefit.data.connection import Engine, duckdb_errors, name, text
-from netbenefit.data.files import MISSING, RawFile, format_of, raw_file, read_header
+from netbenefit.data.files import (
+    MISSING,
+    RawFile,
+    format_of,
+    is_gzip,
+    raw_file,
+    read_header,
+    rewrite,
+)
 from netbenefit.data.sources import Listed, Source, pick_table
 
 if TYPE_CHECKING:
@@ -26,38 +36,65 @@ if TYPE_CHECKING:
 __all__ = [
     "STREAM_BYTES",
     "STREAM_ROWS",
-    "CsvTable",
     "OpenTable",
     "QueryBar",
     "Size",
-    "csv_cells",
+    "arrays_of",
     "escaped",
     "kind_of",
     "open_source",
-    "pack",
+    "read_file",
     "size_of_file",
     "size_of_table",
 ]
 
 
-# -- many CSV files as one table of DuckDB, read by the same rules as one file in memory -----------
+# -- CSV files as one table of text, and what its columns are --------------------------------------
 # A column is what all its cells are: whole numbers, numbers, true and false, else text.  So all
-# cells are looked at before the work begins.  Text is slow to read, so the files are read once,
-# into a temporary Parquet file.
+# cells are looked at before one is converted.  DuckDB's own guess looks at some, reads 1_000 as a
+# number and knows dates.
 
 
-_NULLS = ", ".join(text(word) for word in sorted(MISSING))
-_BLANKS = "' ' || chr(9) || chr(10) || chr(13)"
-#: A name that no header has: cells of a first column without a name.
-_UNNAMED = "\N{ZERO WIDTH SPACE}row"
+_NULLS = text("|".join(sorted(map(re.escape, MISSING))))
+#: What Python's ``str.strip`` takes away, for DuckDB's regular expressions.
+_BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"
 
 
-class CsvTable(NamedTuple):
-    """A query for all cells as text."""
+class _Cells(NamedTuple):
+    """Cells as text, in columns c0, c1, … of one place."""
 
-    query: str
+    place: str  #: how SQL calls them
     columns: tuple[str, ...]
     odd: dict[str, str]  #: columns that some files do not have, with a sentence about it
+
+
+class _Part(NamedTuple):
+    """A CSV file, and what has to be known to read it."""
+
+    named: Path  #: the file as users call it
+    file: Path  #: the same, or a copy of it
+    header: tuple[str, ...]
+    separator: str
+
+    def read(self, *others: _Part) -> str:
+        """Return SQL for all cells of this file, and others like it, as h0, h1 and so on."""
+        named = ", ".join(f"h{k}: 'VARCHAR'" for k in range(len(self.header)))
+        listed = ", ".join(text(escaped(part.file)) for part in (self, *others))
+        # Not parallel: several threads begin inside cells of several lines, and take them for rows.
+        # A blank line is no row; in a table of one column, DuckDB takes it for a missing value.
+        rows = " WHERE h0 IS NOT NULL" if len(self.header) == 1 else ""
+        return (
+            f"FROM read_csv([{listed}], columns = {{{named}}}, auto_detect = false, header = true, "
+            f"delim = {text(self.separator)}, quote = '\"', escape = '\"', allow_quoted_nulls = "
+            f"false, parallel = false, compression = {'gzip' if is_gzip(self.file) else 'none'}, "
+            f"hive_partitioning = false){rows}"
+        )
+
+    def copied(self, folder: Path) -> _Part:
+        """Return a plain copy; a line that is wrong is an error."""
+        copy = folder / f"copy {len(list(folder.iterdir()))}.csv"
+        rewrite(self.named, copy)
+        return self._replace(file=copy)
 
 
 def escaped(file: Path) -> str:
@@ -69,32 +106,19 @@ def escaped(file: Path) -> str:
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(file))
 
 
-def csv_cells(files: Sequence[Path], without: Collection[str] = ()) -> CsvTable:
-    r"""Return a query for the cells of CSV files with the same columns, in any order.
+def _read_cells(engine: Engine, source: Source, without: Collection[str], on_disk: bool) -> _Cells:
+    """Read the cells of CSV files with the same columns, in any order, once."""
+    import duckdb
 
-    Parameters
-    ----------
-    files : sequence of Path
-    without : collection of str
-        Columns to leave out.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "a.csv")
-    >>> _ = file.write_text("age,ill\n51,1\n")
-    >>> csv_cells([file]).columns
-    ('age', 'ill')
-    """
-    groups: dict[tuple[tuple[str, ...], str], list[Path]] = {}
-    for file in files:
-        header, separator = read_header(file)
-        if "" in header[1:]:
-            raise InputError(
-                f"{file}: column {header.index('') + 1} has no name. Name it in the first line."
-            )
-        groups.setdefault((header, separator), []).append(file)
-    headers = {header: found[0] for (header, _), found in groups.items()}
+    parts = []
+    for file in source.files:
+        header, separator, is_one_line = read_header(file)
+        part = _Part(file, file, header, separator)
+        # DuckDB takes the first end of a line for that of all, even inside a name.
+        parts.append(part if is_one_line else part.copied(engine.folder))
+    headers: dict[tuple[str, ...], Path] = {}
+    for part in parts:
+        headers.setdefault(part.header, part.named)
     every = dict.fromkeys(one for header in headers for one in header if one)
     odd = {}
     for column in every:
@@ -103,74 +127,226 @@ def csv_cells(files: Sequence[Path], without: Collection[str] = ()) -> CsvTable:
         if absent:
             odd[column] = f"column {column!r} is in {there[0]}, but not in {absent[0]}"
     columns = tuple(column for column in every if column not in without)
-    parts = [
-        _part(header, separator, found, columns) for (header, separator), found in groups.items()
-    ]
-    return CsvTable("\nUNION ALL\n".join(parts), columns, odd)
+    try:
+        place, n_rows = _store(engine, parts, columns, on_disk)
+    except (duckdb.InvalidInputException, duckdb.IOException):
+        parts = [
+            part if _is_readable(engine, part) else part.copied(engine.folder) for part in parts
+        ]
+        place, n_rows = _store(engine, parts, columns, on_disk)
+    if not n_rows:
+        raise InputError(f"{source.shown}: there are no rows below the header. Add some.")
+    for part in parts:
+        if "" in part.header:
+            _check_unnamed(engine, part)
+    return _Cells(place, columns, odd)
 
 
-def _part(
-    header: tuple[str, ...], separator: str, files: Sequence[Path], columns: Sequence[str]
-) -> str:
-    named = ", ".join(f"{text(one or _UNNAMED)}: 'VARCHAR'" for one in header)
-    listed = ", ".join(text(escaped(file)) for file in files)
-    cells = ", ".join(
-        name(column) if column in header else f"NULL::VARCHAR AS {name(column)}"
-        for column in columns
+def _store(
+    engine: Engine, parts: Sequence[_Part], columns: Sequence[str], on_disk: bool
+) -> tuple[str, int]:
+    """Put all cells in one place, for text is slow to read; return it, and how many rows."""
+    groups: dict[tuple[Any, ...], list[_Part]] = {}
+    for part in parts:
+        groups.setdefault((*part[2:], is_gzip(part.file)), []).append(part)
+    queries = []
+    for first, *others in groups.values():
+        at = {column: f"h{k}" for k, column in enumerate(first.header)}
+        chosen = (f"{at.get(one, 'NULL::VARCHAR')} AS c{k}" for k, one in enumerate(columns))
+        queries.append(f"SELECT {', '.join(chosen)} {first.read(*others)}")
+    query = " UNION ALL ".join(queries)
+    if on_disk:
+        file = engine.folder / "cells.parquet"
+        place = f"read_parquet({text(escaped(file))})"
+        store = f"COPY ({query}) TO {text(file)} (FORMAT parquet)"
+    else:
+        place, store = "cells", f"CREATE OR REPLACE TEMP TABLE cells AS {query}"
+    return place, int(engine.connection.execute(store).fetchall()[0][0])
+
+
+def _check_unnamed(engine: Engine, part: _Part) -> None:
+    """Let a first column without a name go if it just counts the rows, from 0 or from 1."""
+    column = part.header.index("")
+    if column == 0:
+        counted = f"SELECT TRY_CAST(h0 AS BIGINT) - row_number() OVER () AS d {part.read()}"
+        test = "min(d) = max(d) AND min(d) IN (0, -1) AND count(d) = count(*)"
+        query = f"SELECT coalesce({test}, count(*) = 0) FROM ({counted})"
+        if engine.connection.sql(query).fetchall()[0][0]:
+            return
+    raise InputError(f"{part.named}: column {column + 1} has no name. Name it in the first line.")
+
+
+def _is_readable(engine: Engine, part: _Part) -> bool:
+    import duckdb
+
+    try:
+        engine.connection.sql(f"SELECT max(COLUMNS(*)) {part.read()}").fetchall()
+        return True
+    except (duckdb.InvalidInputException, duckdb.IOException):
+        return False
+
+
+def _typed(connection: Any, cells: _Cells, as_text: Collection[str], distinct: bool) -> list[str]:
+    """Return SQL for each column as what all its cells are.
+
+    ``distinct`` looks at different cells only, which is quicker where memory can hold them.
+    """
+    alone = "DISTINCT " if distinct else ""
+    every = " UNION ALL ".join(
+        f"SELECT {k} AS k, raw FROM (SELECT {alone}c{k} AS raw FROM {cells.place})"
+        for k in range(len(cells.columns))
     )
-    return (
-        f"SELECT {cells} FROM read_csv([{listed}], columns = {{{named}}}, auto_detect = false, "
-        f"header = true, delim = {text(separator)}, quote = '\"', escape = '\"', "
-        "hive_partitioning = false)"
+    whole = "TRY_CAST(cell AS BIGINT) IS NOT NULL AND NOT regexp_matches(cell, '[^0-9+-]')"
+    # DuckDB reads 1_000 and nan(1), nobody else does.
+    number = "TRY_CAST(cell AS DOUBLE) IS NOT NULL AND NOT regexp_matches(cell, '[_(]')"
+    boolean = "lower(cell) IN ('true', 'false')"
+    all_are = ", ".join(
+        f"bool_and({test}) FILTER (cell IS NOT NULL)" for test in (whole, number, boolean)
     )
+    found = connection.sql(
+        f"SELECT k, bool_or(raw IS DISTINCT FROM cell), {all_are} "
+        f"FROM (SELECT k, raw, {_meant('raw')} AS cell FROM ({every})) GROUP BY k ORDER BY k"
+    ).fetchall()
+    typed = []
+    for k, changed, *tests in found:
+        kinds = ["BIGINT", "DOUBLE", "BOOLEAN"]
+        kind = next((kind for kind, is_so in zip(kinds, tests, strict=True) if is_so), "VARCHAR")
+        if tests == [None] * 3:  # no cell is there
+            kind = "DOUBLE"
+        if cells.columns[k] in as_text:
+            kind = "VARCHAR"
+        typed.append(f"{_meant(f'c{k}') if changed else f'c{k}'}::{kind}")
+    return typed
 
 
-def pack(connection: Any, cells: CsvTable, folder: Path, as_text: Collection[str] = ()) -> Path:
-    """Write the cells of CSV files to a Parquet file, each column as what all its cells are.
+def _meant(cell: str) -> str:
+    """Return SQL for a cell without blanks around it, and NULL for words that mean missing."""
+    trimmed = f"regexp_replace({cell}, '^{_BLANK}+|{_BLANK}+$', '', 'g')"
+    # Not IN: DuckDB makes a join of that, which does not keep the order of rows.
+    return f"(CASE WHEN regexp_full_match({trimmed}, {_NULLS}) THEN NULL ELSE {trimmed} END)"
+
+
+# -- into memory: one file, or what a query finds --------------------------------------------------
+
+
+def read_file(path: Path, as_text: Collection[str] = ()) -> RawFile:
+    r"""Read one CSV or Parquet file into memory.
 
     Parameters
     ----------
-    connection : duckdb.DuckDBPyConnection
-    cells : CsvTable
-    folder : Path
-        Where to write.
+    path : Path
     as_text : collection of str
-        Columns that are text whatever their cells look like.
+        Columns of a CSV file that are text whatever their cells look like.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "a.csv")
+    >>> _ = file.write_text("age,code\n51,007\nNA,008\n")
+    >>> read_file(file, ["code"]).columns
+    {'age': array([51., nan]), 'code': array(['007', '008'], dtype=object)}
     """
-    raw, packed = folder / "cells.parquet", folder / "rows.parquet"
-    connection.execute(f"COPY ({cells.query}) TO {text(raw)} (FORMAT parquet)")
-    columns = ", ".join(f"{_cell(column)} AS {name(column)}" for column in cells.columns)
-    query = f"(SELECT {columns} FROM read_parquet({text(escaped(raw))}))"
-    tests = [test for column in cells.columns for test in _tests(name(column))]
-    (found,) = connection.sql(f"SELECT {', '.join(tests)} FROM {query}").fetchall()
-    typed = []
-    for k, column in enumerate(cells.columns):
-        whole, number, boolean = found[3 * k : 3 * k + 3]
-        kind = "BIGINT" if whole else "DOUBLE" if number else "BOOLEAN" if boolean else "VARCHAR"
-        kind = "VARCHAR" if column in as_text else kind
-        typed.append(f"{name(column)}::{kind} AS {name(column)}")
-    connection.execute(
-        f"COPY (SELECT {', '.join(typed)} FROM {query}) TO {text(packed)} (FORMAT parquet)"
-    )
-    raw.unlink()
-    return packed
+    source = Source(format_of(path), str(path), (path,))
+    with Engine() as engine, duckdb_errors(source):
+        connection = engine.connection
+        if source.kind == "csv":
+            cells = _read_cells(engine, source, (), on_disk=False)
+            typed = _typed(connection, cells, as_text, distinct=True)
+            named = ", ".join(f"{cell} AS c{k}" for k, cell in enumerate(typed))
+            arrays = arrays_of(connection.sql(f"SELECT {named} FROM cells"))
+            return RawFile(dict(zip(cells.columns, arrays, strict=True)))
+        place = text(escaped(path))
+        relation = connection.sql(f"FROM read_parquet({place}, hive_partitioning = false)")
+        fields = connection.sql(f"SELECT name, num_children FROM parquet_schema({place})")
+        try:
+            names = check_names(_top(fields.fetchall()))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        described = f"FROM parquet_kv_metadata({place}) WHERE key = 'ARROW:schema'"
+        if connection.sql(described).fetchall() and has_pyarrow():
+            table = _with_categories(path)
+            if table is not None:
+                return raw_file(table, str(path))
+        return _in_memory(relation, names, source)
 
 
-def _cell(column: str) -> str:
-    trimmed = f"trim({name(column)}, {_BLANKS})"
-    return f"CASE WHEN {trimmed} IN ({_NULLS}) THEN NULL ELSE {trimmed} END"
+def _top(fields: Sequence[tuple[str, int | None]]) -> list[str]:
+    """Return the names of a Parquet file's columns, which DuckDB changes where case alone differs.
+
+    The fields inside a column follow it.
+    """
+    names, inner = [], 0
+    for name_, children in fields[1:]:
+        if not inner:
+            names.append(name_)
+        else:
+            inner -= 1
+        inner += children or 0
+    return names
 
 
-def _tests(cell: str) -> list[str]:
-    """Whether all cells that are there are whole numbers, numbers, or true and false."""
-    whole = f"TRY_CAST({cell} AS BIGINT) IS NOT NULL AND NOT regexp_matches({cell}, '[^0-9+-]')"
-    # DuckDB reads 1_000 as a number, nobody else does
-    number = f"TRY_CAST({cell} AS DOUBLE) IS NOT NULL AND NOT contains({cell}, '_')"
-    boolean = f"lower({cell}) IN ('true', 'false')"
-    return [
-        f"coalesce(bool_and({test}) FILTER ({cell} IS NOT NULL), {without_any})"
-        for test, without_any in ((whole, "false"), (number, "true"), (boolean, "false"))
-    ]
+def _with_categories(path: Path) -> Any:
+    """Read a Parquet file by pyarrow if it holds categories, of which DuckDB sees but values."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    types = pq.read_schema(path).types
+    return pq.read_table(path) if any(map(pa.types.is_dictionary, types)) else None
+
+
+def has_pyarrow() -> bool:
+    """Whether pyarrow is installed, which knows the categories of Arrow."""
+    return importlib.util.find_spec("pyarrow") is not None
+
+
+def _in_memory(relation: Any, names: Sequence[str], source: Source) -> RawFile:
+    arrays = arrays_of(relation)
+    if not arrays or not arrays[0].size:
+        what = "rows" if arrays else "columns"
+        raise InputError(f"{source.shown}: the table has no {what}. Add some.")
+    return RawFile(dict(zip(names, arrays, strict=True)))
+
+
+def arrays_of(relation: Any) -> list[NDArray[Any]]:
+    """Fetch the columns of a DuckDB relation, without the help of pyarrow or pandas.
+
+    Numbers of which some are missing become float64, with NaN for those; what is no number becomes
+    Python objects, with None where missing.
+
+    Parameters
+    ----------
+    relation : duckdb.DuckDBPyRelation
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> arrays_of(duckdb.sql("SELECT 2::BIGINT AS a, 0.1 AS b, DATE '2020-01-02' AS c"))
+    [array([2]), array([0.1]), array([datetime.date(2020, 1, 2)], dtype=object)]
+    """
+    kinds = [str(kind) for kind in relation.types]
+    cells = (f"#{k + 1}{_AS.get(kind.partition('(')[0], '')}" for k, kind in enumerate(kinds))
+    named = ", ".join(f"{cell} AS c{k}" for k, cell in enumerate(cells))
+    found = relation.project(named).fetchnumpy().values()
+    return [_array(kind, column) for kind, column in zip(kinds, found, strict=True)]
+
+
+#: What DuckDB cannot put into numpy's arrays, or not exactly.
+_AS = {
+    "DECIMAL": "::VARCHAR::DOUBLE",  # its own way to floats is off by a bit
+    "HUGEINT": "::VARCHAR",
+    "UHUGEINT": "::VARCHAR",
+    "ENUM": "::VARCHAR",
+    "TIME WITH TIME ZONE": "::VARCHAR",
+}
+
+
+def _array(kind: str, column: Any) -> NDArray[Any]:
+    if column.dtype.kind in "mM":
+        unit = "D" if kind == "DATE" else "us"
+        column = column.astype(f"{column.dtype.kind}8[{unit}]").astype(object)
+    elif kind in ("HUGEINT", "UHUGEINT"):
+        column = np.ma.array([v and int(v) for v in column.tolist()], object)
+    return plain_array(column)
 
 
 # -- how far DuckDB is, on a terminal: a bar, fed from a thread that asks while queries run --------
@@ -179,7 +355,7 @@ def _tests(cell: str) -> list[str]:
 _PAUSE = 0.1
 
 
-class QueryBar:
+class QueryBar(Display):
     """A context manager that shows how far a connection's query is; nothing without a terminal.
 
     Parameters
@@ -187,10 +363,8 @@ class QueryBar:
     connection : duckdb.DuckDBPyConnection
     words : str
         What is being done.
-    shown : bool, default=True
-        False for nothing at all.
-    console : rich.console.Console, optional
-        Where to draw; stderr by default.
+    shown, console
+        As in :class:`~netbenefit.common.progress.Display`.
 
     Examples
     --------
@@ -203,59 +377,42 @@ class QueryBar:
     def __init__(
         self, connection: Any, words: str, *, shown: bool = True, console: Console | None = None
     ) -> None:
-        self._connection, self._words, self._shown = connection, words, shown
-        self._console = console
-        self._bar: Any = None
-        self._task: Any = None
-        self._thread: threading.Thread | None = None
+        super().__init__(shown=shown, console=console)
+        self._connection, self._words = connection, words
         self._over = threading.Event()
 
     def say(self, words: str) -> None:
         """Begin another part of the work."""
-        self._words = words
-        if self._bar is not None:
-            self._bar.reset(self._task, total=None, description=words)
+        if self._live is not None:
+            self._live.reset(self._task, total=None, description=words)
 
-    def __enter__(self) -> QueryBar:
-        if not self._shown:
-            return self
-        from rich.console import Console  # late: rich takes its time to import
+    def _draw(self, console: Console) -> Any:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        console = self._console or Console(stderr=True)
-        if console.is_terminal:
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        # DuckDB draws nothing itself, but keeps count only when asked to.
+        self._connection.execute("SET enable_progress_bar_print = false")
+        self._connection.execute("SET enable_progress_bar = true")
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        bar = Progress(*columns, console=console, transient=True)
+        self._task = bar.add_task(self._words, total=None)
+        self._thread = threading.Thread(target=self._watch, args=(bar,), daemon=True)
+        self._thread.start()
+        return bar
 
-            # DuckDB draws nothing itself, but keeps count only when asked to.
-            self._connection.execute("SET enable_progress_bar_print = false")
-            self._connection.execute("SET enable_progress_bar = true")
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-            self._bar = Progress(*columns, console=console, transient=True)
-            self._task = self._bar.add_task(self._words, total=None)
-            self._bar.start()
-            self._thread = threading.Thread(target=self._watch, daemon=True)
-            self._thread.start()
-        return self
-
-    def _watch(self) -> None:
+    def _watch(self, bar: Any) -> None:
         while not self._over.wait(_PAUSE):
             try:
                 percent = float(self._connection.query_progress())
             except Exception:  # a closed connection is the end of the work, not an error
                 return
             if 0 <= percent <= 100:
-                self._bar.update(self._task, completed=percent, total=100)
+                bar.update(self._task, completed=percent, total=100)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._over.set()
-        if self._thread is not None:
+        if self._live is not None:
             self._thread.join()
-        if self._bar is not None:
-            self._bar.stop()
+        super().__exit__(*error)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -336,19 +493,15 @@ class OpenTable:
                     "leave the column out."
                 )
 
-    def read(self) -> RawFile:
-        """Read the whole table into memory."""
+    def read(self, columns: Sequence[str] | None = None, n_rows: int | None = None) -> RawFile:
+        """Read all columns or some, of all rows or of the first, into memory."""
         with duckdb_errors(self.source):
-            relation = self.relation()
-            fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
-            table = fetch()
-        return raw_file(table, self.source.shown)
-
-    def sample(self, columns: Sequence[str], n_rows: int = 2000) -> dict[str, NDArray[Any]]:
-        """Read the first rows of some columns."""
-        relation = self.relation(columns).limit(n_rows)
-        fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
-        return raw_file(fetch(), self.source.shown).columns
+            relation = self.relation(columns)
+            relation = relation if n_rows is None else relation.limit(n_rows)
+            if has_pyarrow() and any(str(kind).startswith("ENUM") for kind in relation.types):
+                fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
+                return raw_file(fetch(), self.source.shown)  # it keeps categories
+            return _in_memory(relation, columns or self.columns, self.source)
 
     def close(self) -> None:
         """Close the database, and remove what it left on disk."""
@@ -357,12 +510,7 @@ class OpenTable:
     def __enter__(self) -> OpenTable:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -437,9 +585,15 @@ def _list(columns: Sequence[str]) -> str:
 def _open_csv(
     source: Source, engine: Engine, as_text: Collection[str], without: Collection[str]
 ) -> OpenTable:
-    cells = csv_cells(source.files, without)
+    cells = _read_cells(engine, source, without, on_disk=True)
     _refuse_case(source, cells.columns)
-    file = pack(engine.connection, cells, engine.folder, as_text)
+    typed = _typed(engine.connection, cells, as_text, distinct=False)
+    named = ", ".join(f"{c} AS {name(one)}" for c, one in zip(typed, cells.columns, strict=True))
+    file = engine.folder / "rows.parquet"
+    engine.connection.execute(
+        f"COPY (SELECT {named} FROM {cells.place}) TO {text(file)} (FORMAT parquet)"
+    )
+    (engine.folder / "cells.parquet").unlink()
     read = f"read_parquet({text(escaped(file))}"
     return _parquet(source, engine, read, cells.columns, cells.odd, cells.columns, packed=True)
 
@@ -647,11 +801,13 @@ def size_of_file(source: Source) -> Size:
 
 def _rows_of_parquet(file: Path) -> int:
     """Read how many rows a file says it has; 0 where nobody can tell without reading it."""
-    if importlib.util.find_spec("pyarrow") is None:
-        return 0
+    import duckdb
+
+    query = f"SELECT num_rows FROM parquet_file_metadata({text(escaped(file))})"
     try:
-        return int(importlib.import_module("pyarrow.parquet").read_metadata(file).num_rows)
-    except Exception:  # a broken file: said in full when it is read
+        with duckdb.connect() as base:
+            return int(base.sql(query).fetchall()[0][0])
+    except duckdb.Error:  # a broken file: said in full when it is read
         return 0
 
 

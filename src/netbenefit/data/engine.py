@@ -269,7 +269,11 @@ class EngineTable:
             self._tell(what)
         began = time.perf_counter()
         try:
-            found = frame.collect()
+            found: Frame
+            if self.engine == "DuckDB":  # without pyarrow, which narwhals would take
+                found = _Fetched(frame.to_native())
+            else:
+                found = Frame(frame.collect().to_native())
         except Exception as error:  # each engine has its own
             first = str(error).strip().split("\n")[0]
             raise InputError(
@@ -279,7 +283,23 @@ class EngineTable:
         seconds = time.perf_counter() - began
         self.seconds += seconds
         logger.info("%s: %s took %.1f s", self.engine, what, seconds)
-        return Frame(found.to_native())
+        return found
+
+
+class _Fetched(Frame):
+    """What a relation of DuckDB found, as columns in memory."""
+
+    def __init__(self, relation: Any) -> None:
+        from netbenefit.data.duckdb import arrays_of
+
+        self.names = check_names(relation.columns)
+        self._arrays = dict(zip(self.names, arrays_of(relation), strict=True))
+
+    def __len__(self) -> int:
+        return next((len(column) for column in self._arrays.values()), 0)
+
+    def column(self, name: str) -> NDArray[Any]:
+        return self._arrays[name]
 
 
 def _with_plain_names(frame: nw.LazyFrame[Any], engine: str) -> nw.LazyFrame[Any]:

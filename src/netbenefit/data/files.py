@@ -1,20 +1,21 @@
-"""Tables from files: CSV with the standard library alone, Parquet with whatever is installed.
+"""Tables from files: CSV and Parquet, both read by DuckDB.
 
 Both give a dict of columns: booleans, integers and floats as numpy arrays of that kind, text as an
 object array.  Missing is NaN among numbers and None among text; whoever uses the table says whether
 that is allowed, naming column and row.
+
+What Python itself reads of a CSV file is its header, which DuckDB would guess; and, where DuckDB
+refuses a file, all of it, to name the line.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import importlib
-import importlib.util
-import math
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -30,11 +31,13 @@ __all__ = [
     "SUFFIXES",
     "RawFile",
     "format_of",
+    "is_gzip",
     "raw_file",
     "read_cell",
     "read_header",
     "read_raw",
     "read_table",
+    "rewrite",
     "write_csv",
 ]
 
@@ -47,12 +50,6 @@ SUFFIXES = (*_CSV, *_PARQUET)
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 _BOOLEANS = {"true": True, "false": False}
 _INT64 = 2**63
-#: Who can read Parquet: library → module and function.
-_READERS = {
-    "pyarrow": ("pyarrow.parquet", "read_table"),
-    "polars": ("polars", "read_parquet"),
-    "pandas": ("pandas", "read_parquet"),
-}
 
 Columns = dict[str, NDArray[Any]]
 
@@ -94,14 +91,14 @@ def read_table(path: str | Path, text: Collection[str] = ()) -> Columns:
 
 
 class RawFile:
-    """A table from a file: plain columns, and rows that keep the types a Parquet file knows.
+    """A table from a file: plain columns, and rows that keep the categories a Parquet file knows.
 
     Parameters
     ----------
     columns : dict of str to ndarray
         The columns by name, in the order of the file.
     frame : data frame, optional
-        The same columns with their types: categories, orders, dates.
+        The same columns with their types: categories and their orders.
     """
 
     def __init__(self, columns: Columns, frame: Any = None) -> None:
@@ -116,20 +113,35 @@ class RawFile:
         """
         if self._frame is None or not names:
             return {n: self.columns[n] if kept is None else self.columns[n][kept] for n in names}
-        import narwhals as nw  # late: most files are CSV
+        import narwhals as nw  # late: most files hold no categories
 
         chosen = nw.from_native(self._frame, eager_only=True).select(list(names))
         return (chosen if kept is None else chosen[kept.tolist()]).to_native()
 
 
 def read_raw(path: str | Path, text: Collection[str] = ()) -> RawFile:
-    """Read a file as :func:`read_table` does, and keep what a Parquet file says about types."""
+    """Read a file as :func:`read_table` does, and keep the categories of a Parquet file."""
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder. Name the file in it.")
     if not path.exists():
         raise InputError(f"{path}: no such file. Check the name and the folder.")
-    return _read_parquet(path) if format_of(path) == "parquet" else RawFile(_read_csv(path, text))
+    from netbenefit.data.duckdb import read_file  # late: it is built on this module
+
+    return read_file(path, text)
+
+
+def raw_file(native: Any, place: str) -> RawFile:
+    """Return a data frame that came from ``place`` as if it had been read from a file."""
+    try:
+        frame = Frame(native)
+        if not frame.names:
+            raise InputError("the table has no columns. Add some.")
+        if not len(frame):
+            raise InputError("the table has no rows. Add some.")
+        return RawFile({name: frame.column(name) for name in frame.names}, native)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
 
 
 def format_of(path: Path) -> Literal["csv", "parquet"]:
@@ -168,37 +180,52 @@ def write_csv(table: Table, path: str | Path) -> None:
 # -- CSV -------------------------------------------------------------------------------------------
 
 
-def read_header(path: Path) -> tuple[tuple[str, ...], str]:
-    """Return the names of a CSV file's columns, and what separates its cells."""
-    with _readable(path), _open_text(path) as file:
-        reader = _reader(file, path)
-        try:
-            return _header(next(reader), path), reader.dialect.delimiter
-        except csv.Error as error:
-            raise InputError(f"{path}, line {reader.line_num}: {error}. Repair the line.") from None
+def is_gzip(path: Path) -> bool:
+    """Whether a file's name says that it is gzipped."""
+    return path.name.lower().endswith(".gz")
 
 
-def _read_csv(path: Path, text: Collection[str]) -> Columns:
-    with _readable(path), _open_text(path) as file:
-        names, cells = _split(file, path)
-    columns = {
-        name: _typed(column, as_text=name in text)
-        for name, column in zip(names, cells, strict=True)
-    }
-    if "" in columns:
-        if not _is_row_number(columns[""]) or names[0] != "":
-            raise InputError(
-                f"{path}: column {names.index('') + 1} has no name. Name it in the first line."
-            )
-        del columns[""]
-    return columns
+def read_header(path: Path) -> tuple[tuple[str, ...], str, bool]:
+    """Return a CSV file's names of columns, what separates cells, and whether it is one line."""
+    with _opened(path) as reader:
+        names = _header(next(reader), path)
+        return names, reader.dialect.delimiter, reader.line_num == 1
+
+
+def rewrite(path: Path, copy: Path) -> None:
+    """Copy a CSV file as plainly as it can be written, or name the line that is wrong.
+
+    DuckDB's words about a broken line differ from version to version, and it refuses files whose
+    lines end in several ways, which are none of the user's business.
+    """
+    with _opened(path) as reader, open(copy, "w", encoding="utf-8", newline="") as file:
+        separator = reader.dialect.delimiter
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        header = next(reader)
+        writer.writerow(range(len(header)))  # nobody reads the names again
+        for row in reader:
+            if len(row) == len(header):
+                writer.writerow(row)
+            elif row:  # a blank line is no row
+                raise InputError(
+                    f"{path}, line {reader.line_num}: {len(row)} cells, but the header names "
+                    f"{len(header)} columns. Repair the line; a cell that holds a separator needs "
+                    "quotes."
+                )
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Say what is wrong with a file that cannot be read as text."""
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a file for Python's reader of CSV; say what is wrong with one that cannot be read."""
+    reader: Any = None
     try:
-        yield
+        # utf-8-sig skips the mark that spreadsheets put in front.
+        opened = gzip.open if is_gzip(path) else open
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+            reader = _reader(file, path)
+            yield reader
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: {error}. Repair the line.") from None
     except UnicodeDecodeError:
         raise InputError(
             f"{path}: not UTF-8 text. Save it as CSV in UTF-8 (or rename it, if it is Parquet)."
@@ -209,35 +236,6 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
 
 
-def _open_text(path: Path) -> IO[str]:
-    # utf-8-sig skips the mark that spreadsheets put in front.
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return open(path, encoding="utf-8-sig", newline="")
-
-
-def _split(file: IO[str], path: Path) -> tuple[tuple[str, ...], list[Sequence[str]]]:
-    """Cut a file into column names and columns of cells."""
-    reader = _reader(file, path)
-    rows: list[list[str]] = []
-    try:
-        names = _header(next(reader), path)
-        width = len(names)
-        for row in reader:
-            if len(row) == width:
-                rows.append(row)
-            elif row:  # a blank line is no row
-                raise InputError(
-                    f"{path}, line {reader.line_num}: {len(row)} cells, but the header names "
-                    f"{width} columns. Repair the line; a cell that holds a separator needs quotes."
-                )
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: {error}. Repair the line.") from None
-    if not rows:
-        raise InputError(f"{path}: there are no rows below the header. Add some.")
-    return names, list(zip(*rows, strict=True))
-
-
 def _reader(file: IO[str], path: Path) -> Any:
     """Return a reader of the whole file, with the separator that its first lines tell."""
     first = file.readline()
@@ -246,13 +244,9 @@ def _reader(file: IO[str], path: Path) -> Any:
         raise InputError(f"{path}: {what}. The first line has to name the columns.")
     second = file.readline()
     delimiter = _delimiter(first, second, path)
-    return csv.reader(_again(first, second, file), delimiter=delimiter, strict=True)
-
-
-def _again(first: str, second: str, rest: IO[str]) -> Iterator[str]:
-    yield first
-    yield second
-    yield from rest
+    # Like DuckDB, it takes a quote for a quote behind a separator and a blank.
+    lines = chain((first, second), file)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
 
 
 def _delimiter(header: str, row: str, path: Path) -> str:
@@ -291,18 +285,8 @@ def _header(cells: list[str], path: Path) -> tuple[str, ...]:
         raise InputError(f"{path}: {error}") from None
 
 
-def _is_row_number(column: NDArray[Any]) -> bool:
-    """Whether a column counts the rows from 0 or from 1."""
-    count = np.arange(column.size)
-    return (
-        column.dtype.kind == "i"
-        and column[0] in (0, 1)
-        and np.array_equal(column - column[0], count)
-    )
-
-
 def read_cell(text: str) -> bool | int | float | str | None:
-    """Read one cell: None where missing.
+    """Read one cell, as DuckDB is told to read many: None where missing.
 
     >>> [read_cell(text) for text in ("NA", "TRUE", "007", "-1.5e3", "1_000", "f")]
     [None, True, 7, -1500.0, '1_000', 'f']
@@ -311,70 +295,13 @@ def read_cell(text: str) -> bool | int | float | str | None:
         return None
     if text.isalpha() and text.lower() in _BOOLEANS:
         return _BOOLEANS[text.lower()]
-    if "_" in text:  # Python reads 1_000 as a number, nobody else does
+    if "_" in text or not text.isascii():  # Python alone reads 1_000 and digits of other scripts
         return text
     try:
         number = float(text)
-        if text.lstrip("+-").isdecimal() and abs(number) < _INT64:
-            return int(text)
-        return number
     except ValueError:
         return text
-
-
-def _typed(cells: Sequence[str], as_text: bool = False) -> NDArray[Any]:
-    """Find the kind of a column from its distinct cells, and convert it.
-
-    All numbers, or all true and false, count as such; one other cell makes the column text.
-    """
-    meaning = {text: read_cell(text.strip()) for text in set(cells)}
-    kinds = {type(value) for value in meaning.values()}
-    some_missing = type(None) in kinds
-    kinds.discard(type(None))
-    dtype: Any
-    if not as_text and (kinds <= {int, float} or kinds == {bool}):
-        if some_missing or float in kinds:
-            dtype = np.float64
-            meaning = {t: math.nan if v is None else float(v) for t, v in meaning.items()}
-        else:
-            dtype = np.bool_ if kinds == {bool} else np.int64
-    else:
-        dtype = object
-        meaning = {t: None if v is None else t.strip() for t, v in meaning.items()}
-    return np.fromiter(map(meaning.__getitem__, cells), dtype=dtype, count=len(cells))
-
-
-# -- Parquet ---------------------------------------------------------------------------------------
-
-
-def _read_parquet(path: Path) -> RawFile:
-    library = next((name for name in _READERS if importlib.util.find_spec(name)), None)
-    if library is None:
-        raise InputError(
-            f"{path}: reading Parquet needs pyarrow. Install it with `pip install "
-            "'netbenefit[parquet]'`, or save the table as CSV."
-        )
-    try:
-        module, function = _READERS[library]
-        native = getattr(importlib.import_module(module), function)(path)
-    except ImportError as error:
-        raise InputError(
-            f"{path}: {library} alone cannot read Parquet ({error}). Install `netbenefit[parquet]`."
-        ) from None
-    except Exception as error:  # each library has its own errors for a broken file
-        line = str(error).strip().splitlines() or [type(error).__name__]
-        raise InputError(f"{path}: {library} cannot read it as Parquet: {line[0]}") from None
-    return raw_file(native, str(path))
-
-
-def raw_file(native: Any, place: str) -> RawFile:
-    """Return a data frame that came from ``place`` as if it had been read from a file."""
-    try:
-        frame = Frame(native)
-        if not frame.names:
-            raise InputError("the table has no columns. Add some.")
-        if not len(frame):
-            raise InputError("the table has no rows. Add some.")
-        return RawFile({name: frame.column(name) for name in frame.names}, native)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
+    if text.lstrip("+-").isdecimal() and abs(number) <= _INT64:
+        whole = int(text)
+        return whole if -_INT64 <= whole < _INT64 else number
+    return number

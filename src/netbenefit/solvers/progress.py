@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import math
-import sys
 from fractions import Fraction
-from types import TracebackType
-
-from rich.console import Console
-from rich.status import Status
+from typing import TYPE_CHECKING, Any
 
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.cards.text import share_text
+from netbenefit.common.progress import Display
 from netbenefit.problem.result import Progress, SolverResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["LiveLine", "conclude", "describe"]
 
@@ -71,33 +71,19 @@ def _up(value: Fraction, digits: int) -> str:
     return f"{math.ceil(value * scale) / scale:.{digits}f}"
 
 
-class LiveLine:
+class LiveLine(Display):
     """A context manager whose calls update one line on the terminal; quiet where there is none."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = Console(stderr=True) if console is None else console
-        self._status: Status | None = None
+        super().__init__(console=console)
 
-    def __enter__(self) -> LiveLine:
-        if self._console.is_terminal:
-            # The first call on a machine compiles for some seconds; later ones load from disk.
-            self._status = self._console.status("preparing (the first run compiles its kernels)")
-            self._status.start()
-        return self
+    def _draw(self, console: Console) -> Any:
+        # The first call on a machine compiles for some seconds; later ones load from disk.
+        return console.status("preparing (the first run compiles its kernels)")
 
     def __call__(self, progress: Progress) -> None:
         """Show where the solver stands."""
         text = describe(progress)
         logger.info(text)
-        if self._status is not None:
-            self._status.update(text)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._status is not None:
-            self._status.stop()
-            sys.stderr.flush()
+        if self._live is not None:
+            self._live.update(text)

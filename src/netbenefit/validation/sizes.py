@@ -359,7 +359,7 @@ class SizePath:
 def size_path(
     estimator: RiskScoreClassifier,
     X: Any,
-    y: ArrayLike,
+    y: Any,
     *,
     sizes: Sequence[int] | None = None,
     cv: Any = 5,
