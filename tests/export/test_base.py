@@ -11,7 +11,6 @@ from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard,
 from netbenefit.export import xlsx
 from netbenefit.export.calculator import to_calculator
 from netbenefit.export.javascript import to_javascript
-from netbenefit.export.logic import logic_of
 from netbenefit.export.pmml import to_pmml
 from netbenefit.export.python import to_python
 from netbenefit.export.sql import to_sql
@@ -25,7 +24,7 @@ def test_a_column_that_is_added_up_is_a_number(missing_first: bool) -> None:
     late = Reading(feature="late", sources=("a", "b"), combine="sum", fill=0)
     if missing_first:
         rules.reverse()
-    logic = logic_of(Scorecard.from_levels(rules, [1], [0.1, 0.6], HALF, readings=[late]))
+    logic = Scorecard.from_levels(rules, [1], [0.1, 0.6], HALF, readings=[late])._logic
     assert {one.name: one.kind for one in logic.inputs} == {"a": "number", "b": "number"}
     hints = {one.name: xlsx._hint(logic, one) for one in logic.inputs}
     assert hints["b"].startswith("number")
@@ -38,7 +37,7 @@ def test_what_is_refused_is_never_filled() -> None:
     card = Scorecard.from_levels(
         [Rule(Condition("age", ">=", 1), 1)], [1], [0.1, 0.6], HALF, readings=[reading]
     )
-    logic = logic_of(card)
+    logic = card._logic
     (one,) = logic.inputs
     assert (one.fill, one.refuse) == (None, True)
     assert xlsx._hint(logic, one) == "number; 7 means missing; needed"

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from itertools import zip_longest
 
-from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.scorecard import Scorecard, check_card
 from netbenefit.cards.text import Contents, contents, side_by_side
-from netbenefit.common.checks import InputError
 from netbenefit.export.scaling import Scaling
 
 __all__ = ["to_latex", "to_markdown"]
@@ -177,9 +176,7 @@ def to_latex(card: Scorecard, *, scaling: Scaling | None = None) -> str:
 
 
 def _contents(card: Scorecard, scaling: Scaling | None) -> Contents:
-    if not isinstance(card, Scorecard):
-        raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
-    told = contents(card)
+    told = contents(check_card(card))
     if scaling is None:
         return told
     return told._replace(notes=[*told.notes, scaling.text()])
