@@ -9,7 +9,7 @@ import pytest
 
 from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.export import xlsx
-from netbenefit.export.calculator import to_calculator
+from netbenefit.export.calculator import groups_of, to_calculator
 from netbenefit.export.javascript import to_javascript
 from netbenefit.export.pmml import to_pmml
 from netbenefit.export.python import to_python
@@ -49,3 +49,18 @@ def test_what_is_no_card_is_refused(export: Callable[..., Any]) -> None:
         export({"age": 60})
     with pytest.raises(InputError, match="card must be a Scorecard, not dict"):
         xlsx.to_xlsx({"age": 60}, "nowhere.xlsx")  # type: ignore[arg-type]
+
+
+def test_fields_say_where_points_change_and_what_others_are() -> None:
+    rules = [
+        Rule(Condition("age", ">=", 52), 2),
+        Rule(PerUnit("utilisation", decimals=1, lower=0, upper=1.5), 1),
+        Rule(Condition("stage", "in", ("II", "other")), 1),
+        Rule(Condition("code", "==", 0.5), 1),
+    ]
+    card = Scorecard.from_levels(rules, [1], [0.1, 0.6], HALF)
+    fields = {one.name: one for group in groups_of(card) for one in group.fields}
+    assert fields["age"].hint == "points change at 52"
+    assert fields["utilisation"].hint == "counted in steps of 0.1, from 0 to 1.5"
+    assert fields["stage"].options == (("II", "II"), ("other", "other"), ("other", "other…"))
+    assert fields["code"].options == (("0.5", 0.5), ("another number", 1.5))

@@ -602,15 +602,6 @@ def _absence(table: EngineTable, one: InputColumn) -> nw.Expr:
     return table.column(one.name).is_null()
 
 
-_HELD = {
-    "number": "numbers",
-    "boolean": "true and false",
-    "text": "text",
-    "date": "dates",
-    "other": "objects",
-}
-
-
 def _wrong_kind(name: str, kind: str, wanted: str) -> InputError:
     held = {"boolean": "true and false", "other": "objects"}.get(
         kind, f"{kind}s".replace("texts", "text")
