@@ -179,7 +179,7 @@ def _level_rows(pairs: Sequence[tuple[Condition, int]], known: Sequence[Value]) 
         (_among(feature, levels), worth) for worth, levels in groups.items() if worth
     ]
     if others:
-        apart = [level for level in order if any(level in levels for levels in groups.values())]
+        apart = [level for level in order if total_of(pairs, level) != others]
         if not apart:  # worth the same everywhere; no condition says "not missing"
             rows.append((_among(feature, order[:1]), others))
         rows.append((_among(feature, apart or order[:1], but=True), others))

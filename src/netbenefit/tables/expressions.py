@@ -66,9 +66,9 @@ class States(NamedTuple):
     Attributes
     ----------
     codes : list of tuple of int
-        Codes of all terms, one tuple a state; the last state is "missing".
+        Codes of all terms, one tuple per state; the last state is "missing".
     pick : callable
-        Given one whole number a state, and their type, returns the expression of the number of a
+        Given one whole number per state, and their type, returns the expression of the number of a
         row's state.
     """
 
@@ -83,7 +83,7 @@ def choose(
 
     By halving: a few comparisons decide among hundreds of edges.  A comparison with null is
     neither true nor false and leads to "otherwise", so it is put such that null gets
-    values[null_at], without being asked for.
+    values[null_at], without a test of its own.
 
     Examples
     --------
@@ -172,25 +172,25 @@ def states_of_numbers(
     def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
         # States of equal value are one.
         steps = [k for k in range(1, len(codes)) if values[k] != values[k - 1]]
-        own, hole = [values[0], *(values[k] for k in steps)], values[-1]
+        own, absent = [values[0], *(values[k] for k in steps)], values[-1]
         passed = [starts[k - 1] for k in steps]
-        found = _number_at(x, passed, own, hole, dtype)
-        for test in reversed(missing[1:]):  # of null, the first, nobody has to ask
-            found = nw.when(test).then(whole(hole, dtype)).otherwise(found)
+        found = _number_at(x, passed, own, absent, dtype)
+        for test in reversed(missing[1:]):  # of null, the first, there is no need
+            found = nw.when(test).then(whole(absent, dtype)).otherwise(found)
         return found
 
     return States([*codes, _codes(terms, fill)], pick)
 
 
 def _number_at(
-    x: nw.Expr, edges: Sequence[Edge], values: Sequence[int], hole: int, dtype: IntType
+    x: nw.Expr, edges: Sequence[Edge], values: Sequence[int], absent: int, dtype: IntType
 ) -> nw.Expr:
-    """Return values[k] where x has reached exactly k of some ascending edges, ``hole`` for null.
+    """Return values[k] where x has reached exactly k of some ascending edges, ``absent`` for null.
 
     Of a few edges it is a sum of steps, which engines add up faster than they go through nested
     cases.  The sum starts from the value of null, which reaches no edge and misses none.
     """
-    null_at = values.index(hole) if hole in values else 0
+    null_at = values.index(absent) if absent in values else 0
     if len(edges) > _FEW:
         found = choose(x, edges, [whole(value, dtype) for value in values], null_at)
     else:
@@ -204,9 +204,9 @@ def _number_at(
         if values[null_at] or not parts:
             parts.append(whole(values[null_at], dtype))
         found = added(parts)
-    if hole in values:
+    if absent in values:
         return found
-    return nw.when(x.is_null()).then(whole(hole, dtype)).otherwise(found)
+    return nw.when(x.is_null()).then(whole(absent, dtype)).otherwise(found)
 
 
 def states_of_flags(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None) -> States:
@@ -217,12 +217,12 @@ def states_of_flags(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None
     """
 
     def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
-        no, yes, hole = (whole(value, dtype) for value in values)
+        no, yes, absent = (whole(value, dtype) for value in values)
         if values[0] == values[2]:
             return nw.when(x).then(yes).otherwise(no)
         if values[1] == values[2]:
             return nw.when(~x).then(no).otherwise(yes)
-        return nw.when(x.is_null()).then(hole).otherwise(nw.when(x).then(yes).otherwise(no))
+        return nw.when(x.is_null()).then(absent).otherwise(nw.when(x).then(yes).otherwise(no))
 
     return States([_codes(terms, 0.0), _codes(terms, 1.0), _codes(terms, fill)], pick)
 
@@ -245,7 +245,7 @@ def _codes(terms: Sequence[Term], value: float | str | None) -> tuple[int, ...]:
 
 def states_of_text(
     x: nw.Expr,
-    hole: nw.Expr,
+    absent: nw.Expr,
     terms: Sequence[Term],
     fill: Value | None = None,
     known: Sequence[Value] = (),
@@ -257,13 +257,13 @@ def states_of_text(
     ----------
     x : expression
         The column.
-    hole : expression
-        Whether it is missing; asked last, because looking for blanks takes time.
+    absent : expression
+        Whether it is missing; tested last, because looking for blanks takes time.
     terms : sequence of Condition
     fill : str, optional
         What a missing value counts as.
     known : sequence of str
-        Other levels that are common, of which nobody has to ask whether they are missing.
+        Other levels that are common, which need no test for being missing.
     spell : callable
         How the column itself writes a level; None where it cannot.
 
@@ -288,7 +288,7 @@ def states_of_text(
         present = alike.pop(other)
         found = rest = whole(other, dtype)
         if missing != other:
-            found = nw.when(hole).then(whole(missing, dtype)).otherwise(rest)
+            found = nw.when(absent).then(whole(missing, dtype)).otherwise(rest)
             if present:
                 found = nw.when(_is_one(x, present)).then(rest).otherwise(found)
         for value, levels in alike.items():
@@ -399,13 +399,9 @@ def codes_of_column(table: EngineTable, column: ColumnLogic, n_terms: int = 1) -
         code, large = _unit_code(number.filled(), term, most)
         made.append(UnitCode(k, code))
         refused += large
-    asked = [terms[k] for k in places]
+    others = [terms[k] for k in places]
     states = states_of_numbers(
-        number.x,
-        number.tests,
-        asked,
-        number.fill,
-        integers=number.integers,
+        number.x, number.tests, others, number.fill, integers=number.integers
     )
     return ColumnCodes(places, states, made, refused)
 
@@ -538,29 +534,29 @@ def _text_states(
     kind = table.types[one.name]
     if kind == "text":
         x = table.text(one.name)
-        hole = _blank(x, one)
+        missing = _blank(x, one)
         codes = {"", *(code for code in one.special if isinstance(code, str))}
 
         def spell(level: str) -> str | None:  # what is missing is no level
             return None if level in codes or level.strip() in codes else level
 
-        states = states_of_text(x, hole, terms, one.fill, column.levels, spell)
+        states = states_of_text(x, missing, terms, one.fill, column.levels, spell)
     elif kind == "number":  # 7 is the level "7"
         x = table.number(one.name)
         numbers = [c if not isinstance(c, str) else _unspelt(c) for c in one.special]
         coded = [code for code in numbers if code is not None]
-        hole = x.is_null()
+        missing = x.is_null()
         for test in _codes_among(x, coded):
-            hole = hole | test
+            missing = missing | test
 
         def unspelt(level: str) -> float | None:
             number = _unspelt(level)
             return None if number in coded else number
 
-        states = states_of_text(x, hole, terms, one.fill, spell=unspelt)
+        states = states_of_text(x, missing, terms, one.fill, spell=unspelt)
     else:
         raise _wrong_kind(one.name, kind, "text")
-    refused = [hole] if one.refuse or (one.fill is None and not column.may_miss) else []
+    refused = [missing] if one.refuse or (one.fill is None and not column.may_miss) else []
     if kind == "number" and table.has_nan(one.name):
         refused += [x == math.inf, x == -math.inf]
     return states, [], refused
@@ -569,9 +565,9 @@ def _text_states(
 def _blank(x: nw.Expr, one: InputColumn) -> nw.Expr:
     """Whether text is missing: null, blank, or a code, spaces around it aside."""
     codes = [code for code in one.special if isinstance(code, str)]
-    hole = x.is_null() | _bare(x).is_in(["", *codes])
+    missing = x.is_null() | _bare(x).is_in(["", *codes])
     padded = [code for code in codes if code != code.strip()]
-    return hole | x.is_in(padded) if padded else hole
+    return missing | x.is_in(padded) if padded else missing
 
 
 def _bare(x: nw.Expr) -> nw.Expr:
@@ -592,11 +588,11 @@ def _absence(table: EngineTable, one: InputColumn) -> nw.Expr:
     """Whether a column of any type has no value."""
     kind = table.types[one.name]
     if kind == "text":
-        hole = _blank(table.text(one.name), one)
+        missing = _blank(table.text(one.name), one)
         if one.text:  # "-9.0" is the code −9, too
             for code in _codes_among(_parsed(table, one, []), one.special):
-                hole = hole | nw.when(code).then(nw.lit(True)).otherwise(nw.lit(False))
-        return hole
+                missing = missing | nw.when(code).then(nw.lit(True)).otherwise(nw.lit(False))
+        return missing
     if kind == "number":
         return _input_number(table, one).missing
     return table.column(one.name).is_null()
@@ -624,7 +620,7 @@ def largest_code(factor: int, n_terms: int) -> int:
 # -- the score and the risk of a card as expressions -----------------------------------------------
 
 
-#: Tests that are asked one by one.
+#: Tests that are made one by one.
 _MOST_LISTED = 6
 
 

@@ -29,7 +29,7 @@ class Counted(NamedTuple):
     codes: IntArray
     event: NDArray[np.bool_]
     weight: NDArray[np.float64]
-    risk: NDArray[np.float64] | None = None  #: mean of a column of risks, where one was asked for
+    risk: NDArray[np.float64] | None = None  #: mean of a column of risks, where there is one
 
 
 class _Digit(NamedTuple):
