@@ -60,6 +60,10 @@ def test_fields_say_where_points_change_and_what_others_are() -> None:
     ]
     card = Scorecard.from_levels(rules, [1], [0.1, 0.6], HALF)
     fields = {one.name: one for group in groups_of(card) for one in group.fields}
+    controls = {name: one.control for name, one in fields.items()}
+    assert controls == dict.fromkeys(["age", "utilisation"], "number") | dict.fromkeys(
+        ["stage", "code"], "select"
+    )
     assert fields["age"].hint == "points change at 52"
     assert fields["utilisation"].hint == "counted in steps of 0.1, from 0 to 1.5"
     assert fields["stage"].options == (("II", "II"), ("other", "other"), ("other", "other…"))

@@ -357,7 +357,7 @@ def render_html(card: Scorecard) -> str:
     --------
     >>> from netbenefit.cards.scorecard import Scorecard
     >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> "<table" in render(Scorecard([], [(0, 0.2)], Thresholds.of([0.5])))
+    >>> "<table" in render_html(Scorecard([], [(0, 0.2)], Thresholds.of([0.5])))
     True
     """
     told = contents(card)

@@ -223,17 +223,7 @@ def _hash(text: str) -> str:
 
 
 def groups_of(card: Scorecard) -> tuple[Group, ...]:
-    """Return the fields of a card, in the order of the printed card.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> rules = [Rule(Condition("age", ">=", 52), 2), Rule(Condition("sex", "==", "m"), 1)]
-    >>> card = Scorecard(rules, [(0, 0.1), (1, 0.6)], Thresholds.of([0.5]))
-    >>> [(f.name, f.control, f.hint) for group in groups_of(card) for f in group.fields]
-    [('age', 'number', 'points change at 52'), ('sex', 'select', '')]
-    """
+    """Return the fields of a card, in the order of the printed card."""
     logic = check_card(card)._logic
     printed = dict.fromkeys(row.feature for row in card_rows(card))
     order = {name: place for place, name in enumerate(printed)}

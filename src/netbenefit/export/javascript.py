@@ -119,11 +119,7 @@ def _column_data(column: ColumnLogic, place: dict[InputColumn, int]) -> dict[str
 
 
 def term_data(term: Term) -> dict[str, Any]:
-    """Return a term as data for JSON.
-
-    >>> term_data(PerUnit("income", log=True))
-    {'op': 'log', 'decimals': 0, 'lower': 0.0, 'upper': None}
-    """
+    """Return a term as data for JSON."""
     if not isinstance(term, PerUnit):
         return {"op": term.op, "value": term.value}
     lower, upper = unit_ends(term)

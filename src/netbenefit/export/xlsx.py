@@ -245,11 +245,7 @@ def _combined(column: ColumnLogic, parts: Sequence[str]) -> str:
 
 
 def _many(function: str, arguments: Sequence[str]) -> str:
-    """Call a function that takes any number of arguments, in groups where there are many.
-
-    >>> _many("SUM", ["A1", "B1"])
-    'SUM(A1,B1)'
-    """
+    """Call a function that takes any number of arguments, in groups where there are many."""
     calls = list(arguments)
     while len(calls) > _MOST_ARGUMENTS:
         groups = range(0, len(calls), _MOST_ARGUMENTS)

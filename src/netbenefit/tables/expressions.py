@@ -84,15 +84,6 @@ def choose(
     By halving: a few comparisons decide among hundreds of edges.  A comparison with null is
     neither true nor false and leads to "otherwise", so it is put such that null gets
     values[null_at], without a test of its own.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> frame = nw.from_native(pl.DataFrame({"x": [1.0, 2.0, 3.0, None]}))
-    >>> words = [nw.lit(text) for text in ("low", "two", "high")]
-    >>> picked = choose(nw.col("x"), [Edge(2.0), Edge(2.0, above=True)], words, null_at=1)
-    >>> frame.select(picked.alias("x"))["x"].to_list()
-    ['low', 'two', 'high', 'two']
     """
     if not edges:
         return values[0]
@@ -146,24 +137,9 @@ def states_of_numbers(
 ) -> States:
     """Return the states that conditions (and logarithms) tell apart among numbers.
 
-    Parameters
-    ----------
-    x : expression
-        The column; what it holds where it is missing does not matter.
-    missing : sequence of expressions
-        One of them holds where it is missing; the first says whether it is null.
-    terms : sequence of Condition or PerUnit
-    fill : number, optional
-        What a missing value counts as.
-    integers : bool, default=False
-        Whether the column's type holds small integers, which engines compare fastest.
-
-    Examples
-    --------
-    >>> x = nw.col("age")
-    >>> terms = [Condition("age", ">=", 40), Condition("age", "==", 60)]
-    >>> states_of_numbers(x, [x.is_null()], terms).codes
-    [(0, 0), (1, 0), (1, 1), (1, 0), (0, 0)]
+    ``x`` is missing, and then counts as ``fill``, where one of ``missing`` holds, the first of
+    which says whether it is null.  Engines are fastest where ``integers`` says that x holds small
+    ones.
     """
     pieces = intervals(_edges(terms), partial(_codes, terms))
     codes = [code for _, code in pieces]
@@ -210,11 +186,7 @@ def _number_at(
 
 
 def states_of_flags(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None) -> States:
-    """Return the states of true and false.
-
-    >>> states_of_flags(nw.col("smoker"), [PerUnit("smoker", binary=True)]).codes
-    [(0,), (1,), (0,)]
-    """
+    """Return the states of true and false."""
 
     def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
         no, yes, absent = (whole(value, dtype) for value in values)
@@ -253,25 +225,8 @@ def states_of_text(
 ) -> States:
     """Return the states that conditions tell apart among texts: levels of equal codes, all others.
 
-    Parameters
-    ----------
-    x : expression
-        The column.
-    absent : expression
-        Whether it is missing; tested last, because looking for blanks takes time.
-    terms : sequence of Condition
-    fill : str, optional
-        What a missing value counts as.
-    known : sequence of str
-        Other levels that are common, which need no test for being missing.
-    spell : callable
-        How the column itself writes a level; None where it cannot.
-
-    Examples
-    --------
-    >>> terms = [Condition("stage", "in", ("III", "IV")), Condition("stage", "==", "IV")]
-    >>> states_of_text(nw.col("stage"), nw.col("stage").is_null(), terms).codes
-    [(1, 0), (1, 1), (0, 0), (0, 0)]
+    Whether ``x`` is ``absent`` is tested last, because looking for blanks takes time, and not at
+    all of ``known`` levels.  ``spell`` says how the column writes a level; None where it cannot.
     """
     levels = [level for level in named(terms) if spell(str(level)) is not None]
     groups, others = group_levels(terms, partial(_codes, terms), levels)
@@ -609,11 +564,7 @@ def _wrong_kind(name: str, kind: str, wanted: str) -> InputError:
 
 
 def largest_code(factor: int, n_terms: int) -> int:
-    """Return the largest code of points per unit of which the score surely fits into 64 bits.
-
-    >>> largest_code(2, 5) == LARGEST_EXACT, largest_code(10**10, 5) < LARGEST_EXACT
-    (True, True)
-    """
+    """Return the largest code of points per unit of which the score surely fits into 64 bits."""
     return min(LARGEST_EXACT, INT64 // (n_terms + 1) // max(1, abs(factor)))
 
 
