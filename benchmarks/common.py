@@ -11,10 +11,10 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from netbenefit.data.datasets import data_folder, load_dataset
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import Problem
+from reproduction.datasets import data_folder, load_dataset
 
 #: Best objectives known for the published setting, as text: the digits say how exact they are.
 TARGETS = {

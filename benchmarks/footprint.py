@@ -23,7 +23,7 @@ _FIT = """
 import json, resource, time
 import numpy as np
 from netbenefit import RiskScoreClassifier
-from netbenefit.data.datasets import load_dataset
+from reproduction.datasets import load_dataset
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

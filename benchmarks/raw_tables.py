@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 
-from netbenefit.data.datasets import data_folder
 from netbenefit.data.files import read_table
+from reproduction.datasets import data_folder
 
 __all__ = ["TABLES", "load"]
 

@@ -24,10 +24,10 @@ from sklearn.model_selection import KFold
 
 from benchmarks.common import console
 from netbenefit import RSSDNBClassifier, SLIMClassifier, expected_calibration_error
-from netbenefit.data.datasets import load_dataset
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.validation.models import xgboost_platt
+from reproduction.datasets import load_dataset
 from reproduction.published import load_published
 from reproduction.run import FOLDS, Split, fold_rows, split_of
 

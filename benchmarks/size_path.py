@@ -13,8 +13,8 @@ from pathlib import Path
 
 from netbenefit import RiskScoreClassifier, SizePath, size_path
 from netbenefit.common.table import Table
-from netbenefit.data.datasets import load_dataset
 from netbenefit.plots import check_picture, save_picture
+from reproduction.datasets import load_dataset
 
 
 def measure(

@@ -28,9 +28,10 @@ from netbenefit import (
     paper_grids,
     suggest_thresholds,
 )
-from netbenefit.data.datasets import data_folder, load_breast_cancer, load_dataset
+from netbenefit.data.datasets import load_breast_cancer
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.validation.sensitivity import threshold_sensitivity
+from reproduction.datasets import data_folder, load_dataset
 
 DATA = ("breast-cancer (569)", "bankruptcy", "haberman", "mammo", "heart", "breastcancer")
 

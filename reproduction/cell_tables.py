@@ -57,19 +57,7 @@ def _printed_lines() -> frozenset[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class CellTable:
-    """Lines of cells, a section for each data set.
-
-    Attributes
-    ----------
-    title, words : str
-        What it shows, and one sentence of explanation.
-    lines : tuple of Line
-    head : str
-        Of the first column.
-    ranked : bool
-        Whether the lines compete, so that the best are marked.
-    summary : Summary
-    """
+    """Lines of cells, a section for each data set; if ``ranked``, the best are marked."""
 
     title: str
     words: str
@@ -102,7 +90,7 @@ class CellTable:
     # -- CSV ---------------------------------------------------------------------------------------
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one record a data set, line and measure: ours, the printed ones, the verdict."""
+        """Return one record per data set, line and measure: ours, the printed ones, the verdict."""
         return [
             self._record(dataset, line, measure)
             for dataset in self.datasets
@@ -239,7 +227,7 @@ class CellTable:
             if mean is not None and competing([line.method], measure):
                 shown[line] = round(mean, measure.decimals)
         levels = sorted(set(shown.values()), reverse=measure.higher_is_better)
-        if len(levels) < 2:  # all alike: nobody is better
+        if len(levels) < 2:  # all alike: none is better
             return {}
         signs = dict(zip(levels[:2], ("**", "_"), strict=True))
         return {line: signs.get(value, "") for line, value in shown.items()}

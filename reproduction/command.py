@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
 from netbenefit.cli.terminal import make_console, program_name, tell
-from netbenefit.common.checks import InputError
+from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.progress import TaskBar
-from reproduction.needs import check_needs
+from reproduction.datasets import DATASETS, check_present
+from reproduction.fasterrisk import available
 from reproduction.outputs import check_overwriting, write_outputs
-from reproduction.plan import Job, make_plan
+from reproduction.plan import CREDIT, Job, make_plan
 from reproduction.run import Failure, Outcome, run_plan
 
-__all__ = ["reproduce"]
+__all__ = ["check_requirements", "reproduce"]
 
-#: So many failed fits are told one by one.
+#: So many failed fits are listed one by one.
 _MOST_FAILURES = 5
 
 
@@ -34,7 +37,7 @@ def reproduce(
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file. Name a folder: --out FOLDER.")
     plan = make_plan(budget, only=only, datasets=datasets, methods=methods)
-    plan, left_out = check_needs(plan, asked=methods)
+    plan, left_out = check_requirements(plan, required=methods)
     check_overwriting(folder, plan)
     for note in left_out:
         tell("yellow", "note", note)
@@ -77,3 +80,51 @@ def _tell_failures(failures: list[Failure]) -> None:
             "failed",
             f"{len(failures)} fits in all; `{program_name()} reproduce` tries them again.",
         )
+
+
+# -- what a run needs: data, packages, programs ----------------------------------------------------
+
+
+#: Packages without which there are no rows or no outputs.
+_PACKAGES = ("pyarrow", "matplotlib", "scikit_posthocs")
+
+
+def check_requirements(
+    plan: Sequence[Job], required: Sequence[str] = ()
+) -> tuple[list[Job], list[str]]:
+    """Return the jobs that can be done here, and notes on methods that were left out.
+
+    That a method of ``required`` cannot be run is an error.
+    """
+    if not plan:
+        return [], []
+    lacking = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if lacking:
+        raise InputError(
+            f"the packages {shorten(lacking)} are not installed. Install them with "
+            "`pip install 'netbenefit[reproduce]'`."
+        )
+    for dataset in dict.fromkeys(job.dataset for job in plan):
+        check_present(dataset if dataset in DATASETS else CREDIT)
+    absent = {
+        method: why
+        for method, why in _absent().items()
+        if any(job.method == method for job in plan)
+    }
+    for method in required:
+        if method in absent:
+            raise InputError(f"--methods: {method} cannot be run: {absent[method]}")
+    notes = [f"{method} is left out: {why}" for method, why in absent.items()]
+    return [job for job in plan if job.method not in absent], notes
+
+
+def _absent() -> dict[str, str]:
+    """Methods that cannot be run here, and why."""
+    found = {}
+    if importlib.util.find_spec("xgboost") is None:
+        found["xgboost"] = "it needs `pip install 'netbenefit[xgboost]'`."
+    if not available():
+        found["fasterrisk"] = (
+            "it needs a Python environment of its own, named by NETBENEFIT_FASTERRISK_PYTHON."
+        )
+    return found

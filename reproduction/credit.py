@@ -1,7 +1,7 @@
 """Give Me Some Credit: the published preparation and its 75/25 split.
 
 What the authors did was read off their description and off the seven risks of their illustrative
-card.  What is not told, and how it was settled:
+card.  What is not printed, and how it was settled:
 
 * **Rows of the illustrative card.**  With all rows, one of the seven risks comes out to the printed
   digit, however invalid values are read.  The last risk is 90.0%; 14 of all rows reach that level,
@@ -38,7 +38,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from netbenefit.cards.columns import as_column, read_columns
 from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.data.datasets import Dataset, load_credit
+from reproduction.datasets import Dataset, load_credit
 
 __all__ = [
     "RAW_COLUMNS",
@@ -73,39 +73,12 @@ class CreditPreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     1. Missing and invalid values (age 0, counts of 96 or 98) become the median of the valid ones.
     2. Income and debt ratio are cut off at a high quantile; then ln(1 + x), rounded to whole
-       numbers and to one decimal.  An income of 0 is taken as it is.
+       numbers and to one decimal. An income of 0 is taken as it is.
     3. Utilisation becomes min(x, 1.5), rounded to one decimal.
     4. Age, open lines, real-estate loans and dependents become "at least the median" (at least 1).
     5. The three counts of late payments become one: whether there was any.
 
     Medians, quantiles and cut points are learnt in :meth:`fit` and nowhere else.
-
-    Parameters
-    ----------
-    invalid_counts : sequence of int, default=(96, 98)
-        Counts of late payments that are codes, not counts.  With ``()`` they count as they are.
-    most_utilisation : float, default=1.5
-    upper_quantile : float, default=0.99
-        Where income and debt ratio are cut off; 1 leaves them as they are.
-
-    Attributes
-    ----------
-    medians_ : dict of str to float
-        By raw column: what takes the place of missing and invalid values.
-    uppers_ : dict of str to float
-        Largest income and debt ratio.
-    cuts_ : dict of str to float
-        Cut points of the columns that become yes or no.
-
-    Examples
-    --------
-    >>> raw = {name: [0.0, 1.0, 2.0] for name in RAW_COLUMNS}
-    >>> raw["age"] = [30, 52, 0]  # nobody is 0 years old
-    >>> made = CreditPreparation().fit(raw)
-    >>> made.get_feature_names_out()[:3].tolist()
-    ['utilisation', 'age ≥ 41', 'open lines ≥ 1']
-    >>> made.transform(raw)[:, :3].tolist()
-    [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.5, 1.0, 1.0]]
     """
 
     def __init__(
@@ -120,20 +93,7 @@ class CreditPreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.upper_quantile = upper_quantile
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn medians, upper ends and cut points.
-
-        Parameters
-        ----------
-        X : mapping, data frame, array or list of dicts
-            The raw columns by name, missing values as NaN or None; an array has the columns
-            :data:`RAW_COLUMNS`.
-        y : ignored
-
-        Returns
-        -------
-        CreditPreparation
-            The fitted transformer.
-        """
+        """Learn medians, upper ends and cut points; an array has :data:`RAW_COLUMNS`."""
         self._check_parameters()
         columns = self._read(X)
         self.medians_ = {name: _median(name, values) for name, values in columns.items()}
@@ -147,18 +107,7 @@ class CreditPreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """Prepare rows.
-
-        Parameters
-        ----------
-        X
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        (n_rows, 8) array of float
-            Columns as :meth:`get_feature_names_out` names them.
-        """
+        """Prepare rows, (n_rows, 8), with columns as :meth:`get_feature_names_out` names them."""
         check_is_fitted(self, "cuts_")
         raw = self._fill(self._read(X))
         logs = {
@@ -231,14 +180,7 @@ class CreditSplit(NamedTuple):
 
 
 def split_rows(y: NDArray[np.bool_], seed: int = 0) -> tuple[IntArray, IntArray]:
-    """Return row numbers of the training and of the test part: 75/25, each class alike, in order.
-
-    Examples
-    --------
-    >>> train, test = split_rows(np.arange(40) < 8, seed=1)
-    >>> len(train), int((test < 8).sum())
-    (30, 2)
-    """
+    """Return row numbers of the training and the test part: 75/25, each class alike."""
     train, test = train_test_split(
         np.arange(len(y)), test_size=0.25, random_state=seed, stratify=np.asarray(y)
     )
@@ -248,22 +190,7 @@ def split_rows(y: NDArray[np.bool_], seed: int = 0) -> tuple[IntArray, IntArray]
 def credit_split(
     seed: int = 0, *, folder: str | Path | None = None, preparation: CreditPreparation | None = None
 ) -> CreditSplit:
-    """Return the case study's rows, prepared by what the training part says.
-
-    Parameters
-    ----------
-    seed : int, default=0
-        Of the split.  The authors' is not known.
-    folder : path, optional
-        Where the raw file is; see :func:`netbenefit.data.datasets.load_credit`.
-    preparation : CreditPreparation, optional
-        Settings other than the default; it is fitted here.
-
-    Returns
-    -------
-    CreditSplit
-        ``X_train, y_train, X_test, y_test, names, test_rows``.
-    """
+    """Return the case study's rows, prepared by the training part of a split."""
     columns, late = load_credit(folder=folder)
     made = CreditPreparation() if preparation is None else preparation
     return _split(columns, late, seed, made)
@@ -272,18 +199,7 @@ def credit_split(
 def credit_splits(
     seeds: Iterable[int] = range(10), *, folder: str | Path | None = None
 ) -> Iterator[CreditSplit]:
-    """Yield :func:`credit_split` for several seeds, with the file read once.
-
-    Parameters
-    ----------
-    seeds : iterable of int, default=range(10)
-    folder : path, optional
-        As for :func:`credit_split`.
-
-    Yields
-    ------
-    CreditSplit
-    """
+    """Yield :func:`credit_split` for several seeds, with the file read once."""
     columns, late = load_credit(folder=folder)
     for seed in seeds:
         yield _split(columns, late, seed, CreditPreparation())
@@ -304,18 +220,7 @@ def _split(
 def credit_all(
     *, folder: str | Path | None = None, preparation: CreditPreparation | None = None
 ) -> Dataset:
-    """Return all rows, prepared by what all rows say: those of the illustrative card.
-
-    Parameters
-    ----------
-    folder, preparation
-        As for :func:`credit_split`.
-
-    Returns
-    -------
-    Dataset
-        ``X, y, names``.
-    """
+    """Return all rows, prepared by all rows: those of the illustrative card."""
     columns, late = load_credit(folder=folder)
     made = CreditPreparation() if preparation is None else preparation
     X = made.fit_transform(columns)

@@ -15,11 +15,11 @@ from netbenefit.cards.scorecard import Rule, Scorecard
 from netbenefit.cards.terms import PerUnit
 from netbenefit.common.checks import FloatArray, InputError, check_binary, shorten
 from netbenefit.common.files import write_text
-from netbenefit.data.datasets import Dataset
 from netbenefit.metrics.measures import Measures, measure
 from netbenefit.metrics.net_benefit import aunbc, auroc, expected_calibration_error
 from netbenefit.metrics.thresholds import Thresholds
 from reproduction.credit import CreditSplit, credit_all, credit_splits
+from reproduction.datasets import Dataset
 from reproduction.names import title_of
 from reproduction.published import load_published
 from reproduction.summary import MISSING, csv_text, number, pipe_table
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-# -- the published illustrative card for Give Me Some Credit, and cards held against prepared rows -
+# -- the published illustrative card for Give Me Some Credit, and cards on prepared rows -----------
 
 
 def published_card() -> Scorecard:
@@ -61,7 +61,7 @@ def published_card() -> Scorecard:
 
 
 class ScoreRow(NamedTuple):
-    """One row of a card's SCORE → RISK table, held against rows."""
+    """One row of a card's SCORE → RISK table, on rows."""
 
     low: int | None
     high: int | None
@@ -76,18 +76,7 @@ class ScoreRow(NamedTuple):
 
 
 def score_table(card: Scorecard, data: Dataset) -> list[ScoreRow]:
-    """Count rows and events in each score range of a card.
-
-    Parameters
-    ----------
-    card : Scorecard
-    data : Dataset
-        Prepared rows with the columns that the card reads, among others.
-
-    Returns
-    -------
-    list of ScoreRow
-    """
+    """Count rows and events in each score range of a card."""
     event, score = check_binary(data.y), _scores(card, data)
     found = []
     for low, high, risk in card.risk_table():
@@ -105,15 +94,7 @@ def _scores(card: Scorecard, data: Dataset) -> Any:
 
 
 def with_names(card: Scorecard, names: Sequence[str]) -> Scorecard:
-    """Return a card that speaks of columns by name, where it was learnt from a plain array.
-
-    Parameters
-    ----------
-    card : Scorecard
-        One that has these names already is returned as it is.
-    names : sequence of str
-        Of the columns of the array, in order.
-    """
+    """Return a card with names of columns, where it was learnt from a plain array."""
     if set(card.features) <= set(names):
         return card
     if len(card.feature_names) != len(names):
@@ -130,7 +111,7 @@ def with_names(card: Scorecard, names: Sequence[str]) -> Scorecard:
 
 
 class CardOnRows(NamedTuple):
-    """A card held against rows."""
+    """A card evaluated on rows."""
 
     card: Scorecard
     table: list[ScoreRow]
@@ -139,14 +120,7 @@ class CardOnRows(NamedTuple):
 
 
 def card_on_rows(card: Scorecard, data: Dataset) -> CardOnRows:
-    """Measure a card on rows: its table, its measures, and what its points could reach.
-
-    Parameters
-    ----------
-    card : Scorecard
-    data : Dataset
-        Prepared rows.
-    """
+    """Measure a card on rows: its table, its measures, and what its points could reach."""
     known = with_names(card, data.names)
     score = _scores(known, data)
     measures = measure(data.y, known.risk_of_score(score), known.thresholds, score=score)
@@ -161,7 +135,7 @@ def best_net_benefit(card: Scorecard, data: Dataset) -> float:
     event = check_binary(data.y)
     _, rank = np.unique(_scores(card, data), return_inverse=True)
     counts = [np.bincount(rank, kind) for kind in (event, ~event)]
-    # Rows that reach each score that occurs; the last cut-off, beyond all of them, finds nobody.
+    # Rows that reach each score that occurs; the last cut-off, beyond all of them, finds no rows.
     found, alarms = (np.append(np.cumsum(count[::-1])[::-1], 0.0) for count in counts)
     odds = np.asarray(card.thresholds.odds)[:, None]
     best = (found - odds * alarms).max(axis=1) / event.size
@@ -171,17 +145,7 @@ def best_net_benefit(card: Scorecard, data: Dataset) -> float:
 def risk_misfit(table: Sequence[ScoreRow], share: float = 0.75) -> FloatArray:
     """How far a card's risks are from those of a random part of the rows, in standard errors.
 
-    Parameters
-    ----------
-    table : sequence of ScoreRow
-        From all rows.
-    share : float, default=0.75
-        Part of the rows that the risks would be rates of.
-
-    Returns
-    -------
-    array
-        One number a level; that risks are printed to a tenth of a percent is allowed for.
+    One number per level; that risks are printed to a tenth of a percent is allowed for.
     """
     rate = np.array([row.observed for row in table])
     rows = np.array([row.rows for row in table], dtype=np.float64)
@@ -222,24 +186,9 @@ def write_credit(
 ) -> list[Path]:
     """Write the case study: ``credit.md``, ``credit_performance.csv``, ``credit_cards.csv``.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        Rows of a run; those of the data set "credit" are used (fold 0: the 75/25 split; −1: the
-        illustrative card, on all rows).  What was not run is shown as "–".
-    folder : path
-        Made if it is not there.
-    data : Dataset, optional
-        All prepared rows; by default read from the data folder.  Without them cards are printed,
-        but not held against rows.
-    splits : sequence of CreditSplit, optional
-        What logistic regression is measured on to see how much figures vary between splits; by
-        default the seeds 0 to 9, where the data folder has the file.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    Of the rows of a run those of "credit" are used (fold 0: the 75/25 split; −1: the illustrative
+    card, on all rows). ``data`` and ``splits`` are read from the data folder by default; without
+    them cards are printed, but not evaluated.
     """
     mine = [row for row in rows if row.get("dataset") == "credit"]
     lines = _performance(mine)
@@ -286,7 +235,7 @@ def _splits() -> Iterable[CreditSplit]:
 
 
 def _performance(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """One line a method and setting: ours, published, difference of each figure."""
+    """One line per method and setting: ours, published, difference of each figure."""
     known = published_figures()
     found = {
         (str(row["method"]), str(row.get("setting") or "original")): row
@@ -357,16 +306,7 @@ class Spread(NamedTuple):
 
 
 def logistic_over_splits(splits: Iterable[CreditSplit]) -> Spread | None:
-    """Measure logistic regression on several splits; None for fewer than two.
-
-    Parameters
-    ----------
-    splits : iterable of CreditSplit
-
-    Returns
-    -------
-    Spread or None
-    """
+    """Measure logistic regression on several splits; None for fewer than two."""
     found = []
     for split in splits:
         model = LogisticRegression(max_iter=5000).fit(split.X_train, split.y_train)

@@ -1,4 +1,4 @@
-"""ROC, calibration and decision curves of all methods: one figure a kind, one panel a data set."""
+"""ROC, calibration and decision curves of all methods: a figure per kind, a panel per data set."""
 
 from __future__ import annotations
 
@@ -52,20 +52,7 @@ _APART = "credit"
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Predictions of one method for the held-out rows of one data set, by row number.
-
-    Attributes
-    ----------
-    dataset, method : str
-    folds : tuple of int
-        Which folds are in it.
-    rows : (n,) int
-        Row numbers, increasing, none of them twice.
-    risks : (n,) float
-    outcome : (n,) bool
-    n_all : int
-        Rows of the data set; more than n where folds were not run.
-    """
+    """Predictions, (n,), of one method for held-out rows of one data set, by row number."""
 
     dataset: str
     method: str
@@ -94,20 +81,8 @@ def pool_method(rows: Sequence[Row], dataset: str, method: str, outcome: ArrayLi
     """Put the held-out predictions of a method's folds together (setting "original").
 
     Folds that were not run are left out; a fold below 0 (trained and measured on the same rows)
-    holds nothing out.  What could not be from one cross-validation is refused: a fold twice, a row
+    holds nothing out. What could not be from one cross-validation is refused: a fold twice, a row
     held out twice, a row number beyond the data, as many risks as rows not given.
-
-    Parameters
-    ----------
-    rows : sequence of mappings
-        Rows of a run, of any data sets and methods.
-    dataset, method : str
-    outcome : (n_rows,) array of 0 and 1
-        Of all rows of the data set.
-
-    Returns
-    -------
-    Pooled
     """
     y = check_binary(outcome, name=f"the outcome of {dataset!r}")
     folds: list[int] = []
@@ -136,21 +111,9 @@ def pool_method(rows: Sequence[Row], dataset: str, method: str, outcome: ArrayLi
 def pool_run(
     rows: Sequence[Row], outcomes: Outcomes, *, datasets: Sequence[str] | None = None
 ) -> tuple[PooledRun, list[str]]:
-    """Pool all methods of all data sets, and say what is lacking.
+    """Pool all methods of all data sets; notes name what is absent or incomplete.
 
-    Parameters
-    ----------
-    rows : sequence of mappings
-    outcomes : callable
-        From the name of a data set to its outcomes; an ``InputError`` means that it is absent.
-    datasets : sequence of str, optional
-        Only these; by default all but the case study.
-
-    Returns
-    -------
-    pooled : dict of str to dict of str to Pooled
-    notes : list of str
-        One sentence on every data set that is absent and on all that is incomplete.
+    An ``InputError`` of ``outcomes`` means that a data set is absent.
     """
     used = [row for row in rows if _held_out(row)]
     known = {row["dataset"]: None for row in used if row["dataset"] != _APART}
@@ -225,23 +188,12 @@ def roc_of(pooled: Pooled) -> RocCurve:
 
 
 def thin(curve: RocCurve, tolerance: float = HAIR) -> RocCurve:
-    """Leave out corners of a ROC curve that nobody could see; the AUROC stays that of all.
+    """Leave out corners of a ROC curve that are too near to be seen; the AUROC stays that of all.
 
     1. Keep both ends.
     2. Between two kept corners, keep the one farthest from the straight line that joins them,
        unless all are nearer than the tolerance.
     3. Repeat for the two parts.
-
-    Parameters
-    ----------
-    curve : RocCurve
-    tolerance : float, default=0.002
-        In units of the axes.
-
-    Returns
-    -------
-    RocCurve
-        Its corners are corners of the curve given.
     """
     points = np.column_stack([curve.fpr, curve.tpr])
     kept = {0, len(points) - 1}
@@ -270,19 +222,7 @@ def _distances(points: FloatArray) -> FloatArray:
 
 
 def calibration_table(pooled: Pooled, thresholds: Thresholds | None = None) -> Table:
-    """Mean risk and observed share of events in each risk interval that holds rows.
-
-    Parameters
-    ----------
-    pooled : Pooled
-    thresholds : Thresholds, optional
-        Where the intervals begin; by default 0, 0.1, …, 0.9.
-
-    Returns
-    -------
-    Table
-        ``low``, ``high`` (ends of the interval), ``n``, ``events``, ``risk``, ``observed``.
-    """
+    """Mean risk and observed share of events in each risk interval that holds rows."""
     grid = Thresholds.tenths() if thresholds is None else thresholds
     level = grid.level_of(pooled.risks)
     n = np.bincount(level, minlength=len(grid)).astype(np.float64)
@@ -307,19 +247,6 @@ def decision_table(methods: Mapping[str, Pooled], thresholds: Thresholds = PERCE
     """Decision curves of methods on a data set, each on the rows that it predicted.
 
     Treating all and treating none are of all rows that any method predicted.
-
-    Parameters
-    ----------
-    methods : mapping of str to Pooled
-        Of one data set.
-    thresholds : Thresholds, optional
-        By default 0%, 1%, …, 99%.
-
-    Returns
-    -------
-    Table
-        ``model``, ``threshold``, ``n``, ``prevalence``, ``net_benefit``, and all that
-        :func:`netbenefit.decision_curve` tells beside.
     """
     tables = []
     for method, pooled in methods.items():
@@ -335,13 +262,7 @@ def decision_table(methods: Mapping[str, Pooled], thresholds: Thresholds = PERCE
 
 
 def stack_tables(tables: Sequence[Table]) -> Table:
-    """Put tables of the same columns one below the other.
-
-    Examples
-    --------
-    >>> stack_tables([Table({"x": [1]}), Table({"x": [2]})])["x"]
-    array([1, 2])
-    """
+    """Put tables of the same columns one below the other."""
     return Table({name: np.concatenate([t[name] for t in tables]) for name in tables[0]})
 
 
@@ -374,95 +295,22 @@ class Drawn(NamedTuple):
 
 
 def draw_roc(pooled: PooledRun) -> Drawn:
-    """Draw ROC curves, thinned to what can be seen, with their AUROC.
-
-    Parameters
-    ----------
-    pooled : dict of str to dict of str to Pooled
-        By data set and method, as :func:`~reproduction.curves.pool_run` makes it.
-
-    Returns
-    -------
-    Drawn
-        The table holds ``dataset``, ``method``, ``auroc`` (of the whole curve), ``fpr``, ``tpr``.
-
-    Examples
-    --------
-    >>> rows = np.arange(4)
-    >>> one = Pooled("toy", "tree", (0,), rows, np.array([0.1, 0.4, 0.4, 0.9]), rows > 1, 4)
-    >>> draw_roc({"toy": {"tree": one}}).table["tpr"]
-    array([0. , 0.5, 1. , 1. ])
-    """
+    """Draw ROC curves, thinned to what can be seen, with their AUROC."""
     return _grid(pooled, _roc_panel, (4.1, 4.0), [("no discrimination", GREY, ":")])
 
 
 def draw_calibration(pooled: PooledRun) -> Drawn:
-    """Draw observed shares of events against mean risks, in ten intervals of risk.
-
-    Parameters
-    ----------
-    pooled : dict of str to dict of str to Pooled
-
-    Returns
-    -------
-    Drawn
-        The table holds ``dataset``, ``method`` and the columns of
-        :func:`~reproduction.curves.calibration_table`.
-
-    Examples
-    --------
-    >>> rows = np.arange(4)
-    >>> one = Pooled("toy", "tree", (0,), rows, np.array([0.1, 0.4, 0.4, 0.9]), rows > 1, 4)
-    >>> draw_calibration({"toy": {"tree": one}}).table["observed"]
-    array([0. , 0.5, 1. ])
-    """
+    """Draw observed shares of events against mean risks, in ten intervals of risk."""
     return _grid(pooled, _calibration_panel, (4.1, 4.0), [("perfect calibration", GREY, ":")])
 
 
 def draw_decision(pooled: PooledRun) -> Drawn:
-    """Draw decision curves beside treating all and treating none.
-
-    Parameters
-    ----------
-    pooled : dict of str to dict of str to Pooled
-
-    Returns
-    -------
-    Drawn
-        The table holds ``dataset``, ``method``, ``threshold``, ``n``, ``prevalence`` and
-        ``net_benefit``.
-
-    Examples
-    --------
-    >>> rows = np.arange(4)
-    >>> one = Pooled("toy", "tree", (0,), rows, np.array([0.1, 0.4, 0.4, 0.9]), rows > 1, 4)
-    >>> sorted(set(draw_decision({"toy": {"tree": one}}).table["method"].tolist()))
-    ['Treat All', 'Treat None', 'tree']
-    """
+    """Draw decision curves beside treating all and treating none."""
     return _grid(pooled, _decision_panel, (4.4, 3.3), _REFERENCES)
 
 
 def draw_case(methods: Methods) -> Drawn:
-    """Draw all three kinds of curves of one data set, side by side.
-
-    Parameters
-    ----------
-    methods : mapping of str to Pooled
-        Of one data set.
-
-    Returns
-    -------
-    Drawn
-        The table holds ``dataset``, ``panel``, ``method``, ``x`` and ``y`` as drawn: rates, mean
-        risk and share of events, or threshold and net benefit.
-
-    Examples
-    --------
-    >>> rows = np.arange(4)
-    >>> one = Pooled("toy", "tree", (0,), rows, np.array([0.1, 0.4, 0.4, 0.9]), rows > 1, 4)
-    >>> len(draw_case({"tree": one}).figure.axes)
-    3
-    """
+    """Draw all three kinds of curves of one data set, side by side."""
     order = method_order(methods)
     shown = {m: methods[m] for m in order}
     dataset = next(iter(methods.values())).dataset
@@ -670,14 +518,7 @@ def _grid(
 
 
 def blank_axes(down: int, across: int, width: float, height: float) -> tuple[Any, list[Any]]:
-    """Return a new figure and its panels, row by row.
-
-    Examples
-    --------
-    >>> figure, panels = blank_axes(2, 3, 9, 6)
-    >>> len(panels)
-    6
-    """
+    """Return a new figure and its panels, row by row."""
     from matplotlib.figure import Figure  # late: an extra; no window, no trace in pyplot
 
     figure: Any = Figure(figsize=(width, height), layout="constrained")

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-# -- fasterRisk in a process of its own: how its interpreter is found, asked, watched and ended ----
+# -- fasterRisk in a process of its own: how its interpreter is found, run, watched and ended ------
 
 
 #: Environment variable that names the interpreter.
@@ -86,14 +86,7 @@ class Pool(NamedTuple):
 
 
 def interpreter(python: str | os.PathLike[str] | None = None) -> str:
-    """Full path of the interpreter that has FasterRisk, as named by the caller or the environment.
-
-    Examples
-    --------
-    >>> import sys
-    >>> interpreter(sys.executable) == os.path.abspath(sys.executable)
-    True
-    """
+    """Full path of the interpreter that has FasterRisk, as given or by the environment."""
     source = f"{VARIABLE}=" if python is None else "python="
     named = os.environ.get(VARIABLE) if python is None else python
     if not named:
@@ -143,10 +136,10 @@ def ask(
 ) -> Pool:
     """Have FasterRisk learn from these rows.
 
-    1. Lay question and script into a folder of their own.  (Where the script lies is the first
-       place that Python imports from; beside this file it would find *our* module ``fasterrisk``.)
+    1. Write question and script into a folder of their own. (Python imports from the script's
+       folder first; beside this file it would find *our* module ``fasterrisk``.)
     2. Run it, no longer than the time limit.
-    3. Read the answer; what is not one is an error with the child's last words.
+    3. Read the answer; what is not one is an error with the last lines of the child.
     """
     with tempfile.TemporaryDirectory(prefix="netbenefit-") as name:
         folder = Path(name)
@@ -247,23 +240,7 @@ _OWN = frozenset({"X", "y", "k", "lb", "ub"})
 
 
 def available(python: str | os.PathLike[str] | None = None) -> bool:
-    """Whether there is an interpreter with FasterRisk.
-
-    Parameters
-    ----------
-    python : path, optional
-        The interpreter; by default the one that ``NETBENEFIT_FASTERRISK_PYTHON`` names.
-
-    Returns
-    -------
-    bool
-        False where none is named, where it cannot be run, and where it lacks FasterRisk.
-
-    Examples
-    --------
-    >>> available("no/such/python")
-    False
-    """
+    """Whether there is an interpreter with FasterRisk, by default NETBENEFIT_FASTERRISK_PYTHON."""
     try:
         program = interpreter(python)
     except InputError:
@@ -275,64 +252,16 @@ class FasterRiskClassifier(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
     BaseEstimator,  # type: ignore[misc]
 ):
-    r"""Cards by FasterRisk, which another Python runs.
+    """Cards by FasterRisk, which another Python runs.
 
-    Points λ, intercept λ₀ and multiplier m give the risk of a row x as
+    Points λ, intercept λ₀ and multiplier m give the risk of a row x as 1 / (1 + exp(−(λ₀ + x·λ) /
+    m)). The first card of FasterRisk's pool is kept, which has the smallest logistic loss on the
+    training rows; cards that rounding took out of the bounds are passed over.
 
-    .. math:: 1 / (1 + \exp(-(λ_0 + x·λ) / m)).
-
-    FasterRisk returns a pool of cards.  The first is kept, which has the smallest logistic loss on
-    the training rows; cards of the pool that rounding took out of the bounds are passed over.
-
-    Parameters
-    ----------
-    python : path, optional
-        Interpreter of an environment with FasterRisk; by default the one that the environment
-        variable ``NETBENEFIT_FASTERRISK_PYTHON`` names.
-    max_features : int, default=10
-        Largest number of columns with points (FasterRisk's ``k``; all columns, where there are
-        fewer).  FasterRisk needs such a number and the paper, which does not run FasterRisk, gives
-        none: ten is our choice.  The paper's cards have 1 to 33 rules.
-    max_points : int, default=10
-        Points lie between −max_points and max_points.  (FasterRisk itself keeps the intercept
-        between −100 and 100.)
-    time_limit : float or None, default=600
-        Seconds for the whole process, its start included.  FasterRisk has no answer before its
-        end: a process that is stopped is an error.  None: no limit.
-    options : mapping, optional
-        Further arguments of FasterRisk's ``RiskScoreOptimizer``, as it names them:
-        ``{"parent_size": 5, "num_ray_search": 40}``.
-
-    Attributes
-    ----------
-    coef_ : (n_features,) array of int
-        Points.
-    intercept_ : int
-        What a score starts from.
-    multiplier_ : float
-        By what a score is divided to give log-odds.
-    seconds_ : float
-        Seconds of FasterRisk's search, without the start of its interpreter.
-    n_cards_ : int
-        Cards in the pool.
-    version_ : str
-        FasterRisk's version.
-    classes_ : (2,) array
-        Labels; the second is the event's.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-
-    Notes
-    -----
-    The process uses one thread.  It is ended at the time limit, at Ctrl-C, and when the process
-    that started it is gone.
-
-    Examples
-    --------
-    >>> model = FasterRiskClassifier(max_features=3)
-    >>> X, y = [[0, 1], [1, 0], [1, 1], [0, 0]] * 5, [0, 1, 1, 0] * 5
-    >>> if available():
-    ...     assert model.fit(X, y).size <= 2
+    ``max_features`` is FasterRisk's ``k``; the paper, which does not run FasterRisk, gives none:
+    ten is our choice. ``time_limit`` holds for the whole process, which uses one thread and is
+    ended at the limit, at Ctrl-C, and when the process that started it is gone. ``options`` are
+    further arguments of FasterRisk's ``RiskScoreOptimizer``.
     """
 
     coef_: IntArray
@@ -354,28 +283,7 @@ class FasterRiskClassifier(
         self.options = options
 
     def fit(self, X: Any, y: Any) -> FasterRiskClassifier:
-        """Have FasterRisk learn a card.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features)
-            Numbers, none missing; 0/1 columns or others.
-        y : (n_rows,) array
-            Two labels; the larger is the event's.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            If there is no interpreter with FasterRisk, or an argument cannot be used.
-        FasterRiskError
-            If FasterRisk fails.
-        FasterRiskTimeout
-            If the time limit is reached.
-        """
+        """Have FasterRisk learn a card from numbers, (n_rows, n_features), and two labels."""
         self._check()
         program = interpreter(self.python)
         X, y = validate_data(self, X, y, dtype=np.float64)
@@ -388,24 +296,14 @@ class FasterRiskClassifier(
             )
         k = min(X.shape[1], int(self.max_features))
         bound = int(self.max_points)
-        asked = {**(self.options or {}), "k": k, "lb": -bound, "ub": bound}
+        options = {**(self.options or {}), "k": k, "lb": -bound, "ub": bound}
         limit = None if self.time_limit is None else float(self.time_limit)
-        pool = ask(program, X, codes == 1, asked, limit)
+        pool = ask(program, X, codes == 1, options, limit)
         self._keep(pool, _first_allowed(pool, k, bound))
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Risks, as FasterRisk computes them.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        (n_rows, 2) array
-            Probabilities of the two ``classes_``.
-        """
+        """Risks, as FasterRisk computes them: (n_rows, 2)."""
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         log_odds = (self.intercept_ + rows @ self.coef_) / self.multiplier_
@@ -413,16 +311,7 @@ class FasterRiskClassifier(
         return np.column_stack([expit(-log_odds), expit(log_odds)])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The event's label where the risk is at least ½.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        (n_rows,) array of labels
-        """
+        """The event's label where the risk is at least ½."""
         risk = self.predict_proba(X)[:, 1]
         labels: NDArray[Any] = self.classes_[(risk >= 0.5).astype(np.intp)]
         return labels
@@ -480,17 +369,7 @@ def _check_options(options: Any) -> None:
 
 
 def _first_allowed(pool: Pool, k: int, bound: int) -> int:
-    """The first card of whole points that keeps to k and the bounds.
-
-    FasterRisk scales its best coefficients so that the largest lies *on* the bound and then rounds;
-    a last digit too many would round it up past the bound.
-
-    Examples
-    --------
-    >>> points = np.array([[11.0, 0.0], [3.0, -2.0]])
-    >>> _first_allowed(Pool(np.ones(2), np.zeros(2), points, 0.0, ""), 2, 10)
-    1
-    """
+    """The first card of whole points within k and the bounds, which rounding may have passed."""
     points = pool.points
     whole = (points == np.round(points)).all(axis=1) & (
         pool.intercepts == np.round(pool.intercepts)

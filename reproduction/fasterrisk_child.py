@@ -16,7 +16,7 @@ from typing import Any
 
 
 def watch_parent() -> None:
-    """End at once when the process that asked is gone: its end of our standard input closes."""
+    """End at once when the calling process is gone: its end of our standard input closes."""
     # not sys.stdin, whose lock this thread would still hold when the interpreter shuts down
     while os.read(0, 1):
         pass
@@ -47,7 +47,7 @@ def answer() -> dict[str, Any]:
 
 
 def version() -> str:
-    """FasterRisk's version as it was installed; empty where nobody knows."""
+    """FasterRisk's version as it was installed; empty where it is unknown."""
     from importlib import metadata
 
     try:

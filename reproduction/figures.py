@@ -69,14 +69,7 @@ _FONTS = re.compile(r"'DejaVu Sans', [^\";]*sans-serif")
 
 
 def svg_text(figure: Any) -> str:
-    """Return a figure as SVG, its places rounded to a tenth of a point.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> svg_text(Figure()).lstrip().startswith("<?xml")
-    True
-    """
+    """Return a figure as SVG, its places rounded to a tenth of a point."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "figure.svg")
         write_figure(figure, file)
@@ -99,23 +92,17 @@ def _short(number: re.Match[str]) -> str:
 
 def _without_repetition(text: str) -> str:
     """Leave out of each use of a marker what the marker itself says, which holds anyhow."""
-    said = {mark["id"]: set(mark["style"].split("; ")) for mark in _MARKS.finditer(text)}
+    styles = {mark["id"]: set(mark["style"].split("; ")) for mark in _MARKS.finditer(text)}
 
     def shortened(use: re.Match[str]) -> str:
-        own = [part for part in use["style"].split("; ") if part not in said.get(use["id"], ())]
+        own = [part for part in use["style"].split("; ") if part not in styles.get(use["id"], ())]
         return f'{use["start"]} style="{"; ".join(own)}"' if own else use["start"]
 
     return _USES.sub(shortened, text)
 
 
 def csv_text(table: Table) -> str:
-    r"""Return a table as CSV; numbers to seven digits, nothing where a number is missing.
-
-    Examples
-    --------
-    >>> csv_text(Table({"method": ["tree", "lasso"], "auroc": [1 / 3, float("nan")]}))
-    'method,auroc\ntree,0.3333333\nlasso,\n'
-    """
+    """Return a table as CSV; numbers to seven digits, nothing where a number is missing."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table)
@@ -133,16 +120,7 @@ def _cell(value: Any) -> str:
 
 
 def save_drawn(name: str, figure: Any, table: Table, folder: Path) -> list[Path]:
-    """Write a figure as ``name.svg`` and its numbers as ``name.csv``.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> with tempfile.TemporaryDirectory() as here:
-    ...     files = save_drawn("empty", Figure(), Table({"x": [1]}), Path(here))
-    ...     [file.name for file in files]
-    ['empty.svg', 'empty.csv']
-    """
+    """Write a figure as ``name.svg`` and its numbers as ``name.csv``."""
     files = [folder / f"{name}.svg", folder / f"{name}.csv"]
     write_text(files[0], svg_text(figure))
     write_text(files[1], csv_text(table))
@@ -219,27 +197,7 @@ CAPTIONS: Mapping[str, Caption] = MappingProxyType(
 
 
 def page_text(shown: Iterable[str], methods: Iterable[str] = (), notes: Sequence[str] = ()) -> str:
-    r"""Return the page, as Markdown.
-
-    Parameters
-    ----------
-    shown : iterable of str
-        Names of the figures that are there, out of :data:`CAPTIONS`.
-    methods : iterable of str
-        Methods in the tables, to tell how figures call them.
-    notes : sequence of str
-        What is lacking.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> text = page_text(["roc"], ["tree"], ["adult: not drawn."])
-    >>> "![ROC curves](roc.svg)" in text, text.endswith("- adult: not drawn.\n")
-    (True, True)
-    """
+    """Return the page, as Markdown."""
     there = set(shown)
     parts = ["# Figures"]
     for name, caption in CAPTIONS.items():
@@ -275,7 +233,7 @@ class FigureSet(NamedTuple):
 
 def load_outcomes(dataset: str) -> NDArray[np.bool_]:
     """Read the outcomes of a data set; an ``InputError`` says what to do where it is absent."""
-    from netbenefit.data.datasets import load_credit, load_dataset  # late: tables need their time
+    from reproduction.datasets import load_credit, load_dataset  # late: tables need their time
 
     return load_credit()[1] if dataset == _CREDIT else load_dataset(dataset).y
 
@@ -289,21 +247,7 @@ def write_figures(
 ) -> list[Path]:
     """Write all figures that the rows of a run allow, their numbers, and a page that shows them.
 
-    Parameters
-    ----------
-    rows : sequence of mappings
-        Rows of a run; incomplete ones will do.
-    folder : path
-        Made where it is not there.  Files of the same names are replaced.
-    only : iterable of str, optional
-        Names out of :data:`FIGURES`; all by default.  The page still shows what the folder held.
-    outcomes : callable, optional
-        From the name of a data set to its outcomes; by default :func:`load_outcomes`.
-
-    Returns
-    -------
-    list of Path
-        For each figure an SVG and a CSV file, and the page ``figures.md`` last.
+    With ``only`` some figures, the page still shows what the folder held before.
     """
     chosen = _checked(only)
     check_picture(Path(PAGE).with_suffix(".svg"))  # before the work
@@ -322,18 +266,7 @@ def write_figures(
 def draw_figures(
     rows: Sequence[Row], only: Iterable[str] | None = None, *, outcomes: Outcomes | None = None
 ) -> FigureSet:
-    """Draw all figures that the rows of a run allow.
-
-    Parameters
-    ----------
-    rows, only, outcomes
-        As in :func:`write_figures`.
-
-    Returns
-    -------
-    FigureSet
-        ``figures`` by name, and ``notes``: a sentence on all that could not be drawn.
-    """
+    """Draw all figures that the rows of a run allow."""
     chosen, known = _checked(only), _Known(outcomes or load_outcomes)
     figures: dict[str, Drawn] = {}
     notes: list[str] = []

@@ -1,4 +1,4 @@
-"""One adapter a method: an estimator with the settings of the published experiments."""
+"""One adapter per method: an estimator with the settings of the published experiments."""
 
 from __future__ import annotations
 
@@ -34,13 +34,7 @@ _INVERSE_PENALTY = 1e6
 
 
 def independent_columns(matrix: FloatArray) -> NDArray[np.intp]:
-    """Columns that neither the constant nor the columns before them determine.
-
-    Examples
-    --------
-    >>> independent_columns(np.array([[1.0, 0, 1], [0, 1, 1], [0, 1, 1], [1, 0, 1]]))
-    array([0])
-    """
+    """Columns that neither the constant nor the columns before them determine."""
     n_rows, n_columns = matrix.shape
     basis = np.empty((n_rows, n_columns + 1), order="F")
     basis[:, 0] = 1.0 / np.sqrt(n_rows)
@@ -49,7 +43,7 @@ def independent_columns(matrix: FloatArray) -> NDArray[np.intp]:
         rest = column.astype(np.float64)
         length = np.linalg.norm(rest)
         found = basis[:, : len(kept) + 1]
-        for _ in range(2):  # twice: once leaves rounding errors of the size that is asked about
+        for _ in range(2):  # twice: once leaves rounding errors of the size in question
             rest -= found @ (found.T @ rest)
         own = np.linalg.norm(rest)
         if own > _OWN * length:
@@ -66,32 +60,10 @@ class FullRankLogistic(
 
     Columns that the ones before them determine get no coefficient, so that sizes count what the
     model can use; the others get that of (all but) maximum likelihood.
-
-    Attributes
-    ----------
-    coef_ : (1, n_features) array
-    intercept_ : (1,) array
-    classes_ : (2,) array
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.integers(0, 2, (400, 2))
-    >>> y = rng.random(400) < 0.2 + 0.5 * X[:, 0]
-    >>> model = FullRankLogistic().fit(np.column_stack([X, 1 - X[:, 0]]), y)
-    >>> model.coef_[0].round(1)[2]
-    np.float64(0.0)
     """
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit.
-
-        Parameters
-        ----------
-        X : (n_rows, n_features) array
-        y : (n_rows,) array
-            Two labels.
-        """
+        """Fit rows, (n_rows, n_features), with two labels."""
         matrix = np.asarray(X, dtype=np.float64)
         kept = independent_columns(matrix)
         scale = matrix[:, kept].std(axis=0)
@@ -136,26 +108,12 @@ _GRIDS = {
 
 
 def make_model(job: Job) -> Any:
-    """Return the estimator of a job, not fitted.
-
-    Examples
-    --------
-    >>> make_model(Job("heart", "rss-dnb-sa", "coarse", 0, "standard")).solver
-    'anneal'
-    """
+    """Return the estimator of a job, not fitted."""
     return _MAKERS[job.method](job)
 
 
 def recipe_of(job: Job) -> str:
-    """Everything that the result of a job depends on, but data and version, as text.
-
-    A row that was made by another recipe is made anew.
-
-    Examples
-    --------
-    >>> recipe_of(Job("heart", "logistic", "original", 0, "quick"))
-    'FullRankLogistic(), seed 0, revision 2'
-    """
+    """Everything that a job's result depends on, except data and version, as text."""
     return f"{_described(make_model(job))}, seed {SEED}, revision {REVISION}"
 
 
@@ -169,8 +127,10 @@ def _described(value: Any) -> str:
         plain = type(value)().get_params(deep=False)
     except TypeError:  # it has parameters without defaults
         plain = {}
-    told = {name: _described(item) for name, item in value.get_params(deep=False).items()}
-    changed = [f"{k}={text}" for k, text in told.items() if text != _described(plain.get(k, ...))]
+    settings = {name: _described(item) for name, item in value.get_params(deep=False).items()}
+    changed = [
+        f"{k}={text}" for k, text in settings.items() if text != _described(plain.get(k, ...))
+    ]
     return f"{type(value).__name__}({', '.join(changed)})"
 
 

@@ -67,25 +67,12 @@ SETTINGS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Measure:
-    """One of the numbers that a fold gives.
+    """One of the numbers that a fold gives."""
 
-    Attributes
-    ----------
-    key : str
-        Its name in the rows of a run.
-    split, metric : str
-        Its names in the printed tables.
-    title : str
-        Its name in our tables.
-    higher_is_better : bool
-    decimals : int
-        Of a printed mean.
-    """
-
-    key: str
+    key: str  #: its name in the rows of a run
     split: str
-    metric: str
-    title: str
+    metric: str  #: with ``split``, its name in the printed tables
+    title: str  #: its name in our tables
     higher_is_better: bool
     decimals: int = 3
 
@@ -106,13 +93,7 @@ MEASURES: dict[str, Measure] = {
 
 
 def title_of(name: str) -> str:
-    """Return the title of a data set, a method or a setting; the name itself where it has none.
-
-    Examples
-    --------
-    >>> title_of("heart"), title_of("lasso"), title_of("my own")
-    ('Heart disease', 'LASSO', 'my own')
-    """
+    """Return the title of a data set, a method or a setting; the name itself where it has none."""
     for titles in (DATASETS, METHODS, OWN_METHODS, SETTINGS):
         if name in titles:
             return titles[name]
@@ -120,33 +101,13 @@ def title_of(name: str) -> str:
 
 
 def method_order(methods: Iterable[str]) -> list[str]:
-    """Sort methods as keys show them: known ones in their order, then others by name.
-
-    Examples
-    --------
-    >>> method_order(["zebra", "tree", "rss-dnb", "apple"])
-    ['rss-dnb', 'tree', 'apple', 'zebra']
-    """
+    """Sort methods as keys show them: known ones in their order, then others by name."""
     places = {method: place for place, method in enumerate(METHOD_NAMES)}
     return sorted(set(methods), key=lambda method: (places.get(method, len(places)), method))
 
 
 def style_for(method: str, methods: Iterable[str] = ()) -> Style:
-    """Colour, line and marker of a method.
-
-    A known method looks the same whatever it is compared with.  Colours differ for all colour
-    vision as far as six can; line and marker together differ without any colour.
-
-    Parameters
-    ----------
-    method : str
-    methods : iterable of str, optional
-        All that are compared, to find the place of an unknown method after the known ones.
-
-    Returns
-    -------
-    Style
-    """
+    """Colour, line and marker of a method; known ones look the same in every figure."""
     others = [m for m in method_order([*methods, method]) if m not in METHOD_NAMES]
     return style_of([*METHOD_NAMES, *others].index(method))
 

@@ -10,9 +10,9 @@ from typing import Any
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.files import write_text
-from netbenefit.data.datasets import load_dataset
 from reproduction.cell_tables import CellTable, ablation_table, performance_table, sensitivity_table
 from reproduction.credit_report import with_names, write_credit
+from reproduction.datasets import load_dataset
 from reproduction.figures import write_figures
 from reproduction.names import title_of
 from reproduction.plan import BUDGETS, CREDIT, DATASETS, METHODS, OUTPUTS, Job
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-# -- the cards themselves: one a data set, of our engine, where it does better than was published --
+# -- the cards themselves: one per data set, of our engine, where it does better than published ----
 
 
 CardRow = Mapping[str, Any]
@@ -52,18 +52,7 @@ _METHOD = "rss-dnb-exact"
 
 
 def write_cards(rows: Sequence[CardRow], folder: Path) -> list[Path]:
-    """Write ``cards.md`` where there is a card to show.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Rows of a run.
-    folder : path
-
-    Returns
-    -------
-    list of Path
-    """
+    """Write ``cards.md`` where there is a card to show."""
     page = cards_page(rows)
     if page is None:
         return []
@@ -83,19 +72,7 @@ def _names_of(dataset: str) -> tuple[str, ...] | None:
 def cards_page(
     rows: Sequence[CardRow], names: Callable[[str], Sequence[str] | None] = _names_of
 ) -> str | None:
-    """Show a card of each data set whose published objective our engine exceeds.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-    names : callable, optional
-        From the name of a data set to those of its columns.
-
-    Returns
-    -------
-    str or None
-        Markdown; None where no card does better.
-    """
+    """Show a card of each data set whose published objective our engine exceeds."""
     better = {
         record["dataset"]: record
         for record in objective_records(summarise(rows))
@@ -145,8 +122,7 @@ def _section(
 def _slim_cards(rows: Sequence[CardRow]) -> list[CardRow]:
     """SLIM's cards without an error that cost less than any published "optimal" one can.
 
-    Errors are 0 in both, so that features and points decide: a feature costs C0, a point C0 / 10.
-    The published cards have at least a point for each feature.
+    A feature costs C0, a point C0 / 10; the published cards have at least a point per feature.
     """
     found: dict[str, CardRow] = {}
     for row in rows:
@@ -205,24 +181,9 @@ def write_tables(
     folder: str | os.PathLike[str],
     only: Iterable[str] | None = None,
 ) -> list[Path]:
-    """Write all tables that the rows of a run allow.
+    """Write all tables that the rows of a run allow: Markdown with a legend, and tidy CSV.
 
-    Each table is a Markdown file with a legend and a tidy CSV file of the same name; ranks have
-    three CSV files, and a picture for each metric.
-
-    Parameters
-    ----------
-    rows : iterable of mappings
-        One a data set, method, setting and fold, as a run writes them.  Some may be missing.
-    folder : path
-        Where to write; it is made where it is not there.  Files of the same name are replaced.
-    only : iterable of str, optional
-        Some of :data:`TABLES`; all by default.
-
-    Returns
-    -------
-    list of Path
-        The files, in the order in which they were written.
+    Ranks have three CSV files, and a picture for each metric.
     """
     if isinstance(only, str):
         raise InputError(f"only={only!r} is a text. Pass a list, such as only=[{only!r}].")
@@ -357,21 +318,7 @@ _FIGURES = {
 
 
 def write_outputs(rows: Sequence[Row], folder: Path, only: Iterable[str] = ()) -> list[Path]:
-    """Write tables and figures, as far as there are rows for them.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        See :func:`reproduction.run.run_job`.
-    folder : path
-    only : names of :data:`reproduction.plan.OUTPUTS`
-        All by default.
-
-    Returns
-    -------
-    list of Path
-        The files, in the order in which one would read them.
-    """
+    """Write tables and figures, as far as there are rows for them, in reading order."""
     wanted = tuple(only) or tuple(OUTPUTS)
     folder.mkdir(parents=True, exist_ok=True)
     files = write_tables(rows, folder, [name for name in wanted if name in TABLES])
@@ -392,15 +339,8 @@ def write_outputs(rows: Sequence[Row], folder: Path, only: Iterable[str] = ()) -
 def check_overwriting(folder: Path, plan: Iterable[Job]) -> None:
     """Refuse a folder whose results would be replaced by fewer.
 
-    Outputs are made of the rows that are kept beside them.  Where these are absent, as in a fresh
+    Outputs are made of the rows that are kept beside them. Where these are absent, as in a fresh
     clone, a run of a few fits would write tables of these few over those of many.
-
-    Parameters
-    ----------
-    folder : path
-        Of the outputs; its rows are in ``rows``.
-    plan : iterable of Job
-        What is going to be fitted.
     """
     results = folder / "results.parquet"
     if not results.is_file():
@@ -429,10 +369,12 @@ def _short(row: Mapping[str, Any]) -> Row:
 def index_page(rows: Sequence[Mapping[str, Any]], files: Iterable[Path]) -> str:
     """What was run, and where its tables and figures are, as Markdown."""
     links = [f"* [{file.name}]({file.name})" for file in files]
-    return "\n".join(["# The paper's experiments, run again", "", *_told(rows), "", *links, ""])
+    return "\n".join(
+        ["# The paper's experiments, run again", "", *_run_notes(rows), "", *links, ""]
+    )
 
 
-def _told(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _run_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     if not rows:
         return ["No fit was made for what is here."]
     budgets = _found(rows, "budget", BUDGETS)

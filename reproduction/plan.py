@@ -50,36 +50,16 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
 
 
 class Budget(NamedTuple):
-    """How much time is spent.
-
-    Attributes
-    ----------
-    folds : int
-        How many of the ten folds are held out in turn.
-    datasets : tuple of str
-        Data sets that are used unless others are asked for.
-    milp : float
-        Seconds for each integer program of the published method.
-    variants : float
-        The same, for ablations and sensitivities.
-    exact : float
-        Seconds for our exact engine.
-    others : float
-        Seconds for SLIM and RISKSLIM.
-    default : float
-        Seconds for our default method.
-    credit : float
-        Seconds for each solver of the case study.
-    """
+    """How much time is spent: folds and data sets, and seconds per fit."""
 
     folds: int
-    datasets: tuple[str, ...]
-    milp: float
-    variants: float
-    exact: float
-    others: float
-    default: float
-    credit: float
+    datasets: tuple[str, ...]  #: used unless others are chosen
+    milp: float  #: each integer program of the published method
+    variants: float  #: the same, for ablations and sensitivities
+    exact: float  #: our exact engine
+    others: float  #: SLIM and RISKSLIM
+    default: float  #: our default method
+    credit: float  #: each solver of the case study
 
 
 BUDGETS: dict[str, Budget] = {
@@ -90,13 +70,7 @@ BUDGETS: dict[str, Budget] = {
 
 
 class Job(NamedTuple):
-    """One fit: it gives the row of its setting, and those that need no fit of their own.
-
-    Examples
-    --------
-    >>> Job("heart", "rss-dnb", "original", 3, "quick").settings
-    ('original', 'no-calibration')
-    """
+    """One fit: it gives the row of its setting, and those that need no fit of their own."""
 
     dataset: str
     method: str
@@ -113,13 +87,7 @@ class Job(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Time that its solver gets.
-
-        Examples
-        --------
-        >>> Job("heart", "rss-dnb", "fine", 0, "paper").seconds
-        600
-        """
+        """Time that its solver gets."""
         budget = BUDGETS[self.budget]
         if self.dataset == CREDIT:
             return budget.credit
@@ -136,22 +104,7 @@ def make_plan(
     datasets: Sequence[str] = (),
     methods: Sequence[str] = (),
 ) -> list[Job]:
-    """List all fits, those that most outputs need first.
-
-    Parameters
-    ----------
-    budget : {"quick", "standard", "paper"}
-    only : names of :data:`OUTPUTS`
-        Outputs that are wanted; all by default.
-    datasets, methods : sequences of str
-        Restrict the plan; by default all of the budget's data sets, and all methods.
-
-    Examples
-    --------
-    >>> plan = make_plan("quick", only=["performance"], methods=["logistic"])
-    >>> len(plan), plan[0]
-    (6, Job(dataset='bankruptcy', method='logistic', setting='original', fold=0, budget='quick'))
-    """
+    """List all fits, those that most outputs need first."""
     _check("--budget", [budget], BUDGETS)
     _check("--only", only, OUTPUTS)
     _check("--datasets", datasets, (*DATASETS, CREDIT))
@@ -192,8 +145,8 @@ def _credit_jobs(methods: Sequence[str], budget: str, study: bool) -> list[Job]:
     return jobs + [Job(CREDIT, method, "original", 0, budget) for method in methods if study]
 
 
-def _check(option: str, asked: Iterable[str], known: Iterable[str]) -> None:
-    unknown = [name for name in asked if name not in known]
+def _check(option: str, given: Iterable[str], known: Iterable[str]) -> None:
+    unknown = [name for name in given if name not in known]
     if unknown:
         raise InputError(
             f"{option}: {unknown[0]!r} is unknown. Known are {shorten(list(known), 12)}."

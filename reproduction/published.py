@@ -26,28 +26,12 @@ _DATASETS = {"heartdisease": "heart"}
 
 
 class Printed(NamedTuple):
-    """A number as it was printed.
-
-    Attributes
-    ----------
-    text : str
-    value : float
-        For ``"<0.1"`` the number that it lies below.
-    below : bool
-        Whether only that is known.
-    half_unit : float
-        Half a unit of the last digit: how far the number before rounding may be away.
-
-    Examples
-    --------
-    >>> Printed.read("<0.1")
-    Printed(text='<0.1', value=0.1, below=True, half_unit=0.05)
-    """
+    """A number as it was printed; for ``"<0.1"`` the number that it lies below."""
 
     text: str
     value: float
-    below: bool
-    half_unit: float
+    below: bool  #: whether only that is known
+    half_unit: float  #: half a unit of the last digit
 
     @classmethod
     def read(cls, text: str) -> Printed:
@@ -96,46 +80,19 @@ class PublishedSolve(NamedTuple):
 
 @dataclass(frozen=True)
 class Published:
-    """All printed tables; what a table leaves empty is not in its mapping, so ``get`` gives None.
+    """All printed tables; what a table leaves empty is not in its mapping."""
 
-    Attributes
-    ----------
-    cells : mapping of (dataset, method, setting, measure) to PublishedCell
-        Performance, ablations and both sensitivity tables.  Measures are named as in the rows of
-        a run (``"test_auroc"``, …, ``"size"``).
-    friedman : mapping of metric to PublishedFriedman
-    ranks : mapping of (metric, method) to float
-    nemenyi : mapping of (metric, pair of methods) to float
-        The pair is a frozenset.
-    computational : mapping of (dataset, method) to PublishedSolve
-    credit : mapping of (method, metric) to PublishedCell
-        The case study has one split, hence no spread.
-    """
-
-    cells: Mapping[tuple[str, str, str, str], PublishedCell]
+    cells: Mapping[tuple[str, str, str, str], PublishedCell]  #: data set, method, setting, measure
     friedman: Mapping[str, PublishedFriedman]
-    ranks: Mapping[tuple[str, str], float]
-    nemenyi: Mapping[tuple[str, frozenset[str]], float]
-    computational: Mapping[tuple[str, str], PublishedSolve]
-    credit: Mapping[tuple[str, str], PublishedCell]
+    ranks: Mapping[tuple[str, str], float]  #: metric, method
+    nemenyi: Mapping[tuple[str, frozenset[str]], float]  #: metric, pair of methods
+    computational: Mapping[tuple[str, str], PublishedSolve]  #: data set, method
+    credit: Mapping[tuple[str, str], PublishedCell]  #: method, metric; one split, no spread
 
 
 @cache
 def load_published() -> Published:
-    """Return the printed tables, which come with the package.
-
-    Returns
-    -------
-    Published
-
-    Examples
-    --------
-    >>> found = load_published()
-    >>> found.cells["heart", "rss-dnb", "original", "size"]
-    PublishedCell(mean=16.3, sd=None, min=12.0, max=22.0, half_unit=0.05)
-    >>> found.cells.get(("heart", "xgboost", "original", "size")) is None
-    True
-    """
+    """Return the printed tables, which come with the package."""
     return Published(
         cells=MappingProxyType(_cells()),
         friedman=MappingProxyType(

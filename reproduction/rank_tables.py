@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from netbenefit.common.table import p_value
+from netbenefit.common.table import format_p_value
 from netbenefit.validation.ranks import RankTest, rank_models
 from reproduction.names import DATASETS, MEASURES, METHODS, Measure, title_of
 from reproduction.published import Published, load_published
@@ -49,25 +49,13 @@ _DIGITS = 10
 
 
 def competing(methods: Iterable[str], measure: Measure) -> list[str]:
-    """Return the methods that have a measure: by size neither trees nor XGBoost.
-
-    A tree's size counts nodes, all others' count features; XGBoost has none.
-    """
+    """Return the methods whose sizes count features: neither trees (nodes) nor XGBoost (none)."""
     return [m for m in methods if not (measure.key == "size" and m in ("tree", "xgboost"))]
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Methods ranked by one measure, or the reason why they are not.
-
-    Attributes
-    ----------
-    measure : Measure
-    test : RankTest or None
-        None where there are fewer than three methods or two data sets.
-    methods_out, datasets_out : tuple of str
-        Left out for lack of results.
-    """
+    """Methods ranked by one measure; no test with fewer than three methods or two data sets."""
 
     measure: Measure
     test: RankTest | None
@@ -106,15 +94,6 @@ def largest_block(found: Mapping[str, Sequence[str]]) -> tuple[list[str], list[s
     """Return data sets and methods such that each method has a result on each data set.
 
     Of all such blocks the one with the most results; of equal ones that with more data sets.
-
-    Parameters
-    ----------
-    found : mapping of data set to methods
-        Which methods have a result.
-
-    Returns
-    -------
-    datasets, methods : list of str
     """
     best: tuple[list[str], list[str]] = ([], [])
     names = list(found)
@@ -127,27 +106,7 @@ def largest_block(found: Mapping[str, Sequence[str]]) -> tuple[list[str], list[s
 
 
 def rank_by(summary: Summary, measure: Measure, methods: Sequence[str]) -> Ranking:
-    """Rank methods by a measure, on the largest block of data sets and methods without gaps.
-
-    Parameters
-    ----------
-    summary : Summary
-    measure : Measure
-    methods : sequence of str
-
-    Returns
-    -------
-    Ranking
-
-    Examples
-    --------
-    >>> from reproduction.names import MEASURES
-    >>> from reproduction.summary import summarise
-    >>> rows = [{"dataset": d, "method": m, "setting": "original", "fold": 0, "test_ece": i}
-    ...         for d in ("heart", "mammo") for i, m in enumerate(["lasso", "slim", "tree"])]
-    >>> rank_by(summarise(rows), MEASURES["test_ece"], ["lasso", "slim", "tree"]).rank("slim")
-    2.0
-    """
+    """Rank methods by a measure, on the largest block of data sets and methods without gaps."""
     scores: dict[str, dict[str, float]] = {}
     for dataset in summary.datasets("original"):
         for method in competing(methods, measure):
@@ -170,24 +129,7 @@ def rank_by(summary: Summary, measure: Measure, methods: Sequence[str]) -> Ranki
 
 
 def critical_difference_display(test: RankTest, measure: Measure) -> CriticalDifferenceDisplay:
-    """Return the picture of a ranking, drawn, with the measure in its title.
-
-    Parameters
-    ----------
-    test : RankTest
-    measure : Measure
-
-    Returns
-    -------
-    CriticalDifferenceDisplay
-
-    Examples
-    --------
-    >>> from reproduction.names import MEASURES
-    >>> test = rank_models([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8]], models=["lasso", "slim", "tree"])
-    >>> critical_difference_display(test, MEASURES["test_auroc"]).ax_.get_title()
-    'AUROC: average rank over 2 data sets (1 is best)'
-    """
+    """Return the picture of a ranking, drawn, with the measure in its title."""
     from matplotlib.figure import Figure  # late: an extra
 
     from netbenefit.plots import CriticalDifferenceDisplay
@@ -215,16 +157,7 @@ _MEASURES = tuple(MEASURES[key] for key in ("test_auroc", "test_aunbc", "test_ec
 
 @dataclass(frozen=True)
 class RankTables:
-    """Rankings of one choice of methods, by each measure.
-
-    Attributes
-    ----------
-    scope : str
-        ``"paper"``: the methods of the paper, with the printed results beside ours; ``"all"``: all
-        that were run.
-    methods : tuple of str
-    rankings : tuple of Ranking
-    """
+    """Rankings by each measure of the paper's methods, or of all that were run."""
 
     scope: str
     methods: tuple[str, ...]
@@ -401,17 +334,7 @@ class RankTables:
 
 
 def rank_tables(summary: Summary) -> list[RankTables]:
-    """Rank the paper's methods, and where there are others all methods.
-
-    Parameters
-    ----------
-    summary : Summary
-
-    Returns
-    -------
-    list of RankTables
-        Empty where no three methods were run on the same two data sets.
-    """
+    """Rank the paper's methods, and where there are others all methods."""
     run = summary.methods("original")
     scopes = {"paper": list(METHODS)}
     if not set(run) <= set(METHODS):
@@ -424,19 +347,7 @@ def rank_tables(summary: Summary) -> list[RankTables]:
 
 
 def ranks_markdown(summary: Summary, tables: Sequence[RankTables], *, pictures: bool = True) -> str:
-    """Return rankings as a document.
-
-    Parameters
-    ----------
-    summary : Summary
-    tables : sequence of RankTables
-    pictures : bool, default=True
-        Whether the pictures are there to point to.
-
-    Returns
-    -------
-    str
-    """
+    """Return rankings as a document."""
     note = "The pictures were not drawn: `pip install 'netbenefit[plots]'` brings matplotlib."
     legend = [
         "Rank 1 is best; equal means share the mean of their ranks. Ranks are of the unrounded "
@@ -476,9 +387,5 @@ def _bracket(value: float | None, decimals: int) -> str:
 
 
 def _p_text(p: float | None) -> str:
-    """Write a p-value as the paper does.
-
-    >>> _p_text(0.0004), _p_text(0.02)
-    ('< 0.001', '0.020')
-    """
-    return MISSING if p is None else p_value(p)
+    """Write a p-value as the paper does."""
+    return MISSING if p is None else format_p_value(p)

@@ -45,20 +45,7 @@ WANTED = tuple(round(0.02 + 0.04 * i, 2) for i in range(25))
 
 
 def bound_table(thresholds: Thresholds, prevalence: float, steps: int = 200) -> Table:
-    """Least and most AUNBC for each grouped AUROC, corrected and as published.
-
-    Parameters
-    ----------
-    thresholds : Thresholds
-    prevalence : float
-    steps : int, default=200
-        Parts into which the range of the AUROC is cut; shorter ones near 1, where bounds are steep.
-
-    Returns
-    -------
-    Table
-        ``grouped_auroc``, ``least``, ``most``, ``least_published``, ``most_published``.
-    """
+    """Least and most AUNBC for each grouped AUROC, corrected and as published."""
     G = 1.0 - np.linspace(1.0, 0.0, steps + 1) ** 2
     return Table(
         {
@@ -83,22 +70,6 @@ def correlated_pairs(
     Rows that share a level keep their order, by a share of the original risk that crosses no
     threshold (:func:`netbenefit.keep_order`), as the paper's text has it: AUNBC rises and the
     ordinary AUROC stays.
-
-    Parameters
-    ----------
-    y_true : (n_rows,) array of 0 and 1
-    thresholds : Thresholds, optional
-        By default 0, 0.1, …, 0.9.
-    correlations : sequence of float
-        With the outcome, one set of predictions for each.
-    random_state : int
-        Of the noise.
-
-    Returns
-    -------
-    Table
-        ``correlation``, then ``grouped_auroc``, ``auroc`` and ``aunbc``, then the same three as
-        ``calibrated_…``.
     """
     y = check_binary(y_true)
     grid = Thresholds.tenths() if thresholds is None else thresholds
@@ -116,21 +87,7 @@ def correlated_pairs(
 def boundary_pairs(
     y_true: ArrayLike, thresholds: Thresholds | None = None, wanted: Sequence[float] = WANTED
 ) -> Table:
-    """AUROC and AUNBC of type II predictions, which reach the upper bound.
-
-    Parameters
-    ----------
-    y_true : (n_rows,) array of 0 and 1
-    thresholds : Thresholds, optional
-        By default 0, 0.1, …, 0.9.
-    wanted : sequence of float
-        Grouped AUROCs, met as well as whole rows allow.
-
-    Returns
-    -------
-    Table
-        ``wanted``, ``grouped_auroc``, ``auroc``, ``aunbc``.
-    """
+    """AUROC and AUNBC of type II predictions, which reach the upper bound."""
     y = check_binary(y_true)
     grid = Thresholds.tenths() if thresholds is None else thresholds
     found = [(g, *_measures(y, boundary_risks(y, g, grid), grid)) for g in wanted]
@@ -159,22 +116,9 @@ class CardPair(NamedTuple):
 def card_pair(
     rows: Sequence[Row], y_true: ArrayLike | None = None, thresholds: Thresholds | None = None
 ) -> CardPair | None:
-    """Find the card of the case study that was trained and measured on all rows.
+    """Find the card of the case study that was trained and measured on all rows, or None.
 
-    Parameters
-    ----------
-    rows : sequence of mappings
-        Rows of a run.
-    y_true : (n_rows,) array of 0 and 1, optional
-        Outcomes of the case study; with them, and with the risks of the row, the grouped AUROC is
-        computed.
-    thresholds : Thresholds, optional
-        By default 0, 0.1, …, 0.9.
-
-    Returns
-    -------
-    CardPair or None
-        None where the run has no such row, or no AUROC and AUNBC in it.
+    With its risks and the outcomes ``y_true`` the grouped AUROC is computed.
     """
     cards = [row for row in rows if row["dataset"] == "credit" and row["fold"] == -1]
     for row in sorted(cards, key=_is_another):
@@ -215,25 +159,7 @@ _CARD = "illustrative credit card"
 
 
 def draw_region_theory(thresholds: Thresholds = FIFTHS, prevalence: float = 0.5) -> Drawn:
-    """Draw what AUROC says about AUNBC: both bounds, corrected and as published.
-
-    Parameters
-    ----------
-    thresholds : Thresholds, optional
-        By default 0, 0.2, …, 0.8.
-    prevalence : float, default=0.5
-
-    Returns
-    -------
-    Drawn
-        The table is that of :func:`~reproduction.region.bound_table`.
-
-    Examples
-    --------
-    >>> drawn = draw_region_theory()
-    >>> drawn.table["most"].max()
-    np.float64(0.5)
-    """
+    """Draw what AUROC says about AUNBC: both bounds, corrected and as published."""
     figure, (ax,) = blank_axes(1, 1, 5.8, 4.4)
     entries = _region(ax, thresholds, prevalence)
     low = float(bound_table(thresholds, prevalence)["least"].min())
@@ -249,33 +175,7 @@ def draw_region_credit(
     card: CardPair | None = None,
     thresholds: Thresholds | None = None,
 ) -> Drawn:
-    """Draw synthetic predictions and the illustrative card under the bound; its top once more.
-
-    Parameters
-    ----------
-    type_1, type_2 : Table
-        Of :func:`~reproduction.region.correlated_pairs` and
-        :func:`~reproduction.region.boundary_pairs`.
-    prevalence : float
-        Of the outcomes that these were made for.
-    card : CardPair, optional
-    thresholds : Thresholds, optional
-        By default 0, 0.1, …, 0.9.
-
-    Returns
-    -------
-    Drawn
-        The table holds ``prediction``, ``parameter`` (correlation, or grouped AUROC wanted),
-        ``grouped_auroc``, ``auroc``, ``aunbc`` and ``bound`` (the most for this grouped AUROC).
-
-    Examples
-    --------
-    >>> from reproduction.region import boundary_pairs, correlated_pairs
-    >>> y = np.arange(100) % 5 == 0
-    >>> drawn = draw_region_credit(correlated_pairs(y), boundary_pairs(y), 0.2)
-    >>> sorted(set(drawn.table["prediction"].tolist()))
-    ['type I', 'type II']
-    """
+    """Draw synthetic predictions and the illustrative card under the bound; its top once more."""
     grid = Thresholds.tenths() if thresholds is None else thresholds
     figure, axes = blank_axes(1, 2, 9.6, 4.4)
     lowest = min(float(type_1["aunbc"].min()), 0.0)
@@ -302,26 +202,7 @@ def draw_region_calibration(
     card: CardPair | None = None,
     thresholds: Thresholds | None = None,
 ) -> Drawn:
-    """Draw type I predictions before and after Algorithm 2, by grouped and by ordinary AUROC.
-
-    Parameters
-    ----------
-    type_1, prevalence, card, thresholds
-        As in :func:`draw_region_credit`.
-
-    Returns
-    -------
-    Drawn
-        The table is ``type_1`` itself.
-
-    Examples
-    --------
-    >>> from reproduction.region import correlated_pairs
-    >>> y = np.arange(100) % 5 == 0
-    >>> drawn = draw_region_calibration(correlated_pairs(y), 0.2)
-    >>> len(drawn.figure.axes)
-    2
-    """
+    """Draw type I predictions before and after Algorithm 2, by grouped and by ordinary AUROC."""
     grid = Thresholds.tenths() if thresholds is None else thresholds
     figure, axes = blank_axes(1, 2, 9.6, 4.6)
     lowest = min(float(type_1["aunbc"].min()), 0.0)

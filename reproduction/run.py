@@ -25,10 +25,10 @@ from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.common.files import write_bytes
 from netbenefit.common.journal import Progress, lock_file
 from netbenefit.common.parallel import finished_tasks
-from netbenefit.data.datasets import load_dataset
 from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.measures import size_of
 from netbenefit.metrics.thresholds import Thresholds
+from reproduction.datasets import load_dataset
 from reproduction.methods import SEED, make_model, recipe_of
 from reproduction.plan import ALL_ROWS, CREDIT, Job
 
@@ -66,14 +66,7 @@ class Split(NamedTuple):
 
 
 def fold_rows(y: NDArray[np.bool_], fold: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Numbers of the training rows and of the held-out rows of one of the ten folds.
-
-    Examples
-    --------
-    >>> train, test = fold_rows(np.arange(40) % 2 == 0, 3)
-    >>> len(train), len(test)
-    (36, 4)
-    """
+    """Numbers of the training rows and of the held-out rows of one of the ten folds."""
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     train, test = list(folds.split(np.zeros(y.size), y))[fold]
     return train, test
@@ -100,16 +93,7 @@ def _credit(fold: int) -> Split:
 
 
 def run_job(job: Job) -> list[Row]:
-    """Fit one model and return its rows: one, or two where risks without Algorithm 2 are asked for.
-
-    Parameters
-    ----------
-    job : Job
-
-    Returns
-    -------
-    list of dict
-    """
+    """Fit one model and return its rows: one, or two where risks without Algorithm 2 are needed."""
     split = split_of(job.dataset, job.fold)
     model = make_model(job)
     with warnings.catch_warnings():
@@ -130,15 +114,6 @@ def without_calibration(card: Scorecard) -> Scorecard:
 
     Our estimator's ``calibrate=False`` takes the middle of the interval, which is closer to the
     truth; the published calibration errors come out with the lower end.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> rules = [Rule(PerUnit("late"), 1)]
-    >>> card = Scorecard(rules, [(0, 0.05), (1, 0.22), (2, 0.7)], Thresholds.of([0.0, 0.1, 0.5]))
-    >>> without_calibration(card).risks
-    ((0, 0.0), (1, 0.1), (2, 0.5))
     """
     ends = card.thresholds.values
     steps = [(score, ends[card.level_of_score(score)]) for score, _ in card.risks]
@@ -211,7 +186,7 @@ def _solved(model: Any) -> dict[str, Any]:
     }
 
 
-# -- rows on disk: one Parquet file a data set and method, rewritten at once whenever a row comes --
+# -- rows on disk: one Parquet file per data set and method, rewritten whenever a row comes ----
 # A run that is killed leaves every file as it was before or after a row, never in between.
 
 
@@ -219,25 +194,7 @@ Key = tuple[str, int]
 
 
 class Store(AbstractContextManager["Store"]):
-    """The rows of a run, in a folder that no other run may write to at the same time.
-
-    Parameters
-    ----------
-    folder : path
-        Made if it is not there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> job = Job("heart", "tree", "original", 0, "quick")
-    >>> row = {"dataset": "heart", "method": "tree", "setting": "original", "fold": 0, "recipe": ""}
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with Store(folder) as store:
-    ...     store.add([row])
-    ...     store.has(job, ""), store.has(job, "another recipe")
-    (True, False)
-    """
+    """The rows of a run, in a folder that no other run may write to at the same time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -350,24 +307,7 @@ def run_plan(
     n_jobs: int = -1,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Fit what is not in the folder yet.
-
-    A job that fails does not stop the others; it is tried again by the next run.
-
-    Parameters
-    ----------
-    plan : sequence of Job
-    folder : path
-        Of the rows; see :class:`~reproduction.run.Store`.
-    n_jobs : int, default=-1
-        Fits at a time, by joblib; each has one thread.
-    progress : callable, optional
-        Called with the numbers of finished and of all jobs.
-
-    Returns
-    -------
-    Outcome
-    """
+    """Fit what is not in the folder yet; a job that fails is tried again by the next run."""
     report = progress or (lambda done, total: None)
     failures = []
     with Store(folder) as store:

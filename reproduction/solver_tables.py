@@ -39,18 +39,10 @@ _DONE, _STOPPED = "optimal", "time_limit"
 
 
 def computational_records(summary: Summary) -> list[dict[str, Any]]:
-    """Return one record a data set and method with a solver: ours, then what the paper prints.
+    """Return one record per data set and method with a solver: ours, then what the paper prints.
 
     A method of the paper that was not run has no folds; a data set on which no solver was run has
     no record.
-
-    Parameters
-    ----------
-    summary : Summary
-
-    Returns
-    -------
-    list of dict
     """
     groups = {key[:2]: group for key, group in summary.items() if key[2] == "original"}
     none, printed = Group(()), load_published().computational
@@ -97,16 +89,7 @@ def _printed_solve(printed: PublishedSolve | None) -> dict[str, Any]:
 
 
 def computational_markdown(summary: Summary) -> str:
-    """Return time, gap and proof as a document.
-
-    Parameters
-    ----------
-    summary : Summary
-
-    Returns
-    -------
-    str
-    """
+    """Return time, gap and proof as a document."""
     records = computational_records(summary)
     heads = ["Data set", "Method", "Seconds", "Gap, %", "Folds solved", "Status"]
     lines = [[escape(title_of(found["dataset"])), *_solve_texts(found)] for found in records]
@@ -156,7 +139,7 @@ def _solve_texts(found: dict[str, Any]) -> list[str]:
 
 
 def _limits(summary: Summary, records: list[dict[str, Any]]) -> str:
-    """Say when solvers were stopped, and how they were asked to work."""
+    """Return when solvers were stopped, and their settings."""
     items = []
     for method in _SOLVED:
         times = [r["seconds_when_stopped"] for r in records if r["method"] == method]
@@ -170,8 +153,10 @@ def _limits(summary: Summary, records: list[dict[str, Any]]) -> str:
             if stopped
             else "no fold ran out of time"
         )
-        told = "; ".join(escape(text) for text in sorted(recipes) if text)
-        items.append(f"{escape(title_of(method))}: {ran}." + (f" Recipe: {told}." if told else ""))
+        recipe = "; ".join(escape(text) for text in sorted(recipes) if text)
+        items.append(
+            f"{escape(title_of(method))}: {ran}." + (f" Recipe: {recipe}." if recipe else "")
+        )
     return "The paper stops after 600 s a fold. Here:\n\n" + bullets(items)
 
 
@@ -181,11 +166,7 @@ def _range(values: list[float]) -> str:
 
 
 def _status_text(statuses: list[str]) -> str:
-    """Write one status, or how many folds have which.
-
-    >>> _status_text(["optimal", "time_limit", "optimal"])
-    'optimal 2, time limit 1'
-    """
+    """Write one status, or how many folds have which."""
     counts = Counter(status.replace("_", " ") for status in statuses if status)
     if len(counts) == 1:
         return next(iter(counts))
@@ -196,18 +177,10 @@ def _status_text(statuses: list[str]) -> str:
 
 
 def objective_records(summary: Summary) -> list[dict[str, Any]]:
-    """Return one record a data set and method of the published objective.
+    """Return one record per data set and method of the published objective.
 
-    The objective of a fold is AUNBC on its training rows − C0 · size.  The paper does not print
-    it; it follows from the printed means of both, with our mean C0, up to their rounding.
-
-    Parameters
-    ----------
-    summary : Summary
-
-    Returns
-    -------
-    list of dict
+    The objective of a fold is AUNBC on its training rows − C0 · size. The paper does not print it;
+    it follows from the printed means of both, with our mean C0, up to their rounding.
     """
     return [
         _objective(dataset, method, summary[dataset, method, "original"])
@@ -244,11 +217,7 @@ def _objective(dataset: str, method: str, group: Group) -> dict[str, Any]:
 
 
 def _verdict(ours: float | None, printed: float, rounding: float) -> str | None:
-    """Compare with a number that is known up to its rounding.
-
-    >>> [_verdict(ours, 0.5, 0.001) for ours in (0.498, 0.4995, 0.502)]
-    ['lower', 'same', 'higher']
-    """
+    """Compare with a number that is known up to its rounding."""
     if ours is None:
         return None
     if abs(ours - printed) <= rounding + 1e-12:
@@ -257,16 +226,7 @@ def _verdict(ours: float | None, printed: float, rounding: float) -> str | None:
 
 
 def objective_markdown(summary: Summary) -> str:
-    """Return the objectives as a document.
-
-    Parameters
-    ----------
-    summary : Summary
-
-    Returns
-    -------
-    str
-    """
+    """Return the objectives as a document."""
     records = objective_records(summary)
     heads = ["Data set", "Method", "C0", "Ours", "Paper", "Difference", "Ours is"]
     lines = [[escape(title_of(found["dataset"])), *_objective_texts(found)] for found in records]

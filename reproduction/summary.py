@@ -1,4 +1,4 @@
-"""Rows of a run, one a fold, become cells: mean and spread over the folds."""
+"""Rows of a run, one per fold, become cells: mean and spread over the folds."""
 
 from __future__ import annotations
 
@@ -40,15 +40,7 @@ _CASE_STUDY = "credit"
 
 @dataclass(frozen=True)
 class Cell:
-    """What the folds say of one measure.
-
-    Attributes
-    ----------
-    n_folds : int
-        Folds in which the measure is defined.
-    mean, sd, min, max : float or None
-        ``sd`` divides by n − 1, so one fold has none; without folds there is nothing at all.
-    """
+    """One measure over the folds; ``sd`` divides by n − 1, so one fold has none."""
 
     n_folds: int
     mean: float | None = None
@@ -102,7 +94,7 @@ class Summary(dict[tuple[str, str, str], Group]):
         """Methods that were run, the paper's first and in its order."""
         return _ordered((m for _, m, s in self if setting in (None, s)), METHODS | OWN_METHODS)
 
-    def told(self, key: str) -> list[str]:
+    def values_of(self, key: str) -> list[str]:
         """Return the different texts of all rows under a key, by the alphabet."""
         found = {str(row.get(key) or "") for group in self.values() for row in group.rows}
         return sorted(found - {""})
@@ -111,17 +103,8 @@ class Summary(dict[tuple[str, str, str], Group]):
 def summarise(rows: Iterable[Mapping[str, Any]]) -> Summary:
     """Gather the rows of a run by data set, method and setting.
 
-    The case study and cards that were measured on the rows that they were learnt from (fold −1)
-    are left out: they have no folds.
-
-    Parameters
-    ----------
-    rows : iterable of mappings
-        One a fold, as a run writes them.
-
-    Returns
-    -------
-    Summary
+    The case study and cards that were measured on the rows that they were learnt from (fold −1) are
+    left out: they have no folds.
     """
     found: dict[tuple[str, str, str], dict[int, Mapping[str, Any]]] = {}
     for place, row in enumerate(rows):
@@ -144,22 +127,11 @@ def summarise(rows: Iterable[Mapping[str, Any]]) -> Summary:
 
 
 def outside(measure: Measure, cell: Cell, published: PublishedCell | None) -> bool | None:
-    """Tell whether our mean is out of step with the printed numbers.
+    """Return whether our mean is out of step with the printed numbers; None where one is missing.
 
     Measures: further from the printed mean than two printed standard deviations, where both may
     have been rounded by half a unit of their last digit (a printed 0.000 is not "no spread").
     Sizes: below the printed smallest or above the printed largest.
-
-    Parameters
-    ----------
-    measure : Measure
-    cell : Cell
-    published : PublishedCell or None
-
-    Returns
-    -------
-    bool or None
-        None where one of the two is missing.
     """
     if cell.mean is None or published is None:
         return None
@@ -196,53 +168,24 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>|~#])")
 
 
 def escape(text: str) -> str:
-    r"""Escape what Markdown would take for markup, and keep a text on one line.
-
-    Examples
-    --------
-    >>> escape("a|b_c")
-    'a\\|b\\_c'
-    """
+    """Escape what Markdown would take for markup, and keep a text on one line."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
 def number(value: float | None, decimals: int = 3) -> str:
-    """Write a number; no zero has a sign.
-
-    Examples
-    --------
-    >>> number(0.12345), number(-0.0001), number(-0.5, 1), number(None)
-    ('0.123', '0.000', '−0.5', '–')
-    """
-    return _text_table.number(value, decimals)
+    """Write a number; no zero has a sign."""
+    return _text_table.format_number(value, decimals)
 
 
 def spread(cell: Cell | PublishedCell, key: str, decimals: int) -> str:
-    """Write what follows a mean: its standard deviation, for sizes smallest and largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spread(Cell.of(np.array([2.0, 4.0])), "size", 1)
-    ' (2–4)'
-    """
+    """Write what follows a mean: its standard deviation, for sizes smallest and largest."""
     if key == "size":
         return "" if cell.min is None else f" ({cell.min:.0f}–{cell.max:.0f})"
     return f" ± {number(cell.sd, decimals)}"
 
 
 def pipe_table(head: Sequence[str], lines: Iterable[Sequence[str]], left: int = 1) -> str:
-    """Write a table, its first ``left`` columns to the left and the others to the right.
-
-    Cells are taken as they are: names from outside go through :func:`escape` first.
-
-    Examples
-    --------
-    >>> print(pipe_table(["Method", "AUROC"], [["LASSO", "0.9"]]))
-    | Method | AUROC |
-    | :----- | ----: |
-    | LASSO  |   0.9 |
-    """
+    """Write a table, its first ``left`` columns to the left; cells must be escaped already."""
     rows = [list(head), *map(list, lines)]
     widths = [max(3, *(len(row[place]) for row in rows)) for place in range(len(head))]
     rule = [
@@ -260,53 +203,26 @@ def pipe_table(head: Sequence[str], lines: Iterable[Sequence[str]], left: int = 
 
 
 def bullets(items: Iterable[str]) -> str:
-    """Write a list.
-
-    Examples
-    --------
-    >>> print(bullets(["one", "two"]))
-    - one
-    - two
-    """
+    """Write a list."""
     return "\n".join(f"- {item}" for item in items)
 
 
 def run_words(summary: Summary) -> str:
-    """Say what kind of run the numbers come from.
-
-    Examples
-    --------
-    >>> from reproduction.summary import summarise
-    >>> row = {"dataset": "heart", "method": "lasso", "setting": "original", "fold": 0}
-    >>> run_words(summarise([{**row, "budget": "quick", "version": "1.0"}]))
-    'Budget of the run: quick. Version of the package: 1.0.'
-    """
+    """Return what kind of run the numbers come from."""
     words = {"budget": "Budget of the run", "version": "Version of the package"}
-    found = {key: summary.told(key) for key in words}
+    found = {key: summary.values_of(key) for key in words}
     return " ".join(
         f"{words[key]}: {escape(', '.join(texts))}." for key, texts in found.items() if texts
     )
 
 
 def document(title: str, *parts: str) -> str:
-    r"""Join a title and paragraphs, tables and lists; empty ones are left out.
-
-    Examples
-    --------
-    >>> document("Ranks", "", "Words.")
-    '# Ranks\n\nWords.\n'
-    """
+    """Join a title and paragraphs, tables and lists; empty ones are left out."""
     return "\n\n".join([f"# {title}", *(part for part in parts if part)]) + "\n"
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    r"""Write rows as CSV: nothing for None, true and false, ten digits of a float.
-
-    Examples
-    --------
-    >>> csv_text([{"a": 0.1 + 0.2, "b": None, "c": True}])
-    'a,b,c\n0.3,,true\n'
-    """
+    """Write rows as CSV: nothing for None, true and false, ten digits of a float."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
     writer.writeheader()

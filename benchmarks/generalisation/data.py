@@ -15,8 +15,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.generalisation.quantiles import apply_conditions, quantile_conditions
 from benchmarks.generalisation.rows import BoolArray, FloatArray
-from netbenefit.data.datasets import Dataset, data_folder, load_breast_cancer, load_dataset
+from netbenefit.data.datasets import load_breast_cancer
 from netbenefit.metrics.thresholds import Thresholds
+from reproduction.datasets import Dataset, data_folder, load_dataset
 
 #: Folds of the outer cross-validation, and the seed of its shuffle: the same for all methods.
 FOLDS = 10

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         MaxPerColumn as MaxPerColumn,
         MaxTotalPoints as MaxTotalPoints,
         MinTPR as MinTPR,
+        Monotone as Monotone,
         NeedsOneOf as NeedsOneOf,
         Sign as Sign,
         Values as Values,
@@ -163,7 +164,7 @@ _NAMES = {
     "cards.terms": "Condition PerUnit",
     "problem.constraints": (
         "AtLeast AtMost Bounds Exclude Exclusive Implies Include MaxFPR MaxFeatures "
-        "MaxPerColumn MaxTotalPoints MinTPR NeedsOneOf Sign Values"
+        "MaxPerColumn MaxTotalPoints MinTPR Monotone NeedsOneOf Sign Values"
     ),
     "metrics.decision_curve": "decision_curve risk_breakpoints",
     "estimators.risk_score": "RiskScoreClassifier",

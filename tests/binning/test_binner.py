@@ -18,12 +18,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
+from netbenefit.cli.columns import read_binner
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from netbenefit import Binner, Condition, InputError, PerUnit, Rule, Scorecard, Thresholds
-from netbenefit.binning.fitted import Fitted
-from netbenefit.cli.columns import read_binner
+from netbenefit.binning.fitted import FittedBins
 from tests.helpers.raw_rows import CONTAINERS, STAGES, outcome, raw_table
 
 SPECIAL = {"visits (−9: unknown)": [-9]}
@@ -50,7 +50,7 @@ def fitted(kind: str, seed: int, n_rows: int = 300) -> tuple[Binner, dict[str, l
     return clone(BINNERS[kind]).fit(table, outcome(table, seed)), table
 
 
-def random_card(fit: Fitted, seed: int) -> tuple[Scorecard, np.ndarray]:
+def random_card(fit: FittedBins, seed: int) -> tuple[Scorecard, np.ndarray]:
     """A card with random points on the binner's terms, as :mod:`learn` makes it."""
     rng = np.random.default_rng(seed)
     points = rng.integers(-5, 6, len(fit.terms))
@@ -293,7 +293,7 @@ def test_missing_by_policy() -> None:
     assert own.terms_[-1] == Condition("x", "missing")
     assert own.transform({"x": [None]}).tolist() == [[0, 0, 0, 0, 1]]
     filled = column_of(values, missing="impute")
-    assert filled.readings_[0].holes
+    assert filled.readings_[0].saw_missing
     assert filled.transform({"x": [None]}).tolist() == filled.transform({"x": [100]}).tolist()
     with pytest.raises(InputError, match=r"column 'x' is missing in row 0.*refused.*condition"):
         column_of(values, missing="refuse")
@@ -448,7 +448,7 @@ def test_very_many_columns() -> None:
     rng = np.random.default_rng(0)
     table = {f"c{k}": rng.normal(size=60) for k in range(10_000)}
     y = np.asarray(table["c77"] > 0)
-    with pytest.warns(UserWarning, match="10,000 columns; only the 40 that tell most"):
+    with pytest.warns(UserWarning, match="10,000 columns; only the 40 most informative"):
         binner = Binner(max_columns=40, method="quantile").fit(table, y)
     assert "c77" in binner.groups_
     assert len(binner.groups_) == 40
@@ -608,7 +608,7 @@ def test_fractions_in_whole_columns_warn() -> None:
 
 def test_a_signalling_nan_is_missing() -> None:
     values = [Decimal("sNaN"), *[Decimal(k) / 2 for k in range(99)]]
-    assert column_of(values).readings_[0].holes
+    assert column_of(values).readings_[0].saw_missing
 
 
 @pytest.mark.parametrize(
@@ -667,7 +667,7 @@ def test_remedies_do_not_loop() -> None:
 
 
 def test_own_cuts_that_part_nothing_are_told() -> None:
-    with pytest.warns(UserWarning, match="'x ≥ 400' left out, which parts no rows"):
+    with pytest.warns(UserWarning, match="'x ≥ 400' left out, which splits no rows"):
         assert len(column_of([k % 50 for k in range(200)], cuts={"x": [10, 400]}).terms_) == 1
 
 

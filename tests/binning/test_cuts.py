@@ -36,7 +36,7 @@ from netbenefit.binning.search import (
     gain_edges,
     score_cells,
 )
-from netbenefit.binning.weights import row_unit
+from netbenefit.binning.weights import weight_of_one_row
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.metrics.thresholds import Thresholds
 
@@ -134,10 +134,12 @@ def test_missing_values_are_refused_and_no_rows_are_no_cells() -> None:
 
 
 def test_row_unit() -> None:
-    assert row_unit(np.array([3.0, 1.0])) == 1.0  # counts of rows
-    assert row_unit(np.array([0.5, 0.5, 0.5])) == pytest.approx(0.5)  # as many rows as there are
-    assert row_unit(np.array([1e-200, 3e-200])) == pytest.approx(2.5e-200)
-    assert row_unit(np.zeros(3)) == 1.0
+    assert weight_of_one_row(np.array([3.0, 1.0])) == 1.0  # counts of rows
+    assert weight_of_one_row(np.array([0.5, 0.5, 0.5])) == pytest.approx(
+        0.5
+    )  # as many rows as there are
+    assert weight_of_one_row(np.array([1e-200, 3e-200])) == pytest.approx(2.5e-200)
+    assert weight_of_one_row(np.zeros(3)) == 1.0
 
 
 # -- the search ----------------------------------------------------------------------------------
@@ -669,7 +671,7 @@ def test_each_logit_leaves_out_its_own_column() -> None:
     random = np.random.default_rng(1)
     event = random.random(800) < 1 / (1 + np.exp(-eta))
     weight = random.exponential(size=800)
-    model = fit_additive(columns, n_codes, event, weight / row_unit(weight), 2.0)
+    model = fit_additive(columns, n_codes, event, weight / weight_of_one_row(weight), 2.0)
     full = model.logits(columns)
     for j, logit in enumerate(outside_logits(columns, n_codes, event, weight)):
         own = model.effects[j][columns[j]]

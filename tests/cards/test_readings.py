@@ -66,7 +66,7 @@ def settle(reading: Reading, value, watched: bool) -> tuple:
     if any(value == code for code in reading.special):
         value = None
     if value is None and reading.fill is not None:
-        told |= set() if reading.holes else {"holes"}
+        told |= set() if reading.saw_missing else {"holes"}
         value = reading.fill
     if value is not None and watched and reading.levels and value not in reading.levels:
         told.add("levels")
@@ -122,7 +122,7 @@ def single_readings(draw, feature="x", kinds=("number", "text", "any")):
         feature=feature,
         special=[code for code in special if code != fill],
         fill=fill,
-        holes=draw(st.booleans()),
+        saw_missing=draw(st.booleans()),
         levels=draw(st.just([]) | st.lists(st.sampled_from(own), max_size=4, unique=True)),
         text=draw(st.booleans()),
     )
@@ -184,7 +184,7 @@ def test_derived_columns_read_as_their_sources_do(data):
         feature="d",
         special=total.special,
         fill=total.fill,
-        holes=total.holes,
+        saw_missing=total.saw_missing,
         levels=total.levels,
         sources=names,
         combine=data.draw(st.sampled_from(["sum", "max", "min"])),
@@ -224,7 +224,7 @@ def test_a_derived_column_is_missing_where_a_source_is(combine, first):
 
 
 def test_a_column_of_holes_can_be_filled_with_text():
-    readings = Readings([Reading(feature="x", fill="low", holes=True)])
+    readings = Readings([Reading(feature="x", fill="low", saw_missing=True)])
     for column in ([None, None], np.array([math.nan, math.nan]), ["", " "]):
         assert as_list(readings.column("x", {"x": column}, "text")) == ["low", "low"]
 
@@ -263,7 +263,7 @@ def raw_card() -> Scorecard:
         [
             Reading(feature="stage", special=("unknown",), levels=("I", "II", "III", "IV")),
             Reading(feature="late", sources=("late 30", "late 60"), combine="sum"),
-            Reading(feature="late 60", special=(98,), fill=0, holes=True),
+            Reading(feature="late 60", special=(98,), fill=0, saw_missing=True),
             Reading(feature="income", text=True, fill=9),
             Reading(feature="lab", special=(-9,)),
         ],
@@ -303,10 +303,10 @@ def test_raw_rows_score_alike_in_every_form():
         ({"fill": 3}, [1, None], ["'x' is missing in row 1, but never was .* It counts as 3,"]),
         ({"fill": 3}, [None, math.nan], [r"missing in row 0 \(2 such rows\), but never"]),
         ({"fill": 3, "special": [-9]}, [1, -9], ["missing in row 1, but never was"]),
-        ({"fill": 3, "holes": True}, [1, None], []),
+        ({"fill": 3, "saw_missing": True}, [1, None], []),
         ({"levels": [1, 2]}, [1, 2], []),
         ({"levels": [1, 2]}, [1, 5, 4], [r"'x' holds '4', '5' \(row 1 is the first\), which"]),
-        ({"levels": [1, 2], "special": [-9], "fill": 2, "holes": True}, [1, -9, None], []),
+        ({"levels": [1, 2], "special": [-9], "fill": 2, "saw_missing": True}, [1, -9, None], []),
         ({"levels": [1], "fill": 1}, [7, None], ["missing in row 1", "holds '7'"]),
     ],
 )
@@ -348,7 +348,7 @@ def test_missing_values_that_a_rule_speaks_of_do_not_warn():
         ({"levels": [math.nan]}, "finite number"),
         ({"fill": []}, "neither a number nor text"),
         ({"fill": -9, "special": [1, -9.0]}, "fill=-9 .* is one of its special codes"),
-        ({"holes": 1}, "holes=1 .* must be True or False"),
+        ({"saw_missing": 1}, "saw_missing=1 .* must be True or False"),
         ({"whole": None}, "whole=None .* must be True or False"),
         ({"combine": "sum"}, "combine='sum' .* goes with sources"),
         ({"sources": ["a"]}, "combine=None .* goes with sources"),
@@ -395,7 +395,7 @@ def test_readings_that_do_not_fit_the_rules_are_refused(readings, message):
 
 def test_notes_say_what_to_do_with_pencil_and_paper():
     assert reading().notes() == []
-    assert reading(levels=["a"], whole=True, text=True, holes=True).notes() == []
+    assert reading(levels=["a"], whole=True, text=True, saw_missing=True).notes() == []
     assert reading(special=[-9]).notes() == ["x: −9 means missing"]
     assert reading(special=[-9, "NA", ""]).notes() == ['x: −9, NA or "" means missing']
     assert reading(fill=52).notes() == ["x: missing counts as 52"]

@@ -74,7 +74,7 @@ def columns(draw, feature):
         special=[v for v in special if v != fill],
         levels=levels,
         whole=not is_text and draw(st.booleans()),
-        holes=draw(st.booleans()),
+        saw_missing=draw(st.booleans()),
     )
     return [Rule(term, draw(POINTS)) for term in terms], draw(st.sampled_from([[reading], []]))
 
@@ -333,7 +333,7 @@ def test_notes_are_those_of_the_columns_in_print():
     readings = [
         Reading(feature="late", sources=("a", "b"), combine="sum"),
         Reading(feature="b", special=(-9, "?")),
-        Reading(feature="a", fill=0, holes=True),
+        Reading(feature="a", fill=0, saw_missing=True),
         Reading(feature="age", fill=52),
         Reading(feature="gone", fill=1),
     ]

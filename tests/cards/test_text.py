@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
-from netbenefit.cards.text import clean, contents, percent, wrap
+from netbenefit.cards.text import contents, percent, strip_control, wrap
 from netbenefit.common.table import display_width
 from netbenefit.export.tables import to_latex, to_markdown
 from netbenefit.metrics.thresholds import Thresholds
@@ -360,14 +360,14 @@ def test_wrap_keeps_every_word():
 
 @given(st.text(max_size=40), st.integers(2, 20))
 def test_wrapped_lines_fit(text, width):
-    lines = wrap(clean(text), width)
+    lines = wrap(strip_control(text), width)
     assert all(display_width(line) <= width for line in lines)
-    assert "".join("".join(lines).split()) == "".join(clean(text).split())
+    assert "".join("".join(lines).split()) == "".join(strip_control(text).split())
 
 
 def test_names_cannot_disturb_the_terminal():
-    assert clean("a\x1b[31m\u202egnp\u2028b") == "a�[31mgnp b"
-    assert clean("می\u200cشود") == "می\u200cشود"
+    assert strip_control("a\x1b[31m\u202egnp\u2028b") == "a�[31mgnp b"
+    assert strip_control("می\u200cشود") == "می\u200cشود"
 
 
 # -- how columns are read --------------------------------------------------------------------------
@@ -433,7 +433,7 @@ def test_long_notes_wrap_and_cannot_disturb_the_terminal():
     assert len(notes) > 3
     assert all(line.startswith("    ") for line in notes[1:])
     words = "".join("".join(notes).split())
-    assert words == "".join(clean(f"past due: the largest of {'a' * 90}, {name}").split())
+    assert words == "".join(strip_control(f"past due: the largest of {'a' * 90}, {name}").split())
 
 
 # -- HTML ------------------------------------------------------------------------------------------

@@ -18,8 +18,7 @@ import pytest
 
 from netbenefit import Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
-from netbenefit.cli.cli_guess import guess_table
-from netbenefit.cli.cli_words import by_options
+from netbenefit.cli.model import guess_table
 from netbenefit.data.files import read_raw, read_table
 from netbenefit.report import measure
 from tests.cli.test_main import error, piped, run
@@ -486,8 +485,8 @@ def test_a_table_of_numbers_still_goes_per_unit(tmp_path: Path) -> None:
         (["--cuts", "age="], "write NAME=VALUES, as in --cuts age=40,60"),
         (["--cuts", "Raucher – früher?=1"], "holds words, such as"),
         (["--monotone", "age"], "--monotone 'age': write NAME+"),
-        (["--monotone", "age+", "--sign", "age=-"], "column 'age' is asked to be both + and −"),
-        (["--monotone", "Raucher – früher?+"], "whose levels have no order"),
+        (["--monotone", "age+", "--sign", "age=-"], "column 'age' cannot be both + and −"),
+        (["--monotone", "Raucher – früher?+"], 'have no order. Give one, as {"ordered"'),
         (["--max-per-column", "0"], "the limit of MaxPerColumn"),
         (["--binner", "magic"], "--binner 'magic' is not known. Use auto, none, net_benefit"),
         (["--binner", "nothing.json"], "--binner nothing.json: no such file"),
@@ -530,22 +529,6 @@ def test_numbers_alone_point_to_the_binner(tmp_path: Path) -> None:
 
 
 # -- words and tables ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("python", "options"),
-    [
-        ("drop=['a']", "--drop a"),
-        ("numeric=['it\\'s']", "--numeric 'it'\"'\"'s'"),
-        ('categorical=["a\'b"]', "--categorical 'a'\"'\"'b'"),
-        ("numeric=[…]", "--numeric NAME"),
-        ("special={'a b': ['x', 'y']}", "--special 'a b=x,y'"),
-        ("column 'a\\\\1' is odd: drop it.", "column 'a\\\\1' is odd: drop it (--drop 'a\\1')."),
-        ("nothing to say", "nothing to say"),
-    ],
-)
-def test_parameters_become_options(python: str, options: str) -> None:
-    assert by_options(python) == options
 
 
 def test_long_tables_are_cut(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from netbenefit import Scorecard
+from netbenefit import RiskScoreClassifier, Scorecard
 from netbenefit.data.files import read_table
 from tests.cli.test_fit import FIT, patients, save
 from tests.cli.test_main import error, run
@@ -214,11 +214,12 @@ def test_without_duckdb_one_file_is_read_and_more_are_refused(
 def test_tables_with_too_many_distinct_rows_are_sampled(
     clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netbenefit.estimators.from_table.SAMPLE_ROWS", 300)
+    defaults = RiskScoreClassifier.fit_table.__wrapped__.__kwdefaults__
+    monkeypatch.setitem(defaults, "sample_rows", 300)
     out = tmp_path / "card.json"
     data = [clinic / "parts", *OPTIONS[:-1], "--stream"]
     assert re.search(r"columns cut on \d+ distinct rows of a sample", run("fit", *data))
-    monkeypatch.setattr("netbenefit.estimators.from_table.MAX_PATTERNS", 20)
+    monkeypatch.setitem(defaults, "max_patterns", 20)
     printed = run("fit", *data, "--out", out)
     assert "points were searched on" in printed
     assert "binning_choices" not in printed
@@ -264,8 +265,12 @@ def test_what_a_stream_refuses(clinic: Path, card: Path, tmp_path: Path) -> None
     assert "--drop names column 'x'" in error("fit", *stream, *FIT, "--drop", "x")
     assert "holds 9 labels" in error("fit", *stream, "--target", "visits", "--drop", "x=y")
     assert "never is 'maybe'" in error("fit", *stream, *FIT, "--positive", "maybe")
-    assert "holds dates" in error("fit", *stream, *FIT, "--sample-weight", "admitted")
-    assert "has 63 missing values" in error("fit", *stream, *FIT, "--sample-weight", "lactate")
+    assert "'admitted', the weights, holds no numbers" in error(
+        "fit", *stream, *FIT, "--sample-weight", "admitted"
+    )
+    assert "'lactate', the weights, is missing, negative or infinite in 63 rows" in error(
+        "fit", *stream, *FIT, "--sample-weight", "lactate"
+    )
     columns = patients()
     columns["died"][:3] = [""] * 3
     columns["age"][:5] = ["inf"] * 5

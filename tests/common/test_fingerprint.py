@@ -134,7 +134,7 @@ def test_another_process_finds_the_same() -> None:
 def test_what_has_no_name_is_refused() -> None:
     with pytest.raises(InputError, match="has no name of its own"):
         fingerprint_of(value=lambda x: x)
-    with pytest.raises(InputError, match="cannot be told from another one"):
+    with pytest.raises(InputError, match="cannot be distinguished from another"):
         fingerprint_of(value=(i for i in ()))
 
 

@@ -32,10 +32,10 @@ from netbenefit import (
     aunbc,
 )
 from netbenefit.certificates.verify import verify
-from netbenefit.data.datasets import data_folder
 from netbenefit.data.files import read_table
 from netbenefit.problem.constraints import AtLeast, Bounds, NeedsOneOf, Values
 from netbenefit.problem.raw_constraints import RawNames, by_condition
+from reproduction.datasets import data_folder
 from tests.helpers.raw_rows import CONTAINERS, STAGES, outcome, raw_table
 
 SPECIAL = {"visits (−9: unknown)": [-9]}

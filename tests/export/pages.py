@@ -79,7 +79,7 @@ def small_card(**more: Any) -> Scorecard:
     ]
     readings = [
         Reading(feature="age", whole=True, fill=50),
-        Reading(feature="diabetes", fill=0, holes=True),
+        Reading(feature="diabetes", fill=0, saw_missing=True),
         Reading(feature="stage", levels=("I", "II")),
     ]
     return Scorecard.from_levels(

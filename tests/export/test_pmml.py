@@ -108,7 +108,7 @@ def test_text_in_every_form(engine: Any) -> None:
     rules.append(Rule(Condition("z", "missing"), 5000))
     readings = [
         Reading(feature="x", special=("not known", "n  a")),
-        Reading(feature="y", fill="f", holes=True),
+        Reading(feature="y", fill="f", saw_missing=True),
         Reading(feature="z", special=("none",)),
     ]
     card = card_of(rules, readings)

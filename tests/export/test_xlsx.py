@@ -188,7 +188,7 @@ def test_what_cannot_be_read_has_no_score(tmp_path: Path) -> None:
         Rule(Condition("must", "missing"), 1),
     ]
     readings = [
-        Reading(feature="age", special=(-9, "not known"), fill=50, holes=True),
+        Reading(feature="age", special=(-9, "not known"), fill=50, saw_missing=True),
         Reading(feature="stage", special=("n  a", -1)),
         Reading(feature="seen", special=(-9, "none")),
         Reading(feature="must", refuse=True),
@@ -237,8 +237,10 @@ def test_large_numbers_have_no_score_rather_than_a_wrong_one(tmp_path: Path) -> 
 
 def test_many_sources_and_codes(tmp_path: Path) -> None:
     names = tuple(f"x{k}" for k in range(300))
-    total = Reading(feature="t", sources=names, combine="sum", special=(7, 9), fill=2, holes=True)
-    codes = Reading(feature="x0", special=tuple(range(100, 400)), fill=0, holes=True)
+    total = Reading(
+        feature="t", sources=names, combine="sum", special=(7, 9), fill=2, saw_missing=True
+    )
+    codes = Reading(feature="x0", special=tuple(range(100, 400)), fill=0, saw_missing=True)
     card = Scorecard.from_levels(
         [Rule(PerUnit("t"), 1)], [3], [0.1, 0.6], HALF, readings=[total, codes]
     )

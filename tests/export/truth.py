@@ -93,8 +93,8 @@ def _conditions() -> Truth:
         Rule(PerUnit("smoker", binary=True), 2),
     ]
     readings = [
-        Reading(feature="age", special=(-9, 999), holes=True, whole=True),
-        Reading(feature="bmi", fill=22, holes=True),
+        Reading(feature="age", special=(-9, 999), saw_missing=True, whole=True),
+        Reading(feature="bmi", fill=22, saw_missing=True),
         Reading(feature="stage", fill="II", levels=("I", "II", "III", "IV")),
         Reading(feature="smoker", fill=0),
     ]
@@ -121,11 +121,11 @@ def _units() -> Truth:
         Rule(PerUnit("worst", lower=-3, upper=30), 1),
     ]
     readings = [
-        Reading(feature="utilisation", fill=0.2, holes=True),
-        Reading(feature="income", fill=5400, holes=True),
+        Reading(feature="utilisation", fill=0.2, saw_missing=True),
+        Reading(feature="income", fill=5400, saw_missing=True),
         Reading(feature="debt", fill=0.4),
         Reading(feature="late", sources=("late30", "late60", "late90"), combine="sum", fill=0),
-        Reading(feature="late30", special=(96, 98), fill=0, holes=True),
+        Reading(feature="late30", special=(96, 98), fill=0, saw_missing=True),
         Reading(feature="late60", special=(96, 98)),
         Reading(feature="worst", sources=("late30", "late90"), combine="max", fill=1),
     ]
@@ -213,7 +213,7 @@ def _many_steps() -> Truth:
         risks=risks,
         thresholds=Thresholds.tenths(),
         score_range=(-4, 30),
-        readings=[Reading(feature="age", special=(-9,), holes=True)],
+        readings=[Reading(feature="age", special=(-9,), saw_missing=True)],
         provenance=Provenance(version="0", outcome="death = 1", n_rows=1000, prevalence=0.2),
     )
     values = {

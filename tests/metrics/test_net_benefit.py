@@ -498,7 +498,7 @@ Y, RISK = [0, 1, 1], [0.1, 0.5, 0.7]
         ([0, 1, NAN], RISK, r"y_true .* row 2 holds nan.*drop those rows"),
         ([0, 1, None], RISK, r"y_true must hold 0 and 1.*such as None"),
         (["no", "yes", "yes"], RISK, r"y_true must hold 0 and 1.*'no'.*y == 'yes'"),
-        (Y, [0.1, 0.5], r"risk has shape \(2,\), but there are 3 rows.*one risk a row"),
+        (Y, [0.1, 0.5], r"risk has shape \(2,\), but there are 3 rows.*one risk per row"),
         (Y, 0.5, r"risk has shape \(\), but there are 3 rows"),
         (Y, [[0.9, 0.1]] * 3, r"risk has two columns.*predict_proba.*risk\[:, 1\]"),
         (Y, [0.1, NAN, NAN], r"risk is missing \(nan\) in row 1 \(2 such rows\).*Drop those rows"),
@@ -506,8 +506,8 @@ Y, RISK = [0, 1, 1], [0.1, 0.5, 0.7]
         (Y, [0.1, 0.5, 1.2], r"risk must lie in \[0, 1\], but row 2 has 1\.2.*probabilities"),
         (Y, [-0.1, 0.5, 1], r"risk must lie in \[0, 1\], but row 0 has -0\.1"),
         (Y, [0.1, 0.5, math.inf], r"risk must lie in \[0, 1\], but row 2 has inf"),
-        (Y, ["low", "high", "high"], r"risk must hold one number a row.*Convert text"),
-        (Y, [[0.1], [0.2, 0.3], [0.4]], r"risk must hold one number a row"),
+        (Y, ["low", "high", "high"], r"risk must hold one number per row.*Convert text"),
+        (Y, [[0.1], [0.2, 0.3], [0.4]], r"risk must hold one number per row"),
     ],
 )
 def test_bad_rows(metric: Callable[..., Any], y: Any, risk: Any, message: str) -> None:
@@ -519,12 +519,12 @@ def test_bad_rows(metric: Callable[..., Any], y: Any, risk: Any, message: str) -
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1, 2], r"sample_weight has shape \(2,\), but there are 3 rows.*one weight a row"),
+        ([1, 2], r"sample_weight has shape \(2,\), but there are 3 rows.*one weight per row"),
         ([1, -1, 1], r"sample_weight must be finite and not negative, but row 1 has -1\.0"),
         ([1, 1, NAN], r"sample_weight must be finite.*row 2 has nan.*Drop those rows or set 0"),
         ([1, 1, math.inf], r"sample_weight must be finite.*row 2 has inf"),
         ([0, 0, 0], r"sample_weight is zero in every row.*at least one row"),
-        (["a", "b", "c"], r"sample_weight must hold one number a row"),
+        (["a", "b", "c"], r"sample_weight must hold one number per row"),
     ],
 )
 def test_bad_sample_weights(metric: Callable[..., Any], weight: Any, message: str) -> None:

@@ -155,7 +155,7 @@ def test_booleans_and_no_events() -> None:
     [
         (([1, -2], [0, 1], 1), r"time must be finite and not negative, but row 1 has -2\.0"),
         (([1, math.nan], [0, 1], 1), r"row 1 has nan"),
-        ((["x"], [0], 1), r"time must hold one number a row"),
+        ((["x"], [0], 1), r"time must hold one number per row"),
         ((np.array([1, 2], "m8[D]"), [0, 1], 1), r"in the unit of the horizon"),
         (([], [], 1), r"at least one row"),
         (([1, 2], [0], 1), r"event has shape \(1,\), but there are 2 times"),

@@ -327,7 +327,7 @@ def test_bad_values(values: list[float], message: str) -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0], r"1 weights for 2 thresholds.*one weight a threshold"),
+        ([1.0], r"1 weights for 2 thresholds.*one weight per threshold"),
         ([0.2, 0.3, 0.5], r"3 weights for 2 thresholds"),
         ([1.5, -0.5], r"weight -0\.5 \(position 1\) must be finite and not negative"),
         ([NAN, 1.0], r"weight nan \(position 0\) must be finite"),
@@ -337,7 +337,7 @@ def test_bad_values(values: list[float], message: str) -> None:
         (["a", "b"], r"weight 'a' is not a number"),
         ("lenght", r"weights='lenght' is not known.*\"equal\", \"length\".*density"),
         (None, r"weights=None is not known.*\"equal\""),
-        (0.5, r"weights=0\.5 is not known.*one number a threshold"),
+        (0.5, r"weights=0\.5 is not known.*one number per threshold"),
         (lambda p: -1.0, r"density.*integrates to -0\.4 on \[0\.1, 0\.5\].*not negative"),
         (lambda p: NAN, r"density.*integrates to nan.*must be finite"),
         (lambda p: 0.0, r"density over thresholds is zero everywhere"),

@@ -53,7 +53,7 @@ from netbenefit.plots import (
 )
 from netbenefit.plots.base import style_of
 from netbenefit.problem.result import TraceRow
-from netbenefit.updating.observed import level_rows
+from netbenefit.updating.observed import count_levels_of_card
 from tests.export.truth import HOSTILE_LEVEL, truths
 
 matplotlib.use("Agg")
@@ -237,7 +237,7 @@ def test_intervals_are_those_of_the_report(fitted: Fitted) -> None:
         table = CalibrationDisplay.from_predictions(
             fitted.y, card.risk_of_score(score), sample_weight=weight
         ).groups["model"]
-        rows = [row for row in level_rows(card, score, fitted.y, weight) if row.n]
+        rows = [row for row in count_levels_of_card(card, score, fitted.y, weight) if row.n]
         for column, field in (("low", "low"), ("high", "high"), ("observed", "rate")):
             expected = [getattr(row, field) for row in rows]
             np.testing.assert_allclose(table[column], expected, rtol=1e-12)
@@ -620,7 +620,7 @@ Y, RISK = [0, 1, 0, 1], [0.1, 0.9, 0.4, 0.6]
         (lambda: RocDisplay.from_predictions([1, 1, 1, 1], RISK), "events and non-events"),
         (lambda: RocDisplay.from_predictions(Y, [1, 2, 3]), "4 rows"),
         (lambda: RocDisplay.from_predictions(Y, {"a": [1, 2, np.nan, 3]}), "nan in row 2"),
-        (lambda: RocDisplay.from_predictions(Y, ["a", 2, 3, 4]), "one number a row"),
+        (lambda: RocDisplay.from_predictions(Y, ["a", 2, 3, 4]), "one number per row"),
         (lambda: RocDisplay.from_predictions(Y, RISK, thresholds=[0.5]), "Pass risk="),
         (lambda: RocDisplay.from_estimator({"a": 1}, None, Y), "others="),
         (lambda: ScorecardDisplay("card"), "str holds no card"),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from netbenefit import Binner, InputError
 from netbenefit.binning.cuts import count_cells
 from netbenefit.binning.search import CellScores, equal_mass_edges, gain_edges
-from netbenefit.binning.weights import count_rows, first_reaching, steady
+from netbenefit.binning.weights import count_rows, drop_last_bits, first_reaching
 
 Columns = dict[str, NDArray[Any]]
 KINDS = ("whole", "tenths", "float", "few", "counts", "text", "words", "yes", "holes", "coded")
@@ -234,6 +234,6 @@ def test_last_bits_do_not_decide() -> None:
     }
     assert len(parts) == 1
     assert first_reaching(np.array([0.1, 0.1 + 0.2, 0.6000000000000001]), 0.5) == 1
-    assert steady(np.array([0.1 + 0.2, 0.7]))[0] == steady(np.array([0.3, 0.7]))[0]
-    assert steady(np.array([1e-300, 3e-300])).tolist() == pytest.approx([1e-300, 3e-300])
+    assert drop_last_bits(np.array([0.1 + 0.2, 0.7]))[0] == drop_last_bits(np.array([0.3, 0.7]))[0]
+    assert drop_last_bits(np.array([1e-300, 3e-300])).tolist() == pytest.approx([1e-300, 3e-300])
     assert count_rows(np.array([2.0, 0.0])) == 2.0

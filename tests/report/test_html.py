@@ -18,9 +18,18 @@ from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.decision_curve import decision_curve
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.report import card_page, compare, measure, validation_page
-from netbenefit.report.html import _STYLE
-from netbenefit.report.svg import MOST_MODELS, curve_key, curve_svg
+from netbenefit.report.html import _STYLE, page_title, thresholds_text
+from netbenefit.report.svg import (
+    MOST_MODELS,
+    _styles,
+    _ticks,
+    calibration_svg,
+    curve_key,
+    curve_svg,
+)
 from netbenefit.report.text import comparison_table, curve_table, measure_table, to_json
+from netbenefit.report.validation import _excess
+from netbenefit.updating.observed import LevelRow
 
 GRID = Thresholds.parse("0.1:0.5:0.1")
 NASTY = '<script>alert(1)</script> & "co"'
@@ -244,3 +253,20 @@ def test_json_knows_no_infinity() -> None:
     assert told["decision_curve"][0]["net_intervention_avoided"] is None
     assert told["decision_curve"][0]["model"] == "Card"
     assert told["thresholds"] == [0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+def test_titles_and_words() -> None:
+    assert page_title(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))) == "Risk score"
+    assert thresholds_text(Thresholds.parse("0.05:0.5:0.05")) == "thresholds 5% to 50%"
+    assert thresholds_text(Thresholds.of([0.2])) == "threshold 20%"
+    assert _excess(0.4, 0.40001) == "an objective more than 0.1% above this one's"
+    assert _excess(0.0, 0.012345) == "an objective above 0.01235, where this one's is 0"
+
+
+def test_parts_of_pictures() -> None:
+    assert list(_styles(["card", "logit", "Treat All", "Treat None"]).values()) == [
+        *("s0", "s1", "all", "none")
+    ]
+    assert _ticks(0.05, 0.5) == [0.1, 0.2, 0.3, 0.4, 0.5]
+    rows = [LevelRow("≥ 2", 0.6, "60%", 10.0, 5.0, 0.5, 0.24, 0.76)]
+    assert "risk 60%: 5 events among 10 rows, 50.0%" in calibration_svg(rows)

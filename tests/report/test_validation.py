@@ -24,7 +24,7 @@ from netbenefit.report.columns import column_rows
 from netbenefit.report.svg import _x, _y, roc_points, roc_svg
 from netbenefit.report.tripod import _ITEMS, Known, checklist
 from netbenefit.report.validation import certificate_sentence, validation_page
-from netbenefit.updating.observed import level_rows
+from netbenefit.updating.observed import count_levels_of_card
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
 from tests.helpers.raw_rows import outcome, raw_table
 
@@ -59,7 +59,7 @@ def test_levels_are_counted(fitted: Any) -> None:
     weight = rng.uniform(0.5, 2, y.size)
     for weights in (None, weight):
         w = np.ones(y.size) if weights is None else weights
-        rows = level_rows(card, card.score(table), y, weights)
+        rows = count_levels_of_card(card, card.score(table), y, weights)
         assert sum(row.n for row in rows) == pytest.approx(w.sum())
         for row, here in zip([row for row in rows if row.n], groups, strict=True):
             assert row.risk == pytest.approx(np.average(risk[here], weights=w[here]))
@@ -79,7 +79,7 @@ def test_long_tables_are_counted_by_level() -> None:
     rng = np.random.default_rng(0)
     score, weight = rng.integers(0, 30, 500), rng.uniform(0.5, 2, 500)
     event = rng.random(500) < score / 40
-    rows = level_rows(card, score, event, weight)
+    rows = count_levels_of_card(card, score, event, weight)
     assert [row.scores for row in rows] == ["0–9", "10–19", "20–39"]
     for row, here in zip(
         rows, (score < 10, (score >= 10) & (score < 20), score >= 20), strict=True
@@ -87,7 +87,7 @@ def test_long_tables_are_counted_by_level() -> None:
         assert row.n == pytest.approx(weight[here].sum())
         assert row.events == pytest.approx(weight[here & event].sum())
         assert row.risk == pytest.approx(np.average(score[here] / 40, weights=weight[here]))
-    few = level_rows(card, [3, 3], [0, 1])
+    few = count_levels_of_card(card, [3, 3], [0, 1])
     assert [(row.n, row.rate) for row in few] == [(2.0, 0.5), (0.0, None), (0.0, None)]
 
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from netbenefit.cli.columns import read_binner
 from sklearn.base import clone
 
 from netbenefit import Binner, Condition, PerUnit, Rule, Scorecard, Thresholds
-from netbenefit.cli.columns import read_binner
 from netbenefit.common.checks import InputError
-from netbenefit.data.datasets import Dataset, load_credit
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.net_benefit import aunbc, auroc
 from reproduction.credit import (
@@ -39,6 +38,7 @@ from reproduction.credit_report import (
     with_names,
     write_credit,
 )
+from reproduction.datasets import Dataset, load_credit
 from reproduction.methods import make_model
 from reproduction.plan import Job
 from tests.helpers import slow_truth as reference

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from netbenefit.cli.main import app
-from reproduction import needs
+from reproduction import command as reproduction_command
 from reproduction.plan import PAPER_METHODS, make_plan
 from reproduction.run import read_rows
 
@@ -127,20 +127,22 @@ def test_a_package_that_is_absent(monkeypatch: pytest.MonkeyPatch, data_folder: 
     """It leaves a method out, unless the method was asked for; some packages are always needed."""
     monkeypatch.setenv("NETBENEFIT_DATA", str(data_folder))
     plan = make_plan("quick")
-    found = needs.importlib.util.find_spec
+    found = reproduction_command.importlib.util.find_spec
 
     def hide(*names: str) -> None:
         monkeypatch.setattr(
-            needs.importlib.util, "find_spec", lambda n: None if n in names else found(n)
+            reproduction_command.importlib.util,
+            "find_spec",
+            lambda n: None if n in names else found(n),
         )
 
     hide("xgboost")
-    jobs, notes = needs.check_needs(plan)
+    jobs, notes = reproduction_command.check_requirements(plan)
     assert "xgboost" not in {job.method for job in jobs}
     assert {job.method for job in jobs} >= set(PAPER_METHODS) - {"xgboost"}
     assert any("netbenefit[xgboost]" in note for note in notes)
-    with pytest.raises(needs.InputError, match="--methods: xgboost cannot be run"):
-        needs.check_needs(plan, asked=["xgboost"])
+    with pytest.raises(reproduction_command.InputError, match="--methods: xgboost cannot be run"):
+        reproduction_command.check_requirements(plan, required=["xgboost"])
     hide("pyarrow")
-    with pytest.raises(needs.InputError, match=r"netbenefit\[reproduce\]"):
-        needs.check_needs(plan)
+    with pytest.raises(reproduction_command.InputError, match=r"netbenefit\[reproduce\]"):
+        reproduction_command.check_requirements(plan)

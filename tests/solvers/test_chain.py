@@ -142,7 +142,7 @@ class Numbers:
 
 
 def published_annealing(problem: Problem, settings: Annealing, start: list[int]) -> list[int]:
-    """SPEC §5 word for word, with every value counted anew."""
+    """docs/method.md §5 word for word, with every value counted anew."""
     seed = np.random.SeedSequence(settings.seed).generate_state(1, dtype=np.uint64)[0]
     number = Numbers(int(seed))
 

@@ -101,7 +101,7 @@ def test_rows_that_a_card_refuses_have_no_score_and_are_counted() -> None:
     assert scores["card_risk"].to_list() == [0.6, None, 0.6]
     with pytest.raises(InputError, match="refuses 1 of 3 rows"):
         evaluate_table(card(), frame, "y")
-    filled = card(Reading(feature="age", fill=50, holes=True))
+    filled = card(Reading(feature="age", fill=50, saw_missing=True))
     assert evaluate_table(filled, frame, "y").measures.n == 3
 
 
@@ -154,7 +154,7 @@ def test_names_that_polars_takes_for_patterns() -> None:
 
 
 def test_missing_codes_in_other_spellings() -> None:
-    reading = Reading(feature="d", special=(-9,), text=True, holes=True)
+    reading = Reading(feature="d", special=(-9,), text=True, saw_missing=True)
     rules = [Rule(Condition("d", "missing"), 2)]
     only = Scorecard.from_levels(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=[reading])
     spelt = ["-9", " -9 ", "-9.0", "4", None, ""]
@@ -169,7 +169,7 @@ frame_of_texts = pl.DataFrame({"d": ["-9", " -9 ", "-9.0", "4", None, ""]})
 
 def test_levels_that_mean_missing_are_none() -> None:
     rules = [Rule(Condition("s", "==", "unk"), 2), Rule(Condition("s", "==", "a"), 1)]
-    reading = Reading(feature="s", special=("unk",), fill="a", holes=True)
+    reading = Reading(feature="s", special=("unk",), fill="a", saw_missing=True)
     only = Scorecard.from_levels(rules, [2], [0.1, 0.6], Thresholds.of([0.5]), readings=[reading])
     values = ["unk", "a", "b", ""]
     expected = only.score({"s": values}).tolist()

@@ -70,7 +70,7 @@ def printed_lower_auroc(grid: Thresholds, a0: float, y: float) -> float:
 
 
 def corrected_upper(grid: Thresholds, a0: float, G: float) -> float:
-    """SPEC's maximum over b_1 in [(1 − G) b0, b0], by trying many b_1."""
+    """The maximum of docs/method.md §7 over b_1 in [(1 − G) b0, b0], by trying many b_1."""
     left, P = plain_sums(grid)
     if G == 1:  # b_1 may be 0, and then nothing is lost
         return a0

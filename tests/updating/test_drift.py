@@ -25,7 +25,18 @@ from netbenefit import (
 )
 from netbenefit.cards.columns import as_column
 from netbenefit.metrics.net_benefit import aunbc, auroc, expected_calibration_error
-from netbenefit.updating.drift import Bins, bins_of, chance_index, stability_index
+from netbenefit.updating.drift import (
+    Bins,
+    ScoreCounts,
+    _edges,
+    bins_of,
+    chance_index,
+    score_drift,
+    score_rows,
+    stability_index,
+    standardised_difference,
+)
+from netbenefit.updating.evaluate import Recalibration, calibration_lines, evaluate_scores
 from tests.helpers.raw_rows import CONTAINERS, outcome, raw_table
 
 # -- calibration in the large, slope ---------------------------------------------------------------
@@ -207,7 +218,7 @@ CARD = Scorecard.from_levels(
     readings=[
         Reading(feature="sex", levels=("f", "m")),
         Reading(feature="visits", special=(-9,), fill=1),
-        Reading(feature="age", holes=True),
+        Reading(feature="age", saw_missing=True),
     ],
 )
 
@@ -366,7 +377,7 @@ def test_other_thresholds_can_be_asked_for() -> None:
 @pytest.mark.filterwarnings("ignore:column ")
 def test_sources_of_a_derived_column_are_columns() -> None:
     late = Reading(feature="late", sources=("a", "b"), combine="sum")
-    kind = Reading(feature="kind", levels=(1, 2), holes=True)
+    kind = Reading(feature="kind", levels=(1, 2), saw_missing=True)
     card = Scorecard.from_levels(
         [Rule(Condition("late", ">=", 2), 1), Rule(Condition("kind", "==", 2), 1)],
         [1],
@@ -384,3 +395,40 @@ def test_sources_of_a_derived_column_are_columns() -> None:
     assert drift.columns["unseen_values"].tolist() == ["5", "", "3"]
     shares = dict(zip(drift.rules["rule"], drift.rules["new"], strict=True))
     assert shares == {"late ≥ 2": 0.5, "kind = 2": 0.25}
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def test_indices_of_two_tables() -> None:
+    assert stability_index([50, 50], [40, 60]) == pytest.approx(0.0405, abs=1e-4)
+    assert stability_index([10, 20, 0], [20, 40, 0]) == 0.0
+    assert chance_index(10, (1000, 500)) == pytest.approx(0.0508, abs=1e-4)
+    one, low, high = np.ones(4), np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4)
+    assert standardised_difference(low, one, high, one) == pytest.approx(math.sqrt(2))
+
+
+def test_edges_are_tenths_or_follow_a_common_value() -> None:
+    assert _edges(np.arange(1.0, 21.0), np.ones(20)).tolist() == [3, 5, 7, 9, 11, 13, 15, 17, 19]
+    common = np.concatenate([np.zeros(90), np.arange(1.0, 11.0)])
+    assert _edges(common, np.ones(100)).tolist() == [1.0]
+
+
+def test_groups_of_rows_are_enough() -> None:
+    card = Scorecard([Rule(PerUnit("x"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.5]))
+    rows, events = np.array([90.0, 10, 5, 5]), np.array([False, True, False, True])
+    found = evaluate_scores(card, [1, 1, 2, 2], events, rows, card.thresholds, effective_rows=110)
+    assert [row.rate for row in found.levels] == [0.1, 0.5]
+    then = ScoreCounts(np.array([1, 2]), None, np.array([50.0, 50.0]), 100.0)
+    now = ScoreCounts(np.array([1, 2]), None, np.array([40.0, 60.0]), 100.0)
+    assert score_drift(card, now, then).score_psi == pytest.approx(0.0405, abs=1e-4)
+
+
+def test_a_card_without_rules_scores_rows() -> None:
+    card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
+    assert score_rows(card, {}, 2).tolist() == [0, 0]
+
+
+def test_calibration_in_words() -> None:
+    found = Recalibration(30.0, 20.0, None, None, None, None, "no")
+    assert calibration_lines(found)[0] == ["observed / expected", "1.500 (30 / 20)"]

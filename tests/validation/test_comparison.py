@@ -75,7 +75,7 @@ def test_every_number_is_that_of_a_plain_loop() -> None:
             fitted = make_pipeline(StandardScaler(), model).fit(X[train], y[train])
             for split, chosen in ((found.train, train), (found.test, test)):
                 risk = fitted.predict_proba(X[chosen])[:, 1]
-                area = sum(  # SPEC: the mean net benefit over the range asked for
+                area = sum(  # docs/method.md §2: mean net benefit over the range
                     w
                     * (
                         ((risk >= p) & (y[chosen] == 1)).mean()

@@ -2,8 +2,9 @@
 
 A :class:`Binner` looks at the training rows, decides for each raw column what it is (numbers, yes
 or no, levels), and turns it into a few structured conditions, such as "age ≥ 52", "sex is male" or
-"creatinine missing".  Everything that a card needs to score raw rows later, how holes, special
-codes and unknown levels are read, is kept in :class:`~netbenefit.cards.readings.Reading` objects.
+"creatinine missing".  Everything that a card needs to score raw rows later, how missing values,
+special codes and unknown levels are read, is kept in
+:class:`~netbenefit.cards.readings.Reading` objects.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from netbenefit.binning import fitted as _bin_json
-from netbenefit.binning.fitted import Fitted
+from netbenefit.binning.fitted import FittedBins
 from netbenefit.binning.learn import learn_bins
-from netbenefit.binning.options import read_settings, read_wishes
+from netbenefit.binning.options import check_column_options, read_settings
 from netbenefit.cards.columns import read_columns
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import PerUnit, Term
@@ -34,7 +35,7 @@ __all__ = ["Binner", "Codes"]
 
 
 class Codes(NamedTuple):
-    """A binned table: one integer column a term."""
+    """A binned table: one integer column per term."""
 
     matrix: NDArray[Any]  #: (n_rows, n_terms), in steps; int8 unless a per-unit column needs more
     names: tuple[str, ...]
@@ -45,18 +46,18 @@ class Binner(
     TransformerMixin,  # type: ignore[misc]  # scikit-learn has no types
     BaseEstimator,  # type: ignore[misc]
 ):
-    """Turn raw columns into conditions that a card can speak of.
+    """Turn raw columns into conditions that a card can use.
 
     Parameters
     ----------
     method : {"net_benefit", "tree", "quantile", "optbinning"}, default="net_benefit"
         How numeric columns are cut.  ``"net_benefit"``: where it serves net benefit most, jointly
-        over all thresholds and given what the other columns already tell; ``"tree"``: at the splits
-        of a decision tree on the column alone; ``"quantile"``: into bins of equal size, without a
-        look at the outcome; ``"optbinning"``: by the optbinning package, an optional engine.
+        over all thresholds and given the other columns; ``"tree"``: at the splits of a decision
+        tree on the column alone; ``"quantile"``: into bins of equal size, whatever the outcome;
+        ``"optbinning"``: by the optbinning package, an optional engine.
     bins : {"cumulative", "interval"} or mapping, default="cumulative"
         Conditions of a numeric column: "≥ 40" and "≥ 60", whose points add up, or one condition a
-        bin.  A mapping says so by column.  (Either way the printed card shows one row a bin.)
+        bin.  A mapping sets it by column.  (Either way the printed card shows one row per bin.)
     max_bins : int, default=5
         Most bins of a numeric or ordered column, missing values aside.
     max_levels : int, default=20
@@ -79,7 +80,7 @@ class Binner(
         What happens to missing values.  ``"condition"``: they get a condition of their own;
         ``"impute"``: they count as the median, or as the most frequent level; ``"refuse"``: an
         error, in training and later; ``"auto"``: a condition where there are enough of them for a
-        bin, else imputed.  A mapping says so by column, its ``"*"`` for all others.  Where
+        bin, else imputed.  A mapping sets it by column, its ``"*"`` for all others.  Where
         training has no missing values, later ones count as the median or most frequent level, with
         a warning, unless they are refused.
     special : mapping, optional
@@ -93,7 +94,7 @@ class Binner(
         Risks from which one would act, for ``"net_benefit"``; None is the estimator's own grid, or
         0, 0.1, …, 0.9.
     max_columns : int, default=1000
-        Of more raw columns than this, only those that tell most about the outcome are kept.
+        Of more raw columns than this, only the most informative ones are kept.
 
     Attributes
     ----------
@@ -173,7 +174,7 @@ class Binner(
             Two labels of any kind; the one that sorts last is the event.  Only
             ``method="quantile"`` does without.
         sample_weight : (n_rows,) array, optional
-            Whole weights count rows: a weight of 1,000 says that there are a thousand such rows,
+            Whole weights count rows: a weight of 1,000 stands for a thousand such rows,
             and cuts follow them closely.  Whether equal rows come as one with their count or each
             on its own makes no difference, nor does their order.  Other weights may have any scale;
             a row is one observation then, whatever it weighs, and merging changes how many there
@@ -199,13 +200,13 @@ class Binner(
             raise InputError("the table has 0 feature(s): no columns. Pass at least one.")
         if not len(table):
             raise InputError("the table has 0 sample(s): no rows. Pass at least one.")
-        wishes = read_wishes(self, table.names)
+        options = check_column_options(self, table.names)
         event = self._events(y, len(table))
         weight = check_weights(sample_weight, len(table))
         grid = as_thresholds(self.thresholds, None)
-        settings, cumulative = read_settings(self, wishes, grid, weight, table.names)
+        settings, cumulative = read_settings(self, options, grid, weight, table.names)
         fitted, matrix = learn_bins(
-            table, wishes, settings, event, weight, cumulative, self.max_columns
+            table, options, settings, event, weight, cumulative, self.max_columns
         )
         self._keep(fitted)
         for text in fitted.notices:
@@ -222,11 +223,11 @@ class Binner(
         event, _ = encode_labels(y)
         if event.shape != (n_rows,):
             raise InputError(
-                f"y has {event.size} rows, but the table has {n_rows}. Pass one outcome a row."
+                f"y has {event.size} rows, but the table has {n_rows}. Pass one outcome per row."
             )
         return event
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _keep(self, fitted: FittedBins) -> None:
         self.fitted_ = fitted
         self.terms_: tuple[Term, ...] = fitted.terms
         self.readings_: tuple[Reading, ...] = fitted.readings
@@ -237,7 +238,7 @@ class Binner(
     # -- using -----------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Ask the conditions of raw rows.
+        """Evaluate the conditions on raw rows.
 
         Parameters
         ----------
@@ -265,7 +266,7 @@ class Binner(
         return np.array(self.fitted_.names, dtype=object)
 
     def summary(self) -> Table:
-        """Return one row a raw column: what it was taken for, its bins, what was missing.
+        """Return one row per raw column: what it was taken for, its bins, what was missing.
 
         Examples
         --------

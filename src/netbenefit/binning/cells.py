@@ -19,15 +19,7 @@ __all__ = ["Cells", "count_cells"]
 
 
 class Cells(NamedTuple):
-    """The cells of a column, ascending.
-
-    Attributes
-    ----------
-    starts, ends : ndarray of shape (n_cells,)
-        Smallest and largest value in each cell.
-    cell_of_row : ndarray of shape (n_rows,)
-        The cell of each row.
-    """
+    """The cells of a column, ascending: starts and ends, (n_cells,), and the cell of each row."""
 
     starts: FloatArray
     ends: FloatArray
@@ -40,27 +32,9 @@ class Cells(NamedTuple):
 
 
 def count_cells(values: NDArray[Any], weight: FloatArray | None = None, most: int = 256) -> Cells:
-    """Gather the values of a column in at most ``most`` cells.
+    """Gather a column's values, none missing, in at most ``most`` cells: values or quantiles.
 
-    Where there are more distinct values, cells are quantiles of near equal weight.  No value is
-    split over two cells, and a value that fills a cell's weight alone has its cell to itself.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Numbers, none of them missing.
-    weight : ndarray of shape (n_rows,), optional
-        Weight of each row; all ones by default.
-    most : int, default=256
-        Largest number of cells.
-
-    Examples
-    --------
-    >>> count_cells(np.array([3.0, 1.0, 1.0, 2.0])).starts
-    array([1., 2., 3.])
-    >>> cells = count_cells(np.arange(100), most=4)
-    >>> cells.starts, cells.ends
-    (array([ 0., 25., 50., 75.]), array([24., 49., 74., 99.]))
+    No value is split over two cells, and a value that fills a cell's weight alone has its own cell.
     """
     if most < 1:
         raise InputError(f"most={most!r} must be at least 1.")

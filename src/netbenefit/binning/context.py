@@ -1,4 +1,4 @@
-"""What the other columns say about a row: the logit of its risk without one column.
+"""What the other columns tell about a row: the logit of its risk without one column.
 
 A column alone often moves no row across any threshold, so cuts are judged next to all others.  A
 ridge-penalised logistic model with one effect for each coarse code of each column is enough for
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.weights import SLACK, row_unit, steady, sum_by
+from netbenefit.binning.weights import SLACK, drop_last_bits, sum_by, weight_of_one_row
 from netbenefit.common.checks import FloatArray
 from netbenefit.data.patterns import merge_rows
 
@@ -28,7 +28,7 @@ Codes = NDArray[np.integer]
 
 #: The model is fitted on at most this many patterns.
 _MOST_PATTERNS = 20_000
-#: … and has at most this many columns: those that say most on their own.
+#: … and has at most this many columns: the strongest on their own.
 _MOST_COLUMNS = 50
 _MOST_STEPS = 30
 
@@ -53,32 +53,10 @@ def outside_logits(
     event: NDArray[np.bool_],
     weight: FloatArray,
 ) -> Iterator[FloatArray]:
-    """Yield, for each column, the logit of each row's risk by all other columns.
+    """Yield, for each column of codes 0 … K-1, the logit of each row's risk by all other columns.
 
-    It is the logit of the whole model with the column's effect replaced by its mean.  The penalty
-    grows with the number of columns, so that many weak columns cannot explain a small table by
-    heart.  Tables of many patterns are fitted on a sample of them that keeps rare outcomes; of very
-    many columns only the strongest take part, and the others get the logit of the model without
-    them.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of int
-        Codes 0 … K-1 of each column, missing values being a code too.
-    n_codes : sequence of int
-        K of each column.
-    event, weight : ndarray of shape (n_rows,)
-        Outcomes and weights.
-
-    Examples
-    --------
-    >>> x, z = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    >>> y = np.array([False, False, True, True])
-    >>> without_x, without_z = outside_logits([x, z], [2, 2], y, np.ones(4))
-    >>> np.abs(without_x).max() < 1e-9
-    np.True_
-    >>> without_z.round(2).tolist()
-    [-0.4, -0.4, 0.4, 0.4]
+    It is the logit of the whole model with the column's effect replaced by its mean. The penalty
+    grows with the number of columns, so that many weak columns cannot overfit a small table.
     """
     total, events = float(weight.sum()), float(weight @ event)
     if not columns or not 0 < events < total:
@@ -87,7 +65,7 @@ def outside_logits(
         for _ in columns:
             yield flat
         return
-    row_weight = weight / row_unit(weight)
+    row_weight = weight / weight_of_one_row(weight)
     kept = _strongest(columns, n_codes, event, row_weight)
     patterns = _thin(_merge([columns[j] for j in kept], event, row_weight))
     model = fit_additive(
@@ -114,14 +92,7 @@ def fit_additive(
     weight: FloatArray,
     ridge: float,
 ) -> AdditiveModel:
-    """Fit effects that minimise the deviance / 2 + ridge / 2 · Σ effect²; the intercept is free.
-
-    Examples
-    --------
-    >>> x = np.array([0, 0, 1, 1])
-    >>> fit_additive([x], [2], x > 0, np.ones(4), ridge=1.0).effects[0].round(3)
-    array([-0.675,  0.675])
-    """
+    """Fit effects that minimise the deviance / 2 + ridge / 2 · Σ effect²; the intercept is free."""
     ends = np.cumsum([1, *n_codes])
     places = [slice(a, b) for a, b in pairwise(ends.tolist())]
     penalty = np.full(ends[-1], ridge)
@@ -198,10 +169,8 @@ def _merge(columns: Sequence[Codes], event: NDArray[np.bool_], weight: FloatArra
 def _thin(patterns: _Patterns) -> _Patterns:
     """Return all patterns, or a sample with as many of the rare as of the common outcome.
 
-    An outcome with too many patterns is sampled at equal steps along their cumulated weight: no
-    generator is needed, similar patterns share their hits, and heavy ones are never missed.  A
-    pattern weighs as much as its hits, so that each outcome keeps its total weight, and a model of
-    the sample is one of the table.
+    Patterns are sampled at equal steps along their cumulated weight and weigh as much as their
+    hits: each outcome keeps its total weight, and no random generator is needed.
     """
     columns, event, weight = patterns
     if weight.size <= _MOST_PATTERNS:
@@ -230,7 +199,7 @@ def _strongest(
     event: NDArray[np.bool_],
     weight: FloatArray,
 ) -> list[int]:
-    """Return the columns that take part, by what each says alone beyond what noise would."""
+    """Return the columns that take part, by how much more than noise each explains alone."""
     if len(columns) <= _MOST_COLUMNS:
         return list(range(len(columns)))
     rate = float(weight @ event) / float(weight.sum())
@@ -241,4 +210,4 @@ def _strongest(
         g = sum_by(codes, of_events, k) - rate * mass
         h = mass * (rate * (1.0 - rate))
         strength[j] = np.sum(g * g / (h + 1.0)) - 2.0 * (np.count_nonzero(h) - 1)
-    return sorted(np.argsort(-steady(strength), kind="stable")[:_MOST_COLUMNS].tolist())
+    return sorted(np.argsort(-drop_last_bits(strength), kind="stable")[:_MOST_COLUMNS].tolist())

@@ -21,7 +21,7 @@ from netbenefit.binning.cells import Cells, count_cells
 from netbenefit.binning.context import outside_logits
 from netbenefit.binning.rounding import round_cuts
 from netbenefit.binning.search import CellScores, equal_mass_edges, gain_edges, score_cells
-from netbenefit.binning.weights import SLACK, mass_by, row_unit
+from netbenefit.binning.weights import SLACK, mass_by, weight_of_one_row
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.metrics.thresholds import Thresholds
 
@@ -49,14 +49,14 @@ _FINE_TOTAL = 1e6
 #: What the other process does: tables of events and non-events by cell in, edges out.
 _SCRIPT = """
 import json, math, sys
-asked = json.load(sys.stdin)
+request = json.load(sys.stdin)
 answer, sys.stdout = sys.stdout, sys.stderr
 from optbinning import OptimalBinning
 found = []
-for events, others in asked["tables"]:
+for events, others in request["tables"]:
     rows = [(i, y, w) for y, part in ((1, events), (0, others)) for i, w in enumerate(part) if w]
     x, y, w = map(list, zip(*rows))
-    engine = OptimalBinning(dtype="numerical", **asked["options"])
+    engine = OptimalBinning(dtype="numerical", **request["options"])
     engine.fit(x, y, sample_weight=w)
     found.append([math.ceil(split) for split in engine.splits])
 answer.write("\\n" + json.dumps(found))
@@ -73,23 +73,11 @@ class CellCounts(NamedTuple):
 def optbinning_edges(
     tables: Sequence[CellCounts], max_bins: int, min_share: float
 ) -> list[NDArray[np.intp]]:
-    """Return the edges that optbinning finds for each column, all columns in one process.
-
-    Starting the process takes seconds, a column some hundredths: pass all columns at once.
-
-    Parameters
-    ----------
-    tables : sequence of CellCounts
-        The columns.
-    max_bins : int
-        Largest number of bins.
-    min_share : float
-        Least share of a column's weight in a bin, at most ½.
-    """
+    """Return optbinning's edges of all columns, found in one process: starting it takes seconds."""
     none = np.empty(0, np.intp)
     usable = [max_bins >= 2 and min_share <= 0.5 and _has_both(table) for table in tables]
-    asked = [table for table, good in zip(tables, usable, strict=True) if good]
-    if not asked:
+    sendable = [table for table, good in zip(tables, usable, strict=True) if good]
+    if not sendable:
         return [none for _ in tables]
     share = max(min_share, 1e-6)
     options = {
@@ -97,7 +85,7 @@ def optbinning_edges(
         "min_bin_size": share,
         "min_prebin_size": min(share, 0.05),
     }
-    sent = [[part.tolist() for part in _whole(table)] for table in asked]
+    sent = [[part.tolist() for part in _whole(table)] for table in sendable]
     found = iter(_run(json.dumps({"options": options, "tables": sent})))
     return [np.array(next(found), dtype=np.intp) if good else none for good in usable]
 
@@ -153,16 +141,7 @@ def choose_cuts(
     offset: FloatArray | None = None,
     edges: NDArray[np.intp] | None = None,
 ) -> FloatArray:
-    """Find cuts and round them; see :func:`find_cuts` for the parameters.
-
-    ``edges`` are rounded where they are given, instead of being searched.
-
-    Examples
-    --------
-    >>> age = np.arange(20.0, 80.0)
-    >>> choose_cuts(count_cells(age), age >= 52, np.ones(60), max_bins=2, min_mass=3.0)
-    array([52.])
-    """
+    """Find cuts as :func:`find_cuts` does, unless ``edges`` are given, and round them."""
     _check(cells, event, weight, method, offset)
     scores = _scores(cells, event, weight, method, thresholds, offset)
     if edges is None:
@@ -183,38 +162,9 @@ def find_cuts(
 ) -> NDArray[np.intp]:
     """Return the edges of the bins: the first cell of every bin but the first, ascending.
 
-    Parameters
-    ----------
-    cells : Cells
-        The column, from :func:`~netbenefit.binning.cells.count_cells`.
-    event : ndarray of shape (n_rows,)
-        Outcome of the rows of the cells.
-    weight : ndarray of shape (n_rows,)
-        Their weights.
-    method : {"net_benefit", "tree", "quantile", "optbinning"}
-        ``"quantile"``: bins of near equal weight.  ``"tree"``: the leaves of one decision tree.
-        ``"net_benefit"``: the partition whose Newton step gains most weighted net benefit, given
-        the risk that the other columns explain, at a price that noise would not pay; see
-        :mod:`netbenefit.binning.search`.  ``"optbinning"``: optbinning's ``OptimalBinning``.
-    max_bins : int
-        Largest number of bins.
-    min_mass : float
-        Least weight of a bin.
-    thresholds : Thresholds, optional
-        Thresholds that matter to ``"net_benefit"``; the likelihood is its score without them.
-    offset : ndarray of shape (n_rows,), optional
-        Logit of each row's risk by the other columns, for ``"net_benefit"``.
-
-    Returns
-    -------
-    edges : ndarray of int
-        Empty where nothing can be, or is worth being, cut.
-
-    Examples
-    --------
-    >>> x = np.arange(100.0)
-    >>> find_cuts(count_cells(x), x > 60, np.ones(100), method="tree", max_bins=2)
-    array([61])
+    ``"quantile"``: bins of near equal weight. ``"tree"``: the leaves of one decision tree.
+    ``"net_benefit"``: the partition whose Newton step gains most weighted net benefit, given the
+    logits ``offset`` of the other columns (see :mod:`netbenefit.binning.search`).
     """
     _check(cells, event, weight, method, offset)
     scores = _scores(cells, event, weight, method, thresholds, offset)
@@ -265,7 +215,9 @@ def _edges(
     if method == "quantile":
         return equal_mass_edges(scores.mass, max_bins, min_mass)
     if method == "net_benefit":
-        return gain_edges(scores, max_bins, min_mass, float(weight.sum()) / row_unit(weight))
+        return gain_edges(
+            scores, max_bins, min_mass, float(weight.sum()) / weight_of_one_row(weight)
+        )
     counts = count_events(cells, event, weight)
     total = float(scores.mass.sum())
     if total <= 0:
@@ -276,14 +228,7 @@ def _edges(
 
 
 def count_events(cells: Cells, event: NDArray[np.bool_], weight: FloatArray) -> CellCounts:
-    """Return the weight of events and of the others in each cell.
-
-    Examples
-    --------
-    >>> cells = count_cells(np.array([1.0, 1.0, 2.0]))
-    >>> count_events(cells, np.array([True, False, True]), np.ones(3)).events
-    array([1., 1.])
-    """
+    """Return the weight of events and of the others in each cell."""
     code, count = cells.cell_of_row, cells.size
     return CellCounts(
         mass_by(code[event], weight[event], count),

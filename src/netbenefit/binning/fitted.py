@@ -1,4 +1,4 @@
-"""Fitted binners as JSON: a versioned format, written exactly and read strictly."""
+"""FittedBins binners as JSON: a versioned format, written exactly and read strictly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards.columns import Kind
-from netbenefit.cards.json import read_reading, read_term, term_data
+from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
 from netbenefit.cards.readings import Reading, Readings
 from netbenefit.cards.scoring import CardLogic, ColumnLogic, columns_with_others
 from netbenefit.cards.terms import PerUnit, Term
@@ -29,7 +29,7 @@ from netbenefit.common.strict_json import (
 )
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
 
-__all__ = ["SCHEMA", "Fitted", "dtype_of", "dumps", "loads"]
+__all__ = ["SCHEMA", "FittedBins", "dtype_of", "dumps", "loads"]
 
 
 # -- what a binner has learnt, and how it turns raw rows into codes --------------------------------
@@ -39,35 +39,17 @@ _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """What a binner has learnt.
+class FittedBins:
+    """What a binner has learnt from a table."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Raw columns of the training table.
-    terms, names : tuples
-        The output columns, and what they are called.
-    readings : tuple of Reading
-        Of all columns that have terms, and of the sources of combined ones.
-    kinds : dict of str to str
-        What each column with terms holds: numbers or text.
-    own_missing : tuple of str
-        Columns whose missing values are a state of their own.
-    rows : tuple of dict
-        What was made of each column, for people.
-    notices : tuple of str
-        What the user should know.
-    """
-
-    columns: tuple[str, ...]
-    terms: tuple[Term, ...]
+    columns: tuple[str, ...]  #: raw columns of the table
+    terms: tuple[Term, ...]  #: the output columns
     names: tuple[str, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[Reading, ...]  #: of columns with terms, and of sources of combined ones
     kinds: dict[str, Kind]
-    own_missing: tuple[str, ...]
-    rows: tuple[dict[str, Any], ...]
-    notices: tuple[str, ...] = field(default=(), compare=False)
+    own_missing: tuple[str, ...]  #: columns with a condition for missing values
+    rows: tuple[dict[str, Any], ...]  #: what became of each column
+    notices: tuple[str, ...] = field(default=(), compare=False)  #: warnings
 
     @property
     def groups(self) -> dict[str, tuple[int, ...]]:
@@ -155,7 +137,7 @@ _ROW_KEYS = ("column", "taken for", "conditions", "missing")
 _THRESHOLD_KEYS = ("values", "weights", "end", "zero_asked")
 
 
-def dumps(params: dict[str, Any], fitted: Fitted) -> str:
+def dumps(params: dict[str, Any], fitted: FittedBins) -> str:
     """Write a binner's parameters and what it has learnt."""
     data = {
         "schema": SCHEMA,
@@ -164,7 +146,7 @@ def dumps(params: dict[str, Any], fitted: Fitted) -> str:
         "columns": fitted.columns,
         "terms": [term_data(term) for term in fitted.terms],
         "names": fitted.names,
-        "readings": [asdict(reading) for reading in fitted.readings],
+        "readings": [reading_data(reading) for reading in fitted.readings],
         "kinds": fitted.kinds,
         "own_missing": fitted.own_missing,
         "rows": fitted.rows,
@@ -192,7 +174,7 @@ def _plain(value: Any) -> Any:
     return list(value)
 
 
-def loads(text: str) -> tuple[dict[str, Any], Fitted]:
+def loads(text: str) -> tuple[dict[str, Any], FittedBins]:
     """Read a binner's parameters and what it had learnt, all of it checked."""
     data = parse(text, "a binner", "Pass what Binner.to_json wrote.")
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -209,8 +191,8 @@ def loads(text: str) -> tuple[dict[str, Any], Fitted]:
     terms = tuple(read_list(data["terms"], "terms", read_term))
     names = tuple(read_list(data["names"], "names", read_text))
     if len(names) != len(terms) or len(set(names)) < len(names):
-        wrong("names", "one name a term, none twice", data["names"])
-    fitted = Fitted(
+        wrong("names", "one name per term, none twice", data["names"])
+    fitted = FittedBins(
         columns=tuple(read_list(data["columns"], "columns", read_text)),
         terms=terms,
         names=names,
@@ -224,7 +206,7 @@ def loads(text: str) -> tuple[dict[str, Any], Fitted]:
         if reading.fill is not None and isinstance(reading.fill, str) == numeric:
             wrong(f"readings[{i}].fill", "of the column's kind", reading.fill)
     if not set(fitted.sources) <= set(fitted.columns):
-        wrong("columns", "all raw columns that terms speak of", data["columns"])
+        wrong("columns", "all raw columns that terms use", data["columns"])
     return _params(data["params"]), fitted
 
 

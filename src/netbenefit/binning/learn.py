@@ -1,4 +1,4 @@
-"""Learning conditions from a raw table, and asking them of raw rows."""
+"""Learning conditions from a raw table."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.binning.cuts import outside_logits
-from netbenefit.binning.fitted import Fitted, dtype_of
-from netbenefit.binning.roles import Draft, LeftOut, Role, Wishes, understand
+from netbenefit.binning.fitted import FittedBins, dtype_of
+from netbenefit.binning.roles import (
+    ClassifiedColumn,
+    ColumnOptions,
+    Role,
+    SkippedColumn,
+    classify_column,
+)
 from netbenefit.binning.terms import (
-    Binned,
+    BinnedColumn,
     CutSettings,
     Rows,
     coarse_codes,
@@ -24,19 +30,19 @@ from netbenefit.binning.terms import (
     make_terms,
     usual_value,
 )
-from netbenefit.binning.weights import count_rows, steady
+from netbenefit.binning.weights import count_rows, drop_last_bits
 from netbenefit.cards.columns import Column, Kind
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import Term
 from netbenefit.common.checks import FloatArray, InputError, shorten
 from netbenefit.data.raw_table import RawTable
 
-__all__ = ["learn_bins", "understand_all"]
+__all__ = ["classify_columns", "learn_bins"]
 
 _Coarse = tuple[NDArray[np.int16], int, bool]
 #: Rows from which a column that equals the outcome is no accident.
 _MANY_ROWS = 20
-#: Levels from which the user is told that most of them were merged.
+#: Levels from which a warning says that most of them were merged.
 _MANY_LEVELS = 100
 
 
@@ -45,22 +51,24 @@ _MANY_LEVELS = 100
 
 def learn_bins(
     table: RawTable,
-    wishes: Wishes,
+    options: ColumnOptions,
     settings: CutSettings,
     event: NDArray[np.bool_] | None,
     weight: FloatArray,
     cumulative: Callable[[str], bool],
     max_columns: int,
-) -> tuple[Fitted, NDArray[Any]]:
-    """Learn conditions; return them with what they make of the training rows.
+) -> tuple[FittedBins, NDArray[Any]]:
+    """Learn conditions; return them with their codes of the training rows.
 
-    Recipe: (1) understand each column, (2) keep the strongest where there are too many, (3) find
-    out what the other columns tell about each row, (4) cut each column, (5) leave out conditions
-    that say nothing or nothing new.  Neither the order of the rows matters, nor whether equal rows
-    are merged into one with a whole weight.
+    1. Classify each column.
+    2. Keep the strongest where there are too many.
+    3. Find out what the other columns tell about each row.
+    4. Cut each column.
+    5. Leave out conditions that are constant or repeat another.
 
-    A row without weight is read as if it were the last before it that has some: it counts nowhere,
-    not even where columns are understood, and the numbers of the rows in errors stay right.
+    Neither the order of the rows matters, nor whether equal rows are merged. A row without weight
+    is read as if it were the last before it that has some, so that row numbers in errors stay
+    right.
     """
     if not weight.all():
         own = np.where(weight > 0, np.arange(len(table)), np.argmax(weight > 0))
@@ -68,50 +76,56 @@ def learn_bins(
     known = np.zeros(len(table), np.bool_) if event is None else event
     rows = Rows(known, weight)
     # 1.
-    drafts, sources, left_out = understand_all(table, wishes, rows)
+    usable, sources, skipped = classify_columns(table, options, rows)
     # 2. and 3.
     codes = {}
-    for draft in list(drafts):
-        column = draft.read(table, sources.get(draft.name, ()))
+    for classified in list(usable):
+        column = classified.read(table, sources.get(classified.name, ()))
         if column.missing is not None and not weight[~column.missing].any():
-            left_out.append(LeftOut(draft.name, "every value is missing", "fill it in, or drop it"))
-            drafts.remove(draft)
+            skipped.append(
+                SkippedColumn(classified.name, "every value is missing", "fill it in, or drop it")
+            )
+            usable.remove(classified)
             continue
-        codes[draft.name] = _coarse(column, weight)
+        codes[classified.name] = _coarse(column, weight)
     if event is not None:
-        _check_leaks(codes, event, weight, wishes)
-    if len(drafts) > max_columns:
-        drafts, weak = _strongest(drafts, codes, event, weight, max_columns)
-        left_out += weak
-    context = settings.method == "net_benefit" and any(_is_cut(d, wishes) for d in drafts)
-    offsets = _offsets(drafts, codes, rows) if context else {}
+        _check_leaks(codes, event, weight, options)
+    if len(usable) > max_columns:
+        usable, weak = _strongest(usable, codes, event, weight, max_columns)
+        skipped += weak
+    context = settings.method == "net_benefit" and any(_is_cut(d, options) for d in usable)
+    offsets = _offsets(usable, codes, rows) if context else {}
     del codes
     # 4.
     edges: dict[str, NDArray[np.intp]] = {}
     if settings.method == "optbinning":
-        asked = [
-            (draft, draft.read(table, sources.get(draft.name, ())), wishes.policy(draft.name))
-            for draft in drafts
-            if _is_cut(draft, wishes)
+        cut = [
+            (
+                classified,
+                classified.read(table, sources.get(classified.name, ())),
+                options.policy(classified.name),
+            )
+            for classified in usable
+            if _is_cut(classified, options)
         ]
-        edges = count_edges_by_optbinning(asked, rows, settings) if asked else {}
+        edges = count_edges_by_optbinning(cut, rows, settings) if cut else {}
     binned = []
-    for draft in drafts:
+    for classified in usable:
         made = make_terms(
-            draft,
-            draft.read(table, sources.get(draft.name, ())),
-            _own_rows(table, draft.name, rows),
+            classified,
+            classified.read(table, sources.get(classified.name, ())),
+            _own_rows(table, classified.name, rows),
             settings,
-            policy=wishes.policy(draft.name),
-            cumulative=cumulative(draft.name),
-            cuts=wishes.cuts.get(draft.name),
-            unit=wishes.per_unit.get(draft.name),
-            offset=next(offsets[draft.name]) if draft.name in offsets else None,
-            edges=edges.get(draft.name),
+            policy=options.policy(classified.name),
+            cumulative=cumulative(classified.name),
+            cuts=options.cuts.get(classified.name),
+            unit=options.per_unit.get(classified.name),
+            offset=next(offsets[classified.name]) if classified.name in offsets else None,
+            edges=edges.get(classified.name),
         )
         binned.append(made)
     # 5.
-    return _finish(table, binned, sources, left_out, weight)
+    return _finish(table, binned, sources, skipped, weight)
 
 
 def _own_rows(table: RawTable, name: str, rows: Rows) -> Rows:
@@ -120,51 +134,55 @@ def _own_rows(table: RawTable, name: str, rows: Rows) -> Rows:
     return rows if own is None else Rows(rows.event, own)
 
 
-def understand_all(
-    table: RawTable, wishes: Wishes, rows: Rows
-) -> tuple[list[Draft], dict[str, tuple[Reading, ...]], list[LeftOut]]:
+def classify_columns(
+    table: RawTable, options: ColumnOptions, rows: Rows
+) -> tuple[list[ClassifiedColumn], dict[str, tuple[Reading, ...]], list[SkippedColumn]]:
     """Return usable columns, the readings of combined columns' sources, and the other columns."""
-    used = {source for _, names in wishes.combine.values() for source in names}
-    drafts, left_out = [], []
+    used = {source for _, names in options.combine.values() for source in names}
+    usable, skipped = [], []
     sources: dict[str, tuple[Reading, ...]] = {}
     for name in table.names:
-        if name in wishes.drop or name in used:
+        if name in options.drop or name in used:
             continue
-        found = understand(table, name, wishes, rows.weight)
-        if isinstance(found, LeftOut):
-            left_out.append(found)
+        found = classify_column(table, name, options, rows.weight)
+        if isinstance(found, SkippedColumn):
+            skipped.append(found)
         else:
-            drafts.append(found)
-    for name, (how, names) in wishes.combine.items():
-        own = tuple(_source_reading(table, source, wishes, rows) for source in names)
-        draft = Draft(name, "numeric", "number", Reading(feature=name, sources=names, combine=how))
-        column = draft.read(table, own)
+            usable.append(found)
+    for name, (how, names) in options.combine.items():
+        own = tuple(_source_reading(table, source, options, rows) for source in names)
+        classified = ClassifiedColumn(
+            name, "numeric", "number", Reading(feature=name, sources=names, combine=how)
+        )
+        column = classified.read(table, own)
         values = column.values if column.missing is None else column.values[~column.missing]
         whole = bool((values == np.floor(values)).all())
-        role: Role = "per unit" if name in wishes.per_unit else "numeric"
-        reading = replace(draft.reading, whole=whole, special=wishes.special.get(name, ()))
+        role: Role = "per unit" if name in options.per_unit else "numeric"
+        reading = replace(classified.reading, whole=whole, special=options.special.get(name, ()))
         sources[name] = own
-        drafts.append(
-            draft._replace(role=role, reading=reading, guess=f"{how} of {len(names)} columns")
+        usable.append(
+            classified._replace(role=role, reading=reading, guess=f"{how} of {len(names)} columns")
         )
-    return drafts, sources, left_out
+    return usable, sources, skipped
 
 
-def _source_reading(table: RawTable, name: str, wishes: Wishes, rows: Rows) -> Reading:
-    numeric = wishes._replace(numeric=wishes.numeric | {name})
-    found = understand(table, name, numeric, rows.weight)
-    if isinstance(found, LeftOut) or found.kind != "number":
-        reason = found.reason if isinstance(found, LeftOut) else "it holds levels, not numbers"
+def _source_reading(table: RawTable, name: str, options: ColumnOptions, rows: Rows) -> Reading:
+    numeric = options._replace(numeric=options.numeric | {name})
+    found = classify_column(table, name, numeric, rows.weight)
+    if isinstance(found, SkippedColumn) or found.kind != "number":
+        reason = (
+            found.reason if isinstance(found, SkippedColumn) else "it holds levels, not numbers"
+        )
         raise InputError(f"column {name!r} cannot be combined: {reason}.")
     column = found.read(table)
-    holes = column.missing is not None and bool(rows.weight[column.missing].any())
-    if holes and wishes.policy(name) == "refuse":
+    missing = column.missing is not None and bool(rows.weight[column.missing].any())
+    if missing and options.policy(name) == "refuse":
         raise InputError(
             f"column {name!r} has missing values, which are to be refused. Fill them in, or choose "
             'missing="impute" for this column.'
         )
-    reading = replace(found.reading, holes=holes, refuse=wishes.policy(name) == "refuse")
-    if wishes.policy(name) == "impute":
+    reading = replace(found.reading, saw_missing=missing, refuse=options.policy(name) == "refuse")
+    if options.policy(name) == "impute":
         reading = replace(reading, fill=usual_value(found, column, rows.weight))
     return reading
 
@@ -175,38 +193,38 @@ def _coarse(column: Column, weight: FloatArray) -> _Coarse:
     return codes.astype(np.int16), number, column.missing is not None
 
 
-def _is_cut(draft: Draft, wishes: Wishes) -> bool:
-    return draft.role in ("numeric", "ordered") and draft.name not in wishes.cuts
+def _is_cut(classified: ClassifiedColumn, options: ColumnOptions) -> bool:
+    return classified.role in ("numeric", "ordered") and classified.name not in options.cuts
 
 
 def _offsets(
-    drafts: Sequence[Draft], codes: Mapping[str, _Coarse], rows: Rows
+    usable: Sequence[ClassifiedColumn], codes: Mapping[str, _Coarse], rows: Rows
 ) -> dict[str, Iterator[FloatArray]]:
     """What the other columns tell about each row: one iterator, passed from column to column."""
-    if len(drafts) < 2:
+    if len(usable) < 2:
         return {}
     logits = outside_logits(
-        [codes[draft.name][0] for draft in drafts],
-        [codes[draft.name][1] for draft in drafts],
+        [codes[classified.name][0] for classified in usable],
+        [codes[classified.name][1] for classified in usable],
         rows.event,
         rows.weight,
     )
-    return {draft.name: logits for draft in drafts}
+    return {classified.name: logits for classified in usable}
 
 
 def _check_leaks(
     codes: Mapping[str, _Coarse],
     event: NDArray[np.bool_],
     weight: FloatArray,
-    wishes: Wishes,
+    options: ColumnOptions,
 ) -> None:
     """Refuse a column that equals the outcome."""
     kept = weight > 0
     if not event[kept].any() or event[kept].all():
         return
-    for name, (code, number, holes) in codes.items():
-        there = kept & (code < number - 1) if holes and number == 3 else kept
-        if number - (holes and number == 3) != 2 or wishes.names(name):
+    for name, (code, number, missing) in codes.items():
+        there = kept & (code < number - 1) if missing and number == 3 else kept
+        if number - (missing and number == 3) != 2 or options.mentions(name):
             continue
         same, happened = code[there] == 1, event[there]
         if count_rows(weight[there]) < _MANY_ROWS or happened.all() or not happened.any():
@@ -214,38 +232,41 @@ def _check_leaks(
         if np.array_equal(same, happened) or np.array_equal(~same, happened):
             raise InputError(
                 f"column {name!r} equals the outcome wherever it has a value. If it is a copy of "
-                f"the outcome, drop it (drop=[{name!r}]); if it is known before the decision, say "
+                f"the outcome, drop it (drop=[{name!r}]); if it is known before the decision, keep "
                 f"so by numeric=[{name!r}] or categorical=[{name!r}]."
             )
 
 
 def _strongest(
-    drafts: Sequence[Draft],
+    usable: Sequence[ClassifiedColumn],
     codes: Mapping[str, _Coarse],
     event: NDArray[np.bool_] | None,
     weight: FloatArray,
     most: int,
-) -> tuple[list[Draft], list[LeftOut]]:
+) -> tuple[list[ClassifiedColumn], list[SkippedColumn]]:
     """Keep the columns whose coarse bins tell most about the outcome."""
     if event is None:
         raise InputError(
-            f"{len(drafts):,} columns, more than max_columns={most:,}. Choose columns first, raise "
+            f"{len(usable):,} columns, more than max_columns={most:,}. Choose columns first, raise "
             "max_columns, or pass y so that the strongest can be kept."
         )
-    told = {draft.name: _information(*codes[draft.name][:2], event, weight) for draft in drafts}
-    names = np.array(list(told), dtype=object)
-    strength = steady(np.array(list(told.values())))
+    information = {
+        classified.name: _information(*codes[classified.name][:2], event, weight)
+        for classified in usable
+    }
+    names = np.array(list(information), dtype=object)
+    strength = drop_last_bits(np.array(list(information.values())))
     kept = set(names[np.argsort(-strength, kind="stable")[:most]].tolist())
     weak = [
-        LeftOut(
-            draft.name,
-            f"there are {len(drafts):,} columns; only the {most:,} that tell most alone are kept",
+        SkippedColumn(
+            classified.name,
+            f"there are {len(usable):,} columns; only the {most:,} most informative ones are kept",
             "choose columns yourself, or raise max_columns",
         )
-        for draft in drafts
-        if draft.name not in kept
+        for classified in usable
+        if classified.name not in kept
     ]
-    return [draft for draft in drafts if draft.name in kept], weak
+    return [classified for classified in usable if classified.name in kept], weak
 
 
 def _information(
@@ -266,11 +287,11 @@ def _information(
 
 def _finish(
     table: RawTable,
-    binned: Sequence[Binned],
+    binned: Sequence[BinnedColumn],
     sources: Mapping[str, tuple[Reading, ...]],
-    left_out: Sequence[LeftOut],
+    skipped: Sequence[SkippedColumn],
     weight: FloatArray,
-) -> tuple[Fitted, NDArray[Any]]:
+) -> tuple[FittedBins, NDArray[Any]]:
     kept = weight > 0
     seen: dict[bytes, str] = {}
     terms: list[Term] = []
@@ -281,8 +302,8 @@ def _finish(
     own_missing = []
     dtype = dtype_of([term for made in binned for term in made.terms])
     for made in binned:
-        name = made.draft.name
-        column = _filled(made, made.draft.read(table, sources.get(name, ())))
+        name = made.classified.name
+        column = _filled(made, made.classified.read(table, sources.get(name, ())))
         new, note = [], made.note
         for term in made.terms:
             codes = np.asarray(term.column_codes(column), dtype=dtype)
@@ -291,7 +312,7 @@ def _finish(
                 continue
             digest = hashlib.blake2b(np.ascontiguousarray(inside).tobytes()).digest()
             if digest in seen:
-                note = note or f"“{term.text()}” says the same as “{seen[digest]}”"
+                note = note or f"“{term.text()}” is the same as “{seen[digest]}”"
                 continue
             seen[digest] = term.text()
             new.append(term)
@@ -300,12 +321,12 @@ def _finish(
         rows.append(_row(made, new, note))
         if new:
             readings += [*sources.get(name, ()), made.reading]
-            kinds[name] = made.draft.kind
+            kinds[name] = made.classified.kind
             if made.own_missing:
                 own_missing.append(name)
     rows += [
         {"column": out.name, "taken for": "left out", "conditions": out.reason, "missing": 0}
-        for out in left_out
+        for out in skipped
     ]
     if not terms:
         raise InputError(
@@ -314,7 +335,7 @@ def _finish(
             + (f"; and {len(rows) - 5} more" if len(rows) > 5 else "")
             + ". Pass more rows, or columns that vary."
         )
-    fitted = Fitted(
+    fitted = FittedBins(
         columns=table.names,
         terms=tuple(terms),
         names=_unique([term.text() for term in terms]),
@@ -322,7 +343,7 @@ def _finish(
         kinds=kinds,
         own_missing=tuple(own_missing),
         rows=tuple(rows),
-        notices=(*_notices(left_out, binned), *_idle_cuts(binned, terms)),
+        notices=(*_notices(skipped, binned), *_idle_cuts(binned, terms)),
     )
     matrix = np.empty((len(table), len(parts)), dtype=dtype, order="F")
     for k, part in enumerate(parts):
@@ -330,7 +351,7 @@ def _finish(
     return fitted, matrix
 
 
-def _filled(made: Binned, column: Column) -> Column:
+def _filled(made: BinnedColumn, column: Column) -> Column:
     if column.missing is None or made.own_missing:
         return column
     values = column.values.copy()
@@ -338,8 +359,8 @@ def _filled(made: Binned, column: Column) -> Column:
     return Column(column.name, values, None)
 
 
-def _row(made: Binned, terms: Sequence[Term], note: str) -> dict[str, Any]:
-    name = made.draft.name
+def _row(made: BinnedColumn, terms: Sequence[Term], note: str) -> dict[str, Any]:
+    name = made.classified.name
     # "Missing" comes first: tables cut long cells, and this is what people look for.
     listed = sorted(terms, key=lambda term: term.kind != "any")
     words = ", ".join(term.text().removeprefix(f"{name} ") for term in listed)
@@ -350,7 +371,7 @@ def _row(made: Binned, terms: Sequence[Term], note: str) -> dict[str, Any]:
     share = made.missing_mass
     return {
         "column": name,
-        "taken for": made.draft.guess,
+        "taken for": made.classified.guess,
         "conditions": words,
         "missing": int(share) if float(share).is_integer() else share,
     }
@@ -367,34 +388,35 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(result)
 
 
-def _notices(left_out: Sequence[LeftOut], binned: Sequence[Binned]) -> Iterator[str]:
-    by_reason: dict[str, list[LeftOut]] = defaultdict(list)
-    for out in left_out:
+def _notices(skipped: Sequence[SkippedColumn], binned: Sequence[BinnedColumn]) -> Iterator[str]:
+    by_reason: dict[str, list[SkippedColumn]] = defaultdict(list)
+    for out in skipped:
         by_reason[out.reason].append(out)
     for reason, outs in by_reason.items():
         names, remedy = [out.name for out in outs], outs[0].remedy
         plural = "s" * (len(names) > 1)
         yield f"column{plural} {shorten(names)} left out: {reason}. To do: {remedy}."
     for made in binned:
-        if made.draft.role == "levels" and not made.terms:
+        column = made.classified
+        if column.role == "levels" and not made.terms:
             yield (
-                f"column {made.draft.name!r} left out: {made.note or 'one level only'}. To do: "
-                "merge its levels yourself, or drop it."
+                f"column {column.name!r} left out: {made.note or 'one level only'}. To do: merge "
+                "its levels yourself, or drop it."
             )
-        elif made.draft.n_levels > _MANY_LEVELS:
+        elif column.n_levels > _MANY_LEVELS:
             yield (
-                f"column {made.draft.name!r} has {made.draft.guess}: {made.note}. To do: merge "
-                "them by meaning, or drop the column."
+                f"column {column.name!r} has {column.guess}: {made.note}. To do: merge them by "
+                "meaning, or drop the column."
             )
 
 
-def _idle_cuts(binned: Sequence[Binned], kept: Sequence[Term]) -> Iterator[str]:
-    """Tell of the user's own cut points that part no rows, or part them like another condition."""
+def _idle_cuts(binned: Sequence[BinnedColumn], kept: Sequence[Term]) -> Iterator[str]:
+    """Warn of the user's own cut points that split no rows, or split them as others do."""
     terms = set(kept)
     for made in binned:
         idle = [term.text() for term in made.terms if made.own_cuts and term not in terms]
         if idle:
             yield (
-                f"column {made.draft.name!r}: {shorten(idle)} left out, which parts no rows, or "
-                "parts them as another condition does. To do: choose other cut points."
+                f"column {made.classified.name!r}: {shorten(idle)} left out, which splits no rows, "
+                "or splits them as another condition does. To do: choose other cut points."
             )

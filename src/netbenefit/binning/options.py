@@ -1,4 +1,4 @@
-"""The binner's parameters, checked: what the user said about columns, and how columns are cut."""
+"""The binner's parameters, checked: options for columns, and how columns are cut."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from netbenefit.binning.cuts import METHODS
-from netbenefit.binning.roles import Wishes
+from netbenefit.binning.roles import ColumnOptions
 from netbenefit.binning.terms import CutSettings
-from netbenefit.binning.weights import row_unit
+from netbenefit.binning.weights import weight_of_one_row
 from netbenefit.cards.readings import COMBINE
 from netbenefit.cards.terms import PerUnit, check_value
 from netbenefit.common.checks import FloatArray, InputError, check_names, shorten
 from netbenefit.common.strict_json import Value
 from netbenefit.metrics.thresholds import Thresholds
 
-__all__ = ["Cumulative", "read_settings", "read_wishes"]
+__all__ = ["Cumulative", "check_column_options", "read_settings"]
 
 _POLICIES = ("auto", "condition", "impute", "refuse")
 _BINS = ("cumulative", "interval")
@@ -27,7 +27,7 @@ _FEWEST_ROWS = 10
 
 
 class Cumulative:
-    """Which columns have conditions that add up ("≥ 40", "≥ 60"), not one a bin."""
+    """Which columns have conditions that add up ("≥ 40", "≥ 60"), not one per bin."""
 
     def __init__(self, bins: Any, names: Sequence[str]) -> None:
         by_name = dict(bins) if isinstance(bins, Mapping) else {}
@@ -43,8 +43,8 @@ class Cumulative:
         return bool(self._by_name.get(name, self._default) == "cumulative")
 
 
-def read_wishes(binner: Any, columns: Sequence[str]) -> Wishes:
-    """Check what a binner was told about columns."""
+def check_column_options(binner: Any, columns: Sequence[str]) -> ColumnOptions:
+    """Check a binner's options for columns."""
     combine = _read_combine(binner.combine, columns)
     names = [*columns, *combine]
     cuts = _by_column("cuts", binner.cuts, names)
@@ -58,7 +58,7 @@ def read_wishes(binner: Any, columns: Sequence[str]) -> Wishes:
                 f"missing={policy!r} of column {name!r} is not known. Use one of "
                 f"{', '.join(_POLICIES)}."
             )
-    wishes = Wishes(
+    options = ColumnOptions(
         cuts={name: _read_cuts(name, values) for name, values in cuts.items()},
         per_unit=_read_units(binner.per_unit, names),
         categorical=frozenset(_names("categorical", binner.categorical, names)),
@@ -70,13 +70,13 @@ def read_wishes(binner: Any, columns: Sequence[str]) -> Wishes:
         missing={name: policy for name, policy in missing.items() if name != "*"},
         missing_default=missing.get("*", "auto"),
     )
-    _check_conflicts(wishes)
-    return wishes
+    _check_conflicts(options)
+    return options
 
 
 def read_settings(
     binner: Any,
-    wishes: Wishes,
+    options: ColumnOptions,
     thresholds: Thresholds,
     weight: FloatArray,
     columns: Sequence[str],
@@ -94,7 +94,7 @@ def read_settings(
     if not 0 <= share <= 0.5:
         raise InputError(f"min_share={share!r} must be a share of the rows, from 0 to 0.5.")
     total = float(weight.sum())
-    fewest = min(_FEWEST_ROWS * row_unit(weight), total / 5)
+    fewest = min(_FEWEST_ROWS * weight_of_one_row(weight), total / 5)
     settings = CutSettings(
         method=binner.method,
         max_bins=int(binner.max_bins),
@@ -103,15 +103,15 @@ def read_settings(
         round_cuts=bool(binner.round_cuts),
         thresholds=thresholds,
     )
-    return settings, Cumulative(binner.bins, [*columns, *wishes.combine])
+    return settings, Cumulative(binner.bins, [*columns, *options.combine])
 
 
 # -- one parameter each ----------------------------------------------------------------------------
 
 
-def _check_known(parameter: str, asked: Sequence[str], names: Sequence[str]) -> None:
+def _check_known(parameter: str, given: Sequence[str], names: Sequence[str]) -> None:
     known = set(names)
-    unknown = [name for name in asked if name not in known]
+    unknown = [name for name in given if name not in known]
     if unknown:
         raise InputError(
             f"{parameter} names unknown columns: {shorten(unknown)}; the columns are "
@@ -168,7 +168,9 @@ def _read_units(given: Any, names: Sequence[str]) -> dict[str, PerUnit | None]:
                 f"per_unit of column {name!r} must be PerUnit({name!r}, …) or None, not {unit!r}."
             )
         if unit is not None and unit.feature != name:
-            raise InputError(f"per_unit of column {name!r} speaks of column {unit.feature!r}.")
+            raise InputError(
+                f"per_unit of column {name!r} is for column {unit.feature!r}. Name the same column."
+            )
     return units
 
 
@@ -193,15 +195,15 @@ def _read_combine(given: Any, columns: Sequence[str]) -> dict[str, tuple[str, tu
     return found
 
 
-def _check_conflicts(wishes: Wishes) -> None:
+def _check_conflicts(options: ColumnOptions) -> None:
     kinds = {
-        "cuts": set(wishes.cuts),
-        "per_unit": set(wishes.per_unit),
-        "categorical": set(wishes.categorical),
-        "ordered": set(wishes.ordered),
+        "cuts": set(options.cuts),
+        "per_unit": set(options.per_unit),
+        "categorical": set(options.categorical),
+        "ordered": set(options.ordered),
     }
-    kinds["numeric"] = set(wishes.numeric) - kinds["cuts"] - kinds["per_unit"]
-    used = {name: "combine" for _, sources in wishes.combine.values() for name in sources}
+    kinds["numeric"] = set(options.numeric) - kinds["cuts"] - kinds["per_unit"]
+    used = {name: "combine" for _, sources in options.combine.values() for name in sources}
     seen: dict[str, str] = dict(used)
     for parameter, names in kinds.items():
         for name in sorted(names):

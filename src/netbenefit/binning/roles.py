@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from netbenefit.common.checks import FloatArray, InputError, shorten
 from netbenefit.common.decimals import LARGEST_EXACT
 from netbenefit.common.strict_json import Value
 from netbenefit.data.raw_table import (
-    Lazy,
+    LazyColumns,
     RawColumn,
     RawTable,
     Storage,
@@ -27,7 +28,7 @@ from netbenefit.data.raw_table import (
     with_commas,
 )
 
-__all__ = ["Draft", "LeftOut", "Role", "Wishes", "understand"]
+__all__ = ["ClassifiedColumn", "ColumnOptions", "Role", "SkippedColumn", "classify_column"]
 
 #: What a column is to the card.
 Role = Literal["numeric", "binary", "per unit", "levels", "ordered"]
@@ -45,8 +46,8 @@ _OWN_VALUES = 0.95
 _ID_NAME = re.compile(r"(.*[\s_.-])?(?i:id|ids|uuid|guid|key|nr|no|mrn)|.*[a-z]I[Dd]s?|.*[a-z]Key")
 
 
-class Wishes(NamedTuple):
-    """What the user said about columns, checked."""
+class ColumnOptions(NamedTuple):
+    """The user's options for columns, checked."""
 
     cuts: Mapping[str, tuple[float, ...]]
     per_unit: Mapping[str, PerUnit | None]
@@ -63,13 +64,13 @@ class Wishes(NamedTuple):
         """What to do with the missing values of a column."""
         return self.missing.get(name, self.missing_default)
 
-    def names(self, name: str) -> bool:
-        """Whether the user has said what a column is: nobody then second-guesses it."""
+    def mentions(self, name: str) -> bool:
+        """Whether the user has set what a column is, so that it is not guessed."""
         lists = (self.cuts, self.per_unit, self.categorical, self.ordered, self.numeric)
         return any(name in wanted for wanted in lists) or name in self.combine
 
 
-class Draft(NamedTuple):
+class ClassifiedColumn(NamedTuple):
     """A column that is understood, but not yet cut."""
 
     name: str
@@ -83,11 +84,11 @@ class Draft(NamedTuple):
     def read(self, table: RawTable, readings: Sequence[Reading] = ()) -> Column:
         """Read the column; ``readings`` are those of a derived column's sources."""
         return Readings([*readings, self.reading], [self.name]).column(
-            self.name, Lazy(table), self.kind
+            self.name, LazyColumns(table), self.kind
         )
 
 
-class LeftOut(NamedTuple):
+class SkippedColumn(NamedTuple):
     """A column that cannot be used."""
 
     name: str
@@ -95,48 +96,43 @@ class LeftOut(NamedTuple):
     remedy: str
 
 
-def understand(table: RawTable, name: str, wishes: Wishes, weight: FloatArray) -> Draft | LeftOut:
-    """Find out what a raw column is.
-
-    Raises
-    ------
-    InputError
-        Where a column cannot be read as it stands and the remedy is the user's to choose: numbers
-        mixed with words, numbers with commas.
-    """
+def classify_column(
+    table: RawTable, name: str, options: ColumnOptions, weight: FloatArray
+) -> ClassifiedColumn | SkippedColumn:
+    """Find out what a raw column is; an error where only the user can choose the remedy."""
     raw = table.column(name)
-    special = _in_both_spellings(wishes.special.get(name, ()))
+    special = _in_both_spellings(options.special.get(name, ()))
     storage = storage_of(raw, special)
-    asked = name in wishes.categorical or name in wishes.ordered
-    if storage == "date" and asked and not raw.is_date and raw.values.dtype.kind in "OTU":
+    wants_levels = name in options.categorical or name in options.ordered
+    if storage == "date" and wants_levels and not raw.is_date and raw.values.dtype.kind in "OTU":
         storage = "text"  # dates as text, wanted as levels
     reading = Reading(feature=name, special=special)
-    refusal = _unusable(raw, storage, asked, special)
+    refusal = _unusable(raw, storage, wants_levels, special)
     if refusal is not None:
         return refusal
-    order = wishes.ordered.get(name)
-    if order is None and raw.is_ordered and name not in wishes.categorical:
+    order = options.ordered.get(name)
+    if order is None and raw.is_ordered and name not in options.categorical:
         order = tuple(raw.categories or ())
-    as_levels = asked or (raw.is_category and name not in wishes.numeric)
+    as_levels = wants_levels or (raw.is_category and name not in options.numeric)
     words = storage in ("text", "mixed")
-    if words and (name in wishes.cuts or name in wishes.per_unit or name in wishes.numeric):
+    if words and (name in options.cuts or name in options.per_unit or name in options.numeric):
         raise mixed_error(raw, special)
     if words or (as_levels and storage in ("number", "text numbers")):
         kind: Kind = "number" if storage == "number" else "text"
         if kind == "number":
             _check_exact(raw)
-        return _levels(table, name, kind, reading, order, wishes, weight)
+        return _levels(table, name, kind, reading, order, options, weight)
     if storage == "boolean":
-        if name in wishes.cuts:
+        if name in options.cuts:
             raise InputError(
                 f"column {name!r} holds true and false, and needs no cut points. Leave it out of "
                 "cuts."
             )
-        return Draft(name, "binary", "number", reading, guess="yes or no")
+        return ClassifiedColumn(name, "binary", "number", reading, guess="yes or no")
     text = storage == "text numbers"
     reading = Reading(feature=name, special=special, text=text)
-    draft = Draft(name, "numeric", "number", reading)
-    return _numeric(draft, draft.read(table), wishes, weight)
+    classified = ClassifiedColumn(name, "numeric", "number", reading)
+    return _numeric(classified, classified.read(table), options, weight)
 
 
 def _in_both_spellings(codes: Sequence[Value]) -> tuple[Value, ...]:
@@ -164,23 +160,23 @@ def _check_exact(raw: RawColumn) -> None:
 
 
 def _unusable(
-    raw: RawColumn, storage: Storage, asked: bool, special: Sequence[Value]
-) -> LeftOut | None:
+    raw: RawColumn, storage: Storage, wants_levels: bool, special: Sequence[Value]
+) -> SkippedColumn | None:
     """Why a column cannot be read at all."""
     if storage == "empty":
-        return LeftOut(raw.name, "every value is missing", "fill it in, or drop it")
+        return SkippedColumn(raw.name, "every value is missing", "fill it in, or drop it")
     if storage == "date":
         remedy = "turn it into a number, such as years before the decision, or drop it"
-        return LeftOut(raw.name, "it holds dates", remedy)
+        return SkippedColumn(raw.name, "it holds dates", remedy)
     if storage == "other":
         remedy = "turn its values into numbers or text, or drop it"
-        return LeftOut(raw.name, "it holds objects that are neither numbers nor text", remedy)
-    if storage in ("text", "mixed") and not asked:
+        return SkippedColumn(raw.name, "it holds objects that are neither numbers nor text", remedy)
+    if storage in ("text", "mixed") and not wants_levels:
         comma = with_commas(raw)
         if comma is not None:
             raise comma_error(raw, *comma)
     if storage == "mixed":
-        if asked:
+        if wants_levels:
             return None  # numbers are levels among others
         raise mixed_error(raw, special)
     return None
@@ -189,29 +185,31 @@ def _unusable(
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _numeric(draft: Draft, column: Column, wishes: Wishes, weight: FloatArray) -> Draft | LeftOut:
-    name, present = draft.name, _present(column)
+def _numeric(
+    classified: ClassifiedColumn, column: Column, options: ColumnOptions, weight: FloatArray
+) -> ClassifiedColumn | SkippedColumn:
+    name, present = classified.name, _present(column)
     distinct = np.unique(present)
     whole = bool((present == np.floor(present)).all())
-    reading = Reading(**{**_fields(draft.reading), "whole": whole})
-    if name in wishes.per_unit:
-        return draft._replace(role="per unit", reading=reading, guess="points per unit")
-    if not wishes.names(name):
+    reading = replace(classified.reading, whole=whole)
+    if name in options.per_unit:
+        return classified._replace(role="per unit", reading=reading, guess="points per unit")
+    if not options.mentions(name):
         if distinct.size and set(distinct.tolist()) <= {0.0, 1.0}:
-            return draft._replace(role="binary", guess="yes or no")
+            return classified._replace(role="binary", guess="yes or no")
         if whole and _is_identifier(name, distinct, _n_present(column, weight)):
-            remedy = f"drop it; or, if it does mean something, say numeric=[{name!r}]"
-            return LeftOut(name, "its values number the rows: an identifier", remedy)
-    text = " as text" if draft.reading.text else ""
+            remedy = f"drop it; or, if it does mean something, pass numeric=[{name!r}]"
+            return SkippedColumn(name, "its values number the rows: an identifier", remedy)
+    text = " as text" if classified.reading.text else ""
     guess = f"{'whole ' if whole else ''}numbers{text}"
-    return draft._replace(reading=reading, guess=guess)
+    return classified._replace(reading=reading, guess=guess)
 
 
 def _is_identifier(name: str, distinct: FloatArray, rows: float) -> bool:
-    """Whether whole numbers name the rows, judged without a look at the order of the rows.
+    """Whether whole numbers identify the rows, whatever the order of the rows.
 
-    They do if they all differ and the column is called so, or if they lie so close together that
-    independent values would have met.
+    They do if they all differ and the column's name says so, or if they lie so close together that
+    independent values would have coincided.
     """
     if rows < _MANY_ROWS or distinct.size < rows:
         return False
@@ -241,11 +239,11 @@ def _levels(
     kind: Kind,
     reading: Reading,
     order: tuple[Value, ...] | None,
-    wishes: Wishes,
+    options: ColumnOptions,
     weight: FloatArray,
-) -> Draft | LeftOut:
-    draft = Draft(name, "levels", kind, reading)
-    column = draft.read(table)
+) -> ClassifiedColumn | SkippedColumn:
+    classified = ClassifiedColumn(name, "levels", kind, reading)
+    column = classified.read(table)
     levels = set(_present(column).tolist())
     if order is not None:
         strange = sorted((_plain_level(v) for v in levels - set(order)), key=str)
@@ -255,19 +253,17 @@ def _levels(
                 f"{shorten(order, 10)}. List every level from low to high, as the column holds it "
                 "(text or number), or name it as a special code."
             )
-        return draft._replace(role="ordered", order=order, guess=f"{len(levels)} ordered levels")
+        return classified._replace(
+            role="ordered", order=order, guess=f"{len(levels)} ordered levels"
+        )
     rows = _n_present(column, weight)
     own = len(levels) >= _OWN_VALUES * rows and rows >= _MANY_ROWS
-    if own and not wishes.names(name):
+    if own and not options.mentions(name):
         what = "it holds free text or an identifier: almost every row has a value of its own"
-        return LeftOut(name, what, "drop it, or make a column with a few levels of it")
+        return SkippedColumn(name, what, "drop it, or make a column with a few levels of it")
     number = len(levels)
-    return draft._replace(guess=f"{number:,} level{'s' * (number != 1)}", n_levels=number)
+    return classified._replace(guess=f"{number:,} level{'s' * (number != 1)}", n_levels=number)
 
 
 def _plain_level(level: Any) -> Any:
     return int(level) if isinstance(level, float) and level.is_integer() else level
-
-
-def _fields(reading: Reading) -> dict[str, Any]:
-    return {field: getattr(reading, field) for field in reading.__dataclass_fields__}

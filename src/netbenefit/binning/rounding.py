@@ -1,7 +1,7 @@
 """Cut points as numbers that a person would choose, where that costs nothing measurable.
 
 Any number in the gap between two neighbouring values splits a column alike.  Beyond the gap a cut
-may cross a little weight, as long as the partition keeps what it earned.  That leaves an interval
+may cross a little weight, as long as the partition keeps its gain.  That leaves an interval
 for each cut, and the roundest number in it is taken.
 """
 
@@ -23,9 +23,9 @@ __all__ = ["round_cuts", "roundest"]
 
 #: Largest share of all weight that a cut may cross.
 _CROSSED = 0.01
-#: Largest share of what the partition earned that rounding all cuts together may cost …
+#: Largest share of the partition's gain that rounding all cuts together may cost …
 _LOST = 0.02
-#: … or, where that is more, this much for each cut, in units of what noise earns in a bin: within
+#: … or, where that is more, this much for each cut, in units of the gain of noise in a bin: within
 #: one unit of the best place lie all places that the data cannot tell from it.
 _UNSEEN = 1.0
 
@@ -40,30 +40,8 @@ def round_cuts(
 ) -> FloatArray:
     """Return a round number for each edge, ascending.
 
-    A number inside a quantile cell parts its rows in a way that the cells do not know; it is taken
+    A number inside a quantile cell splits its rows in a way that the cells do not know; it is taken
     only if both the edge before and the edge after that cell would do.
-
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-    edges : ndarray of int
-        Edges that :func:`~netbenefit.binning.cuts.find_cuts` found.
-    scores : CellScores
-        Sums over cells: what the partition earns, and its masses.
-    min_mass : float, default=0.0
-        Least weight of a bin.
-    supervised : bool, default=True
-        Whether a cut must keep what it earned; else only the weight that it crosses is limited.
-
-    Examples
-    --------
-    >>> from netbenefit.binning.cells import count_cells
-    >>> ones = np.ones(3)
-    >>> scores = CellScores(ones, 0 * ones, ones, ones)
-    >>> cells = count_cells(np.array([5201.7, 5398.5, 7110.3]))
-    >>> round_cuts(cells, np.array([1, 2]), scores)
-    array([5300., 6000.])
     """
     if not len(edges):
         return np.empty(0)
@@ -91,9 +69,9 @@ class _Rounding:
         both_ends = np.concatenate((cells.starts, cells.ends))
         self.whole = bool(np.all(both_ends == np.floor(both_ends)))
         walls = [0, *self.edges, cells.size]
-        earned = sum(self._earned(a, b) for a, b in pairwise(walls))
-        self.scale = earned + self.ridge  # what losses are made of, and their last bits
-        self.budget = max(_LOST * earned, _UNSEEN * self.ridge * len(self.edges))
+        gain = sum(self._gain(a, b) for a, b in pairwise(walls))
+        self.scale = gain + self.ridge  # what losses are made of, and their last bits
+        self.budget = max(_LOST * gain, _UNSEEN * self.ridge * len(self.edges))
         self.spent = 0.0
         self.done = 0
         self.before = {0}  # edges that the last cut may stand for
@@ -135,17 +113,17 @@ class _Rounding:
         return not self.supervised or self._lost(edge) <= share + SLACK * self.scale
 
     def _lost(self, edge: int) -> float:
-        """Return what the partition earns less with the current edge at another place."""
+        """Return how much the partition loses with the current edge at another place."""
         own, right = self.edges[self.done], self._next()
         return max(
-            self._earned(left, own)
-            + self._earned(own, right)
-            - self._earned(left, edge)
-            - self._earned(edge, right)
+            self._gain(left, own)
+            + self._gain(own, right)
+            - self._gain(left, edge)
+            - self._gain(edge, right)
             for left in self.before
         )
 
-    def _earned(self, start: int, end: int) -> float:
+    def _gain(self, start: int, end: int) -> float:
         _, g, h = (float(part[end] - part[start]) for part in self.sums)
         return g * g / (h + self.ridge) if self.ridge > 0 else 0.0
 
@@ -155,26 +133,10 @@ def _sums(parts: FloatArray) -> FloatArray:
 
 
 def roundest(low: float, high: float, middle: float, *, whole: bool = False) -> float:
-    """Return the roundest number c with low < c <= high.
+    """Return the roundest number c with low < c <= high, a whole one if ``whole``.
 
     The fewest decimal places first (or the most zeros at the end), then multiples of 5 of the last
     place, then the nearest to ``middle``.
-
-    Parameters
-    ----------
-    low, high : float
-        Where the number lies; ``low`` is left out.
-    middle : float
-        Where it would best lie.
-    whole : bool, default=False
-        Whether it has to be a whole number; ``high`` is one then.
-
-    Examples
-    --------
-    >>> roundest(51.2, 52.2, 51.7), roundest(49.0, 52.0, 51.7)
-    (52.0, 50.0)
-    >>> roundest(0.5301, 0.5353, 0.5327), roundest(0.528, 0.537, 0.5327)
-    (0.535, 0.53)
     """
     if math.isinf(low) or math.isinf(high):
         low, high = _finite(low, high)

@@ -1,6 +1,6 @@
 """Best ways to part ordered cells into few bins: exact, by dynamic programming.
 
-A bin earns G² / (H + ridge), twice what one Newton step on its rows would gain, where G sums the
+A bin gains G² / (H + ridge), twice what one Newton step on its rows would gain, where G sums the
 gradients and H the curvatures of a proper score.  Under pure noise that is on average
 V / (H + ridge), with V the variance of G.
 
@@ -22,20 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.binning.cells import Cells
-from netbenefit.binning.weights import SLACK, row_unit, sum_by
+from netbenefit.binning.weights import SLACK, sum_by, weight_of_one_row
 from netbenefit.common.checks import FloatArray
 from netbenefit.metrics.thresholds import Thresholds
 
 __all__ = ["PRICE", "PULL", "CellScores", "equal_mass_edges", "gain_edges", "score_cells"]
 
-#: What a bin pays on large tables, in units of what noise alone would earn in it.
+#: What a bin pays on large tables, in units of what noise alone would gain in it.
 PRICE = 10.0
 #: How strongly bins are drawn to equal mass on small tables, in the same units.
 PULL = 40.0
 #: Rows at which a table is half large.
 _HALF_LARGE = 3000.0
 #: How much the word of the other columns counts.  A card holds few of them: judged next to all of
-#: them in full, a column that others resemble would have nothing to say, nor would the others.
+#: them in full, a column that others resemble would explain nothing, nor would the others.
 _TRUST = 0.5
 #: Reach of a threshold on the logit scale: about as far as one column moves a risk.
 _REACH = 1.0
@@ -47,26 +47,16 @@ _GRID = 1201
 
 
 class CellScores(NamedTuple):
-    """Sums over the rows of each cell.
-
-    Attributes
-    ----------
-    mass : ndarray of shape (n_cells,)
-        Weight.
-    gradient, curvature : ndarray of shape (n_cells,)
-        First and (expected, negative) second derivative of the score by the logit.
-    variance : ndarray of shape (n_cells,)
-        Variance of the gradient where the column says nothing that the offset does not know.
-    """
+    """Sums over the rows of each cell; all of shape (n_cells,)."""
 
     mass: FloatArray
-    gradient: FloatArray
-    curvature: FloatArray
-    variance: FloatArray
+    gradient: FloatArray  #: first derivative of the score by the logit
+    curvature: FloatArray  #: expected second derivative, negated
+    variance: FloatArray  #: of the gradient, where the column adds nothing to the offset
 
     @property
     def noise(self) -> float:
-        """What one bin is expected to earn from noise; 0 where nothing can be learnt."""
+        """What one bin is expected to gain from noise; 0 where nothing can be learnt."""
         curvature = float(self.curvature.sum())
         return float(self.variance.sum()) / curvature if curvature > 0 else 0.0
 
@@ -85,15 +75,9 @@ def score_cells(
     an event and its p / (1 - p) false alarms are worth together.  Thresholds are points, and a row
     between two of them would count for nothing; so they are spread by a normal kernel over the
     logit, as wide as a column may move a risk, on top of a small floor.  Without thresholds w = 1,
-    which is the likelihood.  The offset says where a row lies among the thresholds, in full; the
+    which is the likelihood.  The offset tells where a row lies among the thresholds, in full; the
     logit of q goes half of the way from the overall risk to it.  Without an offset all rows have
     the overall risk.
-
-    Examples
-    --------
-    >>> cells = Cells(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([0, 0, 1, 1], np.int32))
-    >>> score_cells(cells, np.array([False, False, True, True]), np.ones(4)).gradient
-    array([-1.,  1.])
     """
     code, count = cells.cell_of_row, cells.size
     mass = sum_by(code, weight, count)
@@ -113,7 +97,7 @@ def score_cells(
     row_weight = weight * worth
     curvature = row_weight * (q * (1.0 - q))
     gradient = row_weight * (event - q)
-    unit = row_unit(weight)
+    unit = weight_of_one_row(weight)
     h = sum_by(code, curvature, count)
     g = sum_by(code, gradient, count)
     v = sum_by(code, curvature * worth, count) * unit
@@ -126,7 +110,7 @@ def score_cells(
 
 def _worth(logit: FloatArray, thresholds: Thresholds) -> FloatArray:
     """Return w(q) of each row: at most 1, at least the floor."""
-    p, omega = thresholds.array[1:], thresholds.weight_array[1:]  # at 0 everybody is positive
+    p, omega = thresholds.array[1:], thresholds.weight_array[1:]  # at 0 every row is positive
     if not omega.any():
         return np.ones_like(logit)
     grid = np.linspace(-_FAR, _FAR, _GRID)
@@ -139,17 +123,7 @@ def _worth(logit: FloatArray, thresholds: Thresholds) -> FloatArray:
 def gain_edges(
     scores: CellScores, max_bins: int, min_mass: float, rows: float = math.inf
 ) -> NDArray[np.intp]:
-    """Return the edges of the partition that earns most after each bin has paid its price.
-
-    ``rows`` is how many rows stand behind the scores; by default there are plenty.
-
-    Examples
-    --------
-    >>> g = np.array([-9.0, -9.0, 9.0, 9.0])
-    >>> h = np.full(4, 5.0)
-    >>> gain_edges(CellScores(h, g, h, h), max_bins=4, min_mass=1.0)
-    array([2])
-    """
+    """Return the edges of the partition that gains most after each bin has paid its price."""
     noise = scores.noise
     if noise <= 0:
         return np.empty(0, np.intp)
@@ -163,13 +137,7 @@ def gain_edges(
 
 
 def equal_mass_edges(mass: FloatArray, max_bins: int, min_mass: float) -> NDArray[np.intp]:
-    """Return the edges of the bins of most equal mass: least sum of squares.
-
-    Examples
-    --------
-    >>> equal_mass_edges(np.array([4.0, 1.0, 1.0, 2.0]), max_bins=2, min_mass=1.0)
-    array([1])
-    """
+    """Return the edges of the bins of most equal mass: least sum of squares."""
     return _best_edges(-np.square(_between(mass)), mass, max_bins, min_mass)
 
 
@@ -185,9 +153,8 @@ def _best_edges(
 ) -> NDArray[np.intp]:
     """Return the inner edges of the best partition; ``value[a, b]`` is the bin of cells a … b-1.
 
-    Of partitions that are equally good but for their last bits, which depend on the order of the
-    rows, the one with the fewest bins is taken; then the one whose last edge comes first, and so
-    on.
+    Of partitions that are equal up to their last bits, the one with the fewest bins is taken, then
+    the one whose last edge comes first.
     """
     none = np.empty(0, np.intp)
     last, total = mass.size, float(mass.sum())

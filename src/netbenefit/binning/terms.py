@@ -17,8 +17,15 @@ from netbenefit.binning.cuts import (
     find_cuts,
     optbinning_edges,
 )
-from netbenefit.binning.roles import Draft
-from netbenefit.binning.weights import SLACK, fills, first_reaching, mass_by, row_unit, total_weight
+from netbenefit.binning.roles import ClassifiedColumn
+from netbenefit.binning.weights import (
+    SLACK,
+    first_reaching,
+    has_enough_weight,
+    mass_by,
+    total_weight,
+    weight_of_one_row,
+)
 from netbenefit.cards.columns import Column
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import Condition, PerUnit, Term
@@ -28,7 +35,7 @@ from netbenefit.common.strict_json import Value
 from netbenefit.metrics.thresholds import Thresholds
 
 __all__ = [
-    "Binned",
+    "BinnedColumn",
     "CutSettings",
     "Rows",
     "coarse_codes",
@@ -66,19 +73,19 @@ class CutSettings(NamedTuple):
     thresholds: Thresholds | None
 
 
-class Binned(NamedTuple):
+class BinnedColumn(NamedTuple):
     """A column with its conditions; without any, ``note`` says why."""
 
-    draft: Draft
+    classified: ClassifiedColumn
     terms: tuple[Term, ...]
     reading: Reading
     missing_mass: float
     own_missing: bool  #: whether missing values have a condition of their own
     note: str = ""
-    own_cuts: bool = False  #: whether the user has said where to cut
+    own_cuts: bool = False  #: whether the cuts are the user's
 
 
-class Settled(NamedTuple):
+class FilledColumn(NamedTuple):
     """A column whose missing values are dealt with."""
 
     column: Column
@@ -95,32 +102,34 @@ class Settled(NamedTuple):
         return column.values[kept], Rows(rows.event[kept], rows.weight[kept]), kept
 
 
-def settle_missing(
-    draft: Draft, column: Column, rows: Rows, policy: str, min_mass: float
-) -> Settled:
+def fill_missing(
+    classified: ClassifiedColumn, column: Column, rows: Rows, policy: str, min_mass: float
+) -> FilledColumn:
     """Decide what happens to missing values, and fill them in where that is what happens."""
     missing = column.missing
     mass = 0.0 if missing is None else total_weight(rows.weight[missing])
     if mass > 0 and policy == "refuse":
         row = int(np.flatnonzero(np.asarray(missing))[0])
         raise InputError(
-            f"column {draft.name!r} is missing in row {row}, and missing values are to be refused. "
-            'Fill them in, or choose missing="condition" or "impute" for this column.'
+            f"column {classified.name!r} is missing in row {row}, and missing values are to be "
+            'refused. Fill them in, or choose missing="condition" or "impute" for this column.'
         )
-    own = mass > 0 and (policy == "condition" or (policy == "auto" and fills(mass, min_mass)))
-    reading = replace(draft.reading, holes=mass > 0, refuse=policy == "refuse")
+    own = mass > 0 and (
+        policy == "condition" or (policy == "auto" and has_enough_weight(mass, min_mass))
+    )
+    reading = replace(classified.reading, saw_missing=mass > 0, refuse=policy == "refuse")
     if own or policy == "refuse":
-        return Settled(column, reading, mass, own)
-    usual = usual_value(draft, column, rows.weight)
+        return FilledColumn(column, reading, mass, own)
+    usual = usual_value(classified, column, rows.weight)
     if missing is not None:
         values = column.values.copy()
         values[missing] = usual
         column = Column(column.name, values, None)
-    return Settled(column, replace(reading, fill=usual), mass, own)
+    return FilledColumn(column, replace(reading, fill=usual), mass, own)
 
 
 def make_terms(
-    draft: Draft,
+    classified: ClassifiedColumn,
     column: Column,
     rows: Rows,
     settings: CutSettings,
@@ -131,53 +140,57 @@ def make_terms(
     unit: PerUnit | None = None,
     offset: FloatArray | None = None,
     edges: NDArray[np.intp] | None = None,
-) -> Binned:
+) -> BinnedColumn:
     """Find the conditions of a column.
 
-    Recipe: (1) deal with missing values, (2) find conditions on the values that are there, (3) add
-    one for missing values, (4) let missing values count as a number that is easy to say.
+    1. Deal with missing values.
+    2. Find conditions on the values that are present.
+    3. Add one for missing values.
+    4. Let missing values count as a number with few digits.
     """
     # 1.
-    settled = settle_missing(draft, column, rows, policy, settings.min_mass)
+    settled = fill_missing(classified, column, rows, policy, settings.min_mass)
     _, reading, mass, own = settled
     values, part, kept = settled.present(rows)
     # 2.
     note = ""
     terms: tuple[Term, ...]
-    if draft.role == "per unit":
-        terms = (unit or _find_unit(draft.name, values, part.weight, reading.whole),)
-    elif draft.role == "binary":
-        terms = (PerUnit(draft.name, binary=True),)
-    elif draft.role == "levels":
-        terms, reading, note = _level_terms(draft, values, part, settings, reading, alone=not own)
+    if classified.role == "per unit":
+        terms = (unit or _find_unit(classified.name, values, part.weight, reading.whole),)
+    elif classified.role == "binary":
+        terms = (PerUnit(classified.name, binary=True),)
+    elif classified.role == "levels":
+        terms, reading, note = _level_terms(
+            classified, values, part, settings, reading, alone=not own
+        )
     else:
         near = None if offset is None else offset[kept]
-        terms = _cut_terms(draft, values, part, settings, cumulative, cuts, near, edges)
-        if draft.order is not None:
-            reading = replace(reading, levels=draft.order)
+        terms = _cut_terms(classified, values, part, settings, cumulative, cuts, near, edges)
+        if classified.order is not None:
+            reading = replace(reading, levels=classified.order)
         elif len(terms) == 1 and isinstance(terms[0], Condition) and terms[0].op == "==":
             reading = replace(reading, levels=tuple(_plain(v) for v in np.unique(values)))
     # 3.
     if own:
-        terms = (*terms, Condition(draft.name, "missing"))
+        terms = (*terms, Condition(classified.name, "missing"))
     # 4.
-    if draft.role in ("numeric", "per unit") and reading.fill is not None:
+    if classified.role in ("numeric", "per unit") and reading.fill is not None:
         reading = replace(reading, fill=_easy(reading.fill, terms, reading))
-    return Binned(draft, terms, reading, mass, own, note, cuts is not None)
+    return BinnedColumn(classified, terms, reading, mass, own, note, cuts is not None)
 
 
 def count_edges_by_optbinning(
-    drafts: Sequence[tuple[Draft, Column, str]], rows: Rows, settings: CutSettings
+    usable: Sequence[tuple[ClassifiedColumn, Column, str]], rows: Rows, settings: CutSettings
 ) -> dict[str, NDArray[np.intp]]:
     """Let optbinning find the edges of all numeric columns at once: it starts slowly."""
     tables = []
-    for draft, column, policy in drafts:
-        settled = settle_missing(draft, column, rows, policy, settings.min_mass)
+    for classified, column, policy in usable:
+        settled = fill_missing(classified, column, rows, policy, settings.min_mass)
         values, part, _ = settled.present(rows)
-        tables.append(count_events(count_cells(_ranks(draft, values), part.weight), *part))
+        tables.append(count_events(count_cells(_ranks(classified, values), part.weight), *part))
     share = settings.min_mass / float(rows.weight.sum())
     found = optbinning_edges(tables, settings.max_bins, share)
-    return {draft.name: edges for (draft, _, _), edges in zip(drafts, found, strict=True)}
+    return {classified.name: edges for (classified, _, _), edges in zip(usable, found, strict=True)}
 
 
 def _easy(fill: Value, terms: Sequence[Term], reading: Reading) -> Value:
@@ -190,18 +203,18 @@ def _easy(fill: Value, terms: Sequence[Term], reading: Reading) -> Value:
     return fill
 
 
-def usual_value(draft: Draft, column: Column, weight: FloatArray) -> Value:
+def usual_value(classified: ClassifiedColumn, column: Column, weight: FloatArray) -> Value:
     """The lower weighted median of numbers, the middle level of ordered ones, else the mode."""
     here = weight > 0 if column.missing is None else ~column.missing & (weight > 0)
     values, mass = column.values[here], weight[here]
-    if draft.role in ("numeric", "per unit"):
+    if classified.role in ("numeric", "per unit"):
         order = np.argsort(values, kind="stable")
         return _plain(values[order][first_reaching(np.cumsum(mass[order]), 0.5)])
     codes, levels = _factorise(values)
     sums = mass_by(codes, mass, len(levels))
     by_level = dict(zip(levels, sums.tolist(), strict=True))
-    if draft.order is not None:
-        ranked = [level for level in draft.order if level in by_level]
+    if classified.order is not None:
+        ranked = [level for level in classified.order if level in by_level]
         return ranked[first_reaching(np.cumsum([by_level[level] for level in ranked]), 0.5)]
     return max(levels, key=lambda level: (by_level[level], str(level)))
 
@@ -218,7 +231,7 @@ def _plain(value: Any) -> Value:
 
 
 def _cut_terms(
-    draft: Draft,
+    classified: ClassifiedColumn,
     values: NDArray[Any],
     rows: Rows,
     settings: CutSettings,
@@ -227,11 +240,11 @@ def _cut_terms(
     offset: FloatArray | None,
     edges: NDArray[np.intp] | None,
 ) -> tuple[Term, ...]:
-    name, order = draft.name, draft.order
-    values = _ranks(draft, values)
+    name, order = classified.name, classified.order
+    values = _ranks(classified, values)
     if given is not None:
         # Among whole numbers 39.5 and 40 are one cut, and the card prints the second.
-        whole = draft.reading.whole
+        whole = classified.reading.whole
         cuts = list(dict.fromkeys(_plain(np.ceil(cut) if whole else cut) for cut in given))
     else:
         distinct = np.unique(values)
@@ -253,11 +266,11 @@ def _cut_terms(
     )
 
 
-def _ranks(draft: Draft, values: NDArray[Any]) -> NDArray[Any]:
+def _ranks(classified: ClassifiedColumn, values: NDArray[Any]) -> NDArray[Any]:
     """Ordered levels as numbers; numbers as they are."""
-    if draft.order is None:
+    if classified.order is None:
         return values
-    rank = {level: k for k, level in enumerate(draft.order)}
+    rank = {level: k for k, level in enumerate(classified.order)}
     return np.fromiter((rank[v] for v in values.tolist()), np.float64, len(values))
 
 
@@ -269,7 +282,7 @@ def _find_cuts(
     edges: NDArray[np.intp] | None,
 ) -> FloatArray:
     cells = count_cells(values, rows.weight)
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "method": settings.method,
         "max_bins": settings.max_bins,
         "min_mass": settings.min_mass,
@@ -279,11 +292,11 @@ def _find_cuts(
     if edges is None:
         # Few cells to search among, all of them to find round numbers near what was found.
         coarse = count_cells(values, rows.weight, _most_cells(rows, settings))
-        found = find_cuts(coarse, rows.event, rows.weight, **asked)
+        found = find_cuts(coarse, rows.event, rows.weight, **options)
         edges = np.unique(np.searchsorted(cells.starts, coarse.starts[found]))
         edges = edges[(edges > 0) & (edges < cells.size)]
     if settings.round_cuts:
-        return choose_cuts(cells, rows.event, rows.weight, edges=edges, **asked)
+        return choose_cuts(cells, rows.event, rows.weight, edges=edges, **options)
     return cells.starts[edges]
 
 
@@ -292,7 +305,7 @@ def _most_cells(rows: Rows, settings: CutSettings) -> int:
     if settings.method != "net_benefit":
         return _FINE
     events = float(rows.weight @ rows.event)
-    rarer = min(events, float(rows.weight.sum()) - events) / row_unit(rows.weight)
+    rarer = min(events, float(rows.weight.sum()) - events) / weight_of_one_row(rows.weight)
     return int(min(max((1.0 + SLACK) * rarer / _ROWS_A_CELL, settings.max_bins), _FINE))
 
 
@@ -317,37 +330,39 @@ def _find_unit(name: str, values: FloatArray, weight: FloatArray, whole: bool) -
 
 
 def _level_terms(
-    draft: Draft,
+    classified: ClassifiedColumn,
     values: NDArray[Any],
     rows: Rows,
     settings: CutSettings,
     reading: Reading,
     alone: bool,
 ) -> tuple[tuple[Term, ...], Reading, str]:
-    """One condition a frequent level, one for all others; of two that exclude each other, one."""
+    """One condition per frequent level, one for all others; of two that exclude each other, one."""
     codes, levels = _factorise(values)
     mass = mass_by(codes, rows.weight, len(levels))
     events = mass_by(codes, rows.weight * rows.event, len(levels))
     by_mass = sorted(range(len(levels)), key=lambda k: (-mass[k], str(levels[k])))
-    frequent = [k for k in by_mass[: settings.max_levels] if fills(mass[k], settings.min_mass)]
+    frequent = [
+        k for k in by_mass[: settings.max_levels] if has_enough_weight(mass[k], settings.min_mass)
+    ]
     rare = [k for k in by_mass if k not in set(frequent)]
     known = tuple(levels)
     if not frequent:
         note = f"{len(levels):,} levels, none with at least {settings.min_mass:g} rows"
         return (), replace(reading, levels=known[:1]), note
-    terms: list[Condition] = [Condition(draft.name, "==", levels[k]) for k in frequent]
+    terms: list[Condition] = [Condition(classified.name, "==", levels[k]) for k in frequent]
     risk = [events[k] / mass[k] for k in frequent]
     note = ""
     rest = float(mass[rare].sum())
-    if fills(rest, settings.min_mass) and rare:
-        terms.append(Condition(draft.name, "not in", tuple(levels[k] for k in frequent)))
+    if has_enough_weight(rest, settings.min_mass) and rare:
+        terms.append(Condition(classified.name, "not in", tuple(levels[k] for k in frequent)))
         risk.append(float(events[rare].sum()) / rest)
         note = f"{len(rare):,} rare level{'s' * (len(rare) != 1)} merged"
         known = ()  # every other level has its rule
     if len(terms) == 1:
         return (), replace(reading, levels=known), note or "one level only"
     if alone and len(terms) == 2:
-        # Each says what the other says: keep the one with the higher risk, whose points add.
+        # Each is the other's negation: keep the one with the higher risk, whose points add.
         terms = [terms[int(risk[1] > risk[0] * (1.0 + SLACK))]]
     return tuple(terms), replace(reading, levels=known), note
 

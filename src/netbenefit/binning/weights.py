@@ -19,13 +19,13 @@ __all__ = [
     "SLACK",
     "are_whole",
     "count_rows",
-    "fills",
+    "drop_last_bits",
     "first_reaching",
+    "has_enough_weight",
     "mass_by",
-    "row_unit",
-    "steady",
     "sum_by",
     "total_weight",
+    "weight_of_one_row",
 ]
 
 #: Numbers that differ by less than this share of what they are made of are equal.
@@ -35,13 +35,7 @@ _STEADY_BITS = 40
 
 
 def sum_by(codes: NDArray[Any], rows: FloatArray, count: int) -> FloatArray:
-    """Return the sum of a number over the rows of each code 0 … count-1.
-
-    Examples
-    --------
-    >>> sum_by(np.array([0, 1, 1]), np.array([0.5, 1.0, 2.0]), 3)
-    array([0.5, 3. , 0. ])
-    """
+    """Return the sum of a number over the rows of each code 0 … count-1."""
     # Without rows, bincount answers with integers.
     sums: FloatArray = np.bincount(codes, rows, count).astype(np.float64, copy=False)
     return sums
@@ -49,19 +43,11 @@ def sum_by(codes: NDArray[Any], rows: FloatArray, count: int) -> FloatArray:
 
 def mass_by(codes: NDArray[Any], weight: FloatArray, count: int) -> FloatArray:
     """Return the weight of each code 0 … count-1, the same in every order of the rows."""
-    return steady(sum_by(codes, weight, count))
+    return drop_last_bits(sum_by(codes, weight, count))
 
 
-def steady(sums: FloatArray) -> FloatArray:
-    """Return sums without their last bits, which depend on the order of their parts.
-
-    Whole numbers stay what they are, unless there are more than 10¹² of them.
-
-    Examples
-    --------
-    >>> steady(np.array([0.1 + 0.2, 0.3, 7.0])).tolist() == steady(np.array([0.3, 0.3, 7])).tolist()
-    True
-    """
+def drop_last_bits(sums: FloatArray) -> FloatArray:
+    """Round sums to bits that do not depend on the order of their parts; whole numbers stay."""
     step = math.ldexp(1.0, math.frexp(float(np.abs(sums).sum()))[1] - _STEADY_BITS)
     if step == 0:  # sums so small that nothing can be taken from them
         return sums
@@ -75,29 +61,12 @@ def are_whole(weight: FloatArray) -> bool:
 
 
 def count_rows(weight: FloatArray) -> float:
-    """Return how many rows there are: a whole weight of 3 says that there are three such rows.
-
-    Other weights have any scale and count nothing: each row that has one is a row.
-
-    Examples
-    --------
-    >>> count_rows(np.array([3.0, 1.0, 0.0])), count_rows(np.array([0.5, 0.25, 0.0]))
-    (4.0, 2.0)
-    """
+    """Return how many rows there are: whole weights count rows, of others each row is one."""
     return float(weight.sum() if are_whole(weight) else np.count_nonzero(weight))
 
 
-def row_unit(weight: FloatArray) -> float:
-    """Return the weight that counts as one row when noise is judged.
-
-    Whole weights are taken to count rows, so that a row of weight 2 is two rows.  Other weights
-    may have any scale; their unit is Σv²/Σv, by which their sum is Kish's effective sample size.
-
-    Examples
-    --------
-    >>> row_unit(np.array([1.0, 2.0])), row_unit(np.array([0.25, 0.25]))
-    (1.0, 0.25)
-    """
+def weight_of_one_row(weight: FloatArray) -> float:
+    """Return the weight that counts as one row: 1 of whole weights, else Σv²/Σv (Kish)."""
     total = float(weight.sum())
     if total <= 0 or are_whole(weight):
         return 1.0
@@ -110,18 +79,12 @@ def total_weight(weight: FloatArray) -> float:
     return float(weight.sum()) if are_whole(weight) else math.fsum(weight.tolist())
 
 
-def fills(mass: float, least: float) -> bool:
-    """Return whether there is enough weight for a bin, whatever the last bits say."""
+def has_enough_weight(mass: float, least: float) -> bool:
+    """Return whether there is enough weight for a bin, whatever its last bits are."""
     return bool(mass >= least * (1.0 - SLACK))
 
 
 def first_reaching(cumulated: FloatArray, share: float) -> int:
-    """Return the first place where cumulated weight reaches a share of the total.
-
-    Examples
-    --------
-    >>> first_reaching(np.cumsum([0.1, 0.2, 0.3]), 0.5)
-    1
-    """
+    """Return the first place where cumulated weight reaches a share of the total."""
     wanted = (share - SLACK) * float(cumulated[-1])
     return min(int(np.searchsorted(cumulated, wanted)), cumulated.size - 1)

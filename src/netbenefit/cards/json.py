@@ -44,6 +44,7 @@ __all__ = [
     "loads",
     "read_reading",
     "read_term",
+    "reading_data",
     "term_data",
 ]
 
@@ -67,7 +68,10 @@ _TERM_KEYS = {
     "condition": ("kind", "feature", "op", "value"),
     "per_unit": ("kind", "feature", "decimals", "lower", "upper", "binary", "log"),
 }
-_READING_KEYS = tuple(field.name for field in fields(Reading))
+#: What Python calls ``saw_missing`` has kept its first name in files.
+_READING_KEYS = tuple(
+    "holes" if field.name == "saw_missing" else field.name for field in fields(Reading)
+)
 _THRESHOLD_KEYS = ("values", "weights", "end", "zero_asked")
 _PROVENANCE_KEYS = tuple(field.name for field in fields(Provenance))
 #: Written only where they are known, so that other files stay as they are.
@@ -105,7 +109,7 @@ def dumps(card: Scorecard) -> str:
         "score_range": card.score_range,
         "feature_names": card.feature_names,
         "provenance": None if card.provenance is None else _provenance_data(card.provenance),
-        "readings": [asdict(reading) for reading in card.readings],
+        "readings": [reading_data(reading) for reading in card.readings],
     }
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -225,6 +229,11 @@ def read_term(data: Any, path: str, extra: tuple[str, ...] = ()) -> Term:
         return PerUnit(feature, decimals, lower, upper, binary, log)
 
 
+def reading_data(reading: Reading) -> dict[str, Any]:
+    """Write how a column is read."""
+    return dict(zip(_READING_KEYS, asdict(reading).values(), strict=True))
+
+
 def read_reading(data: Any, path: str) -> Reading:
     """Read how a column is read."""
     check_object(data, path, _READING_KEYS)
@@ -232,10 +241,8 @@ def read_reading(data: Any, path: str) -> Reading:
         tuple(read_list(data[key], f"{path}.{key}", read_value)) for key in ("special", "levels")
     )
     sources = tuple(read_list(data["sources"], f"{path}.sources", read_text))
-    flags = {
-        key: read_boolean(data[key], f"{path}.{key}")
-        for key in ("holes", "whole", "text", "refuse")
-    }
+    flags = {key: read_boolean(data[key], f"{path}.{key}") for key in ("whole", "text", "refuse")}
+    saw_missing = read_boolean(data["holes"], f"{path}.holes")
     feature = read_text(data["feature"], f"{path}.feature")
     fill = or_null(read_value)(data["fill"], f"{path}.fill")
     combine = or_null(read_text)(data["combine"], f"{path}.combine")
@@ -247,6 +254,7 @@ def read_reading(data: Any, path: str) -> Reading:
             levels=levels,
             sources=sources,
             combine=combine,
+            saw_missing=saw_missing,
             **flags,
         )
 

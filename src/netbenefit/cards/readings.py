@@ -1,4 +1,4 @@
-"""How a raw column is read before rules look at it: holes, codes that mean a hole, unknown levels.
+"""How a raw column is read before rules use it: missing values, codes for them, unknown levels.
 
 A card that was learnt from a raw table carries one :class:`Reading` for each column that it uses,
 so that a raw row means the same to it as it did in training.  In this order:
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards.columns import Column, Kind, as_column, as_value, missing_error, plain_array
-from netbenefit.cards.terms import check_value, listed, value_text
+from netbenefit.cards.terms import check_value, join_words, value_text
 from netbenefit.common.checks import InputError, check_names, shorten
 from netbenefit.common.strict_json import Value
 
@@ -56,7 +56,7 @@ class Reading:
         Codes that mean "missing".
     fill : number or text, optional
         What a missing value counts as.
-    holes : bool, default=False
+    saw_missing : bool, default=False
         Whether training had missing values (or special codes); if not, filling warns.
     levels : sequence of number or text
         All levels of training, where others are worth a warning.
@@ -73,7 +73,7 @@ class Reading:
 
     Examples
     --------
-    >>> reading = Reading(feature="visits", special=(-9,), fill=2, holes=True)
+    >>> reading = Reading(feature="visits", special=(-9,), fill=2, saw_missing=True)
     >>> Readings([reading]).column("visits", {"visits": [0, -9, None]}, "number").values
     array([0., 2., 2.])
     >>> reading.notes()
@@ -83,7 +83,7 @@ class Reading:
     feature: str
     special: tuple[Value, ...] = ()
     fill: Value | None = None
-    holes: bool = False
+    saw_missing: bool = False
     levels: tuple[Value, ...] = ()
     whole: bool = False
     text: bool = False
@@ -105,7 +105,7 @@ class Reading:
             put(self, "fill", check_value(self.fill, f"fill of {what}"))
             if self.fill in self.special:
                 raise InputError(f"fill={self.fill!r} of {what} is one of its special codes.")
-        for name in ("holes", "whole", "text", "refuse"):
+        for name in ("saw_missing", "whole", "text", "refuse"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise InputError(f"{name}={getattr(self, name)!r} of {what} must be True or False.")
             put(self, name, bool(getattr(self, name)))
@@ -133,10 +133,10 @@ class Reading:
         spelt = {repr(code) for code in self.special if not isinstance(code, str)}
         codes = [value_text(code) for code in self.special if code not in spelt]
         if self.fill is not None:
-            when = listed(["missing", *codes])
+            when = join_words(["missing", *codes])
             notes.append(f"{self.feature}: {when} counts as {value_text(self.fill)}")
         elif codes:
-            notes.append(f"{self.feature}: {listed(codes)} means missing")
+            notes.append(f"{self.feature}: {join_words(codes)} means missing")
         return notes
 
 
@@ -183,7 +183,7 @@ class Readings:
         array([False,  True,  True])
         """
         reading = self.by_name.get(name, Reading(feature=name))
-        bare = replace(reading, fill=None, holes=True, levels=(), whole=False, refuse=False)
+        bare = replace(reading, fill=None, saw_missing=True, levels=(), whole=False, refuse=False)
         return Readings([bare]).column(name, data, kind)
 
     def _combined(self, reading: Reading, data: Mapping[str, Any]) -> Column:
@@ -207,7 +207,7 @@ class Readings:
             if odd.size:
                 _warn_of_fractions(reading, float(values[odd[0]]), int(odd[0]))
         if missing is not None and reading.fill is not None:
-            if not reading.holes:
+            if not reading.saw_missing:
                 _warn_of_holes(reading, np.flatnonzero(missing).tolist())
             # A text column of which nothing is there comes as NaN.
             values = values.astype(object) if isinstance(reading.fill, str) else values.copy()
@@ -249,7 +249,7 @@ class Readings:
         if reading.whole and isinstance(value, float) and not value.is_integer():
             _warn_of_fractions(reading, value, None)
         if value is None and reading.fill is not None:
-            if not reading.holes:
+            if not reading.saw_missing:
                 _warn_of_holes(reading, [])
             value = reading.fill
         if value is not None and self._watches(reading) and value not in reading.levels:
@@ -278,7 +278,7 @@ def _is_blank(item: Any) -> bool:
 
 
 def _without_blanks(data: Any) -> Any:
-    """Turn blank text into holes."""
+    """Turn blank text into missing values."""
     if not isinstance(data, list | tuple):
         data = plain_array(data)
         if data.dtype.kind not in "OTU" or data.ndim != 1:
@@ -290,7 +290,7 @@ def _without_blanks(data: Any) -> Any:
 
 
 def _decoded(reading: Reading, data: Any, kind: Kind) -> Any:
-    """Turn blank text into holes, and text that stands for a number into one."""
+    """Turn blank text into missing values, and text that stands for a number into one."""
     if not isinstance(data, list | tuple):
         data = plain_array(data)
         spelt = "OTUiuf" if kind == "text" else "OTU"

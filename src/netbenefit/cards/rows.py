@@ -96,7 +96,9 @@ def card_notes(card: Scorecard, rows: Iterable[Row]) -> list[str]:
         if row.feature in readings:  # who adds up sources has to know how to read them
             names |= dict.fromkeys(readings[row.feature].sources)
     used = [_without_idle_fill(readings[name], readings) for name in names if name in readings]
-    unseen = [r for r in used if r.fill is not None and not (r.holes or r.special or r.sources)]
+    unseen = [
+        r for r in used if r.fill is not None and not (r.saw_missing or r.special or r.sources)
+    ]
     notes = [note for reading in used if reading not in unseen for note in reading.notes()]
     if unseen:
         fills = [f"{reading.feature} {value_text(cast(Value, reading.fill))}" for reading in unseen]

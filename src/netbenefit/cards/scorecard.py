@@ -323,7 +323,10 @@ class Scorecard:
         return np.searchsorted(self.thresholds.values, risk, side="right") - 1
 
     def risk_of_score(self, score: int | IntArray) -> Any:
-        """Return the risk of scores, read as on the printed table."""
+        """Return the risk of scores, read as on the printed table.
+
+        Equation eq:risk prob of the paper; there, every level has one risk.
+        """
         if isinstance(score, int):
             place = bisect_right(self.risks, score, key=lambda step: step[0])
             return self.risks[max(place - 1, 0)][1]

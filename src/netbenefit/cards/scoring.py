@@ -183,7 +183,7 @@ def _input(name: str, kind: Kind, readings: Mapping[str, Reading]) -> InputColum
         fill=own.fill,
         refuse=own.refuse,
         text=own.text,
-        saw_missing=own.holes,
+        saw_missing=own.saw_missing,
         whole=own.whole,
         levels=own.levels,
         has_reading=name in readings,

@@ -32,7 +32,7 @@ __all__ = [
     "PerUnit",
     "Term",
     "check_value",
-    "listed",
+    "join_words",
     "log_ends",
     "value_text",
 ]
@@ -179,7 +179,7 @@ class Condition:
             if self.op == "between":
                 return f"{words[0]} ≤ {self.feature} < {words[1]}"
             verb = "is" if self.op == "in" else "other than"
-            return f"{self.feature} {verb} {listed(words)}"
+            return f"{self.feature} {verb} {join_words(words)}"
         if isinstance(self.value, str):
             verb = "is" if self.op == "==" else "is not"
             return f"{self.feature} {verb} {value_text(self.value)}"
@@ -360,7 +360,7 @@ def log_ends(decimals: int) -> NDArray[np.float64]:
     return np.array([math.expm1((k - 0.5) / steps) for k in range(1, last + 1)])
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Join words as a sentence does.
 
     >>> listed(["a"]), listed(["a", "b", "c"])

@@ -57,16 +57,16 @@ class Contents(NamedTuple):
 
 def contents(card: Scorecard) -> Contents:
     """Put a card into words."""
-    outcome = clean(card.provenance.outcome or "") if card.provenance else ""
+    outcome = strip_control(card.provenance.outcome or "") if card.provenance else ""
     rows = card_rows(card)
     rounded = any(row.term.decimals and row.points for row in rows)
     return Contents(
         title=f"Risk of {outcome}" if outcome else "Risk score",
-        rules=[(clean(row.text), points_text(row.term, row.points)) for row in rows]
+        rules=[(strip_control(row.text), points_text(row.term, row.points)) for row in rows]
         or [("no rules: every row scores 0", "")],
         score="SCORE, rounded down" if rounded else "SCORE",
         table=[(scores_text(r), percent(r.risk, card.thresholds)) for r in card.risk_table()],
-        notes=[clean(note) for note in card_notes(card, rows)],
+        notes=[strip_control(note) for note in card_notes(card, rows)],
         footer=_footer(card.provenance),
     )
 
@@ -166,10 +166,10 @@ def _footer(provenance: Provenance | None) -> str:
         if gap is not None and gap < math.inf:
             parts.append("proven optimal" if gap == 0 else f"gap {percent(gap)}")
     if provenance.teacher is not None:
-        parts.append(f"taught by {clean(provenance.teacher)}")
+        parts.append(f"taught by {strip_control(provenance.teacher)}")
         parts += [kept_text(provenance)] if provenance.share_kept is not None else []
     if provenance.updated is not None:
-        parts.append(f"updated: {clean(provenance.updated)}")
+        parts.append(f"updated: {strip_control(provenance.updated)}")
     return " · ".join(parts)
 
 
@@ -296,7 +296,7 @@ def _pad(text: str, width: int, align: str) -> str:
     return " " * left + text + " " * (spare - left)
 
 
-def clean(text: str) -> str:
+def strip_control(text: str) -> str:
     r"""Make a name safe to print: no control characters, line breaks or direction overrides.
 
     >>> clean("dose\n(mg)\x1b")

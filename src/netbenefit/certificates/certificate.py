@@ -80,7 +80,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netbenefit._version import __version__
-from netbenefit.binning.fitted import Fitted
+from netbenefit.binning.fitted import FittedBins
 from netbenefit.cards.terms import PerUnit, Term
 from netbenefit.certificates import json as read
 from netbenefit.certificates.recount import differences
@@ -231,7 +231,7 @@ def make_certificate(
     card: Scorecard | None = None,
     *,
     terms: Sequence[Term] | None = None,
-    bins: Fitted | None = None,
+    bins: FittedBins | None = None,
     taught: Taught | None = None,
 ) -> Certificate:
     """Put on record what a solver found and proved.

@@ -9,14 +9,13 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.json import read_reading, read_term, term_data
+from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import Term
 from netbenefit.certificates.statement import (
@@ -92,7 +91,7 @@ def _column(data: Any, path: str) -> StatedColumn:
 
 def write_readings(said: Statement) -> list[dict[str, Any]]:
     """Return how raw columns are read, as JSON."""
-    return [asdict(reading) for reading in said.readings]
+    return [reading_data(reading) for reading in said.readings]
 
 
 def read_readings(data: Any, path: str) -> tuple[Reading, ...]:

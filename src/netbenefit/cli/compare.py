@@ -25,7 +25,6 @@ from netbenefit.cli.terminal import (
     make_console,
     pick_column,
     read_setting,
-    read_teacher,
     tell,
 )
 from netbenefit.common.progress import TaskBar
@@ -100,7 +99,7 @@ def compare(
     if plot is not None:
         check_picture(plot)
     asked = _read_models(models)
-    taught_by = read_teacher(teacher)
+    taught_by = None if teacher == "none" else teacher
     strength = read_setting(prior_strength, "--prior-strength", "auto")
     if "scorecard" not in asked.values() and (teacher, strength) != ("auto", "auto"):
         raise InputError(
@@ -187,7 +186,7 @@ def _read(
     models: dict[str, Any],
 ) -> _Rows:
     """Rows of a file; the event is the one that the first card predicts, if it says so."""
-    from netbenefit.cli.fit_notes import check_weight
+    from netbenefit.cli.rows import read_weights
     from netbenefit.common.checks import InputError
     from netbenefit.data.files import read_raw
     from netbenefit.data.labels import label_in, read_outcome
@@ -198,11 +197,8 @@ def _read(
     says = [card.provenance.outcome for card in cards.values() if card.provenance]
     label = next((found for text in says if (found := label_in(text, target))), None)
     event = positive if positive is not None else label
-    outcome = read_outcome(target, pick_column(columns, target, "--target"), event)
-    weight = None
-    if sample_weight is not None:
-        weight = pick_column(columns, sample_weight, "--sample-weight")
-        check_weight(sample_weight, weight)
+    outcome = read_outcome(pick_column(columns, target, "--target"), target, event)
+    weight = read_weights(columns, sample_weight)
     for name in drop:
         pick_column(columns, name, "--drop")
     unused = {target, sample_weight, *drop}

@@ -8,17 +8,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netbenefit.cli.model import CommandClassifier
 from netbenefit.common.checks import FloatArray
 from netbenefit.common.files import write_text
 from netbenefit.common.table import Table
 from netbenefit.data.datasets import load_breast_cancer
 from netbenefit.data.files import write_csv
-from netbenefit.estimators.learn import Learned, choose_solver, learn
-from netbenefit.estimators.training import make_binner, training_of_raw
+from netbenefit.data.labels import Outcome
+from netbenefit.estimators.learn import Learned
 from netbenefit.export.calculator import to_calculator
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.report import ModelRow, compare, validation_page
-from netbenefit.solvers.base import Callback
 
 __all__ = ["DemoData", "DemoResult", "demo_data", "run_demo", "save_demo"]
 
@@ -60,9 +60,7 @@ def demo_data() -> DemoData:
     return DemoData(parts[0], event[first], parts[1], event[second])
 
 
-def run_demo(
-    data: DemoData, *, time_limit: float | None = 5.0, callback: Callback | None = None
-) -> DemoResult:
+def run_demo(data: DemoData, *, time_limit: float | None = 5.0, quiet: bool = True) -> DemoResult:
     """Learn a card and measure it.
 
     1. Cut each measurement at round numbers, found on the training part.
@@ -73,24 +71,20 @@ def run_demo(
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    # 1.
-    settings = {
-        "penalty": "auto",
-        "max_points": MAX_POINTS,
-        "max_features": MAX_RULES,
-        "sign": dict.fromkeys(data.train, "+"),
-    }
-    binner = make_binner("auto", list(data.train), THRESHOLDS)
-    training = training_of_raw(binner, data.train, data.train_event, None, settings)
-    # 2.
-    learned = learn(
-        training,
-        THRESHOLDS,
-        choose_solver("auto", time_limit=time_limit, seed=0, n_jobs=-1),
-        outcome="malignancy",
-        teacher="auto",
-        callback=callback,
-    )
+    # 1. and 2.
+    model = CommandClassifier(
+        binner="auto",
+        thresholds=THRESHOLDS,
+        max_points=MAX_POINTS,
+        max_features=MAX_RULES,
+        sign=dict.fromkeys(data.train, "+"),
+        time_limit=time_limit,
+        random_state=0,
+        n_jobs=-1,
+    ).follow(quiet, columns=False)
+    event = data.train_event
+    model.fit(data.train, Outcome(event, np.array([False, True]), "malignancy"))
+    learned = model.learned_
     # 3.
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     logistic.fit(np.column_stack(list(data.train.values())), data.train_event)

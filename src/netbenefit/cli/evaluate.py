@@ -1,29 +1,101 @@
-"""A card on rows that stay where they are: DuckDB scores them and counts them by score."""
+"""``netbenefit evaluate``: a stored card on a table, in memory or where it is."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netbenefit.cli.cli_labels import check_weight, read_labels
-from netbenefit.cli.cli_source import check_column, open_table
-from netbenefit.cli.terminal import tell
-from netbenefit.common.checks import InputError, shorten
-from netbenefit.data.connection import duckdb_errors, name
-from netbenefit.data.labels import label_in
+import typer
+
+from netbenefit.cli.terminal import check_writable, load_card, make_console, tell, warnings_as_notes
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from netbenefit.cards.scorecard import Scorecard
     from netbenefit.data.duckdb import OpenTable
     from netbenefit.metrics.thresholds import Thresholds
     from netbenefit.updating.evaluate import CardEvaluation
 
-__all__ = ["evaluate_open", "evaluate_stream"]
+__all__ = ["evaluate_command", "evaluate_relation"]
 
 
-def evaluate_open(
+def evaluate_command(
+    card: Path,
+    data: Sequence[str],
+    target: str | None,
+    *,
+    positive: str | None,
+    sample_weight: str | None,
+    thresholds: str | None,
+    as_json: bool,
+    csv: Path | None,
+    reference: Path | None,
+    stream: bool | None = None,
+    quiet: bool = False,
+) -> None:
+    """Measure a card, and print or save what was found."""
+    from netbenefit.cli.cli_source import open_data
+    from netbenefit.cli.rows import read_for_card
+    from netbenefit.common.table import lines_of
+    from netbenefit.data.files import RawFile, write_csv
+    from netbenefit.data.sources import find_source
+    from netbenefit.metrics.thresholds import as_thresholds
+    from netbenefit.report import text
+    from netbenefit.updating.evaluate import calibration_lines, level_lines
+    from netbenefit.updating.update import evaluate_card
+
+    source = find_source(data)
+    check_writable(csv, card, *source.files, *([reference] if reference else []))
+    scorecard = load_card(card)
+    grid = scorecard.thresholds if thresholds is None else as_thresholds(thresholds)
+    given = open_data(source, stream=stream, as_text=scorecard.text_features, quiet=quiet)
+    if isinstance(given, RawFile):
+        columns = given.columns
+        outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
+        called = outcome.text
+        compared = {}
+        if reference is not None:
+            compared = _reference(scorecard, reference, target, positive, sample_weight)
+        with warnings_as_notes():
+            found = evaluate_card(
+                scorecard,
+                columns,
+                outcome.event,
+                thresholds=grid,
+                sample_weight=weight,
+                **compared,
+            )
+    else:
+        with given:
+            found, called = _evaluate_open(
+                scorecard,
+                given,
+                target,
+                positive,
+                sample_weight,
+                thresholds=grid,
+                reference=reference,
+                quiet=quiet,
+            )
+    if csv is not None:
+        write_csv(found.curve, csv)
+    if as_json:
+        extra = _extra(found, drifted=reference is not None)
+        typer.echo(text.to_json(found.measures, found.curve, called, grid, extra))
+        return
+    console = make_console()
+    console.print(f"{card} on {source.shown}, {called}:")
+    console.print(text.measure_table(found.measures))
+    console.print("\n".join(lines_of(["", ""], calibration_lines(found.calibration))[1:]))
+    console.print("\n" + "\n".join(level_lines(found.levels)))
+    console.print(text.curve_table(found.curve))
+    if reference is not None and found.drift is not None:
+        console.print(str(found.drift))
+    if csv is not None:
+        tell("bold", "saved", csv)
+
+
+def _evaluate_open(
     card: Scorecard,
     table: OpenTable,
     target: str | None,
@@ -34,75 +106,71 @@ def evaluate_open(
     reference: Path | None = None,
     quiet: bool = False,
 ) -> tuple[CardEvaluation, str]:
-    """Measure a card on an open table; return also what the outcome is called.
+    """Measure a card on an open table; return also what the outcome is called."""
+    from contextlib import ExitStack
 
-    Parameters
-    ----------
-    card : Scorecard
-    table : OpenTable
-    target, positive, sample_weight
-        What the options say.
-    thresholds : Thresholds
-    reference : Path, optional
-        A table to compare the scores with.
-    quiet : bool
-        Whether to show no progress.
-    """
+    from netbenefit.cards.columns import check_present
+    from netbenefit.cli.cli_source import check_column, open_table
+    from netbenefit.cli.rows import outcome_of_table
+    from netbenefit.data.connection import duckdb_errors
+    from netbenefit.data.labels import label_in
+    from netbenefit.data.sources import find_source
+
     says = card.provenance.outcome if card.provenance else None
     target = _target(card, table, says) if target is None else target
     check_column(table, target, "--target")
     check_column(table, sample_weight, "--sample-weight")
+    check_present(card.features, table.columns)
+    weights = [sample_weight] if sample_weight else []
+    used = list(dict.fromkeys([*card.features, target, *weights]))
+    table.check_columns(used)
     label = positive if positive is not None else label_in(says, target)
+    with duckdb_errors(table.source):
+        outcome, _ = outcome_of_table(table, target, label)
     with ExitStack() as stack:
-        rows, called = _rows(card, table, target, label, sample_weight)
         compared = None
         if reference is not None:
-            from netbenefit.data.sources import find_source
-
             other = stack.enter_context(
                 open_table(find_source([str(reference)]), card.text_features, quiet=quiet)
             )
-            compared = _reference(card, other, target, label, sample_weight)
-        found = evaluate_stream(
-            card, table, rows, target, sample_weight, thresholds, quiet, reference=compared
+            check_present(card.features, other.columns)
+            there = [name for name in used if name in other.columns]
+            if target not in there:
+                _tell_no_outcome(other.source.shown)
+            compared = other.relation(there)
+        found = evaluate_relation(
+            card,
+            table,
+            table.relation(used),
+            target,
+            outcome.labels[1],
+            sample_weight,
+            thresholds,
+            quiet,
+            reference=compared,
         )
-    return found, called
+    return found, outcome.text
 
 
-def evaluate_stream(
+def evaluate_relation(
     card: Scorecard,
     table: OpenTable,
     relation: Any,
     target: str,
+    label: Any,
     weight: str | None,
     thresholds: Thresholds,
     quiet: bool,
     *,
     reference: Any = None,
 ) -> CardEvaluation:
-    """Measure a card on rows that DuckDB scores and counts by score and outcome.
-
-    Parameters
-    ----------
-    card : Scorecard
-    table : OpenTable
-        Where the rows are.
-    relation : duckdb.DuckDBPyRelation
-        The rows, with an outcome of true and false.
-    target, weight : str
-        Columns of outcomes and of weights.
-    thresholds : Thresholds
-    quiet : bool
-        Whether to show no progress.
-    reference : duckdb.DuckDBPyRelation, optional
-        Other rows.
-    """
-    from netbenefit.cli.cli_words import option_words
+    """Measure a card on rows that DuckDB scores and counts by score and outcome."""
+    from netbenefit.data.connection import duckdb_errors
     from netbenefit.data.duckdb import QueryBar
     from netbenefit.updating.in_tables import evaluate_table
 
     with (
-        option_words(quiet),
+        warnings_as_notes(quiet),
         duckdb_errors(table.source),
         QueryBar(table.connection, "scoring and counting rows", shown=not quiet) as bar,
     ):
@@ -110,6 +178,7 @@ def evaluate_stream(
             card,
             relation,
             target,
+            positive=label,
             thresholds=thresholds,
             sample_weight=weight,
             reference=reference,
@@ -119,47 +188,65 @@ def evaluate_stream(
 
 def _target(card: Scorecard, table: OpenTable, says: str | None) -> str:
     """Find the column that a card calls its outcome."""
+    from netbenefit.common.checks import InputError, shorten
+    from netbenefit.data.labels import label_in
+
     found = [one for one in table.columns if label_in(says, one) is not None]
     found = [one for one in found if one not in card.features]
     if len(found) != 1:
-        told = "does not say what its outcome is" if says is None else f"predicts {says!r}"
+        why = "does not say what its outcome is" if says is None else f"predicts {says!r}"
         raise InputError(
-            f"the card {told}, and no column is sure to be that. Name the column of the outcome: "
+            f"the card {why}, and no column is sure to be that. Name the column of the outcome: "
             f"--target COLUMN. There are {shorten(list(table.columns), 10)}."
         )
     return found[0]
 
 
-def _rows(
-    card: Scorecard, table: OpenTable, target: str, label: str | None, weight: str | None
-) -> tuple[Any, str]:
-    """Return what is needed of a table, its outcome as true and false; and what that is called."""
-    from netbenefit.cards.columns import check_present
-
-    weights = [weight] if weight else []
-    check_present(card.features, table.columns)
-    table.check_columns({*card.features, target, *weights})
-    with duckdb_errors(table.source):
-        labels = read_labels(table, target, label)
-        if weight is not None:
-            check_weight(table, weight)
-        others = [one for one in (*card.features, *weights) if one != target]
-        chosen = [*map(name, dict.fromkeys(others)), f"{labels.event} AS {name(target)}"]
-        return table.relation().project(", ".join(chosen)), labels.text
+def _tell_no_outcome(place: object) -> None:
+    tell("yellow", "note", f"{place} has no outcome that can be read: prevalence left out.")
 
 
 def _reference(
-    card: Scorecard, table: OpenTable, target: str, label: str | None, weight: str | None
-) -> Any:
-    """Return rows to compare with; their outcomes and weights where the table has them."""
-    weight = weight if weight in table.columns else None
+    card: Scorecard,
+    reference: Path,
+    target: str | None,
+    positive: str | None,
+    sample_weight: str | None,
+) -> dict[str, Any]:
+    """Rows to compare with; their outcomes and weights where the file has them."""
+    from netbenefit.cli.rows import read_for_card
+    from netbenefit.common.checks import InputError
+    from netbenefit.data.files import read_table
+
+    columns = read_table(reference, text=card.text_features)
+    compared: dict[str, Any] = {"reference": columns}
+    weight_there = sample_weight if sample_weight in columns else None
     try:
-        check_column(table, target, "--target")
-        return _rows(card, table, target, label, weight)[0]
+        outcome, weight = read_for_card(card, columns, target, positive, weight_there)
     except InputError:
-        tell(
-            "yellow",
-            "note",
-            f"{table.source.shown} has no outcome that can be read: prevalence left out.",
-        )
-    return table.relation(list(dict.fromkeys([*card.features, *([weight] if weight else [])])))
+        _tell_no_outcome(reference)
+        return compared
+    return {**compared, "reference_y": outcome.event, "reference_weight": weight}
+
+
+def _extra(found: Any, drifted: bool) -> dict[str, Any]:
+    """What else the JSON holds: calibration, levels, and drift where it was measured."""
+    extra: dict[str, Any] = {
+        "calibration": {**found.calibration._asdict(), "ratio": found.calibration.ratio},
+        "levels": _records(found.to_table()),
+    }
+    if drifted and found.drift is not None:
+        drift = found.drift
+        extra["drift"] = {
+            "prevalence": drift.prevalence._asdict(),
+            "score_psi": drift.score_psi,
+            "score_chance": drift.score_chance,
+            "beyond": drift.beyond,
+            **{k: _records(getattr(drift, k)) for k in ("columns", "bins", "rules", "levels")},
+        }
+    return extra
+
+
+def _records(table: Any) -> list[dict[str, Any]]:
+    columns = [column.tolist() for column in table.values()]
+    return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -38,15 +38,17 @@ from netbenefit.cli.terminal import (
     make_console,
     print_card,
     print_teacher,
-    progress,
     read_setting,
-    read_teacher,
     tell,
+    warnings_as_notes,
+    working,
 )
 
 if TYPE_CHECKING:
-    from netbenefit.cli.cli_training import HeldOut, Material
-    from netbenefit.estimators.learn import Learned
+    from netbenefit.cli.model import ColumnFlags, CommandClassifier
+    from netbenefit.cli.rows import Rows
+    from netbenefit.data.duckdb import OpenTable
+    from netbenefit.metrics.measures import Measures
 
 __all__ = ["fit"]
 
@@ -143,25 +145,18 @@ def fit(
     column was taken for is printed, with the options that change it.  Ctrl-C ends search and proof
     and keeps the best card so far.
     """
-    from netbenefit.certificates.certificate import make_certificate
     from netbenefit.cli.cli_source import open_data
-    from netbenefit.cli.cli_stream import stream_of
-    from netbenefit.cli.cli_training import InMemory, Wanted
-    from netbenefit.cli.columns import read_asked, read_monotone
-    from netbenefit.cli.fit_notes import read_constraints
-    from netbenefit.cli.rows import check_share, rows_of, split_rows
-    from netbenefit.common.checks import InputError
+    from netbenefit.cli.model import notes_on, read_card_flags, read_column_flags
+    from netbenefit.cli.rows import check_share, rows_of
     from netbenefit.data.files import RawFile
     from netbenefit.data.sources import find_source
     from netbenefit.estimators.learn import choose_solver
-    from netbenefit.metrics.thresholds import as_thresholds
-    from netbenefit.problem.constraints import MaxPerColumn
 
     source = find_source(data)
     check_writable(out, *source.files)
     check_writable(certificate, *source.files, *([out] if out else []))
     check_share(holdout, certificate)
-    asked = read_asked(
+    flags = read_column_flags(
         binner,
         categorical=categorical,
         numeric=numeric,
@@ -170,79 +165,198 @@ def fit(
         cuts=cuts,
         drop=drop,
     )
-    signs, steady = read_monotone(monotone or [], sign or [])
-    extra = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
-    params = {
-        "thresholds": as_thresholds(thresholds, weights.value),
-        "penalty": read_setting(penalty, "--penalty", "auto", "paper"),
-        "teacher": read_teacher(teacher),
-        "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
-        "max_points": max_points,
-        "max_features": max_features,
-        "sign": signs,
-        "constraints": [*read_constraints(constraints), *extra],
-        "solver": solver.value,
-        "time_limit": time_limit,
-        "random_state": seed,
-        "n_jobs": jobs,
-    }
+    params = read_card_flags(
+        thresholds=thresholds,
+        weights=weights.value,
+        teacher=teacher,
+        prior_strength=prior_strength,
+        sign=sign,
+        monotone=monotone,
+        constraints=constraints,
+        max_per_column=max_per_column,
+        penalty=read_setting(penalty, "--penalty", "auto", "paper"),
+        max_points=max_points,
+        max_features=max_features,
+        solver=solver.value,
+        time_limit=time_limit,
+        random_state=seed,
+        n_jobs=jobs,
+    )
     choose_solver(solver.value, time_limit=time_limit, seed=seed, n_jobs=jobs)  # refuses early
-    wanted = Wanted(asked, params, steady, quiet)
-    with ExitStack() as stack:
-        given = open_data(
-            source, stream=stream, as_text=asked.levels, drop=asked.drop, jobs=jobs, quiet=quiet
-        )
-        rows: Material
-        if isinstance(given, RawFile):
-            read = rows_of(given, source.shown, target, positive, sample_weight, asked)
-            rows = InMemory(read, *split_rows(read, holdout, seed), seed)
-        else:
-            stack.enter_context(given)
-            rows = stream_of(
-                given,
-                target,
-                positive,
-                sample_weight,
-                asked,
-                holdout=holdout,
-                seed=seed,
-                quiet=quiet,
+    given = open_data(
+        source, stream=stream, as_text=flags.levels, drop=flags.drop, jobs=jobs, quiet=quiet
+    )
+    if isinstance(given, RawFile):
+        rows = rows_of(given, source.shown, target, positive, sample_weight, flags)
+        model, held_out = _fit_file(rows, source.label, flags, params, holdout, quiet)
+    else:
+        with given:
+            columns = _Columns(target, positive, sample_weight)
+            model, held_out = _fit_table(
+                given, columns, flags, params, holdout, quiet, proof=certificate is not None
             )
-        if not quiet:
-            tell("bold", source.label, rows.counts())
-        model, training, finish, sampled = rows.training(wanted)
-        if sampled and certificate is not None:
-            raise InputError(
-                "--certificate: there are so many patterns that points are searched on a sample, of"
-                " which a proof would say nothing about all rows. Leave it out, or bin the columns "
-                'more coarsely ("max_bins" in a --binner FILE.json).'
-            )
-        with progress(quiet) as callback:
-            model.set_params(callback=callback)
-            learned = model._learn(training, rows.outcome_text)
-        learned = finish(learned)
-        if out is not None:
-            learned.card.save(out)
-        if certificate is not None:
-            proof = make_certificate(
-                learned.problem,
-                learned.result,
-                learned.card,
-                bins=training.bins,
-                taught=learned.taught,
-            )
-            proof.save(certificate)
-        _show(learned)
-        _show_held_out(rows.measure(learned.card, quiet))
+    if out is not None:
+        model.scorecard_.save(out)
+    if certificate is not None:
+        model.certificate_.save(certificate)
+    _show(model, held_out)
     if not quiet:
-        _tell_rest(learned, training.bins is not None, out, certificate)
+        for note in notes_on(model.learned_):
+            tell("yellow", "note", note)
+        remind = "add --out card.json to keep the card."
+        tell("bold", "saved" if out else "not saved", out or remind)
+        if certificate is not None:
+            tell("bold", "saved", certificate)
+
+
+# -- work ------------------------------------------------------------------------------------------
+
+
+class _Columns(NamedTuple):
+    """The columns that options name."""
+
+    target: str
+    positive: str | None
+    weight: str | None
+
+
+class _HeldOut(NamedTuple):
+    """A card on rows that it was not learnt from, and which rows these are."""
+
+    measures: Measures
+    words: str
+
+
+def _fit_file(
+    rows: Rows,
+    label: str,
+    flags: ColumnFlags,
+    params: dict[str, Any],
+    holdout: float | None,
+    quiet: bool,
+) -> tuple[CommandClassifier, _HeldOut | None]:
+    """Learn from rows in memory, and measure the card on those held out."""
+    from netbenefit.cli.model import CommandClassifier, binner_of
+    from netbenefit.cli.rows import split_rows
+    from netbenefit.report import measure
+
+    seed = params["random_state"]
+    train, test = split_rows(rows, holdout, seed)
+    if not quiet:
+        tell("bold", label, rows.counts(test))
+    binner = binner_of(flags, train.columns(), params)
+    model = CommandClassifier(binner=binner, **params)
+    with warnings_as_notes(quiet), ExitStack() as reading:
+        reading.enter_context(working(quiet, "looking at the columns"))
+        model.follow(quiet, reading.close)
+        model.fit(train.X(binner is not None), train.outcome, train.weight)
+    if test is None:
+        return model, None
+    card = model.scorecard_
+    with warnings_as_notes(quiet):
+        score = card.score(test.columns())
+    measures = measure(
+        test.outcome.event,
+        card.risk_of_score(score),
+        card.thresholds,
+        score=score,
+        sample_weight=test.weight,
+    )
+    return model, _HeldOut(
+        measures,
+        f"On {test.outcome.event.size:,} rows of {rows.outcome.event.size:,} that were held out "
+        f"(drawn with seed {seed}, each class alike; the card is learnt from the rest):",
+    )
+
+
+def _fit_table(
+    table: OpenTable,
+    named: _Columns,
+    flags: ColumnFlags,
+    params: dict[str, Any],
+    holdout: float | None,
+    quiet: bool,
+    *,
+    proof: bool,
+) -> tuple[CommandClassifier, _HeldOut | None]:
+    """Learn from rows that stay where they are, and measure the card on those held out."""
+    import numpy as np
+
+    from netbenefit.cli.cli_source import check_column
+    from netbenefit.cli.evaluate import evaluate_relation
+    from netbenefit.cli.model import CommandClassifier, binner_of
+    from netbenefit.cli.rows import features_of, outcome_of_table
+    from netbenefit.common.checks import InputError
+    from netbenefit.data.connection import duckdb_errors
+    from netbenefit.data.duckdb import QueryBar
+
+    source, seed = table.source, params["random_state"]
+    check_column(table, named.target, "--target")
+    check_column(table, named.weight, "--sample-weight")
+    empty = dict.fromkeys(table.columns, np.empty(0))
+    names = features_of(empty, source.shown, named.target, named.weight, flags)
+    columns = [*names, named.target, *([named.weight] if named.weight else [])]
+    table.check_columns(set(columns))
+    with duckdb_errors(source):
+        with QueryBar(table.connection, "looking at the outcome", shown=not quiet):
+            outcome, n_events = outcome_of_table(table, named.target, named.positive)
+        train, test = table.relation(columns), None
+        if holdout is not None:
+            train, test = table.split(holdout, seed, columns)
+        sample = table.sample(names)
+    if not quiet:
+        plural = "s" * (len(names) != 1)
+        tell(
+            "bold",
+            source.label,
+            f"{n_events:,} rows with {outcome.text}; {len(names)} column{plural} to learn from",
+        )
+    binner = binner_of(flags, sample, params)
+    model = CommandClassifier(binner=binner, **params)
+    with warnings_as_notes(quiet), duckdb_errors(source), ExitStack() as reading:
+        bar = reading.enter_context(QueryBar(table.connection, "counting values", shown=not quiet))
+
+        def before() -> None:
+            reading.close()
+            if not quiet:
+                tell("bold", "merged", str(model.merging_))
+            if proof and model.merging_.search_sampled:
+                raise InputError(
+                    "--certificate: there are so many patterns that points are searched on a "
+                    "sample, of which a proof would say nothing about all rows. Leave it out, or "
+                    'bin the columns more coarsely ("max_bins" in a --binner FILE.json).'
+                )
+
+        model.follow(quiet, before).fit_table(
+            train,
+            named.target,
+            features=names,
+            sample_weight=named.weight,
+            positive=outcome.labels[1],
+            tell=bar.say,
+        )
+    if test is None:
+        return model, None
+    card = model.scorecard_
+    found = evaluate_relation(
+        card, table, test, named.target, outcome.labels[1], named.weight, card.thresholds, quiet
+    )
+    with duckdb_errors(source):
+        n_rows = test.count("*").fetchall()[0][0]
+    return model, _HeldOut(
+        found.measures,
+        f"On {n_rows:,} rows of {table.n_rows:,} that were held out (each drawn by itself with "
+        f"seed {seed}; the card is learnt from the rest):",
+    )
 
 
 # -- what is printed -------------------------------------------------------------------------------
 
 
-def _show(learned: Learned) -> None:
-    card, result = learned.card, learned.result
+def _show(model: CommandClassifier, held_out: _HeldOut | None) -> None:
+    from netbenefit.report import text
+
+    card, result = model.scorecard_, model.result_
     print_card(card)
     origin = card.provenance
     assert origin is not None
@@ -253,23 +367,6 @@ def _show(learned: Learned) -> None:
         f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
     print_teacher(origin, result)
-
-
-def _show_held_out(found: HeldOut | None) -> None:
-    from netbenefit.report import text
-
-    if found is not None:
-        console = make_console()
-        console.print(f"\n{found.words}")
-        console.print(text.measure_table(found.measures))
-
-
-def _tell_rest(learned: Learned, binned: bool, out: Path | None, certificate: Path | None) -> None:
-    from netbenefit.cli.fit_notes import notes_on
-
-    taught = () if learned.taught is None else learned.taught.teaching.notes
-    for note in (*taught, *notes_on(learned.problem, learned.result, binned=binned)):
-        tell("yellow", "note", note)
-    tell("bold", "saved" if out else "not saved", out or "add --out card.json to keep the card.")
-    if certificate is not None:
-        tell("bold", "saved", certificate)
+    if held_out is not None:
+        console.print(f"\n{held_out.words}")
+        console.print(text.measure_table(held_out.measures))

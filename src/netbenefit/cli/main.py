@@ -40,8 +40,9 @@ from netbenefit.cli.terminal import (
     make_console,
     print_card,
     program_name,
-    progress,
     tell,
+    warnings_as_notes,
+    working,
 )
 from netbenefit.cli.update import update
 from netbenefit.cli.validate import validate
@@ -105,7 +106,7 @@ def demo(
     Uses the measurements that scikit-learn ships.  Prints the card and how it does on tumours that
     were held out, and writes a report.
     """
-    from netbenefit.cli.fit_notes import notes_on
+    from netbenefit.cli.model import notes_on
     from netbenefit.common.checks import InputError
     from netbenefit.report.html import thresholds_text
     from netbenefit.report.text import comparison_table
@@ -114,14 +115,15 @@ def demo(
         raise InputError(f"{out} is a file. Name a folder: --out FOLDER.")
     console = make_console()
     console.print("Which breast tumours are malignant? Learning a card that tells them apart.\n")
-    with progress(quiet=False) as callback:
+    with working(False, "getting ready"):
         from netbenefit.cli import demo as demonstration
 
         data = demonstration.demo_data()
-        result = demonstration.run_demo(data, time_limit=time_limit, callback=callback)
+    with warnings_as_notes():
+        result = demonstration.run_demo(data, time_limit=time_limit, quiet=False)
     files = demonstration.save_demo(data, result, out)
     print_card(result.learned.card)
-    for note in notes_on(result.learned.problem, result.learned.result):
+    for note in notes_on(result.learned):
         tell("yellow", "note", note)
     grid = thresholds_text(result.learned.card.thresholds)
     console.print(f"\nOn {data.test_event.size} other tumours, at {grid}:")
@@ -191,7 +193,7 @@ def evaluate(
     The thresholds are the card's own unless others are given.  A card that was learnt from a raw
     table reads raw tables: text, missing values, special codes.
     """
-    from netbenefit.cli.cli_evaluate import evaluate_command
+    from netbenefit.cli.evaluate import evaluate_command
 
     evaluate_command(
         card,

@@ -30,7 +30,7 @@ def report(
     One HTML file that works offline and prints well.  What is missing, unknown or new in the rows
     is told as the card tells it.
     """
-    from netbenefit.cli.fit_notes import read_for_card
+    from netbenefit.cli.rows import read_for_card
     from netbenefit.common.files import write_text
     from netbenefit.data.files import read_table
     from netbenefit.report.validation import validation_page

@@ -1,24 +1,40 @@
-"""The rows of a file that ``fit`` learns from, and those that it holds out."""
+"""The rows of a file or a table: those to learn from, those held out, outcomes and weights."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cli.fit_notes import check_weight
 from netbenefit.cli.terminal import pick_column
 from netbenefit.common.checks import InputError
 from netbenefit.data.files import RawFile, read_raw
-from netbenefit.data.labels import Outcome, read_outcome
+from netbenefit.data.labels import Outcome, find_target, label_in, read_outcome
 
 if TYPE_CHECKING:
-    from netbenefit.cli.columns import Asked
-    from netbenefit.estimators.risk_score import RiskScoreClassifier
+    from netbenefit.cards.scorecard import Scorecard
+    from netbenefit.cli.model import ColumnFlags
+    from netbenefit.data.duckdb import OpenTable
 
-__all__ = ["Rows", "check_share", "model_of", "read_rows", "rows_of", "split_rows"]
+__all__ = [
+    "Rows",
+    "check_features",
+    "check_share",
+    "features_of",
+    "outcome_of_table",
+    "read_for_card",
+    "read_rows",
+    "read_weights",
+    "rows_of",
+    "split_rows",
+]
+
+#: Labels of an outcome to look at; more are an error in any case.
+_MOST_LABELS = 1000
 
 
 class Rows(NamedTuple):
@@ -43,11 +59,17 @@ class Rows(NamedTuple):
             return columns
         return {name: column[self.kept] for name, column in columns.items()}
 
-    def raw(self) -> Any:
-        """Return the columns to learn from with all that the file says about their types."""
-        return self.file.rows(self.names, self.kept)
+    def X(self, binned: bool) -> Any:
+        """Return the rows as an estimator takes them: raw for a binner, else numbers."""
+        if binned:
+            return self.file.rows(self.names, self.kept)
+        columns = self.columns()
+        check_features(
+            columns, "With --binner none columns are numbers; --binner auto takes both. Or"
+        )
+        return columns
 
-    def counts(self, held_out: Rows | None) -> str:
+    def counts(self, held_out: Rows | None = None) -> str:
         """Say how many rows and columns there are."""
         event = self.outcome.event
         plural = "s" * (len(self.names) != 1)
@@ -57,11 +79,11 @@ class Rows(NamedTuple):
 
 
 def read_rows(
-    data: Path, target: str, positive: str | None, sample_weight: str | None, asked: Asked
+    data: Path, target: str, positive: str | None, sample_weight: str | None, flags: ColumnFlags
 ) -> Rows:
     """Read a file, its outcome and its weights."""
-    file = read_raw(data, text=asked.levels)
-    return rows_of(file, str(data), target, positive, sample_weight, asked)
+    file = read_raw(data, text=flags.levels)
+    return rows_of(file, str(data), target, positive, sample_weight, flags)
 
 
 def rows_of(
@@ -70,22 +92,93 @@ def rows_of(
     target: str,
     positive: str | None,
     sample_weight: str | None,
-    asked: Asked,
+    flags: ColumnFlags,
 ) -> Rows:
     """Find outcome and weights in a table that was read from ``place``."""
     columns = file.columns
-    outcome = read_outcome(target, pick_column(columns, target, "--target"), positive)
-    weight = None
-    if sample_weight is not None:
-        weight = pick_column(columns, sample_weight, "--sample-weight")
-        check_weight(sample_weight, weight)
-    unused = {target, sample_weight, *asked.dropped(columns)}
+    outcome = read_outcome(pick_column(columns, target, "--target"), target, positive)
+    weight = read_weights(columns, sample_weight)
+    names = features_of(columns, place, target, sample_weight, flags)
+    return Rows(file, names, outcome, weight)
+
+
+def features_of(
+    columns: Mapping[str, NDArray[Any]],
+    place: str,
+    target: str,
+    sample_weight: str | None,
+    flags: ColumnFlags,
+) -> tuple[str, ...]:
+    """Return the columns to learn from."""
+    unused = {target, sample_weight, *flags.dropped(columns)}
     names = tuple(name for name in columns if name not in unused)
     if not names:
         raise InputError(
             f"{place}: no feature columns are left beside {target!r}. Add some, or drop fewer."
         )
-    return Rows(file, names, outcome, weight)
+    return names
+
+
+def read_weights(
+    columns: Mapping[str, NDArray[Any]], sample_weight: str | None
+) -> NDArray[Any] | None:
+    """Return row weights; refuse those that are no numbers, or missing."""
+    if sample_weight is None:
+        return None
+    column = pick_column(columns, sample_weight, "--sample-weight")
+    word, rows = _first_word(column), _missing(column)
+    remedy = "Weights are numbers, one per row: choose another column, or correct it."
+    if word is not None:
+        raise InputError(
+            f"--sample-weight: text in column {sample_weight!r} (such as {word!r}). {remedy}"
+        )
+    if rows:
+        raise InputError(
+            f"--sample-weight: column {sample_weight!r} has {len(rows):,} missing values, the "
+            f"first in row {rows[0]}. {remedy}"
+        )
+    return column
+
+
+def read_for_card(
+    card: Scorecard,
+    columns: dict[str, NDArray[Any]],
+    target: str | None,
+    positive: str | None,
+    sample_weight: str | None,
+) -> tuple[Outcome, NDArray[Any] | None]:
+    """Outcome and weights of rows that a card is measured on; its own outcome by default."""
+    says = card.provenance.outcome if card.provenance else None
+    label: str | None
+    if target is None:
+        target, label = find_target(columns, says, card.features)
+    else:
+        label = label_in(says, target)
+    outcome = read_outcome(
+        pick_column(columns, target, "--target"),
+        target,
+        positive if positive is not None else label,
+    )
+    return outcome, read_weights(columns, sample_weight)
+
+
+def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tuple[Outcome, int]:
+    """Read the outcome of a table that stays where it is; return also the number of events."""
+    from netbenefit.data.connection import name
+
+    found = table.connection.sql(
+        f"SELECT {name(target)}, count(*) FROM ({table.query}) GROUP BY ALL "
+        f"ORDER BY 2 DESC LIMIT {_MOST_LABELS}"
+    ).fetchall()
+    missing = sum(count for value, count in found if value is None or value != value)
+    if missing:
+        raise InputError(
+            f"column {target!r} has {missing:,} missing outcomes. Drop those rows from the table."
+        )
+    labels = np.empty(len(found), dtype=object)
+    labels[:] = [value for value, _ in found]
+    outcome = read_outcome(labels, target, positive)
+    return outcome, sum(n for (_, n), event in zip(found, outcome.event, strict=True) if event)
 
 
 def check_share(share: float | None, certificate: Path | None) -> None:
@@ -121,14 +214,46 @@ def split_rows(rows: Rows, share: float | None, seed: int) -> tuple[Rows, Rows |
     return rows.only(np.flatnonzero(~held)), rows.only(np.flatnonzero(held))
 
 
-def model_of(rows: Rows, asked: Asked, params: dict[str, Any]) -> tuple[RiskScoreClassifier, Any]:
-    """An estimator that does all that ``fit`` does, and the rows as it takes them."""
-    from netbenefit.cli.fit_notes import check_features
-    from netbenefit.estimators.risk_score import RiskScoreClassifier
+# -- columns of numbers ----------------------------------------------------------------------------
 
-    columns = rows.columns()
-    wanted = asked.binner(columns)
-    if wanted is None:
-        what = "With --binner none columns are numbers; --binner auto takes both. Or"
-        check_features(columns, what)
-    return RiskScoreClassifier(binner=wanted, **params), columns if wanted is None else rows.raw()
+
+def check_features(columns: Mapping[str, NDArray[Any]], who: str) -> None:
+    """Refuse text and missing values, naming all columns that hold some at once.
+
+    ``who`` says what takes numbers only, and what takes more.
+    """
+    words = {name: _first_word(column) for name, column in columns.items()}
+    text = {name: word for name, word in words.items() if word is not None}
+    missing = {name: rows for name, column in columns.items() if (rows := _missing(column))}
+    if text:
+        examples = ", ".join(f"{name!r} (such as {item!r})" for name, item in text.items())
+        raise InputError(
+            f"text in column{'s' * (len(text) > 1)} {examples}. {who}: encode as numbers (0/1, "
+            f"one column per category), or leave out: {_drops(text)}"
+        )
+    if missing:
+        found = ", ".join(
+            f"{name!r} ({len(rows):,}, the first in row {rows[0]})"
+            for name, rows in missing.items()
+        )
+        raise InputError(
+            f"missing values in column{'s' * (len(missing) > 1)} {found}. {who}: impute them, drop "
+            f"those rows, or leave out: {_drops(missing)}"
+        )
+
+
+def _first_word(column: NDArray[Any]) -> str | None:
+    if column.dtype.kind != "O":
+        return None
+    return next((item for item in column.tolist() if isinstance(item, str)), None)
+
+
+def _missing(column: NDArray[Any]) -> list[int]:
+    """Rows with missing values."""
+    if column.dtype.kind == "O":
+        return [i for i, item in enumerate(column.tolist()) if item is None or item != item]
+    return np.flatnonzero(np.isnan(column)).tolist() if column.dtype.kind == "f" else []
+
+
+def _drops(names: Iterable[str]) -> str:
+    return " ".join(f"--drop {shlex.quote(name)}" for name in names)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netbenefit.cli.options import (
+    LIMITS,
     BinnerAgain,
     Constraints,
     CutsAgain,
@@ -38,10 +39,8 @@ from netbenefit.cli.terminal import (
     make_console,
     program_name,
     progress,
-    read_setting,
-    read_signs,
-    read_teacher,
     tell,
+    warnings_as_notes,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +69,10 @@ def sizes(
     special: SpecialAgain = None,
     cuts: CutsAgain = None,
     drop: Drop = None,
+    max_per_column: Annotated[
+        int | None, option("K", "Largest number of rules on one column.", **LIMITS)
+    ] = None,
+    monotone: Annotated[list[str] | None, option("NAME+", "As in `fit`.", **LIMITS)] = None,
     sign: Signs = None,
     constraints: Constraints = None,
     sample_weight: RowWeights = None,
@@ -93,12 +96,10 @@ def sizes(
     and the teacher's risks are found anew in every fold.  Options about columns and cards mean what
     they mean for `fit`.
     """
-    from netbenefit.cli.cli_words import option_words
-    from netbenefit.cli.columns import read_asked
-    from netbenefit.cli.fit_notes import read_constraints
-    from netbenefit.cli.rows import model_of, read_rows
+    from netbenefit.cli.model import binner_of, read_card_flags, read_column_flags
+    from netbenefit.cli.rows import read_rows
     from netbenefit.data.files import write_csv
-    from netbenefit.metrics.thresholds import as_thresholds
+    from netbenefit.estimators.risk_score import RiskScoreClassifier
     from netbenefit.plots import check_picture, save_picture
     from netbenefit.validation.sizes import size_path_of_events
 
@@ -106,7 +107,7 @@ def sizes(
     check_writable(csv, data, *([plot] if plot else []))
     if plot is not None:
         check_picture(plot)
-    asked = read_asked(
+    flags = read_column_flags(
         binner,
         categorical=categorical,
         numeric=numeric,
@@ -115,24 +116,29 @@ def sizes(
         cuts=cuts,
         drop=drop,
     )
-    params = {
-        "thresholds": as_thresholds(thresholds, weights.value),
-        "max_points": max_points,
-        "teacher": read_teacher(teacher),
-        "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
-        "max_features": max_size,
-        "sign": read_signs(sign or []),
-        "constraints": read_constraints(constraints),
-        "time_limit": time_limit,
-        "random_state": seed,
-        "n_jobs": jobs,
-    }
-    rows = read_rows(data, target, positive, sample_weight, asked)
-    model, X = model_of(rows, asked, params)
+    params = read_card_flags(
+        thresholds=thresholds,
+        weights=weights.value,
+        teacher=teacher,
+        prior_strength=prior_strength,
+        sign=sign,
+        monotone=monotone,
+        constraints=constraints,
+        max_per_column=max_per_column,
+        max_points=max_points,
+        max_features=max_size,
+        time_limit=time_limit,
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    rows = read_rows(data, target, positive, sample_weight, flags)
+    binner_used = binner_of(flags, rows.columns(), params)
+    model = RiskScoreClassifier(binner=binner_used, **params)
+    X = rows.X(binner_used is not None)
     if not quiet:
         work = f"{folds + 1} searches of up to {time_limit:g} s each"
-        tell("bold", data.name, f"{rows.counts(None)}; {work}")
-    with option_words(quiet), progress(quiet) as callback:
+        tell("bold", data.name, f"{rows.counts()}; {work}")
+    with warnings_as_notes(quiet), progress(quiet) as callback:
         path = size_path_of_events(
             model.set_params(callback=callback),
             X,
@@ -159,6 +165,8 @@ def sizes(
         "--max-points": None if max_points == 10 else max_points,
         "--teacher": None if teacher == "auto" else teacher,
         "--prior-strength": None if prior_strength == "auto" else prior_strength,
+        "--max-per-column": max_per_column,
+        "--monotone": monotone,
         "--sign": sign,
         "--constraints": constraints,
         "--drop": drop,
@@ -172,11 +180,7 @@ def sizes(
 
 
 def _command(data: Path, options: dict[str, Any]) -> str:
-    """The call of ``fit`` with the same options, as one would type it.
-
-    >>> _command(Path("my data.csv"), {"--target": "ill", "--drop": ["a", "b"], "--sign": None})
-    "netbenefit fit 'my data.csv' --target ill --drop a --drop b"
-    """
+    """The call of ``fit`` with the same options, as one would type it."""
     words = [str(data)]
     for name, value in options.items():
         for item in value if isinstance(value, list) else [value]:

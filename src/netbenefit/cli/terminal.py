@@ -34,7 +34,6 @@ __all__ = [
     "progress",
     "read_setting",
     "read_signs",
-    "read_teacher",
     "tell",
     "warnings_as_notes",
     "working",
@@ -73,7 +72,7 @@ def friendly(command: Callable[P, None]) -> Callable[P, None]:
             if isinstance(error, KeyboardInterrupt):
                 tell("bold red", "stopped", "nothing was saved.")
                 raise typer.Exit(130) from None
-            text: object = error
+            text = error.in_options() if isinstance(error, InputError) else str(error)
             if isinstance(error, OSError) and error.filename:
                 text = f"{error.filename}: {error.strerror}."
             tell("bold red", "error", text)
@@ -106,22 +105,23 @@ def working(quiet: bool, text: str) -> Iterator[None]:
 
 
 @contextmanager
-def warnings_as_notes(
-    quiet: bool = False, say: Callable[[str], str] = lambda text: text
-) -> Iterator[None]:
-    """Turn warnings to the user into notes, each said once; leave those to programmers alone.
+def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
+    """Turn warnings to the user into notes, each said once; leave those to programmers alone."""
+    from netbenefit.common.checks import InputWarning
 
-    ``say`` puts a warning into the words of the command line.
-    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
-    notes = [str(one.message) for one in caught if one.category is UserWarning]
+    notes = []
     for one in caught:
-        if one.category is not UserWarning:
+        if isinstance(one.message, InputWarning):
+            notes.append(one.message.in_options())
+        elif one.category is UserWarning:
+            notes.append(str(one.message))
+        else:
             warnings.showwarning(one.message, one.category, one.filename, one.lineno)
     for note in [] if quiet else dict.fromkeys(notes):
-        tell("yellow", "note", say(note))
+        tell("yellow", "note", note)
 
 
 def program_name() -> str:
@@ -179,11 +179,7 @@ def pick_column(columns: Mapping[str, NDArray[Any]], name: str, option: str) -> 
 
 
 def read_setting(text: str, option: str, *words: str) -> str | float:
-    """Read a number, or one of the words that stand for one.
-
-    >>> read_setting("0.5", "--penalty", "auto"), read_setting("auto", "--penalty", "auto")
-    (0.5, 'auto')
-    """
+    """Read a number, or one of the words that stand for one."""
     from netbenefit.common.checks import InputError
 
     if text in words:
@@ -193,15 +189,6 @@ def read_setting(text: str, option: str, *words: str) -> str | float:
     except ValueError:
         known = f"{', '.join(words)} or a number" if words else "a number"
         raise InputError(f"{option} must be {known}, not {text!r}.") from None
-
-
-def read_teacher(text: str) -> str | None:
-    """Read who teaches: a known name, a column of risks, or none.
-
-    >>> read_teacher("none"), read_teacher("boosting")
-    (None, 'boosting')
-    """
-    return None if text == "none" else text
 
 
 def print_teacher(origin: Provenance | None, result: SolverResult) -> None:

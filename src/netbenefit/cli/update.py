@@ -27,7 +27,6 @@ from netbenefit.cli.terminal import (
     print_teacher,
     progress,
     read_setting,
-    read_teacher,
     tell,
     warnings_as_notes,
 )
@@ -89,7 +88,7 @@ def update(
 
     The new card says what was updated and on how many rows.
     """
-    from netbenefit.cli.fit_notes import read_for_card
+    from netbenefit.cli.rows import read_for_card
     from netbenefit.data.files import read_raw
     from netbenefit.updating.update import choose_update, update_card
 
@@ -149,7 +148,9 @@ def _read_belief(
             f"--teacher is about a refit, not about {what.value}. Add --what refit, or leave it "
             "out."
         )
-    lessons: dict[str, Any] = {} if teacher is None else {"teacher": read_teacher(teacher)}
+    lessons: dict[str, Any] = (
+        {} if teacher is None else {"teacher": None if teacher == "none" else teacher}
+    )
     if prior_strength is None:
         return 0.0, lessons
     if again:

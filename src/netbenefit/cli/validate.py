@@ -39,8 +39,8 @@ from netbenefit.cli.terminal import (
     friendly,
     make_console,
     read_setting,
-    read_teacher,
     tell,
+    warnings_as_notes,
 )
 
 if TYPE_CHECKING:
@@ -124,14 +124,11 @@ def validate(
     Cut points, choice of rules and search are done again for every fold (or bootstrap sample), on
     its own rows.  Options about columns and cards mean what they mean for `fit`.
     """
-    from netbenefit.cli.cli_words import option_words
-    from netbenefit.cli.columns import read_asked, read_monotone
-    from netbenefit.cli.fit_notes import read_constraints
-    from netbenefit.cli.rows import model_of, read_rows
+    from netbenefit.cli.model import binner_of, read_card_flags, read_column_flags
+    from netbenefit.cli.rows import read_rows
     from netbenefit.common.checks import InputError
     from netbenefit.data.files import write_csv
-    from netbenefit.metrics.thresholds import as_thresholds
-    from netbenefit.problem.constraints import MaxPerColumn
+    from netbenefit.estimators.risk_score import RiskScoreClassifier
 
     if nested and bootstrap is not None:
         raise InputError("--nested goes with folds, not with --bootstrap. Choose one.")
@@ -139,7 +136,7 @@ def validate(
     check_writable(journal, data)
     options = {"penalty": penalty, "max_features": max_features, "max_points": max_points}
     settings = _read_settings(options, nested)
-    asked = read_asked(
+    flags = read_column_flags(
         binner,
         categorical=categorical,
         numeric=numeric,
@@ -148,22 +145,25 @@ def validate(
         cuts=cuts,
         drop=drop,
     )
-    signs, _ = read_monotone(monotone or [], sign or [])
-    extra = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
-    params = {
-        "thresholds": as_thresholds(thresholds, weights.value),
-        "teacher": read_teacher(teacher),
-        "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
-        "sign": signs,
-        "constraints": [*read_constraints(constraints), *extra],
-        "solver": solver.value,
-        "time_limit": time_limit,
-        "random_state": seed,
-    }
-    rows = read_rows(data, target, positive, sample_weight, asked)
+    params = read_card_flags(
+        thresholds=thresholds,
+        weights=weights.value,
+        teacher=teacher,
+        prior_strength=prior_strength,
+        sign=sign,
+        monotone=monotone,
+        constraints=constraints,
+        max_per_column=max_per_column,
+        solver=solver.value,
+        time_limit=time_limit,
+        random_state=seed,
+    )
+    rows = read_rows(data, target, positive, sample_weight, flags)
     single = {name: values[0] for name, values in settings.items()} if not nested else {}
-    model, X = model_of(rows, asked, {**params, **single})
-    told = {
+    binner_used = binner_of(flags, rows.columns(), params)
+    model = RiskScoreClassifier(binner=binner_used, **{**params, **single})
+    X = rows.X(binner_used is not None)
+    how = {
         "net_benefit_at": _numbers(at),
         "sample_weight": rows.weight,
         "n_jobs": jobs,
@@ -175,13 +175,13 @@ def validate(
         inner = inner_folds * prod(len(values) for values in settings.values()) if nested else 0
         cards = folds * repeats * (1 + inner) if bootstrap is None else bootstrap + 1
         work = f"{cards:,} cards of up to {time_limit:g} s each"
-        tell("bold", data.name, f"{rows.counts(None)}; {work}")
-    with option_words(quiet), _stoppable(journal):
+        tell("bold", data.name, f"{rows.counts()}; {work}")
+    with warnings_as_notes(quiet), _stoppable(journal):
         found = _validate(
             model,
             X,
             rows.outcome.event,
-            told,
+            how,
             folds=folds,
             repeats=repeats,
             inner_folds=inner_folds if nested else None,
@@ -203,7 +203,7 @@ def _validate(
     model: RiskScoreClassifier,
     X: Any,
     event: Any,
-    told: dict[str, Any],
+    how: dict[str, Any],
     *,
     folds: int,
     repeats: int,
@@ -214,9 +214,9 @@ def _validate(
     from netbenefit.validation import cross_validation as evaluation
 
     if bootstrap is not None:
-        return evaluation.bootstrap_validate(model, X, event, resamples=bootstrap, **told)
+        return evaluation.bootstrap_validate(model, X, event, resamples=bootstrap, **how)
     if inner_folds is None:
-        return evaluation.cross_validate(model, X, event, folds=folds, repeats=repeats, **told)
+        return evaluation.cross_validate(model, X, event, folds=folds, repeats=repeats, **how)
     return evaluation.nested_cross_validate(
         model,
         X,
@@ -225,7 +225,7 @@ def _validate(
         folds=folds,
         repeats=repeats,
         inner_folds=inner_folds,
-        **told,
+        **how,
     )
 
 
@@ -246,11 +246,7 @@ def _stoppable(journal: Path | None) -> Iterator[None]:
 
 
 def _read_settings(options: Mapping[str, str | None], nested: bool) -> dict[str, list[Any]]:
-    """Lists of settings, by the parameter's name; those that were not given as by default.
-
-    >>> _read_settings({"penalty": "0.01", "max_features": "3,5", "max_points": None}, True)
-    {'penalty': [0.01], 'max_features': [3, 5], 'max_points': [3, 10]}
-    """
+    """Lists of settings, by the parameter's name; those that were not given as by default."""
     from netbenefit.common.checks import InputError
     from netbenefit.validation.choice import CARD_SETTINGS
 
@@ -291,7 +287,7 @@ def _numbers(text: str | None) -> list[float]:
 def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -> None:
     import numpy as np
 
-    from netbenefit.common.table import number
+    from netbenefit.common.table import format_number
     from netbenefit.metrics.net_benefit import aunbc
 
     console = make_console()
@@ -301,7 +297,7 @@ def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -
         aunbc(event, np.full(event.size, risk), grid, sample_weight=weight) for risk in (1.0, 0.0)
     )
     console.print(
-        f"For comparison: acting on everybody has AUNBC {number(everybody)}, on nobody "
-        f"{number(nobody)}."
+        f"For comparison: acting on everybody has AUNBC {format_number(everybody)}, on nobody "
+        f"{format_number(nobody)}."
     )
     console.print(f"\n{found.stability()}")

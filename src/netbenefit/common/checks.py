@@ -7,11 +7,12 @@ private code below that line trusts its arguments.
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,11 @@ IntArray = NDArray[np.int64]
 __all__ = [
     "FloatArray",
     "InputError",
+    "InputWarning",
     "IntArray",
+    "Message",
+    "Remedy",
+    "by_name",
     "check_binary",
     "check_level",
     "check_names",
@@ -34,8 +39,37 @@ __all__ = [
 ]
 
 
-class InputError(ValueError):
+class Remedy(NamedTuple):
+    """What to do, in the words of Python and in those of the command line."""
+
+    python: str
+    options: str
+
+
+def by_name(parameter: str, name: str) -> Remedy:
+    """Say that a parameter, or option, should name a column."""
+    return Remedy(f"{parameter}=[{name!r}]", f"--{parameter} {shlex.quote(name)}")
+
+
+class Message:
+    """A text for users, of which some parts are said differently on the command line."""
+
+    args: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return "".join(p.python if isinstance(p, Remedy) else str(p) for p in self.args)
+
+    def in_options(self) -> str:
+        """Return the text as the command line says it."""
+        return "".join(p.options if isinstance(p, Remedy) else str(p) for p in self.args)
+
+
+class InputError(Message, ValueError):
     """What a user passed cannot be used; the message names the culprit and the remedy."""
+
+
+class InputWarning(Message, UserWarning):
+    """What a user passed can be used, but hardly as it was meant."""
 
 
 def shorten(items: Sequence[Any], limit: int = 5) -> str:
@@ -124,7 +158,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     if weights.shape != (n_rows,):
         raise InputError(
             f"sample_weight has shape {weights.shape}, but there are {n_rows} rows. "
-            "Pass one weight a row."
+            "Pass one weight per row."
         )
     bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if bad.size:
@@ -157,7 +191,7 @@ def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArr
         )
     if risks.shape != (n_rows,):
         raise InputError(
-            f"{name} has shape {risks.shape}, but there are {n_rows} rows. Pass one risk a row."
+            f"{name} has shape {risks.shape}, but there are {n_rows} rows. Pass one risk per row."
         )
     missing = np.flatnonzero(np.isnan(risks))
     if missing.size:
@@ -209,8 +243,8 @@ def _as_floats(values: ArrayLike, name: str) -> FloatArray:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"{name} must hold one number a row. Convert text to numbers, and drop or fill missing "
-            "values."
+            f"{name} must hold one number per row. Convert text to numbers, and drop or fill "
+            "missing values."
         ) from None
 
 

@@ -1,7 +1,7 @@
 """Many tasks, some at a time, whose finished results outlive a kill.
 
 A journal is a text file: a first line with the fingerprint of data and settings, then one line of
-JSON a finished task, on disk before the next one is taken.  A run that finds its own journal goes
+JSON per finished task, on disk before the next one is taken.  A run that finds its own journal goes
 on where the last one stopped.
 """
 
@@ -38,21 +38,9 @@ _QUIET = frozenset({"n_jobs", "verbose", "callback"})
 def fingerprint_of(**parts: Any) -> str:
     """Stand for data and settings by 16 hexadecimal digits.
 
-    Values count, not identities: two equal tables, or an estimator and its clone, have the same
-    fingerprint.  Of an estimator or a solver only its parameters count, without those that change
-    no result (``n_jobs``, ``verbose``, ``callback``); of a function only its name.
-
-    Parameters
-    ----------
-    **parts
-        Numbers, text, arrays, data frames, estimators, and lists, dicts and data classes of them.
-
-    Examples
-    --------
-    >>> fingerprint_of(data=np.arange(3), folds=5) == fingerprint_of(folds=5, data=np.arange(3))
-    True
-    >>> fingerprint_of(data=np.arange(3)) == fingerprint_of(data=np.arange(3.0))
-    False
+    Values count, not identities. Of an estimator or a solver only its parameters count, without
+    those that change no result (``n_jobs``, ``verbose``, ``callback``); of a function only its
+    name.
     """
     digest = hashlib.sha256()
     _add(digest, parts)
@@ -119,8 +107,8 @@ def _hash_of(value: Any) -> str:
         return str(hash_of(value))
     except Exception:
         raise InputError(
-            f"a {type(value).__name__} cannot be told from another one after a restart, which a "
-            "journal needs. Pass a named object, or leave out the journal."
+            f"a {type(value).__name__} cannot be distinguished from another one after a restart, "
+            "as a journal requires. Pass a named object, or leave out the journal."
         ) from None
 
 
@@ -165,38 +153,11 @@ def run_tasks(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Call a function for each task, and return its results by the tasks' keys.
+    """Call a function for each task, ``n_jobs`` at a time, and return its results by task key.
 
-    Parameters
-    ----------
-    function : callable
-        Called with one task.  Its result has to fit into JSON: numbers, text, lists, dicts with
-        text keys; numpy's numbers and arrays become Python's.
-    tasks : mapping of str to anything
-        What to call the function with.
-    journal : path, optional
-        File to which each result is written as soon as it is there.  Tasks whose results are in
-        the file already are not run again.
-    fingerprint : str
-        Stands for all that results depend on, data and settings.  A journal with another one is
-        refused.
-    n_jobs : int, optional
-        Tasks at a time, by joblib; its backend is that of :func:`joblib.parallel_config`.  Tasks
-        whose worker dies are run again; see :func:`netbenefit.common.parallel.finished_tasks`.
-    progress : callable, optional
-        Called with the numbers of finished and of all tasks.
-
-    Returns
-    -------
-    dict
-        In the order of ``tasks``, whichever finished first.  Results are what JSON makes of them,
-        so that a result from a journal and a fresh one are the same.
-
-    Examples
-    --------
-    >>> import operator
-    >>> run_tasks(operator.neg, {"one": 1, "two": 2})
-    {'one': -1, 'two': -2}
+    Results, which must fit into JSON, are written to the journal as they arrive, and those in it
+    are not computed again; a journal with another fingerprint is refused. They are what JSON makes
+    of them, so that a result from a journal and a fresh one are the same.
     """
     names = [key for key in tasks if not isinstance(key, str)]
     if names:
@@ -228,7 +189,7 @@ def _line_of(function: Callable[[Any], Any], item: tuple[str, Any]) -> str:
 
 
 def _named(key: str, error: Exception, *, kept: bool) -> Exception:
-    """The error of a task, which says which one it was."""
+    """The error of a task, which names the task."""
     if isinstance(error, WorkerDied):
         rest = " The journal keeps what is done: the same call goes on from there." if kept else ""
         return WorkerDied(f"{key}: {error}{rest}")
@@ -249,24 +210,7 @@ def _plain(value: Any) -> Any:
 
 
 class Journal:
-    """An open journal: what is in it, and how more gets into it.
-
-    Parameters
-    ----------
-    file : binary file, or None
-        Open for reading and writing; None keeps nothing.
-    fingerprint : str
-        Of this run.
-    name : str
-        What errors call it.
-
-    Examples
-    --------
-    >>> file = io.BytesIO()
-    >>> Journal(file, "abc").write('{"task": "a", "result": 1}')
-    >>> Journal(file, "abc").results
-    {'a': 1}
-    """
+    """An open journal: its results, and how to add more. Without a file it keeps nothing."""
 
     def __init__(self, file: IO[bytes] | None, fingerprint: str, name: str = "the journal") -> None:
         self._file = file
@@ -288,7 +232,7 @@ class Journal:
         """Read what is there, cut off what was torn, and stand at the end.
 
         1. Whole lines end with a line break; the rest of the file is torn.
-        2. A file that does not start like a journal is somebody else's.
+        2. A file that does not start like a journal is another program's.
         3. A last line that is whole but broken (some disks tear otherwise) is torn, too.
         """
         file.seek(0)
@@ -356,21 +300,7 @@ def _opened(path: str | os.PathLike[str] | None, fingerprint: str) -> Iterator[J
 
 
 def lock_file(file: IO[bytes], what: str) -> None:
-    """Refuse what another run writes to; the lock ends with the process, or with the file.
-
-    Parameters
-    ----------
-    file : binary file
-        Open for writing.
-    what : str
-        What an error calls it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryFile() as file:
-    ...     lock_file(file, "the file")
-    """
+    """Refuse what another run writes to; the lock ends with the process, or with the file."""
     try:
         import fcntl
     except ImportError:  # Windows: the user has to take care

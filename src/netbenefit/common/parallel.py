@@ -1,4 +1,4 @@
-"""Many tasks, some at a time: in this process, in others, or over a cluster, as joblib is told.
+"""Many tasks, some at a time: in this process, in others, or over a cluster, as joblib is set.
 
 A worker that dies takes its tasks with it, not the run: what was not finished is run again.
 """
@@ -12,7 +12,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from netbenefit.common.checks import InputError
 
@@ -46,22 +46,12 @@ class Lost(NamedTuple):
 Numbered = tuple[int, Any]
 
 
-class Pass(Protocol):
-    """One way to run tasks: each comes back once, in whatever order, as a result or as lost.
-
-    Tasks that were not begun when a worker died may be left out.
-    """
-
-    def __call__(self, tasks: Sequence[Numbered]) -> Generator[tuple[int, Any]]:
-        """Run tasks; yield their numbers, and what became of them."""
+#: One way to run tasks: each comes back at most once, in any order, as a result or as lost.
+Pass = Callable[[Sequence[Numbered]], Generator[tuple[int, Any]]]
 
 
 def attempt(function: Callable[[Any], Any], place: int, task: Any) -> tuple[int, Any]:
-    """One task's number, and its result or error.
-
-    >>> attempt(abs, 3, -7)
-    (3, 7)
-    """
+    """One task's number, and its result or error."""
     try:
         return place, function(task)
     except Exception as error:
@@ -79,20 +69,12 @@ logger = logging.getLogger(__name__)
 #: Tasks at the cluster a thread of its workers: one runs, one waits beside it.  More would only
 #: fill the scheduler with rows; and what waits there dies with its worker.
 _QUEUE = 2
-#: Seconds without news after which somebody looks whether there are workers at all.
+#: Seconds without news after which the workers are counted.
 _PATIENCE = 30.0
 
 
 class DaskPass:
-    """Runs tasks on a cluster; the function, and the data that it holds, is sent once.
-
-    Parameters
-    ----------
-    backend : joblib's backend for Dask
-        Its client, and what else ``joblib.parallel_config`` was told: ``retries``, ``priority``, …
-    function : callable
-        Called with one task, on the workers.
-    """
+    """Runs tasks by joblib's Dask backend; the function is sent once, with its data."""
 
     def __init__(self, backend: Any, function: Callable[[Any], Any]) -> None:
         self._backend, self._client = backend, backend.client
@@ -104,9 +86,9 @@ class DaskPass:
 
         1. Wait for a worker; send the function to the cluster.
         2. Keep every thread of the cluster busy, also of workers that join.
-        3. Hand over what comes back.  Whatever ends this, no task stays in the queue.
+        3. Hand over what comes back. Whatever ends this, no task stays in the queue.
         """
-        import distributed  # late: not everybody has it
+        import distributed  # late: an optional package
 
         self._share()
         waiting = deque(tasks)
@@ -133,7 +115,7 @@ class DaskPass:
             raise InputError(
                 "the connection to the Dask cluster is lost. Start it (or its client) again."
             )
-        cluster_threads(self._backend)  # waits for workers, and says what to do without any
+        cluster_threads(self._backend)  # waits for workers; its error has the remedy
         if self._shared is None or self._shared.status in ("error", "cancelled"):
             # A task of its own, whose result workers hand on to each other.  Data that were merely
             # put on workers (scattered) would be gone with these; a task is run again.
@@ -146,14 +128,14 @@ class DaskPass:
         return sum(self._client.nthreads().values())
 
     def _next(self, arrivals: Any) -> Any:
-        """What is done next.  Without any worker, say so: new ones may come, or never."""
-        begin, pause, told = time.monotonic(), 0.001, False
+        """What is done next.  Without any worker, warn: new ones may come, or never."""
+        begin, pause, warned = time.monotonic(), 0.001, False
         while not arrivals.has_ready():
             time.sleep(pause)
             pause = min(1.5 * pause, 0.05)
-            if not told and time.monotonic() - begin > _PATIENCE:
-                begin, told = time.monotonic(), not self._threads()
-                if told:
+            if not warned and time.monotonic() - begin > _PATIENCE:
+                begin, warned = time.monotonic(), not self._threads()
+                if warned:
                     logger.warning("the Dask cluster has no workers left; waiting for new ones")
         return next(arrivals)
 
@@ -171,19 +153,14 @@ class DaskPass:
         except KilledWorker as error:
             times = error.allowed_failures + 1  # Dask itself has tried it anew
             return Lost(f"Dask: {times} workers died", times)
-        except CancelledError:  # by somebody else, or with the scheduler
+        except CancelledError:  # from outside, or with the scheduler
             return Lost("Dask: the task was cancelled")
         except Exception as error:  # such as that of a result that cannot be sent
             return error
 
 
 def cluster_threads(backend: Any) -> int:
-    """Threads of all workers; where there are none yet, joblib waits for one.
-
-    Parameters
-    ----------
-    backend : joblib's backend for Dask
-    """
+    """Threads of all workers; where there are none yet, joblib waits for one."""
     from distributed import KilledWorker
 
     for _ in range(_QUEUE):  # the worker that it waited for may have died at once
@@ -225,34 +202,18 @@ class WorkerDied(InputError):
 def finished_tasks(
     function: Callable[[Any], Any], tasks: Iterable[Any], n_jobs: int | None
 ) -> Generator[tuple[Any, Any]]:
-    """Call a function for each task, some at a time, and hand over what finishes, as it finishes.
+    """Call a function for each task, some at a time, and yield tasks and results as they finish.
 
-    1. Run all tasks.  When a worker dies, those that it may have worked on are under suspicion.
+    1. Run all tasks. When a worker dies, those that it may have worked on are under suspicion.
     2. Run the rest first, then, among others once more, those under suspicion: what killed the
        worker may have had nothing to do with them.
-    3. Run those that lost a worker again one at a time.  Then the culprit is known; and where many
+    3. Run those that lost a worker again one at a time. Then the culprit is known; and where many
        at a time took too much memory, one may fit.
     4. A task that loses its workers alone, too, is given up: its result is ``WorkerDied``, which
        comes after those of all other tasks.
 
-    Parameters
-    ----------
-    function : callable
-        Called with one task, in whatever process.
-    tasks : iterable
-    n_jobs : int or None
-        Tasks at a time, by joblib.  1 is one after another, here, whatever the backend.
-
-    Yields
-    ------
-    task, result
-        An error is handed over like a result: were it raised where it arises, joblib would drop
-        those results of other tasks that it has not handed over yet.
-
-    Examples
-    --------
-    >>> dict(finished_tasks(abs, [-1, 2], 1))
-    {-1: 1, 2: 2}
+    An error is handed over like a result: were it raised where it arises, joblib would drop those
+    results of other tasks that it has not handed over yet.
     """
     given = list(tasks)
     run = _choose_pass(function, n_jobs)
@@ -280,10 +241,10 @@ def finished_tasks(
                 waiting.remove(place)
                 given_up[place] = death.why
     for place, why in given_up.items():
-        yield given[place], WorkerDied(_told(why))
+        yield given[place], WorkerDied(_death_text(why))
 
 
-def _told(why: str) -> str:
+def _death_text(why: str) -> str:
     return (
         "the process that worked on it died every time, lastly with nothing else running. It was "
         "killed from outside, or ran out of memory, or crashed. Give processes more memory, or "
@@ -295,36 +256,14 @@ def _told(why: str) -> str:
 
 
 def one_by_one(n_jobs: int | None) -> bool:
-    """Whether tasks run one after another in this process, so that each may use all its cores.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        As of joblib.
-
-    Examples
-    --------
-    >>> one_by_one(1), one_by_one(2)
-    (True, False)
-    """
+    """Whether tasks run one after another in this process, so that each may use all its cores."""
     if n_jobs == 1:
         return True
     return not _is(_backend(), "DaskDistributedBackend") and tasks_at_once(n_jobs) == 1
 
 
 def tasks_at_once(n_jobs: int | None) -> int:
-    """Tasks that run at a time, as far as is known beforehand.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        As of joblib; a Dask cluster takes as many as it can, unless this is 1.
-
-    Examples
-    --------
-    >>> tasks_at_once(1), tasks_at_once(2)
-    (1, 2)
-    """
+    """Tasks that run at a time, as far as is known beforehand."""
     from joblib import effective_n_jobs  # comes with scikit-learn
 
     if n_jobs == 0:
@@ -336,19 +275,7 @@ def tasks_at_once(n_jobs: int | None) -> int:
 
 
 def threads_here(n_jobs: int | None) -> int:
-    """Threads of this process that a number as scikit-learn takes it stands for.
-
-    On a cluster joblib counts the cores of all machines, of which a thread here has no use.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-
-    Examples
-    --------
-    >>> threads_here(3)
-    3
-    """
+    """Threads of this process that ``n_jobs`` stands for, even on a cluster."""
     from joblib import effective_n_jobs, parallel_config
 
     worker = _dask_worker()
@@ -361,15 +288,7 @@ def threads_here(n_jobs: int | None) -> int:
 
 
 def only_task_here() -> bool:
-    """Whether no other task runs in this process meanwhile, so that its globals may be changed.
-
-    So it is in main threads, and where a Dask worker of one thread has a process of its own.
-
-    Examples
-    --------
-    >>> only_task_here()
-    True
-    """
+    """Whether no other task runs in this process meanwhile, so that its globals may be changed."""
     if threading.current_thread() is threading.main_thread():
         return True
     worker = _dask_worker()
@@ -378,7 +297,7 @@ def only_task_here() -> bool:
 
 def _dask_worker() -> Any:
     """The Dask worker that runs this code, if one does."""
-    distributed = sys.modules.get("distributed")  # a worker has it, and nobody else should wait
+    distributed = sys.modules.get("distributed")  # only a worker has it loaded
     try:
         return None if distributed is None else distributed.get_worker()
     except ValueError:
@@ -443,7 +362,7 @@ def _joblib_pass(
     except Exception as error:
         if not _is_death(error):
             raise
-        # With nobody under suspicion the next pass would be the same again, for ever.
+        # Without any suspect the next pass would be the same again, for ever.
         suspects = begun or {place for place, _ in tasks}
         yield from ((place, Lost(_why(error))) for place in sorted(suspects))
     finally:

@@ -14,18 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.common.checks import InputError
 
-__all__ = ["Table", "display_width", "lines_of", "mass", "number", "p_value", "share"]
+__all__ = [
+    "Table",
+    "display_width",
+    "format_count",
+    "format_number",
+    "format_p_value",
+    "format_percent",
+    "format_table",
+]
 
 
 # -- plain tables of text, as wide as their cells --------------------------------------------------
 
 
-def lines_of(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Lay cells out in columns: the first ``left`` ones to the left, the others to the right.
-
-    >>> lines_of(["rule", "old"], [["age ≥ 52", "2"], ["x", "−10"]])
-    ['rule      old', 'age ≥ 52    2', 'x         −10']
-    """
+def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Lay cells out in columns: the first ``left`` ones to the left, the others to the right."""
     table = [list(head), *(list(row) for row in rows)]
     widths = [max(display_width(row[c]) for row in table) for c in range(len(head))]
     lines = []
@@ -38,25 +42,15 @@ def lines_of(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
     return lines
 
 
-def mass(value: float) -> str:
-    """Write a number of rows, or a sum of weights, with no more digits than a reader needs.
-
-    >>> mass(1234.0), mass(75094.3234), mass(0.03214567)
-    ('1,234', '75,094.3', '0.03215')
-    """
+def format_count(value: float) -> str:
+    """Write a number of rows, or a sum of weights, with no more digits than a reader needs."""
     if float(value).is_integer():
         return f"{value:,.0f}"
     return f"{value:,.1f}" if value >= 1000 else f"{value:.4g}"
 
 
-def number(value: float | None, decimals: int = 4) -> str:
-    """Write a number with a true minus sign; a dash where there is none.
-
-    >>> number(-0.25, 2), number(None), number(float("nan")), number(float("inf"))
-    ('−0.25', '–', '–', '∞')
-    >>> number(-1e-6)
-    '0.0000'
-    """
+def format_number(value: float | None, decimals: int = 4) -> str:
+    """Write a number with a true minus sign; a dash where there is none."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -65,23 +59,15 @@ def number(value: float | None, decimals: int = 4) -> str:
     return (text.lstrip("-") if not float(text) else text).replace("-", "−")
 
 
-def share(value: float | None, decimals: int = 1) -> str:
-    """Write a share in percent.
-
-    >>> share(0.125), share(None)
-    ('12.5%', '–')
-    """
-    text = number(None if value is None else 100 * value, decimals)
+def format_percent(value: float | None, decimals: int = 1) -> str:
+    """Write a share in percent."""
+    text = format_number(None if value is None else 100 * value, decimals)
     return text if text == "–" else f"{text}%"
 
 
-def p_value(p: float) -> str:
-    """Write a p-value to three decimals, and no smaller than these can tell.
-
-    >>> p_value(0.0312), p_value(0.00002), p_value(float("nan"))
-    ('0.031', '< 0.001', '–')
-    """
-    return "< 0.001" if p < 0.001 else number(p, 3)
+def format_p_value(p: float) -> str:
+    """Write a p-value to three decimals, and no smaller than these can tell."""
+    return "< 0.001" if p < 0.001 else format_number(p, 3)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -93,28 +79,7 @@ _MOST_DECIMALS = 4
 
 
 class Table(dict[str, NDArray[Any]]):
-    """Named columns of equal length.
-
-    It is a dict, so ``pandas.DataFrame(table)``, ``polars.DataFrame(table)`` and
-    ``pyarrow.table(table)`` work as they are; :meth:`to_frame` does the same by name.
-
-    Parameters
-    ----------
-    columns : mapping of str to array-like
-        One-dimensional columns of equal length.
-
-    Examples
-    --------
-    >>> table = Table({"model": ["card", "Treat None"], "net_benefit": [0.125, 0.0]})
-    >>> table
-    model       net_benefit
-    card              0.125
-    Treat None        0.000
-    >>> table["net_benefit"].max()
-    np.float64(0.125)
-    >>> table.n_rows
-    2
-    """
+    """Named columns of equal length: a dict, which pandas, polars and pyarrow take as it is."""
 
     def __init__(self, columns: Mapping[str, ArrayLike]) -> None:
         arrays = {name: np.asarray(column) for name, column in columns.items()}
@@ -134,22 +99,7 @@ class Table(dict[str, NDArray[Any]]):
         return len(next(iter(self.values()), ()))
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """Return the table as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
-            The library whose data frame is wanted.  It has to be installed.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-
-        Examples
-        --------
-        >>> Table({"threshold": [0.1, 0.2]}).to_frame().shape
-        (2, 1)
-        """
+        """Return the table as a data frame of pandas, polars or pyarrow."""
         import narwhals as nw  # late: most users never leave numpy
 
         if backend not in _BACKENDS:
@@ -207,11 +157,7 @@ def _texts(column: NDArray[Any]) -> list[str]:
 
 
 def display_width(text: str) -> int:
-    """Count the columns that a text takes in a terminal.
-
-    >>> display_width("age"), display_width("年齢"), display_width("e\u0301")
-    (3, 4, 1)
-    """
+    """Count the columns that a text takes in a terminal."""
     return sum(map(_char_width, text))
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from numpy.typing import NDArray
+
 from netbenefit.common.checks import InputError
 from netbenefit.data.connection import Engine, duckdb_errors, name, text
 from netbenefit.data.files import MISSING, RawFile, format_of, raw_file, read_header
@@ -341,6 +343,12 @@ class OpenTable:
             fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
             table = fetch()
         return raw_file(table, self.source.shown)
+
+    def sample(self, columns: Sequence[str], n_rows: int = 2000) -> dict[str, NDArray[Any]]:
+        """Read the first rows of some columns."""
+        relation = self.relation(columns).limit(n_rows)
+        fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
+        return raw_file(fetch(), self.source.shown).columns
 
     def close(self) -> None:
         """Close the database, and remove what it left on disk."""

@@ -1,6 +1,6 @@
-"""A table where it lives: in memory, or in an engine that computes when it is asked to.
+"""A table where it lives: in memory, or in an engine that computes on demand.
 
-Whatever narwhals knows can be asked: lazy frames of Polars, relations of DuckDB, data frames of
+Whatever narwhals knows can be queried: lazy frames of Polars, relations of DuckDB, data frames of
 Dask and Spark, tables of Ibis, and any data frame in memory.  Questions are put as expressions, and
 only their answers come into memory: groups and how many rows each of them has.
 """
@@ -31,9 +31,9 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-#: What a column holds, as far as its type says.
+#: What a column holds, as far as its type tells.
 ColumnType = Literal["number", "boolean", "text", "date", "other"]
-#: Told what the engine is about to do, such as "merging rows".
+#: Called with what the engine is about to do, such as "merging rows".
 Tell = Callable[[str], None]
 
 _SMALL = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
@@ -45,13 +45,7 @@ _COUNT, _WEIGHT, _SQUARE = "nb_count", "nb_weight", "nb_square"
 
 
 def is_lazy(table: Any) -> bool:
-    """Whether a table computes when it is asked to, so that its rows are not at hand.
-
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"age": [51]})
-    >>> is_lazy(frame), is_lazy(frame.lazy()), is_lazy([51])
-    (False, True, False)
-    """
+    """Whether a table computes on demand, so that its rows are not at hand."""
     try:
         return isinstance(nw.from_native(table, pass_through=True), nw.LazyFrame)
     except nw.exceptions.DuplicateError:  # whoever reads the frame has the better error
@@ -59,7 +53,7 @@ def is_lazy(table: Any) -> bool:
 
 
 class Groups(NamedTuple):
-    """The answer to a question: one entry a group, in no particular order."""
+    """The answer to a question: one entry per group, in no particular order."""
 
     keys: dict[str, NDArray[Any]]  #: numbers, or objects where a key is text
     rows: IntArray  #: how many
@@ -73,24 +67,7 @@ class Groups(NamedTuple):
 
 
 class EngineTable:
-    """A table that is asked by expressions.
-
-    Parameters
-    ----------
-    table : data frame, lazy frame or relation
-    tell : callable, optional
-        Called with a few words before every query.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> table = EngineTable(pl.LazyFrame({"age": [51, 60, 51], "sex": ["f", "m", None]}))
-    >>> table.types
-    {'age': 'number', 'sex': 'text'}
-    >>> groups = table.group({"old": table.number("age") >= 60}, "counting")
-    >>> sorted(zip(groups.keys["old"].tolist(), groups.rows.tolist()))
-    [(False, 2), (True, 1)]
-    """
+    """A table that is queried by expressions; ``tell`` gets a few words before every query."""
 
     def __init__(self, table: Any, tell: Tell | None = None) -> None:
         try:
@@ -156,11 +133,8 @@ class EngineTable:
         """Return a column as it is."""
         return nw.col(self._native[name])
 
-    def number(self, name: str, *, holes: bool = True) -> nw.Expr:
-        """Return a column of numbers or booleans as float64, null where it is null or NaN.
-
-        Without ``holes``, NaN stays what it is.
-        """
+    def number(self, name: str, *, nan_is_null: bool = True) -> nw.Expr:
+        """Return a column of numbers or booleans as float64, null where it is null (or NaN)."""
         column, dtype = self.column(name), self.schema[self._native[name]]
         if self.types[name] == "boolean":
             # (By way of whole numbers: 1.0 in a query is a decimal to some engines.)
@@ -176,7 +150,7 @@ class EngineTable:
             column = column.cast(nw.String)  # Arrow's own cast is off by a bit
         if dtype != nw.Float64:
             column = column.cast(nw.Float64)
-        if holes and dtype.is_float():
+        if nan_is_null and dtype.is_float():
             column = nw.when(~column.is_nan()).then(column)
         return column
 
@@ -212,20 +186,14 @@ class EngineTable:
         return bool(self.schema[self._native[name]] == nw.Float32)
 
     def info(self, name: str) -> ColumnInfo:
-        """Return what the type of a column says: category, order, date."""
+        """Return what the type of a column tells: category, order, date."""
         dtype = self.schema[self._native[name]]
         if dtype == nw.Enum:
             return ColumnInfo(True, True, tuple(getattr(dtype, "categories", ())))
         return ColumnInfo(dtype == nw.Categorical, is_date=dtype.is_temporal())
 
     def weights(self, name: str | None) -> tuple[nw.Expr | None, nw.Expr | None]:
-        """Return the weight of a row, and whether it has any; None and None without a column.
-
-        Raises
-        ------
-        InputError
-            Where a weight is missing, negative or infinite.
-        """
+        """Return the weight of a row, and whether it has any; None and None without a column."""
         if name is None:
             return None, None
         self.require([name])
@@ -257,21 +225,9 @@ class EngineTable:
         most: int | None = None,
         never_null: bool = False,
     ) -> Groups:
-        """Count the rows of each combination of some keys.
+        """Count the rows of each combination of some keys, and add up their weight.
 
-        Parameters
-        ----------
-        keys : mapping of str to expression
-        what : str
-            What this is for, in words.
-        weight : expression, optional
-            Added up as well.
-        where : expression, optional
-            Which rows to look at.
-        most : int, optional
-            Most groups to bring into memory: one more tells that there are more.
-        never_null : bool, default=False
-            Whether no key is ever null.
+        ``what`` describes it for the user; of more than ``most`` groups, one more is returned.
         """
         frame = self._frame if where is None else self._frame.filter(where)
         chosen = [expression.alias(name) for name, expression in keys.items()]
@@ -354,10 +310,7 @@ def _type_of(dtype: Any) -> ColumnType:
 
 
 def _null_keys(keys: Mapping[str, nw.Expr]) -> dict[str, nw.Expr]:
-    """Return which keys of a row are null, as bits of whole numbers: keys that never are.
-
-    Dask takes null for some other value where it groups by several columns.
-    """
+    """Return bits that tell which keys are null: Dask confuses null with other values in groups."""
     listed = list(keys.values())
     found = {}
     for first in range(0, len(listed), _BITS):
@@ -418,21 +371,12 @@ def group_numbers(
     sample_weight: str | None = None,
     most: int | None = None,
 ) -> NumberGroups | None:
-    """Merge equal rows in the engine; None where there are more than ``most``.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> frame = pl.LazyFrame({"age": [51, 51, 60], "y": [1, 1, 0]})
-    >>> groups = group_numbers(EngineTable(frame), "y", ["age"])
-    >>> sorted(zip(groups.columns["age"].tolist(), groups.weight.tolist()))
-    [(51.0, 2), (60.0, 1)]
-    """
+    """Merge equal rows in the engine; None where there are more than ``most``."""
     strange = [name for name in features if table.types[name] not in ("number", "boolean")]
     if strange:
         raise InputError(
             f"column {strange[0]!r} holds {table.types[strange[0]]}, not numbers. Encode it as "
-            "numbers (0/1 for yes/no, one column a category), pass a binner, or drop it."
+            "numbers (0/1 for yes/no, one column per category), pass a binner, or drop it."
         )
     keys = {f"nb_{k}": table.number(name) for k, name in enumerate(features)}
     keys["nb_target"] = table.label(target)
@@ -443,11 +387,11 @@ def group_numbers(
     columns = {}
     for k, name in enumerate(features):
         values = groups.keys[f"nb_{k}"].astype(np.float64)
-        holes = int(groups.rows[np.isnan(values)].sum())
-        if holes:
+        missing = int(groups.rows[np.isnan(values)].sum())
+        if missing:
             raise InputError(
-                f"column {name!r} has {holes:,} missing values. Impute or drop them first, or pass "
-                "a binner."
+                f"column {name!r} has {missing:,} missing values. Impute or drop them first, or "
+                "pass a binner."
             )
         columns[name] = values.astype(np.float32) if table.is_single(name) else values
     n_rows = int(groups.rows.sum())

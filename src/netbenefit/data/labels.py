@@ -1,4 +1,4 @@
-"""Labels of two classes, and warnings, for the estimators."""
+"""Which rows had the event: the one place where labels are read."""
 
 from __future__ import annotations
 
@@ -9,112 +9,124 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from netbenefit.cards.columns import Frame, as_value
-from netbenefit.common.checks import InputError, shorten
+from netbenefit.common.checks import InputError, Remedy, shorten
 from netbenefit.data.files import read_cell
 from netbenefit.data.patterns import PatternTable
 
-__all__ = ["Outcome", "encode_labels", "find_target", "read_outcome", "warn_of_constants"]
+__all__ = [
+    "Outcome",
+    "choose_event",
+    "encode_labels",
+    "find_target",
+    "label_in",
+    "read_outcome",
+    "warn_of_constants",
+]
 
 
-# -- which rows had the event: labels of any kind in a file become yes and no ----------------------
+_LIMIT = "Compare it with a limit first, as in y >= limit."
 
 
 class Outcome(NamedTuple):
-    """Which rows had the event, and what the event is called, such as "Malignant = 1"."""
+    """Which rows had the event, and what it is called."""
 
     event: NDArray[np.bool_]
-    text: str
+    labels: NDArray[Any]  #: of the other rows, and of the event
+    text: str  #: such as "died = yes"
 
 
-def read_outcome(name: str, column: NDArray[Any], positive: str | None = None) -> Outcome:
-    """Read a column of labels.
+def read_outcome(y: Any, name: str | None = None, positive: Any = None) -> Outcome:
+    """Read the outcomes of rows; what has been read already is returned as it is.
 
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-    column : array
-        Two labels of any kind; more than two where ``positive`` says which of them is the event.
-    positive : str, optional
-        Label of the event, as it would be written in a CSV file; by default the one that sorts
-        last: 1, True, "yes".
-
-    Returns
-    -------
-    Outcome
-
-    Examples
-    --------
-    >>> read_outcome("ill", np.array([0, 1, 1]))
-    Outcome(event=array([False,  True,  True]), text='ill = 1')
-    >>> read_outcome("grade", np.array(["low", "high", "none"]), positive="high").event
-    array([False,  True, False])
+    ``name`` is the column's, where there is one.  ``positive`` is the event's label, or a text that
+    means it, and all other labels are no event; without it there are two labels, and the event is
+    the one that sorts last: 1, True, "yes".
     """
-    items = column.tolist()
-    missing = [row for row, item in enumerate(items) if item is None or item != item]
-    if missing:
-        raise InputError(
-            f"column {name!r} has {len(missing)} missing outcomes, the first in row {missing[0]}. "
-            "Drop those rows from the file."
-        )
-    labels = _sorted_labels(items)
-    shown = ", ".join(_label_text(label) for label in labels[:10]) + ", …" * (len(labels) > 10)
+    if isinstance(y, Outcome):
+        return y
+    what = "y" if name is None else f"column {name!r}"
+    labels = _labels(y, what)
+    items = labels.tolist()
+    distinct = _distinct(labels)
+    events = choose_event(distinct, what, positive)
+    among = {label for label, event in zip(distinct, events, strict=True) if event}
+    event = np.fromiter((item in among for item in items), np.bool_, len(items))
+    chosen = next(iter(among)) if len(among) == 1 else positive
+    others = [label for label, event in zip(distinct, events, strict=True) if not event]
+    pair = [others[0] if len(others) == 1 else f"not {chosen}", chosen]
+    classes = np.array(pair, dtype=labels.dtype if len(others) == 1 else object)
+    title = name or getattr(y, "name", None) or "outcome"
+    return Outcome(event, classes, f"{title} = {_label_text(chosen)}")
+
+
+def encode_labels(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Return which rows had the event, and the two labels."""
+    outcome = read_outcome(y)
+    return outcome.event, outcome.labels
+
+
+def choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list[bool]:
+    """Say of each distinct label whether it is the event; ``what`` holds them."""
+    texts = [_label_text(label) for label in _in_order(labels)]
+    shown = ", ".join(texts[:10]) + ", …" * (len(texts) > 10)
     if len(labels) < 2:
         raise InputError(
-            f"column {name!r} holds one class only: every row is {shown}. Rows of both classes are "
-            "needed."
+            f"{what} holds one class only: every row is {shown}. A card needs rows of both classes."
         )
     if positive is not None:
-        events = [label for label in labels if _is_label(label, positive)]
-        if not events:
+        events = [_means(label, positive) for label in labels]
+        if not any(events):
             raise InputError(
-                f"column {name!r} never is {positive!r}; it holds {shown}. Say which of them is "
-                "the event: --positive LABEL."
+                f"{what} never is {positive!r}; it holds {shown}. Say which of them is the event: ",
+                Remedy("positive=label", "--positive LABEL"),
+                ".",
             )
-    elif len(labels) > 2:
+        if all(events):
+            raise InputError(f"{what} is {positive!r} in every row. Pass rows of both classes.")
+        return events
+    try:
+        last = max(labels)
+    except TypeError:
         raise InputError(
-            f"column {name!r} holds {len(labels)} labels ({shown}), but an outcome has two. Say "
-            "which one is the event (--positive LABEL), or choose another --target."
+            f"{what} mixes labels that do not compare ({shown}). Use one kind of label, or say "
+            "which is the event: ",
+            Remedy("positive=label", "--positive LABEL"),
+            ".",
+        ) from None
+    if len(labels) == 2:
+        return [label == last for label in labels]
+    if any(isinstance(label, float) and not label.is_integer() for label in labels):
+        raise InputError(
+            f"Unknown label type: continuous. {what} holds {len(labels)} numbers ({shown}), but an "
+            "outcome has two labels. ",
+            Remedy(_LIMIT, "Add a column of two labels, and name that one."),
         )
-    else:
-        events = labels[-1:]
-    among = frozenset(events)
-    event = np.fromiter((item in among for item in items), np.bool_, len(items))
-    return Outcome(event, f"{name} = {_label_text(events[0])}")
+    raise InputError(
+        # The first sentence is the one that scikit-learn's own checks look for.
+        Remedy(
+            "Only binary classification is supported. The type of the target is multiclass: ", ""
+        ),
+        f"{what} holds {len(labels)} labels ({shown}), but an outcome has two. ",
+        Remedy(
+            "Compare it with the event's label first, as in y == label.",
+            "Say which one is the event (--positive LABEL), or choose another --target.",
+        ),
+    )
 
 
 def find_target(
     columns: Mapping[str, NDArray[Any]], outcome: str | None, features: Sequence[str]
 ) -> tuple[str, str]:
-    """Find the column and the label that a card calls its outcome.
-
-    Parameters
-    ----------
-    columns : mapping of str to array
-        A table.
-    outcome : str or None
-        What the card says, such as "Malignant = 1".
-    features : sequence of str
-        Columns that the card scores, none of which can be the outcome.
-
-    Returns
-    -------
-    name, label : str
-
-    Examples
-    --------
-    >>> find_target({"age": np.array([51]), "ill": np.array([1])}, "ill = 1", ["age"])
-    ('ill', '1')
-    """
+    """Find the column and the label that a card calls its outcome, such as "Malignant = 1"."""
     found = []
     for name, column in columns.items():
         label = label_in(outcome, name)
         if label is not None and name not in features:
-            found += [(name, label)] * any(_is_label(item, label) for item in set(column.tolist()))
+            found += [(name, label)] * any(_means(item, label) for item in set(column.tolist()))
     if len(found) != 1:
         says = "does not say what its outcome is" if outcome is None else f"predicts {outcome!r}"
         raise InputError(
@@ -125,71 +137,25 @@ def find_target(
 
 
 def label_in(outcome: str | None, name: str) -> str | None:
-    """Return the label in "name = label", or None where the outcome is another column's.
-
-    >>> label_in("ill = 1", "ill"), label_in("ill = 1", "sick")
-    ('1', None)
-    """
+    """Return the label in "name = label", or None where the outcome is another column's."""
     start = f"{name} = "
     return outcome.removeprefix(start) if outcome and outcome.startswith(start) else None
 
 
-def _sorted_labels(items: list[Any]) -> list[Any]:
-    labels = list(set(items))
-    try:
-        return sorted(labels)
-    except TypeError:  # labels of several kinds
-        return sorted(labels, key=str)
-
-
-def _label_text(label: Any) -> str:
-    whole = isinstance(label, float) and label.is_integer()
-    return str(int(label)) if whole else str(label)
-
-
-def _is_label(label: Any, text: str) -> bool:
-    """Whether a text means a label: 1 is 1.0 and True, whatever the file's format made of it."""
-    if isinstance(label, str):
-        return label == text
-    meant = read_cell(text)
-    return bool(label == meant) if not isinstance(meant, str) else str(label) == text
-
-
-# --------------------------------------------------------------------------------------------------
-
-
-def encode_labels(y: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Whether each row is an event, and the two labels; the event is the one that sorts last.
-
-    >>> encode_labels(["no", "yes", "no"])
-    (array([False,  True, False]), array(['no', 'yes'], dtype='<U3'))
-    """
-    labels = _labels(y)
-    try:
-        classes, code = np.unique(labels, return_inverse=True)
-    except TypeError:
-        kinds = [type(label) for label in labels]
-        row = next((row for row, kind in enumerate(kinds) if kind is not kinds[0]), 0)
-        raise InputError(
-            f"y mixes labels that do not compare, such as {labels[0]!r} in row 0 and "
-            f"{labels[row]!r} in row {row}. Use one kind of label."
-        ) from None
-    if classes.size == 1:
-        raise InputError(
-            f"y holds one class only: every row is {classes.tolist()[0]!r}. A card needs rows of "
-            "both classes."
+def warn_of_constants(table: PatternTable) -> None:
+    """Warn of columns that cannot get points, unless that is all of them."""
+    if 0 < len(table.constant) < table.n_features:  # all of them are an error, a little later
+        warnings.warn(
+            f"constant columns get no points: {shorten(table.constant)}. Drop them to silence "
+            "this.",
+            stacklevel=5,  # scikit-learn's decorator stands between the user and fit
         )
-    if classes.size > 2:
-        # The first sentence is the one that scikit-learn's own checks look for.
-        raise InputError(
-            "Only binary classification is supported. The type of the target is multiclass: y "
-            f"holds {classes.size} labels ({shorten(classes.tolist())}). Compare it with the "
-            "event's label first, as in y == label."
-        )
-    return code == 1, classes
 
 
-def _labels(y: Any) -> NDArray[Any]:
+# -- labels ----------------------------------------------------------------------------------------
+
+
+def _labels(y: Any, what: str) -> NDArray[Any]:
     """Labels as an array, none missing; objects as what they are where they are all numbers."""
     if y is None:
         raise InputError(
@@ -201,32 +167,48 @@ def _labels(y: Any) -> NDArray[Any]:
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if labels.dtype.kind == "O":
         items = labels.tolist()
-        missing = np.flatnonzero([as_value("y", item, "any") is None for item in items])
+        missing = np.flatnonzero([as_value(what, item, "any") is None for item in items])
         if not missing.size and all(isinstance(item, Real | np.bool_) for item in items):
             labels = np.array(items)
     else:
         missing = np.flatnonzero(labels != labels)
     if missing.size:
         raise InputError(
-            f"y has {missing.size} missing labels (NaN), the first in row {missing[0]}. Drop those "
-            "rows."
+            f"{what} has {missing.size:,} missing labels (NaN), the first in row {missing[0]}. "
+            "Drop those rows."
         )
-    if labels.dtype.kind == "f":
-        odd = np.flatnonzero(~np.isfinite(labels) | (labels != np.floor(labels)))
-        if odd.size:
-            raise InputError(
-                f"Unknown label type: continuous. y holds {labels[odd[0]].item()!r} in row "
-                f"{odd[0]} ({odd.size} such rows), but a card needs two labels. Compare it with a "
-                "limit first, as in y >= limit."
-            )
+    if not labels.size:
+        raise InputError(
+            f"{what} has 0 sample(s): there are no rows. Pass at least one row of each outcome."
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise InputError(
+            f"Unknown label type: continuous. {what} holds {labels[row].item()!r} in row {row}, but"
+            f" an outcome has two labels. {_LIMIT}"
+        )
     return labels
 
 
-def warn_of_constants(table: PatternTable) -> None:
-    """Tell of columns that cannot get points, unless that is all of them."""
-    if 0 < len(table.constant) < table.n_features:  # all of them are an error, a little later
-        warnings.warn(
-            f"constant columns get no points: {shorten(table.constant)}. Drop them to silence "
-            "this.",
-            stacklevel=5,  # scikit-learn's decorator stands between the user and fit
-        )
+def _distinct(labels: NDArray[Any]) -> list[Any]:
+    return _in_order(set(labels.tolist()))
+
+
+def _in_order(labels: Any) -> list[Any]:
+    try:
+        return sorted(labels)
+    except TypeError:  # labels of several kinds
+        return sorted(labels, key=str)
+
+
+def _label_text(label: Any) -> str:
+    whole = isinstance(label, float) and label.is_integer()
+    return str(int(label)) if whole else str(label)
+
+
+def _means(label: Any, meant: Any) -> bool:
+    """Whether a label is meant: by itself, or by a text (1 is 1.0 and True in a file)."""
+    if not isinstance(meant, str) or isinstance(label, str):
+        return bool(label == meant)
+    read = read_cell(meant)
+    return bool(label == read) if not isinstance(read, str) else str(label) == meant

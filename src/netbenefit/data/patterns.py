@@ -42,20 +42,8 @@ def merge_rows(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return one row of each kind, kinds in lexicographic order, and the kind of each row.
 
-    The columns are read as the digits of one number, which sorts much faster than rows; where the
-    number would overflow, what has been read so far is replaced by its rank.
-
-    Parameters
-    ----------
-    columns : iterable of (n_rows,) arrays of integers or booleans
-        The first decides about the order of rows first.
-    n_rows : int
-        How many rows there are: at least one.
-
-    Examples
-    --------
-    >>> merge_rows([np.array([1, 0, 1]), np.array([-7, 5, -7])], 3)
-    (array([1, 0]), array([1, 0, 1]))
+    The columns, (n_rows,) integers or booleans, are read as the digits of one number, which sorts
+    much faster than rows; where it would overflow, what has been read is replaced by its rank.
     """
     key = np.zeros(n_rows, dtype=np.int64)
     size = 1
@@ -155,13 +143,13 @@ class PatternTable:
         if matrix.ndim != 2:
             raise InputError(
                 f"X must be a table with rows and columns, but has shape {matrix.shape}. "
-                "Reshape it to one row an observation, one column a feature."
+                "Reshape it to one row per observation, one column per feature."
             )
         if names is None:
             names = [f"x{k}" for k in range(matrix.shape[1])]
         if len(names) != matrix.shape[1]:
             raise InputError(
-                f"{len(names)} names for {matrix.shape[1]} columns. Pass one name a column."
+                f"{len(names)} names for {matrix.shape[1]} columns. Pass one name per column."
             )
         columns = {name: matrix[:, k] for k, name in enumerate(check_names(names))}
         return cls.from_columns(columns, y, sample_weight=sample_weight, decimals=decimals)
@@ -188,7 +176,7 @@ class PatternTable:
         features : sequence of str, optional
             Columns to use; all but the target (and the weights) by default.
         sample_weight : str or array, optional
-            A column's name, or one weight a row (not of a lazy table).
+            A column's name, or one weight per row (not of a lazy table).
         decimals : mapping of str to int, optional
             As in :meth:`from_arrays`.
 
@@ -267,7 +255,7 @@ class PatternTable:
             if values.shape != event.shape:
                 raise InputError(
                     f"column {name!r} has {values.shape[0]} rows, but {target} has {event.size}. "
-                    "Pass one outcome a row."
+                    "Pass one outcome per row."
                 )
             column = numeric_column(name, values)[kept]
             digits, exact = find_decimals(column)

@@ -1,4 +1,4 @@
-"""A raw table for the binner: columns by name, with what a data frame says about their types."""
+"""A raw table for the binner: columns by name, with their types in a data frame."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netbenefit.cards.readings import plain_number
 from netbenefit.common.checks import InputError, check_names, shorten
 
 __all__ = [
-    "Lazy",
+    "LazyColumns",
     "RawColumn",
     "RawTable",
     "Storage",
@@ -29,7 +29,7 @@ __all__ = [
     "with_commas",
 ]
 
-#: What a raw column is made of, before anybody asks what it means.
+#: What a raw column is made of, whatever it means.
 Storage = Literal["boolean", "number", "text", "text numbers", "mixed", "date", "empty", "other"]
 
 _DATES = re.compile(
@@ -57,20 +57,7 @@ class RawColumn(NamedTuple):
 
 
 class RawTable:
-    """Named raw columns of equal length, read one at a time.
-
-    Parameters
-    ----------
-    X : data frame, mapping of columns, one dict, list of dicts, or 2-D array
-    names : sequence of str, optional
-        Names of an array's columns; x0, x1, … by default.
-
-    Examples
-    --------
-    >>> table = RawTable({"age": [51, 52], "sex": ["f", "m"]})
-    >>> table.names, len(table), table.column("age").values
-    (('age', 'sex'), 2, array([51, 52], dtype=object))
-    """
+    """Named raw columns of equal length, read one at a time; an array's are named x0, x1, …."""
 
     def __init__(self, X: Any, names: Sequence[str] | None = None) -> None:
         self._frame: Frame | None = None
@@ -105,11 +92,7 @@ class RawTable:
 
     @classmethod
     def of(cls, columns: Sequence[RawColumn]) -> RawTable:
-        """Return the table of columns that were read before.
-
-        >>> RawTable.of([RawColumn("age", np.array([51.0, 52.0]))]).names
-        ('age',)
-        """
+        """Return the table of columns that were read before."""
         return cls({column.name: column for column in columns})
 
     def _check_lengths(self) -> int:
@@ -130,23 +113,14 @@ class RawTable:
         return name in self.names
 
     def take(self, rows: NDArray[np.intp]) -> RawTable:
-        """Return the table of these rows; columns are still read when they are asked for.
-
-        >>> table = RawTable({"age": [51, 52, 53]}).take(np.array([1, 2]))
-        >>> table.take(np.array([1, 1])).column("age").values
-        array([53, 53], dtype=object)
-        """
+        """Return the table of these rows; columns are still read when they are needed."""
         table = copy(self)
         table._rows = rows if self._rows is None else self._rows[rows]
         table._n_rows = rows.size
         return table
 
     def without(self, name: str) -> RawTable:
-        """Return the table of all other columns.
-
-        >>> RawTable({"age": [51], "sex": ["f"]}).without("sex").names
-        ('age',)
-        """
+        """Return the table of all other columns."""
         table = copy(self)
         table.names = tuple(other for other in self.names if other != name)
         return table
@@ -169,7 +143,7 @@ class RawTable:
             import narwhals as nw  # late: only columns of data frames need it
 
             series = nw.from_native(data, series_only=True, pass_through=True)
-            if isinstance(series, nw.Series):  # its type may say more than its values
+            if isinstance(series, nw.Series):  # its type may tell more than its values
                 return _of_frame(Frame(series.alias("x").to_frame().to_native()), "x", name)
         return RawColumn(name, plain_array(data))
 
@@ -186,8 +160,8 @@ def _of_frame(frame: Frame, column: str, name: str) -> RawColumn:
     )
 
 
-class Lazy(Mapping[str, Any]):
-    """Raw values by column name, read when they are asked for."""
+class LazyColumns(Mapping[str, Any]):
+    """Raw values by column name, read when they are needed."""
 
     def __init__(self, table: RawTable) -> None:
         self._table = table
@@ -203,11 +177,7 @@ class Lazy(Mapping[str, Any]):
 
 
 def raw_rows(X: Any, features: Sequence[str]) -> Any:
-    """Return rows as a card takes many of them: one dict as a list, lists of values as an array.
-
-    >>> raw_rows({"age": 51, "tags": ["a"]}, ["age"])
-    [{'age': 51, 'tags': ['a']}]
-    """
+    """Return rows as a card takes many of them: one dict as a list, lists of values as an array."""
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
         return [X] if is_one_row(X, features) else X
     if isinstance(X, list | tuple) and not all(isinstance(row, Mapping) for row in X):
@@ -219,7 +189,7 @@ def _array_columns(X: NDArray[Any], names: Sequence[str] | None) -> dict[str, An
     if X.ndim != 2:
         raise InputError(
             f"X must be a table with rows and columns, but has shape {X.shape}. Reshape it to one "
-            "row an observation, one column a feature."
+            "row per observation, one column per feature."
         )
     given = check_names([f"x{k}" for k in range(X.shape[1])] if names is None else names)
     if len(given) != X.shape[1]:
@@ -247,11 +217,7 @@ def _matrix(rows: Sequence[Any]) -> NDArray[Any]:
 
 
 def storage_of(column: RawColumn, special: Sequence[Any] = ()) -> Storage:
-    """Tell what a column is made of, special codes and holes aside.
-
-    >>> storage_of(RawColumn("x", np.array(["7", " 8 ", None], dtype=object)))
-    'text numbers'
-    """
+    """Return what a column is made of, special codes and missing values aside."""
     if column.is_date or column.values.dtype.kind in "mM":
         return "date"
     kind = column.values.dtype.kind
@@ -326,7 +292,7 @@ def with_commas(column: RawColumn) -> tuple[int, str] | None:
 
 
 def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
-    """Say that a column holds numbers and words, and what to do."""
+    """The error for a column of numbers and words."""
     if all(isinstance(v, str) and plain_number(v) is None for v in _present(column)):
         return InputError(
             f"column {column.name!r} holds words, such as {_present(column)[0]!r}, and cannot be "
@@ -353,7 +319,7 @@ def _present(column: RawColumn) -> list[Any]:
 
 
 def comma_error(column: RawColumn, row: int, text: str) -> InputError:
-    """Say that a number with a comma or a sign may mean two things."""
+    """The error for a number with a comma or a sign, which may mean two things."""
     return InputError(
         f"column {column.name!r} holds numbers as text with commas or signs, such as {text!r} in "
         f"row {row}: a thousand or a decimal, a share or a hundred times that? Write plain numbers "

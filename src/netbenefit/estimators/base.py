@@ -90,10 +90,6 @@ class CardClassifier(
         """Thresholds that a binner cuts for."""
         return Thresholds.tenths()
 
-    def _outcome(self, y: Any) -> str:
-        """What the risk is the risk of."""
-        return f"{getattr(y, 'name', None) or 'outcome'} = {self.classes_[1]}"
-
     def _training(
         self,
         X: Any,

@@ -295,10 +295,7 @@ class NetBenefitCalibrator(
         return Bunch(splitter=Bunch(split={}), estimator=Bunch(fit=params))
 
     def _splits(self, X: Any, y: NDArray[Any], params: Mapping[str, Any]) -> list[Any]:
-        """Return the folds: no more, where a number was asked for, than the rarest class has rows.
-
-        A fold without one of the classes would be predicted by a classifier that may not know it.
-        """
+        """Return the folds: of a number of folds, no more than the rarest class has rows."""
         cv = 5 if self.cv is None else self.cv
         if isinstance(cv, Integral):
             labels, counts = np.unique(y, return_counts=True)

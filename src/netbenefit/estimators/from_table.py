@@ -18,14 +18,16 @@ from netbenefit.cards.scorecard import Provenance
 from netbenefit.common.checks import (
     FloatArray,
     InputError,
+    InputWarning,
     IntArray,
+    Remedy,
     check_names,
     check_weights,
     shorten,
 )
-from netbenefit.common.table import mass
+from netbenefit.common.table import format_count
 from netbenefit.data.engine import EngineTable, Groups, Tell, group_numbers, is_lazy
-from netbenefit.data.labels import encode_labels
+from netbenefit.data.labels import read_outcome
 from netbenefit.data.patterns import PatternTable
 from netbenefit.data.raw_table import RawColumn, RawTable
 from netbenefit.estimators.learn import Learned
@@ -56,7 +58,7 @@ __all__ = [
     "MAX_PATTERNS",
     "SAMPLE_ROWS",
     "Asked",
-    "Merging",
+    "MergeReport",
     "TableTraining",
     "features_of",
     "finish_on_all_rows",
@@ -81,7 +83,7 @@ _DISTINCT = "learnt from distinct rows by their weight"
 _LEAST = 10
 
 
-class Merging(NamedTuple):
+class MergeReport(NamedTuple):
     """How a table became patterns.
 
     Attributes
@@ -111,6 +113,14 @@ class Merging(NamedTuple):
     search_sampled: bool
     seconds: float
 
+    def __str__(self) -> str:
+        cut = f"; columns cut on {self.binned_on:,} distinct rows" if self.binned_on else ""
+        sample = " of a sample" * self.bins_sampled
+        return (
+            f"{self.n_rows:,} rows into {self.n_patterns:,} patterns by {self.engine} in "
+            f"{self.seconds:.1f} s{cut}{sample}"
+        )
+
 
 class Asked(NamedTuple):
     """What is to be read, and how."""
@@ -122,6 +132,7 @@ class Asked(NamedTuple):
     max_patterns: int
     tell: Tell | None = None
     risks: str | None = None  #: column of risks that somebody else computed
+    positive: Any = None  #: label of the event
 
 
 class TableTraining(NamedTuple):
@@ -129,9 +140,10 @@ class TableTraining(NamedTuple):
 
     training: Training
     labels: NDArray[Any]
+    outcome: str  #: what the risk is the risk of
     names: tuple[str, ...]
     binner: Binner | None
-    merging: Merging
+    merging: MergeReport
     engine: EngineTable | None = None  #: None for a table in memory
     survey: Survey | None = None
 
@@ -157,7 +169,7 @@ def read_training(
     binner = make_binner(names)
     every = names if asked.risks is None else (*names, asked.risks)
     read = [name for name in every if name not in (binner.drop or ())]
-    survey = survey_table(engine, asked.target, read, asked.sample_weight)
+    survey = survey_table(engine, asked.target, read, asked.sample_weight, asked.positive)
     rows, idle = raw_rows_of(engine, survey, every, asked, list(binner.drop or ()))
     if idle:
         binner.set_params(drop=idle)
@@ -183,7 +195,7 @@ def read_training(
         columns = {name: counted.codes[:, k] for k, name in enumerate(fitted.names)}
         told = "learnt from the conditions of all rows"
         if search_sampled:
-            n_sampled = mass(float(counted.weight.sum()))
+            n_sampled = format_count(float(counted.weight.sum()))
             told = f"learnt from the conditions of a sample of {n_sampled} rows"
         if asked.risks is not None:
             told = "their means over equal conditions"
@@ -196,7 +208,7 @@ def read_training(
             learnt_from=told,
         )
         training = Training(patterns, settings_by_condition(binner, settings), conditions, fitted)
-    merging = Merging(
+    merging = MergeReport(
         engine=engine.engine,
         n_rows=survey.n_rows,
         n_patterns=len(training.table),
@@ -205,7 +217,9 @@ def read_training(
         search_sampled=search_sampled,
         seconds=engine.seconds,
     )
-    return TableTraining(training, survey.labels, names, binner, merging, engine, survey)
+    return TableTraining(
+        training, survey.labels, survey.outcome, names, binner, merging, engine, survey
+    )
 
 
 def _check_risk_column(survey: Survey, asked: Asked) -> None:
@@ -274,7 +288,8 @@ def _in_memory(
     """Merge the rows of a data frame as an engine would, so that the same card comes out."""
     frame = Frame(table)
     names = features_of(frame.names, asked)
-    event, labels = encode_labels(frame.column(asked.target))
+    outcome = read_outcome(frame.column(asked.target), asked.target, asked.positive)
+    event, labels = outcome.event, outcome.labels
     weight = check_weights(None, event.size)
     if asked.sample_weight is not None:
         given = numeric_column(asked.sample_weight, frame.column(asked.sample_weight))
@@ -284,11 +299,14 @@ def _in_memory(
         patterns = PatternTable.from_columns(
             columns, event, sample_weight=weight, decimals=decimals
         )
-        merging = Merging("memory", int((weight > 0).sum()), len(patterns), 0, False, False, 0.0)
+        merging = MergeReport(
+            "memory", int((weight > 0).sum()), len(patterns), 0, False, False, 0.0
+        )
         risks = _risk_column(frame, asked)
         told = _DISTINCT if risks is None else ""
         own = Rows(columns, columns, event, weight, risks=risks, learnt_from=told)
-        return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
+        training = Training(patterns, dict(settings), own)
+        return TableTraining(training, labels, outcome.text, names, None, merging)
     raw = RawTable(table)
     binner = make_binner(names)
     raw_columns = [
@@ -300,10 +318,10 @@ def _in_memory(
     risks, rows = _pop_risks(merged(raw_columns, event, weight), asked)
     codes = binner.fit_codes(rows.table, rows.event, rows.weight)
     training = _of_merged(rows, codes, binner, settings, risks)
-    merging = Merging(
+    merging = MergeReport(
         "memory", int((weight > 0).sum()), len(training.table), rows.size, False, False, 0.0
     )
-    return TableTraining(training, labels, names, binner, merging)
+    return TableTraining(training, labels, outcome.text, names, binner, merging)
 
 
 def _risk_column(frame: Frame, asked: Asked) -> NDArray[Any] | None:
@@ -356,18 +374,22 @@ def _numbers(
     if groups is None:
         raise InputError(
             f"the table has more than {asked.max_patterns:,} distinct rows. Let a binner make "
-            'conditions of its columns (binner="auto"), or raise max_patterns.'
+            "conditions of its columns (",
+            Remedy('binner="auto"), or raise max_patterns.', "--binner auto)."),
         )
-    event, labels = encode_labels(groups.target)
+    outcome = read_outcome(groups.target, asked.target, asked.positive)
     columns = {name: numeric_column(name, values) for name, values in groups.columns.items()}
     risks = None if asked.risks is None else given_risks(asked.risks, columns.pop(asked.risks))
     patterns = PatternTable.from_columns(
-        columns, event, sample_weight=groups.weight, decimals=decimals
+        columns, outcome.event, sample_weight=groups.weight, decimals=decimals
     )
-    merging = Merging(engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds)
+    merging = MergeReport(
+        engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds
+    )
     told = _DISTINCT if risks is None else ""
-    own = Rows(columns, columns, event, groups.weight, risks=risks, learnt_from=told)
-    return TableTraining(Training(patterns, dict(settings), own), labels, names, None, merging)
+    own = Rows(columns, columns, outcome.event, groups.weight, risks=risks, learnt_from=told)
+    training = Training(patterns, dict(settings), own)
+    return TableTraining(training, outcome.labels, outcome.text, names, None, merging)
 
 
 def raw_rows_of(
@@ -431,8 +453,11 @@ def _identifiers(
             strange.append(name)
     if strange:
         warnings.warn(
-            f"columns {shorten(strange)} left out: their values name the rows. Name the columns "
-            "to use (features) to silence this.",
+            InputWarning(
+                f"columns {shorten(strange)} left out: their values name the rows. ",
+                Remedy("Name the columns to use (features)", "Leave them out (--drop NAME)"),
+                " to silence this.",
+            ),
             stacklevel=6,
         )
     return strange
@@ -452,14 +477,20 @@ def _some_patterns(
     assert counted is not None  # without a limit
     if counted.event.all() or not counted.event.any():
         raise InputError(
-            f"the sample of {int(counted.weight.sum()):,} rows holds one outcome only. Raise "
-            "max_patterns, or bin the columns more coarsely."
+            f"the sample of {int(counted.weight.sum()):,} rows holds one outcome only. ",
+            Remedy("Raise max_patterns, or bin", "Bin"),
+            " the columns more coarsely.",
         )
     warnings.warn(
-        f"more than {asked.max_patterns:,} distinct rows of conditions: the points were searched "
-        f"on {int(counted.weight.sum()):,} of {survey.n_rows:,} rows; cut-offs and risks come from "
-        "all of them. Coarser bins would do without a sample: binning_choices() shows what they "
-        "cost.",
+        InputWarning(
+            f"more than {asked.max_patterns:,} distinct rows of conditions: the points were "
+            f"searched on {int(counted.weight.sum()):,} of {survey.n_rows:,} rows; cut-offs and "
+            "risks come from all of them. Coarser bins would do without a sample: ",
+            Remedy(
+                "binning_choices() shows what they cost.",
+                '"max_bins" in a --binner FILE.json makes them.',
+            ),
+        ),
         stacklevel=6,
     )
     return counted
@@ -520,7 +551,8 @@ def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: boo
         bound=None,
         share_kept=None,
         share_bound=None,
-        updated=f"points from a sample of {mass(sample)} rows; cut-offs and risks from all rows",
+        updated=f"points from a sample of {format_count(sample)} rows; "
+        "cut-offs and risks from all rows",
     )
     new = replace(
         card,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._version import __version__
-from netbenefit.binning.fitted import Fitted
+from netbenefit.binning.fitted import FittedBins
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit, Term
@@ -318,7 +318,7 @@ def assemble_card(
     provenance: Provenance,
     *,
     terms: Sequence[Term] | None = None,
-    bins: Fitted | None = None,
+    bins: FittedBins | None = None,
     calibrate: bool = True,
 ) -> Scorecard:
     """Put rules, cut-offs and risks together.
@@ -373,7 +373,7 @@ def rules_of(
     points: IntArray,
     *,
     terms: Sequence[Term] | None = None,
-    bins: Fitted | None = None,
+    bins: FittedBins | None = None,
 ) -> Rules:
     """Write points down as rules; terms and bins as in :func:`assemble_card`.
 
@@ -392,7 +392,7 @@ def rules_of(
     return Rules(tuple(rules), bins.columns, readings)
 
 
-def _with_missing(rules: list[Rule], bins: Fitted) -> list[Rule]:
+def _with_missing(rules: list[Rule], bins: FittedBins) -> list[Rule]:
     """Say what a missing value is worth wherever that was learnt, be it nothing."""
     terms = {rule.term for rule in rules}
     used = dict.fromkeys(rule.term.feature for rule in rules)

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from netbenefit.binning.binner import Binner
 from netbenefit.certificates.certificate import make_certificate
 from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.data.labels import encode_labels
+from netbenefit.data.labels import read_outcome
 from netbenefit.estimators.base import CardClassifier
 from netbenefit.estimators.from_table import (
     MAX_PATTERNS,
@@ -254,11 +254,12 @@ class RiskScoreClassifier(CardClassifier):
         RiskScoreClassifier
             The fitted estimator.
         """
-        event, self.classes_ = encode_labels(y)
+        outcome = read_outcome(y)
+        self.classes_ = outcome.labels
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
         self.__dict__.pop("merging_", None)  # of an earlier fit_table
-        training = self._training(X, event, sample_weight, groups)
-        self._keep(self._learn(training, self._outcome(y)), training)
+        training = self._training(X, outcome.event, sample_weight, groups)
+        self._keep(self._learn(training, outcome.text), training)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -269,6 +270,7 @@ class RiskScoreClassifier(CardClassifier):
         *,
         features: Sequence[str] | None = None,
         sample_weight: str | None = None,
+        positive: Any = None,
         binner: str | Binner | None = "own",
         sample_rows: int = SAMPLE_ROWS,
         max_patterns: int = MAX_PATTERNS,
@@ -292,11 +294,13 @@ class RiskScoreClassifier(CardClassifier):
         table : data frame, lazy frame or relation
             Lazy, of Polars, DuckDB, Dask, Spark or Ibis; or any data frame in memory.
         target : str
-            Column of two labels; the one that sorts last is the event.
+            Column of two labels.
         features : sequence of str, optional
             Columns to learn from; all others by default.
         sample_weight : str, optional
             Column of weights.
+        positive : label, optional
+            The event; by default the label that sorts last.
         binner : "auto", Binner or None, optional
             In place of the estimator's own.
         sample_rows : int, default=250_000
@@ -331,10 +335,11 @@ class RiskScoreClassifier(CardClassifier):
             max_patterns,
             tell,
             self._teacher_column(),
+            positive,
         )
         found = self._table_training(table, asked, self.binner if binner == "own" else binner)
         self.classes_, self.merging_ = found.labels, found.merging
-        learned = self._learn(found.training, f"{target} = {self.classes_[1]}")
+        learned = self._learn(found.training, found.outcome)
         if found.merging.search_sampled:
             learned = finish_on_all_rows(learned, found, calibrate=self.calibrate)
         self._keep(learned, found.training, proven=not found.merging.search_sampled)
@@ -392,7 +397,7 @@ class RiskScoreClassifier(CardClassifier):
         """
         reader = clone(self)  # reading the columns must not change what was fitted
         reader.thresholds_ = grid = as_thresholds(self.thresholds, self.weights)
-        training = reader._training(X, encode_labels(y)[0], sample_weight, groups)
+        training = reader._training(X, read_outcome(y).event, sample_weight, groups)
         table, taught = teach_masses(
             training,
             grid,

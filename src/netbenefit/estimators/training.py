@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from netbenefit.binning.binner import Binner
-from netbenefit.binning.fitted import Fitted
+from netbenefit.binning.fitted import FittedBins
 from netbenefit.cards.columns import Frame, is_one_row, numeric_column, read_columns
 from netbenefit.common.checks import InputError, check_names, check_risks
 from netbenefit.data.patterns import PatternTable
@@ -52,7 +52,7 @@ class Training(NamedTuple):
     table: PatternTable
     settings: dict[str, Any]  #: of :meth:`Problem.build`
     rows: Rows
-    bins: Fitted | None = None
+    bins: FittedBins | None = None
 
 
 # -- raw tables ------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from netbenefit.cards.rows import card_rows
 from netbenefit.cards.rules import is_finite
 from netbenefit.cards.scorecard import Scorecard, check_card
 from netbenefit.cards.scoring import CardLogic, ColumnLogic, InputColumn, columns_with_others
-from netbenefit.cards.terms import Condition, PerUnit, Term, listed, value_text
-from netbenefit.cards.text import clean, integer_text, percent
+from netbenefit.cards.terms import Condition, PerUnit, Term, join_words, value_text
+from netbenefit.cards.text import integer_text, percent, strip_control
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.strict_json import Value
 from netbenefit.export.calculator_page import Control, Field, FieldLabels, Group, page
@@ -165,7 +165,7 @@ def _page_data(
         "fields": [
             {
                 "name": one.name,
-                "label": clean(labels.labels.get(one.name, one.name)),
+                "label": strip_control(labels.labels.get(one.name, one.name)),
                 "control": one.control,
                 "values": [value for _, value in one.options],
                 "canMiss": one.unknown is not None,
@@ -340,7 +340,7 @@ def _hint(one: InputColumn, terms: Sequence[Term]) -> str:
     parts += filter(None, [_changes(terms)])
     codes = [value_text(code) for code in one.special if not isinstance(code, str)]
     if codes:
-        parts.append(f"{listed(codes)} means not known")
+        parts.append(f"{join_words(codes)} means not known")
     return "; ".join(parts)
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 from netbenefit.cards.rows import Row, card_rows
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import value_text
-from netbenefit.cards.text import clean, contents, points_text, side_by_side
+from netbenefit.cards.text import contents, points_text, side_by_side, strip_control
 from netbenefit.common.strict_json import Value
 
 __all__ = ["Control", "Field", "FieldLabels", "Group", "page"]
@@ -179,7 +179,9 @@ def _form(groups: Sequence[Group], labels: FieldLabels) -> str:
 def _field(place: int, one: Field, labels: FieldLabels) -> str:
     """Return one field; controls are found by the field's number, never by a name."""
     label = _name(labels.labels.get(one.name, one.name))
-    if one.name in labels.labels and clean(labels.labels[one.name]) != clean(one.name):
+    if one.name in labels.labels and strip_control(labels.labels[one.name]) != strip_control(
+        one.name
+    ):
         label += f' <span class="column">({_name(one.name)} on the card)</span>'
     unit = _text(labels.units[one.name]) if one.name in labels.units else ""
     if one.name in labels.ranges:
@@ -245,7 +247,7 @@ def _unit(unit: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(clean(text))
+    return escape(strip_control(text))
 
 
 def _name(name: str) -> str:

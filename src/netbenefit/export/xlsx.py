@@ -36,8 +36,8 @@ from netbenefit.cards.pieces import named, unit_ends
 from netbenefit.cards.rules import RiskRow
 from netbenefit.cards.scorecard import Scorecard, check_card
 from netbenefit.cards.scoring import CardLogic, ColumnLogic, InputColumn
-from netbenefit.cards.terms import Condition, PerUnit, Term, listed, log_ends, value_text
-from netbenefit.cards.text import Contents, clean, contents
+from netbenefit.cards.terms import Condition, PerUnit, Term, join_words, log_ends, value_text
+from netbenefit.cards.text import Contents, contents, strip_control
 from netbenefit.common.checks import InputError
 from netbenefit.common.files import write_bytes
 from netbenefit.common.strict_json import Value
@@ -508,7 +508,7 @@ def _write_calculator(book: _Book, sheet: Any, entry: Mapping[str, Value | None]
         _put(sheet, _FIRST - 1, column, heading, looks["head"])
     for k, one in enumerate(inputs):
         row, kind = _FIRST + k, "enter text" if one.kind == "text" else "enter"
-        _put(sheet, row, 0, clean(one.name), looks["wrap"])
+        _put(sheet, row, 0, strip_control(one.name), looks["wrap"])
         _put(sheet, row, 2, _hint(book.logic, one), looks["small"])
         sheet.write_blank(row, 1, None, looks[kind])
         _enter(sheet, row, 1, entry.get(one.name), looks[kind])
@@ -536,7 +536,7 @@ def _write_rows(book: _Book, sheet: Any, entries: Sequence[Mapping[str, Value | 
     looks, inputs = book.formats, book.logic.inputs
     for k, one in enumerate(inputs):
         sheet.set_column(k, k, 16, looks["text"] if one.kind == "text" else None)
-        _put(sheet, 0, k, clean(one.name), looks["head"])
+        _put(sheet, 0, k, strip_control(one.name), looks["head"])
     at = len(inputs)
     _put(sheet, 0, at, "Score", looks["head"])
     _put(sheet, 0, at + 1, "Risk", looks["head"])
@@ -563,7 +563,7 @@ def _write_steps(book: _Book, sheet: Any) -> None:
     # large card; there are none.  (Should the method go by another name, it searches again.)
     sheet._prepare_formula = lambda formula, *_, **__: formula.removeprefix("=")
     for k, column in enumerate(book.steps):
-        _put(sheet, 0, k, clean(column.title), book.formats["head"])
+        _put(sheet, 0, k, strip_control(column.title), book.formats["head"])
     for row in range(1, book.rows + 2):
         cells = (
             [f"Calculator!$B${_FIRST + k + 1}" for k in inputs]
@@ -620,15 +620,17 @@ def _hint(logic: CardLogic, one: InputColumn) -> str:
     else:
         words = "1 for yes, 0 for no" if binary else "whole number" if whole else "number"
     if one.special:
-        words += f"; {listed([value_text(code) for code in one.special])} means missing"
+        words += f"; {join_words([value_text(code) for code in one.special])} means missing"
     if one.fill is not None:
-        return clean(f"{words}; missing counts as {value_text(one.fill)}")
+        return strip_control(f"{words}; missing counts as {value_text(one.fill)}")
     may_miss = all(
         column.fill is not None or column.may_miss
         for column in logic.columns
         if one.name in [source.name for source in column.inputs]
     )
-    return clean(f"{words}; {'may be missing' if may_miss and not one.refuse else 'needed'}")
+    return strip_control(
+        f"{words}; {'may be missing' if may_miss and not one.refuse else 'needed'}"
+    )
 
 
 def shorten_levels(levels: Sequence[Value]) -> str:
@@ -639,7 +641,7 @@ def shorten_levels(levels: Sequence[Value]) -> str:
     """
     words = [value_text(level) for level in levels]
     if len(words) <= 10:
-        return listed(words)
+        return join_words(words)
     return f"{', '.join(words[:8])} and {len(words) - 8} more"
 
 

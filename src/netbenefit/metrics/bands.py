@@ -1,8 +1,8 @@
 """How sure a decision curve is: bands, paired differences between models, one number with limits.
 
 All functions draw rows with replacement, seeded, and let every model see the same draws.  Rows keep
-their weights when drawn.  Nothing is refitted: limits speak of the risks as they were predicted, on
-rows that the models have not learnt from.
+their weights when drawn.  Nothing is refitted: limits are those of the given risks, on rows
+that the models have not learnt from.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def draw(
 ) -> FloatArray:
     """Compute a value on resamples: (…, draws).
 
-    1. Merge rows that cannot be told apart into units.
+    1. Merge indistinguishable rows into units.
     2. In each stratum draw as many rows as it has, with replacement: multinomial counts of units.
        Every row drawn keeps its weight.
     3. Compute the rates of all strategies from the same counts, and the value from the rates.
@@ -118,9 +118,9 @@ class Bands(dict[str, FloatArray]):
 
 
 def bands_of(value: FloatArray, draws: FloatArray, level: float) -> Bands:
-    """Limits of curves, one a row of ``value``; each row is simultaneous over its thresholds.
+    """Limits of curves, one per row of ``value``; each row is simultaneous over its thresholds.
 
-    Pointwise limits are quantiles of the draws.  Simultaneous ones are value ± c · standard error,
+    Pointwise limits are quantiles of the draws. Simultaneous ones are value ± c · standard error,
     with c the quantile of the largest |draw − value| / standard error over thresholds (max-t).
     """
     unknown = np.isnan(value)
@@ -188,30 +188,10 @@ def curve_bands(
     n_resamples: int = 500,
     random_state: int = 0,
 ) -> Table:
-    """Percentile bands of net benefit, one row a model and threshold.
+    """Percentile bands of net benefit, one row per model and threshold.
 
-    Rows of the data are drawn with replacement; all predictions of a row, by every model and in
-    every repeat, come along with it.  Models are not learnt anew, so that the bands tell how far
-    the net benefit of *these* predictions depends on which rows were there.
-
-    Parameters
-    ----------
-    event : (n_rows,) bool
-    rows : (n_predictions,) int
-        Which row each out-of-fold prediction is about.
-    risks : mapping of str to (n_predictions,) float
-    thresholds : Thresholds
-    weight : (n_rows,) float, optional
-    level : float, default=0.95
-    n_resamples : int, default=500
-    random_state : int, default=0
-
-    Examples
-    --------
-    >>> event = np.array([False, True] * 20)
-    >>> bands = curve_bands(event, np.arange(40), {"card": event * 1.0}, Thresholds.of([0.5]))
-    >>> bool((bands["lower"] <= 0.5).all() and (bands["upper"] >= 0.5).all())
-    True
+    Rows of the data are drawn with replacement, each with all of its predictions, (n_predictions,),
+    whose row ``rows`` names. Models are not fitted again.
     """
     n_resamples, level, seed = check_draws(n_resamples, level, random_state)
     random = np.random.default_rng(seed)
@@ -319,7 +299,7 @@ def decision_bands(
         - ``standard_error``: standard deviation over the resamples;
         - ``lower``, ``upper``: for each threshold on its own (quantiles of the resamples);
         - ``simultaneous_lower``, ``simultaneous_upper``: for the whole curve of a model, over all
-          thresholds asked for: estimate ± c standard errors, c the quantile of the largest
+          given thresholds: estimate ± c standard errors, c the quantile of the largest
           deviation in standard errors (max-t).
 
     Notes
@@ -395,7 +375,7 @@ def decision_differences(
     -------
     Table
         ``model``, ``reference``, ``threshold``, ``difference`` (model − reference), and the columns
-        of bands of :func:`decision_bands`.  One row a threshold and strategy other than the
+        of bands of :func:`decision_bands`.  One row per threshold and strategy other than the
         reference.
 
     Examples
@@ -457,7 +437,7 @@ def decision_summary(
     level: float = 0.95,
     random_state: int = 0,
 ) -> Table:
-    """One number a model over the range of thresholds: its mean net benefit, with limits.
+    """One number per model over the range of thresholds: its mean net benefit, with limits.
 
     Parameters
     ----------

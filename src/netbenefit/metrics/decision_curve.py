@@ -70,7 +70,7 @@ def make_study(
     prevalence: float | None = None,
     strata: ArrayLike | None = None,
 ) -> Study:
-    """Check the arguments of a decision curve and put rows on levels; one unit a row."""
+    """Check the arguments of a decision curve and put rows on levels; one unit per row."""
     models = _check_models(risks)
     harms = np.array(_check_harms(harm, list(models)))
     outcome = y_true if isinstance(y_true, TimeToEvent) else check_binary(y_true)
@@ -118,8 +118,8 @@ def measured(study: Study, rates: Rates, measure: Measure, per: float = 1.0) -> 
         return benefit / np.where(rates.share > 0, rates.share, np.nan)
     if measure == "net_intervention_avoided":
         exchange = np.where(odds > 0, odds, np.nan)  # there is no rate at 0
-        everybody = rates.share - odds * (1.0 - rates.share)
-        return (benefit - everybody) / exchange * per
+        all_treated = rates.share - odds * (1.0 - rates.share)
+        return (benefit - all_treated) / exchange * per
     return benefit
 
 
@@ -211,7 +211,7 @@ def decision_curve(
     thresholds, sample_weight, prevalence
         As in :func:`net_benefit`.  ``prevalence`` is for binary outcomes only.
     harm : float or mapping of str to float, optional
-        As in :func:`net_benefit`: one number for all models, or one a model (0 where left out).
+        As in :func:`net_benefit`: one number for all models, or one per model (0 where left out).
         The two reference strategies need no prediction and bear no harm.
     standardised : bool, default=False
         Add the column ``standardised_net_benefit``, the share of the greatest possible one.
@@ -221,7 +221,7 @@ def decision_curve(
     Returns
     -------
     Table
-        One row a model and threshold: the models in their order, then "Treat All", "Treat None".
+        One row per model and threshold: the models in their order, then "Treat All", "Treat None".
 
         - ``n``: number of rows, or the sum of their weights;
         - ``prevalence``, ``harm``: as used; the former is the risk by the horizon where outcomes
@@ -232,13 +232,13 @@ def decision_curve(
         - ``net_benefit``: tp_rate - fp_rate · p/(1 - p) - harm;
         - ``net_intervention_avoided``: (net benefit - that of "Treat All") / (p/(1 - p)), missing
           (NaN) at threshold 0;
-        - ``standardised_net_benefit``, if asked for: net benefit / prevalence.
+        - ``standardised_net_benefit``, on request: net benefit / prevalence.
 
     Notes
     -----
     With a :class:`TimeToEvent`, TP/N is the share called positive times the risk by the horizon
     among them, by Kaplan–Meier, or by Aalen–Johansen where there are competing events; FP/N is the
-    rest of that share.  This asks that censoring says nothing about the event within the group
+    rest of that share.  This assumes that censoring is independent of the event within the group
     called positive.  Rates are missing (NaN) where the last of that group is censored before the
     horizon.
 

@@ -28,7 +28,7 @@ __all__ = [
     "chance_of",
     "check_thresholds_at",
     "compare",
-    "effective_rows",
+    "count_effective_rows",
     "inner_model",
     "measure",
     "measures_of",
@@ -47,20 +47,12 @@ LOWER_IS_BETTER = frozenset({"ece", "size"})
 
 
 def name_at(threshold: float) -> str:
-    """The name of the net benefit at one threshold.
-
-    >>> name_at(0.05)
-    'net_benefit_at_0.05'
-    """
+    """The name of the net benefit at one threshold."""
     return f"net_benefit_at_{float(threshold)!r}"
 
 
 def check_thresholds_at(at: Sequence[float] | float | None) -> tuple[float, ...]:
-    """Thresholds at which net benefit is wanted, checked, in increasing order.
-
-    >>> check_thresholds_at([0.3, 0.1])
-    (0.1, 0.3)
-    """
+    """Thresholds at which net benefit is wanted, checked, in increasing order."""
     if at is None:
         return ()
     numbers = sorted({float(p) for p in np.atleast_1d(np.asarray(at, dtype=np.float64))})
@@ -80,29 +72,7 @@ def measures_of(
     grid: Thresholds,
     at: Sequence[float] = (),
 ) -> dict[str, float]:
-    """Measure predicted risks.
-
-    Parameters
-    ----------
-    event, risk, weight
-        Outcomes, risks and weights of the rows.
-    grid : Thresholds
-    at : sequence of float
-        Thresholds at which net benefit is wanted on its own.
-
-    Returns
-    -------
-    dict
-        ``aunbc``, ``net_benefit`` (by the thresholds' own weights), ``auroc``, ``ece``, and
-        ``net_benefit_at_…``.
-
-    Examples
-    --------
-    >>> grid = Thresholds.of([0.2, 0.5])
-    >>> found = measures_of(np.array([False, True]), np.array([0.1, 0.6]), None, grid, [0.5])
-    >>> found["auroc"], found["net_benefit_at_0.5"]
-    (1.0, 0.5)
-    """
+    """Measure risks: AUNBC, weighted net benefit, AUROC, ECE, and ``net_benefit_at_…``."""
     rows: dict[str, Any] = {"sample_weight": weight}
     single = [(p, metrics.net_benefit(event, risk, _alone(p), **rows)[0]) for p in at]
     checked = check_risks(risk, event.size), check_weights(weight, event.size)
@@ -125,22 +95,10 @@ def chance_of(
 ) -> dict[str, float]:
     """The same measures if outcomes had nothing to do with the risks (no information).
 
-    Each is the measure itself on all pairs of one row's outcome and another row's risk, a pair
-    weighing as much as the product of both weights (Efron and Tibshirani's definition for error
-    rates, taken literally).  With π_p the share of rows whose risk is at least p, and a the share
-    of events, this makes the net benefit at p equal to π_p · (a - (1 - a) p / (1 - p)); the AUROC
-    one half; and the ECE the mean distance of a from the mean risk of each interval.
-
-    Parameters
-    ----------
-    event, risk, weight, grid, at
-        As in :func:`measures_of`.
-
-    Examples
-    --------
-    >>> grid = Thresholds.of([0.2, 0.5])
-    >>> chance_of(np.array([False, True]), np.array([0.1, 0.6]), None, grid)["auroc"]
-    0.5
+    Each is the measure on all pairs of one row's outcome and another row's risk (Efron and
+    Tibshirani's definition). With π_p the share of rows whose risk is at least p, and a the share
+    of events, the net benefit at p is π_p · (a - (1 - a) p / (1 - p)), the AUROC ½, and the ECE the
+    mean distance of a from the mean risk of each interval.
     """
     weights = np.ones(event.size) if weight is None else weight
     share = float(weights[event].sum() / weights.sum())
@@ -179,13 +137,7 @@ class Rules(NamedTuple):
 
 
 def inner_model(model: Any) -> Any:
-    """The model behind pipelines, searches and other wrappers.
-
-    >>> from sklearn.dummy import DummyClassifier
-    >>> from sklearn.pipeline import make_pipeline
-    >>> inner_model(make_pipeline(DummyClassifier()))
-    DummyClassifier()
-    """
+    """The model behind pipelines, searches and other wrappers."""
     for _ in range(10):  # wrappers of wrappers have an end
         if hasattr(model, "steps"):
             model = model.steps[-1][1]
@@ -199,12 +151,7 @@ def inner_model(model: Any) -> Any:
 
 
 def size_of(model: Any) -> float:
-    """Rules of a card, coefficients of a linear model that are not 0, nodes of trees; else NaN.
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> size_of(LogisticRegression().fit([[0, 0], [1, 0]], [0, 1]))
-    1.0
-    """
+    """Rules of a card, coefficients of a linear model that are not 0, nodes of trees; else NaN."""
     inner = inner_model(model)
     if hasattr(inner, "scorecard_"):
         return float(inner.scorecard_.size)
@@ -244,7 +191,7 @@ def _coefficients(model: Any) -> FloatArray | None:
 
 
 def _names(model: Any, inner: Any, count: int) -> list[str]:
-    """Names of the columns that a linear model saw, as far as somebody knows them."""
+    """Names of the columns that a linear model saw, as far as they are known."""
     if hasattr(inner, "feature_names_in_"):
         return [str(name) for name in inner.feature_names_in_]
     try:
@@ -258,10 +205,7 @@ def _names(model: Any, inner: Any, count: int) -> list[str]:
 
 
 class Measures(NamedTuple):
-    """What is said of one model on one table; n and events are sums of weights.
-
-    A card has fewer risks than scores, so its scores may rank rows better than its risks do.
-    """
+    """Measures of one model on one table; n and events are sums of weights."""
 
     n: int | float
     events: int | float
@@ -291,24 +235,7 @@ def measure(
     score: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Measures:
-    """Compute all measures of one model.
-
-    Parameters
-    ----------
-    y_true, risk, thresholds, sample_weight
-        As in :func:`netbenefit.net_benefit`.
-    score : (n_rows,) array, optional
-        A card's scores, to say how well they rank the rows.
-
-    Returns
-    -------
-    Measures
-
-    Examples
-    --------
-    >>> measure([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9], Thresholds.of([0.2, 0.5])).auroc
-    0.875
-    """
+    """Compute all measures of one model, and how well a card's ``score`` ranks the rows."""
     event = check_binary(y_true)
     weight = check_weights(sample_weight, event.size)
     n, events = (_whole(float(w.sum())) for w in (weight, weight[event]))
@@ -341,25 +268,7 @@ def compare(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> list[ModelRow]:
-    """Put models side by side, with the strategies to treat all and to treat none below them.
-
-    Parameters
-    ----------
-    y_true, thresholds, sample_weight
-        As in :func:`netbenefit.net_benefit`.
-    risks : mapping of str to array
-        Risks by the name of the model.
-
-    Returns
-    -------
-    list of ModelRow
-
-    Examples
-    --------
-    >>> rows = compare([0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]}, Thresholds.of([0.2, 0.5]))
-    >>> [row.model for row in rows]
-    ['card', 'Treat All', 'Treat None']
-    """
+    """Measure models side by side, with treating all and treating none below them."""
     event = check_binary(y_true)
     weight = {"sample_weight": sample_weight}
     rows = [
@@ -371,8 +280,8 @@ def compare(
         )
         for name, risk in risks.items()
     ]
-    for name, everybody in ((TREAT_ALL, 1.0), (TREAT_NONE, 0.0)):
-        constant = np.full(event.size, everybody)
+    for name, risk in ((TREAT_ALL, 1.0), (TREAT_NONE, 0.0)):
+        constant = np.full(event.size, risk)
         rows.append(ModelRow(name, metrics.aunbc(event, constant, thresholds, **weight)))
     return rows
 
@@ -381,12 +290,8 @@ def _whole(total: float) -> int | float:
     return int(total) if total.is_integer() else total
 
 
-def effective_rows(weight: FloatArray) -> float:
-    """Rows of equal weight that would tell as much, by Kish: (Σv)² / Σv².
-
-    >>> effective_rows(np.array([1.0, 1.0, 2.0]))
-    2.6666666666666665
-    """
+def count_effective_rows(weight: FloatArray) -> float:
+    """Rows of equal weight that would tell as much, by Kish: (Σv)² / Σv²."""
     return float(weight.sum()) ** 2 / float(np.square(weight).sum())
 
 
@@ -401,24 +306,7 @@ def wilson(
 
 
 def wilson(rate: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[Any, Any]:
-    """Return Wilson's interval of a share, or of several.
-
-    Parameters
-    ----------
-    rate : float or array
-        The share, from 0 to 1.
-    n : float or array
-        Rows that it is a share of; of weighted rows as many as they are worth, see
-        :func:`effective_rows`.
-    confidence : float, default=0.95
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in wilson(0.5, 10)]
-    [0.237, 0.763]
-    >>> wilson(np.array([0.0, 1.0]), np.array([3.0, 3.0]))[0].round(3)
-    array([0.   , 0.439])
-    """
+    """Return Wilson's interval of a share of n (effective) rows, or of several shares."""
     share, rows = np.asarray(rate, dtype=np.float64), np.asarray(n, dtype=np.float64)
     z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
     middle = (share + z2 / (2 * rows)) / (1 + z2 / rows)

@@ -47,7 +47,7 @@ def net_benefit(
     harm: float = 0.0,
     prevalence: float | None = None,
 ) -> FloatArray:
-    """Net benefit TP/N - FP/N · p/(1 - p) at each threshold p that was asked for.
+    """Net benefit TP/N - FP/N · p/(1 - p) at each given threshold p.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def net_benefit(
     sample_weight : array-like of shape (n_rows,), optional
         Row weights; a weight of 2 counts the row twice.
     harm : float, default=0.0
-        What obtaining the prediction costs everybody, in units of net benefit; it is subtracted.
+        What obtaining the prediction costs per person, in units of net benefit; it is subtracted.
     prevalence : float, optional
         Share of events in the population, where the rows do not show it (case-control samples).
         TP/N becomes sensitivity · prevalence, FP/N becomes (1 - specificity) · (1 - prevalence).
@@ -88,22 +88,7 @@ def treat_all(
     sample_weight: ArrayLike | None = None,
     prevalence: float | None = None,
 ) -> FloatArray:
-    """Net benefit a - (1 - a) · p/(1 - p) of acting on everybody; acting on nobody has 0.
-
-    Parameters
-    ----------
-    y_true, thresholds, sample_weight, prevalence
-        As in :func:`net_benefit`; a is the (weighted) share of events, or ``prevalence``.
-
-    Returns
-    -------
-    ndarray of shape (n_thresholds,)
-
-    Examples
-    --------
-    >>> treat_all([0, 0, 0, 1], [0.1, 0.25, 0.5]).round(3)
-    array([ 0.167,  0.   , -0.5  ])
-    """
+    """Net benefit a - (1 - a) · p/(1 - p) of treating all, (n_thresholds,); treating none has 0."""
     outcome = check_binary(y_true)
     weight = check_weights(sample_weight, outcome.size)
     grid = as_thresholds(thresholds)
@@ -123,9 +108,11 @@ def aunbc(
 ) -> float:
     """Area under the net benefit curve: Σ (p_{i+1} - p_i) NB_i, whatever the thresholds' weights.
 
-    The sum starts at threshold 0 (where net benefit is the share of events) if 0 was asked for, as
+    The sum starts at threshold 0 (where net benefit is the share of events) if 0 was given, as
     in the default grid.  Otherwise, and for a range, it covers the range only and is divided by its
     length, so that it stays an average net benefit.
+
+    Definition def:aunbc of the paper.
 
     Parameters
     ----------
@@ -189,7 +176,7 @@ def expected_calibration_error(
     ----------
     y_true, risk, thresholds, sample_weight
         As in :func:`net_benefit`.  Rows are grouped by the intervals of *all* thresholds, the one
-        that starts at 0 included, asked for or not.
+        that starts at 0 included, given or not.
 
     Returns
     -------
@@ -294,6 +281,8 @@ def grouped_auroc(
     the AUROC of the literature: an event and a non-event in the same interval count as ordered
     correctly, so that a constant risk gets 1.  Report :func:`auroc`.
 
+    Definition def:auroc of the paper.
+
     Parameters
     ----------
     y_true, risk, thresholds, sample_weight
@@ -372,7 +361,7 @@ def population_rates(
 
 
 def asked_part(grid: Thresholds) -> slice:
-    """Select, from arrays over p_0 … p_M, the thresholds that were asked for."""
+    """Select, from arrays over p_0 … p_M, the thresholds that were given."""
     return slice(len(grid) - len(grid.asked), None)
 
 

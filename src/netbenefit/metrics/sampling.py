@@ -86,7 +86,7 @@ def censoring_weights(
 ) -> HorizonOutcome:
     """Outcomes at a horizon, with inverse-probability-of-censoring weights (IPCW).
 
-    Rows censored before the horizon get weight 0: nobody knows their outcome.  Rows with an event
+    Rows censored before the horizon get weight 0: their outcome is unknown.  Rows with an event
     by the horizon get 1 / G(t−), with t the time of the event, and rows free of events at the
     horizon h get 1 / G(h−); G is Kaplan–Meier's estimate for the time to *censoring*, so that a row
     stands for those like it that were censored before.  A competing event by the horizon makes the
@@ -147,7 +147,7 @@ def censoring_weights(
         if undetermined(outcome, rows):
             which = "" if groups is None else f" in the group {np.asarray(groups)[rows][0]!r}"
             raise InputError(
-                f"no row{which} is followed to the horizon {outcome.horizon:g}, so nobody can "
+                f"no row{which} is followed to the horizon {outcome.horizon:g}, so no row can "
                 "stand for the censored ones. Pass an earlier horizon, or fewer groups."
             )
         factor[rows] = _factors(outcome.time[rows], outcome.event[rows], weight[rows], outcome)

@@ -94,11 +94,10 @@ class BinaryOutcome:
 
 @dataclass(frozen=True)
 class SurvivalOutcome:
-    """Right-censored outcomes at a horizon.
+    """Right-censored outcomes at a horizon, coded as 3 · slot + kind.
 
-    A unit of slot s was at risk at the first s of the times of events (of any kind) by the horizon;
-    kind 1 or 2 says that its own event, or a competing one, was at the last of them.  Code is
-    3 · slot + kind.
+    A unit of slot s was at risk at the first s times of events (of any kind) by the horizon; kind
+    1 or 2: its own event, or a competing one, was at the last of them.
     """
 
     code: IntArray
@@ -132,7 +131,7 @@ class SurvivalOutcome:
         for i, level in enumerate(levels):
             positive, risk = self._from_top(level, n_levels, weights)
             tp[i], fp[i] = positive / n * risk, positive / n * (1.0 - risk)
-        return Rates(tp, fp, tp[0, 0] + 0.0)  # at level 0 everybody is positive
+        return Rates(tp, fp, tp[0, 0] + 0.0)  # at level 0 every row is positive
 
     def _from_top(
         self, level: IntArray, n_levels: int, weights: FloatArray
@@ -161,10 +160,7 @@ class SurvivalOutcome:
 
 
 class _Counts:
-    """Who leaves at which time, and why: (draws, times), the last time first.
-
-    Time runs backwards, so that running sums are the weights at risk.
-    """
+    """Weights leaving by time, (draws, times), the last time first: running sums are at risk."""
 
     def __init__(self, n_draws: int, n_times: int, competing: bool) -> None:
         self.leaving = np.zeros((n_draws, n_times + 1))
@@ -186,7 +182,7 @@ class _Counts:
         """Total weight, and the risk by the horizon, of each draw."""
         np.cumsum(self.leaving, axis=1, out=self._at_risk)
         at_risk = self._at_risk[:, :-1]
-        np.maximum(at_risk, _TINY, out=at_risk)  # nobody at risk: no events either
+        np.maximum(at_risk, _TINY, out=at_risk)  # no row at risk: no events either
         total = self._at_risk[:, -1].copy()
         if self.others is None:
             stay = self._stay(self.events, at_risk)
@@ -206,10 +202,7 @@ class _Counts:
 
 @dataclass(frozen=True)
 class Study:
-    """All that is needed to compute rates, once or many times.
-
-    Strategies are the models, then treating all, then treating none.
-    """
+    """All that rates are computed from; strategies are the models, treating all, treating none."""
 
     grid: Thresholds
     names: tuple[str, ...]
@@ -227,16 +220,16 @@ class Study:
             weights = (self.weight * self.count)[:, None]
         models = self.outcome.rates(self.levels, len(self.grid), weights)
         shape = (1, *models.tp.shape[1:])
-        everybody = np.broadcast_to(models.share, shape)
-        nobody = np.zeros(shape)
+        share = np.broadcast_to(models.share, shape)
+        none = np.zeros(shape)
         return Rates(
-            np.concatenate([models.tp, everybody, nobody]),
-            np.concatenate([models.fp, 1.0 - everybody, nobody]),
+            np.concatenate([models.tp, share, none]),
+            np.concatenate([models.fp, 1.0 - share, none]),
             models.share,
         )
 
     def merged(self) -> Self:
-        """Let one unit stand for all rows that cannot be told apart."""
+        """Let one unit stand for all indistinguishable rows."""
         key = np.zeros(self.weight.size, dtype=np.int64)
         _, by_weight = np.unique(self.weight, return_inverse=True)
         for column in (self.outcome.code, self.stratum, by_weight, *self.levels):

@@ -197,15 +197,10 @@ def aalen_johansen(
 
 
 def censoring_survival(times: FloatArray, events: IntArray, weight: FloatArray) -> FloatArray:
-    """Estimate, for checked rows, the chance of not being censored before each row's own time.
+    """Estimate the chance G(t−) of not being censored before each row's own time t.
 
-    This is G(t−), left-continuous.  Rows that have an event at a time are no longer at risk of
-    being censored at it, which makes G(t−) S(t−) the share of rows followed to t.
-
-    Examples
-    --------
-    >>> censoring_survival(np.array([1.0, 2.0, 2.0, 3.0]), np.array([0, 1, 0, 1]), np.ones(4))
-    array([1.   , 0.75 , 0.75 , 0.375])
+    Rows with an event at a time are no longer at risk of being censored at it, which makes G(t−)
+    S(t−) the share of rows followed to t.
     """
     at, place = np.unique(times, return_inverse=True)
     censored = sums_by(place, weight * (events == 0), at.size)
@@ -218,19 +213,10 @@ def censoring_survival(times: FloatArray, events: IntArray, weight: FloatArray) 
 
 
 def undetermined(outcome: TimeToEvent, rows: BoolArray) -> bool:
-    """Whether nobody among these rows was followed long enough to tell the risk by the horizon.
+    """Whether none of these rows was followed long enough to tell the risk by the horizon.
 
-    Where follow-up of all rows ends before the horizon, and the last ones left were censored, the
-    curve is not defined at the horizon.  Where the last ones left had events, nobody is left to
-    whom anything could happen, and it is.
-
-    Examples
-    --------
-    >>> outcome = TimeToEvent([1, 2, 3], [1, 1, 0], horizon=4)
-    >>> undetermined(outcome, np.array([True, True, True]))
-    True
-    >>> undetermined(outcome, np.array([True, True, False]))
-    False
+    That is so where the follow-up ends before the horizon with censored rows; where it ends with
+    events, no row is left at risk.
     """
     times, events = outcome.time[rows], outcome.event[rows]
     if not times.size or times.max() >= outcome.horizon:
@@ -239,11 +225,7 @@ def undetermined(outcome: TimeToEvent, rows: BoolArray) -> bool:
 
 
 def sums_by(index: IntArray, values: FloatArray, size: int) -> FloatArray:
-    """Add up values by index; floats even where there are none.
-
-    >>> sums_by(np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]), 4)
-    array([1., 0., 5., 0.])
-    """
+    """Add up values by index; floats even where there are none."""
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
@@ -262,15 +244,11 @@ def check_horizon(horizon: float) -> float:
 
 
 def check_groups(groups: ArrayLike, n_rows: int, name: str) -> IntArray:
-    """Number the groups of rows from 0.
-
-    >>> check_groups(["b", "a", "b"], 3, "strata")
-    array([1, 0, 1])
-    """
+    """Number the groups of rows from 0."""
     given = np.asarray(groups)
     if given.shape != (n_rows,):
         raise InputError(
-            f"{name} has shape {given.shape}, but there are {n_rows} rows. Pass one group a row."
+            f"{name} has shape {given.shape}, but there are {n_rows} rows. Pass one group per row."
         )
     texts = given.astype(str) if given.dtype == np.object_ else given
     return np.unique(texts, return_inverse=True)[1].astype(np.int64)
@@ -298,10 +276,10 @@ def _check_times(time: ArrayLike) -> FloatArray:
     try:
         if np.asarray(time).dtype.kind in "mM":
             raise TypeError  # numpy would count nanoseconds
-        times = np.array(time, dtype=np.float64)  # a copy, which nobody changes later
+        times = np.array(time, dtype=np.float64)  # a copy, so that later changes do no harm
     except (TypeError, ValueError):
         raise InputError(
-            "time must hold one number a row, in the unit of the horizon. Convert dates and "
+            "time must hold one number per row, in the unit of the horizon. Convert dates and "
             "durations to numbers, as in days / 365.25."
         ) from None
     if times.ndim != 1 or not times.size:
@@ -326,7 +304,7 @@ def _check_events(event: ArrayLike, n_rows: int) -> IntArray:
         ) from None
     if codes.shape != (n_rows,):
         raise InputError(
-            f"event has shape {codes.shape}, but there are {n_rows} times. Pass one code a row."
+            f"event has shape {codes.shape}, but there are {n_rows} times. Pass one code per row."
         )
     bad = np.flatnonzero(~((codes >= 0) & (codes == np.floor(codes)) & (codes < 2**31)))
     if bad.size:

@@ -1,6 +1,6 @@
 """Decision thresholds and how much each one matters.
 
-A threshold p is the risk from which a person would act; its odds p / (1 - p) say how many
+A threshold p is the risk from which a person would act; its odds p / (1 - p) are how many
 unnecessary actions one missed event is worth.  Everything that depends on thresholds takes one
 frozen :class:`Thresholds`, so that training, calibration and evaluation cannot disagree.
 """
@@ -64,7 +64,7 @@ class Thresholds:
     end : float, default=1.0
         Where the last interval of the *area* ends: 1, or the upper end of a range.
     zero_asked : bool, default=False
-        Whether the user asked for threshold 0, or it was added to complete the intervals.
+        Whether threshold 0 was given, or added to complete the intervals.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Thresholds:
             Increasing, in [0, 1).
         weights : {"equal", "length"}, sequence of float, or callable, default="equal"
             ``"length"`` weighs each threshold by the interval that it opens, which makes the
-            weighted net benefit the area under the curve.  A sequence gives one weight a threshold
+            weighted net benefit the area under the curve.  A sequence has one weight per threshold
             (sum 1).  A callable is a density over thresholds, integrated over each interval and
             normalised.
         end : float, default=1.0
@@ -202,7 +202,7 @@ class Thresholds:
 
     @property
     def asked(self) -> FloatArray:
-        """The thresholds that the user asked for (0 left out where it was only added)."""
+        """The thresholds that were given (0 left out where it was only added)."""
         return self.array if self.zero_asked else self.array[1:]
 
     @cached_property
@@ -280,13 +280,7 @@ ThresholdsLike = Thresholds | str | Sequence[float] | NDArray[np.float64] | None
 
 
 def as_thresholds(thresholds: ThresholdsLike, weights: Weights | None = None) -> Thresholds:
-    """Turn what a user may pass into :class:`Thresholds`; None is the grid 0, 0.1, …, 0.9.
-
-    Examples
-    --------
-    >>> as_thresholds("0.1:0.3:0.1").values
-    (0.0, 0.1, 0.2, 0.3)
-    """
+    """Turn what a user may pass into :class:`Thresholds`; None is the grid 0, 0.1, …, 0.9."""
     if thresholds is None:
         thresholds = Thresholds.tenths()
     if isinstance(thresholds, Thresholds):
@@ -312,13 +306,7 @@ def _rational(x: float) -> Fraction | None:
 
 
 def tidy(x: float) -> float:
-    """Undo the rounding noise of sums such as 0.1 + 0.2, so that risks compare as meant.
-
-    Examples
-    --------
-    >>> 0.1 + 0.2, tidy(0.1 + 0.2)
-    (0.30000000000000004, 0.3)
-    """
+    """Undo the rounding noise of sums such as 0.1 + 0.2, so that risks compare as meant."""
     near = _rational(x) if math.isfinite(x) else None
     return x if near is None else float(near)
 
@@ -352,7 +340,7 @@ def _check_end(end: float, last: float) -> None:
 def _check_threshold_weights(weights: tuple[float, ...], count: int) -> None:
     if len(weights) != count:
         raise InputError(
-            f"{len(weights)} weights for {count} thresholds. Pass one weight a threshold."
+            f"{len(weights)} weights for {count} thresholds. Pass one weight per threshold."
         )
     for i, w in enumerate(weights):
         if not (math.isfinite(w) and w >= 0):
@@ -379,8 +367,8 @@ def _make_weights(asked: list[float], weights: Weights, end: float) -> list[floa
             span = exact[-1] - exact[0]
             return [float((b - a) / span) for a, b in pairwise(exact)]
         raise InputError(
-            f'weights={weights!r} is not known. Use "equal", "length", one number a threshold, or '
-            "a density (a function of the threshold)."
+            f'weights={weights!r} is not known. Use "equal", "length", one number per threshold, '
+            "or a density (a function of the threshold)."
         )
     numbers = [_number(w, "weight") for w in weights]
     _check_threshold_weights(tuple(numbers), len(asked))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.text import clean, wrap
+from netbenefit.cards.text import strip_control, wrap
 from netbenefit.common.checks import (
     FloatArray,
     InputError,
@@ -74,11 +74,7 @@ class Rows(NamedTuple):
 
 
 def named(models: Any, name: str | None = None) -> dict[str, Any]:
-    """Models by name: a mapping as it is, one model under its own name.
-
-    >>> named({"card": 1}), named(0.5), named(0.5, "half")
-    ({'card': 1}, {'float': 0.5}, {'half': 0.5})
-    """
+    """Models by name: a mapping as it is, one model under its own name."""
     if not isinstance(models, Mapping):
         return {type(models).__name__ if name is None else name: models}
     if name is not None:
@@ -92,15 +88,7 @@ def named(models: Any, name: str | None = None) -> dict[str, Any]:
 
 
 def predict(models: Mapping[str, Any], X: Any, y: ArrayLike) -> Predicted:
-    """Risks that fitted classifiers and cards give to rows.
-
-    Parameters
-    ----------
-    models : mapping of str to classifier or Scorecard
-    X : rows, as the models take them
-    y : (n_rows,) array
-        Labels that the classifiers know, of which the second is the event; 0 and 1 for cards.
-    """
+    """Risks that fitted classifiers (whose second label is the event) and cards give to rows."""
     outcome: NDArray[np.bool_] | None = None
     risks: dict[str, FloatArray] = {}
     for name, model in models.items():
@@ -222,7 +210,7 @@ _KEY_WIDTH = 60
 
 
 class Style(NamedTuple):
-    """How one model is drawn: told apart by colour, and without it."""
+    """How one model is drawn: distinct by colour, and without it."""
 
     colour: str
     line: Any
@@ -235,21 +223,13 @@ _MARKERS = "os^Dv*P"
 
 
 def style_of(place: int) -> Style:
-    """Return the style of the first, second, … model; line and marker of the first 35 differ.
-
-    >>> len({style_of(i)[1:] for i in range(35)})  # without colour
-    35
-    """
+    """Return the style of the first, second, … model; line and marker of the first 35 differ."""
     colour, line = _COLOURS[place % len(_COLOURS)], _LINES[place % len(_LINES)]
     return Style(colour, line, _MARKERS[place % len(_MARKERS)])
 
 
 def check_option(name: str, value: Any, known: Sequence[str]) -> Any:
-    """Return an option that is one of some words.
-
-    >>> check_option("kind", "curve", ("curve", "table"))
-    'curve'
-    """
+    """Return an option that is one of some words."""
     if value not in known:
         raise InputError(
             f"{name}={value!r} is not known. Use one of {', '.join(map(repr, known))}."
@@ -258,13 +238,7 @@ def check_option(name: str, value: Any, known: Sequence[str]) -> Any:
 
 
 class Display(ABC):
-    """A picture that is computed when made, drawn by ``plot``, and shown by nobody.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib axes and figure
-        Where it was drawn last.
-    """
+    """A picture that is computed when made and drawn by ``plot`` into ``ax_`` and ``figure_``."""
 
     #: Width and height in inches.
     _size: ClassVar[tuple[float, float]] = (6.4, 4.4)
@@ -276,15 +250,9 @@ class Display(ABC):
         """Draw, on given axes or in a new figure."""
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the figure to a file: ``.svg``, ``.pdf`` or ``.png``.
+        """Write the figure to a file, ``.svg``, ``.pdf`` or ``.png``; it is drawn first if need be.
 
         Text stays text in SVG and PDF, and the same display, drawn anew, gives the same file.
-        What was drawn is written as it stands, with all that was added to it; where nothing was
-        drawn yet, it is.
-
-        Parameters
-        ----------
-        file : path
         """
         path = Path(file)
         check_picture(path)
@@ -312,7 +280,7 @@ class Display(ABC):
 
 
 def pyplot() -> Any:
-    """Import matplotlib's pyplot, or say how to get it."""
+    """Import matplotlib's pyplot, or raise an error with the remedy."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -333,7 +301,7 @@ def _checked(ax: Any) -> Any:
 
 
 def tidy(ax: Any, grid: str = "y") -> None:
-    """Take away what says nothing, and put a pale grid behind the rest."""
+    """Remove ornaments, and put a pale grid behind the rest."""
     ax.grid(axis=grid, color=LIGHT, linewidth=0.8)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
@@ -341,10 +309,7 @@ def tidy(ax: Any, grid: str = "y") -> None:
 
 
 def draw_key(ax: Any, entries: Sequence[tuple[Any, str]], **options: Any) -> Any:
-    """Draw a key in which names stand as they are.
-
-    matplotlib would leave out a name that starts with "_", and set one with two "$" as formulas.
-    """
+    """Draw a key with literal names: matplotlib would drop a leading "_" and typeset "$…$"."""
     key = ax.legend(
         [handle for handle, _ in entries],
         [str(i) for i in range(len(entries))],
@@ -358,12 +323,8 @@ def draw_key(ax: Any, entries: Sequence[tuple[Any, str]], **options: Any) -> Any
 
 
 def name_lines(name: str, width: int = _KEY_WIDTH) -> str:
-    r"""Clean a name and break it where it is long.
-
-    >>> name_lines("a name\x07 that goes on", 12)
-    'a name� that\ngoes on'
-    """
-    return "\n".join(wrap(clean(name), width))
+    """Clean a name and break it where it is long."""
+    return "\n".join(wrap(strip_control(name), width))
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit.cards.rules import is_finite
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.common.table import Table
-from netbenefit.metrics.measures import effective_rows, wilson
+from netbenefit.metrics.measures import count_effective_rows, wilson
 from netbenefit.plots.base import (
     GREY,
     INK,
@@ -47,9 +47,9 @@ class CalibrationDisplay(Display):
     Parameters
     ----------
     groups : mapping of str to mapping of str to array
-        By model, columns of equal length, one row a point: ``risk`` (mean predicted), ``observed``
-        (share of events), ``low`` and ``high`` (ends of the interval; NaN for none), ``n`` and
-        ``events`` (rows and events, or their weights).
+        By model, columns of equal length, one row per point: ``risk`` (mean predicted),
+        ``observed`` (share of events), ``low`` and ``high`` (ends of the interval; NaN for none),
+        ``n`` and ``events`` (rows and events, or their weights).
     confidence : float or None, default=0.95
         Of the intervals, for the key.
 
@@ -164,8 +164,8 @@ class CalibrationDisplay(Display):
         CalibrationDisplay
             Drawn.
         """
-        told = predict(named(estimator, name), X, y)
-        return cls.from_predictions(told.outcome, told.risks, **options)
+        predicted = predict(named(estimator, name), X, y)
+        return cls.from_predictions(predicted.outcome, predicted.risks, **options)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -262,11 +262,7 @@ def _draw_points(ax: Any, table: Table, place: int) -> Any:
 
 
 def _apart(x: FloatArray, n: FloatArray) -> list[tuple[float, float]]:
-    """Points whose figures do not run into each other; of near ones, those with most rows.
-
-    >>> _apart(np.array([0.1, 0.11, 0.5]), np.array([5.0, 7.0, 2.0]))
-    [(0.11, 7.0), (0.5, 2.0)]
-    """
+    """Points whose figures do not run into each other; of near ones, those with most rows."""
     kept: list[tuple[float, float]] = []
     for i in np.argsort(-n, kind="stable"):
         if all(abs(x[i] - other) > 0.045 for other, _ in kept):
@@ -302,8 +298,8 @@ def _count(
     events = found[filled]
     low = high = np.full(n.shape, math.nan)
     if confidence is not None:
-        worth = effective_rows(weight) / float(weight.sum())
-        low, high = wilson(events / n, n * worth, confidence)
+        per_weight = count_effective_rows(weight) / float(weight.sum())
+        low, high = wilson(events / n, n * per_weight, confidence)
     return Table(
         {
             "risk": np.clip(

@@ -318,7 +318,7 @@ class ScorecardDisplay(Display):
         ScorecardDisplay
             Itself, with ``ax_``, ``figure_`` and ``texts_``.
         """
-        pyplot()  # before anything else: it says what to install
+        pyplot()  # before anything else: its error says what to install
         page = self._lay_out()
         ax = self._axes(ax)
         ax.set_axis_off()
@@ -375,22 +375,26 @@ def _scale(ax: Any, page: _Page) -> float:
 # -- layout ----------------------------------------------------------------------------------------
 
 
-def _lay_out(told: Contents, features: Sequence[str]) -> _Page:
+def _lay_out(shown: Contents, features: Sequence[str]) -> _Page:
     """Place everything; features are the columns of the rules.
 
-    Recipe: (1) find the widths that the rules and the risks need, (2) place the title, (3) the
-    rules, (4) the score, (5) the risks, in as many blocks as they need, (6) notes and footer.
+    1. Find the widths that the rules and the risks need.
+    2. Place the title.
+    3. Place the rules.
+    4. Place the score.
+    5. Place the risks, in as many blocks as they need.
+    6. Place notes and footer.
     """
     # 1. Widths.
-    rules = [(wrap(name, _RULE_WIDTH), points) for name, points in told.rules]
+    rules = [(wrap(name, _RULE_WIDTH), points) for name, points in shown.rules]
     starts = {i for i in range(1, len(features)) if features[i] != features[i - 1]}
     label = max(_width(line) for lines, _ in rules for line in lines)
     points = max(_width(text) for _, text in rules)
     heading = _width("SCORE", weight="bold") + 2 * _CELL_PAD
-    cell = max(_width(text, weight="bold") for pair in told.table for text in pair) + 2 * _CELL_PAD
-    in_block = _in_block(len(told.table), cell, heading)
+    cell = max(_width(text, weight="bold") for pair in shown.table for text in pair) + 2 * _CELL_PAD
+    in_block = _in_block(len(shown.table), cell, heading)
     inner = max(label + points + _BLANK + 4 * _CELL_PAD, heading + in_block * cell)
-    title = wrap(told.title, _RULE_WIDTH)
+    title = wrap(shown.title, _RULE_WIDTH)
     inner = max(inner, _NARROWEST, *(_width(line, weight="bold") for line in title))
     page = _Page(inner + 2 * _PAD)
     # 2. Title.
@@ -400,13 +404,13 @@ def _lay_out(told: Contents, features: Sequence[str]) -> _Page:
     page.y += 4
     page.rule(1.2)
     # 3. and 4.
-    _place_rules(page, rules, starts, told.score)
+    _place_rules(page, rules, starts, shown.score)
     # 5.
     page.y += 12
-    for start in range(0, len(told.table), in_block):
-        _place_risks(page, told.table, start, in_block, heading)
+    for start in range(0, len(shown.table), in_block):
+        _place_risks(page, shown.table, start, in_block, heading)
     # 6.
-    _place_notes(page, [*told.notes, told.footer])
+    _place_notes(page, [*shown.notes, shown.footer])
     page.y += _PAD - 4
     return page
 
@@ -421,10 +425,7 @@ def _in_block(n: int, cell: float, heading: float) -> int:
 def _place_rules(
     page: _Page, rules: Sequence[tuple[list[str], str]], starts: Container[int], score: str
 ) -> None:
-    """One row a rule: its words, its points, and room to write them down.
-
-    A line stands where another column of the data starts.
-    """
+    """One row per rule, with room to write its points down; a line where another column starts."""
     blank = page.right - _BLANK
     page.y += 3
     for i, (lines, points) in enumerate(rules):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,7 +59,7 @@ class CriticalDifferenceDisplay(Display):
     ----------
     ax_, figure_ : matplotlib axes and figure
     bars_ : list of matplotlib lines
-        One a group.
+        One per group.
 
     Examples
     --------
@@ -185,28 +185,6 @@ Kind = Literal["aunbc", "decisions"]
 _WIDTH = 24
 
 
-class _Sensitivity(Protocol):
-    """What is drawn of a :class:`netbenefit.Sensitivity`."""
-
-    @property
-    def settings(self) -> dict[str, Thresholds]: ...
-
-    @property
-    def evaluated(self) -> Thresholds: ...
-
-    @property
-    def aunbc(self) -> FloatArray: ...
-
-    @property
-    def difference(self) -> FloatArray: ...
-
-    @property
-    def difference_se(self) -> FloatArray: ...
-
-    @property
-    def changed(self) -> FloatArray: ...
-
-
 class SensitivityDisplay(Display):
     """How much depends on the thresholds.
 
@@ -264,7 +242,7 @@ class SensitivityDisplay(Display):
         self.kind: Kind = check_option("kind", kind, get_args(Kind))
 
     @classmethod
-    def from_sensitivity(cls, found: _Sensitivity, ax: Any = None, *, kind: str = "aunbc") -> Self:
+    def from_sensitivity(cls, found: Any, ax: Any = None, *, kind: str = "aunbc") -> Self:
         """Draw what :func:`netbenefit.threshold_sensitivity` found.
 
         Parameters
@@ -489,7 +467,7 @@ class ComparisonDisplay(Display):
         )
 
     def _draw_differences(self, ax: Any, first: str) -> None:
-        """One line a model, in the order of the key: dot and interval."""
+        """One line per model, in the order of the key: dot and interval."""
         for place, (name, (mean, low, high)) in enumerate(self.differences.items()):
             line = self.curves_.lines_[name]
             self.intervals_[name] = ax.errorbar(

@@ -45,13 +45,7 @@ _HAIR = 1e-9
 
 
 def curve_grid(grid: Any, marked: Thresholds | None, risks: Any) -> Thresholds:
-    """Whole percents and the thresholds that matter; the user's own; or all breaks as well.
-
-    >>> len(curve_grid(None, Thresholds.of([0.125, 0.5]), [0.2]).asked)
-    101
-    >>> len(curve_grid("risks", None, [0.125, 0.3, 0.125]).asked)
-    103
-    """
+    """Whole percents and the thresholds that matter; the user's own; or all breaks as well."""
     if grid is not None and not (isinstance(grid, str) and grid == "risks"):
         return as_thresholds(grid)
     points = {i / 100 for i in range(100)}
@@ -65,11 +59,7 @@ def curve_grid(grid: Any, marked: Thresholds | None, risks: Any) -> Thresholds:
 
 
 def part_of_interest(grid: Thresholds, marked: Thresholds | None) -> Thresholds:
-    """The part of the grid over which bands are asked for; a band over more would be wider.
-
-    >>> part_of_interest(Thresholds.tenths(), Thresholds.of([0.2, 0.4])).asked
-    array([0.2, 0.3, 0.4])
-    """
+    """The part of the grid that bands cover; a band over more would be wider."""
     if marked is None:
         return grid
     low, high = marked.asked[0], marked.asked[-1]
@@ -279,8 +269,8 @@ class DecisionCurveDisplay(Display):
         grid = own_thresholds(models, thresholds)
         if isinstance(y, TimeToEvent):
             return cls.from_predictions(y, predict_over_time(models, X, len(y)), grid, **options)
-        told = predict(models, X, y)
-        return cls.from_predictions(told.outcome, told.risks, grid, **options)
+        predicted = predict(models, X, y)
+        return cls.from_predictions(predicted.outcome, predicted.risks, grid, **options)
 
     def plot(self, ax: Any = None, *, kind: Kind | None = None) -> Self:
         """Draw.
@@ -364,7 +354,7 @@ class DecisionCurveDisplay(Display):
         if name == TREAT_NONE:
             return {"color": INK, "linewidth": 1.0, "linestyle": "-", "zorder": 2}
         style = style_of(place)
-        marked = np.flatnonzero(np.isin(p, [] if self.thresholds is None else self._asked))
+        marked = np.flatnonzero(np.isin(p, [] if self.thresholds is None else self._marked))
         return {
             "color": style.colour,
             "linewidth": 1.8,
@@ -376,17 +366,17 @@ class DecisionCurveDisplay(Display):
         }
 
     @property
-    def _asked(self) -> FloatArray:
+    def _marked(self) -> FloatArray:
         return np.empty(0) if self.thresholds is None else self.thresholds.asked
 
     def _shade(self, ax: Any) -> Any:
-        asked = self._asked[self._asked > 0]
-        if not asked.size:
+        marked = self._marked[self._marked > 0]
+        if not marked.size:
             return None
-        if asked.size == 1:
-            return ax.axvline(asked[0], color=GREY, linewidth=1.0, linestyle=":", zorder=1)
+        if marked.size == 1:
+            return ax.axvline(marked[0], color=GREY, linewidth=1.0, linestyle=":", zorder=1)
         look = {"facecolor": "#F4F4F4", "edgecolor": "#BDBDBD", "linewidth": 0.8}
-        return ax.axvspan(asked[0], asked[-1], **look, zorder=0)
+        return ax.axvspan(marked[0], marked[-1], **look, zorder=0)
 
     def _frame(self, ax: Any, kind: Kind) -> None:
         """Set limits and labels: the top is the most that any model could reach."""
@@ -394,8 +384,8 @@ class DecisionCurveDisplay(Display):
 
         p = self.curve["threshold"]
         low, high = float(p.min()), float(p.max())
-        if self._asked.size and self._asked[-1] > low:  # a little beyond what matters
-            high = min(high, 1.2 * float(self._asked[-1]))
+        if self._marked.size and self._marked[-1] > low:  # a little beyond what matters
+            high = min(high, 1.2 * float(self._marked[-1]))
         ax.set_xlim((low, high) if high > low else (low - 0.05, low + 0.05))
         ax.xaxis.set_major_formatter(PercentFormatter(xmax=1.0))
         ax.set_xlabel("Threshold Probability")

@@ -158,9 +158,9 @@ class RegionDisplay(Display):
             Drawn.
         """
         models = named(estimator, name)
-        told = predict(models, X, y)
+        predicted = predict(models, X, y)
         grid = own_thresholds(models, thresholds)
-        return cls.from_predictions(told.outcome, told.risks, grid, **options)
+        return cls.from_predictions(predicted.outcome, predicted.risks, grid, **options)
 
     def plot(self, ax: Any = None, *, zoom: bool = False) -> Self:
         """Draw.

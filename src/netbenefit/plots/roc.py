@@ -178,16 +178,16 @@ class RocDisplay(Display):
         ((own, _),) = named(estimator, name).items()
         if others and own in others:
             raise InputError(f"two models are called {own!r}. Pass another name.")
-        told = predict({own: estimator, **named(others or {own: estimator})}, X, y)
+        predicted = predict({own: estimator, **named(others or {own: estimator})}, X, y)
         card = getattr(estimator, "scorecard_", estimator)
-        scores: dict[str, ArrayLike] = dict(told.risks)
+        scores: dict[str, ArrayLike] = dict(predicted.risks)
         if isinstance(card, Scorecard):
             scores[own] = np.asarray(card.score(X), dtype=np.float64)
         grid = own_thresholds({own: estimator}, thresholds)
         return cls.from_predictions(
-            told.outcome,
+            predicted.outcome,
             scores,
-            risk=None if grid is None else told.risks[own],
+            risk=None if grid is None else predicted.risks[own],
             thresholds=grid,
             sample_weight=sample_weight,
             ax=ax,
@@ -237,8 +237,7 @@ class RocDisplay(Display):
     def _draw_points(self, ax: Any, points: Table) -> None:
         """Mark the points; labels stand below and right of them, tied by thin lines.
 
-        From right to left each label stands lower than the one before it, so that neither words
-        nor lines meet.
+        From right to left each label stands lower than the one before it, so that none overlap.
         """
         (self.points_,) = ax.plot(
             points["fpr"],
@@ -278,12 +277,7 @@ class RocDisplay(Display):
 
 
 def _shared(points: Mapping[str, NDArray[Any]]) -> list[tuple[float, float, str]]:
-    """Points from the top right down, with the thresholds of each.
-
-    >>> _shared({"threshold": np.array([0.05, 0.1, 0.15, 0.5]),
-    ...     "fpr": np.array([0.2, 0.2, 0.2, 0.1]), "tpr": np.array([0.9, 0.9, 0.9, 0.5])})
-    [(0.2, 0.9, '5%, 10%, 15%'), (0.1, 0.5, '50%')]
-    """
+    """Points from the top right down, with the thresholds of each."""
     found: dict[tuple[float, float], list[float]] = {}
     rows = zip(points["threshold"], points["fpr"], points["tpr"], strict=True)
     for threshold, fpr, tpr in sorted(rows):
@@ -292,11 +286,7 @@ def _shared(points: Mapping[str, NDArray[Any]]) -> list[tuple[float, float, str]
 
 
 def _percents(thresholds: Sequence[float]) -> str:
-    """List a few thresholds, or the first and the last of many (no other lies between).
-
-    >>> _percents([0.05, 0.125]), _percents([0.1, 0.2, 0.3, 0.4])
-    ('5%, 12.5%', '10% … 40%')
-    """
+    """List a few thresholds, or the first and the last of many (no other lies between)."""
     texts = [f"{100 * p:.6g}%" for p in thresholds]
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]} … {texts[-1]}"
 
@@ -309,10 +299,10 @@ def _scores(scores: ArrayLike, n_rows: int, name: str) -> FloatArray:
     try:
         array = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{label} must hold one number a row.") from None
+        raise InputError(f"{label} must hold one number per row.") from None
     if array.shape != (n_rows,):
         raise InputError(
-            f"{label} has shape {array.shape}, but there are {n_rows} rows. Pass one score a row."
+            f"{label} has shape {array.shape}, but there are {n_rows} rows. Pass one score per row."
         )
     bad = np.flatnonzero(~np.isfinite(array))
     if bad.size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -188,31 +188,6 @@ class TraceDisplay(Display):
 _MANY_SIZES = 20
 
 
-class _Sizes(Protocol):
-    """What is drawn of a :class:`netbenefit.validation.sizes.SizePath`."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]: ...
-
-    @property
-    def training_net_benefit(self) -> FloatArray: ...
-
-    @property
-    def fold_net_benefit(self) -> FloatArray: ...
-
-    @property
-    def held_out(self) -> FloatArray: ...
-
-    @property
-    def held_out_se(self) -> FloatArray: ...
-
-    @property
-    def best(self) -> int: ...
-
-    @property
-    def suggested(self) -> int: ...
-
-
 class SizePathDisplay(Display):
     """Net benefit against the number of rules, on held-out rows and in training.
 
@@ -269,7 +244,7 @@ class SizePathDisplay(Display):
         self.best, self.suggested, self.n_folds = best, suggested, n_folds
 
     @classmethod
-    def from_size_path(cls, path: _Sizes, ax: Any = None) -> Self:
+    def from_size_path(cls, path: Any, ax: Any = None) -> Self:
         """Draw a path of sizes.
 
         Parameters
@@ -286,7 +261,7 @@ class SizePathDisplay(Display):
         return cls.of_path(path).plot(ax=ax)
 
     @classmethod
-    def of_path(cls, path: _Sizes) -> Self:
+    def of_path(cls, path: Any) -> Self:
         """Take the numbers of a path of sizes, without drawing them.
 
         Parameters
@@ -387,6 +362,6 @@ class SizePathDisplay(Display):
         draw_key(ax, [(handle, handle.get_label()) for handle in handles], markerscale=0.6)
 
 
-def save_picture(path: _Sizes, file: Path) -> None:
+def save_picture(path: Any, file: Path) -> None:
     """Draw a path of sizes into a file; the same path gives the same file."""
     SizePathDisplay.of_path(path).save(file)

@@ -140,7 +140,7 @@ class TeacherDisplay(Display):
         grid: ThresholdsLike = None,
         ax: Any = None,
     ) -> Self:
-        """Hold a fitted card against its teacher.
+        """Compare a fitted card with its teacher.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class TeacherDisplay(Display):
 def _training_risks(
     model: Any, outcome: NDArray[np.bool_], sample_weight: ArrayLike | None
 ) -> FloatArray:
-    """Out-of-fold risks of the training rows, or an error that says why there are none."""
+    """Out-of-fold risks of the training rows, or an error with the reason why there are none."""
     teaching = getattr(model, "teaching_", None)
     if teaching is None:
         raise InputError(

@@ -53,6 +53,7 @@ __all__ = [
     "MaxPerColumn",
     "MaxTotalPoints",
     "MinTPR",
+    "Monotone",
     "NeedsOneOf",
     "Sign",
     "Values",
@@ -221,6 +222,19 @@ class Sign(Constraint):
     def add_to(self, draft: Draft) -> None:
         """Contribute to the form in arrays."""
         draft.one_sign(self.feature, 1 if self.sign == "+" else -1)
+
+
+@dataclass(frozen=True)
+class Monotone(Sign):
+    """Points never fall along a column (``"+"``), or never rise (``"-"``).
+
+    As :class:`Sign`, but a column whose levels have no order is refused: nothing rises along it.
+    """
+
+    kind, label = "monotone", "monotone"
+
+    def __str__(self) -> str:
+        return f"points never {'fall' if self.sign == '+' else 'rise'} along {self.feature}"
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ def allowed_cutoffs(
     found, and at most limits[i][1] others called; a limit of None asks for nothing.  None where
     there is no such cut-off.
 
+    Algorithm alg:find_opt_T of the paper, corrected (docs/paper_notes.md).
+
     Examples
     --------
     >>> scores, one = np.array([0, 1, 2]), Fraction(1)

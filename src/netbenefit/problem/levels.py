@@ -1,7 +1,7 @@
 """Cut-offs and risks of a card: how scores become risks, and risks become decisions.
 
-1. The cut-off of a threshold is the one with the highest net benefit (SPEC §3), on the masses that
-   the card was trained on.
+1. The cut-off of a threshold is the one with the highest net benefit (docs/method.md §3), on the
+   masses that the card was trained on.
 2. Where these masses are outcomes alone, a level (the scores between two cut-offs) has the share of
    events among its rows as its risk: Algorithm 2.
 3. Where they are blended with a teacher's risks, they are smooth enough for a risk of every score:
@@ -159,6 +159,8 @@ def level_risks(
     share of events outside its interval.  Such a risk is moved to the near end of the interval, so
     that decisions at every threshold stay those of the cut-offs that the constraints ask for; the
     risk says where the level belongs, no longer how many events it had.
+
+    Algorithm alg:moderate_calibration of the paper, where cut-offs are the best ones.
     """
     size = len(thresholds)
     level = np.searchsorted(np.asarray(cutoffs), scores, side="right")

@@ -202,6 +202,8 @@ class Evaluation(NamedTuple):
 class Problem:
     """A search problem; build it with :meth:`build`.
 
+    Problem ilp:original of the paper, on patterns.
+
     Attributes
     ----------
     patterns : PatternTable

@@ -5,6 +5,7 @@ condition alone:
 
 * ``Sign``: no condition on the column takes points away (or adds any), missing values aside.  As
   conditions "≥" add up, the points then never fall (or never rise) along the column.
+* ``Monotone``: the same, and the column's levels have to have an order.
 * ``Bounds``, ``Values``: of each condition, missing values aside.
 * ``Include``: at least one condition; ``Exclude``: none.
 * ``AtMost``, ``AtLeast``: conditions are counted.
@@ -20,7 +21,7 @@ from itertools import combinations, product
 from typing import Any
 
 from netbenefit.cards.terms import Condition, Term
-from netbenefit.common.checks import InputError, shorten
+from netbenefit.common.checks import InputError, Remedy, shorten
 from netbenefit.problem.constraints import (
     AtLeast,
     AtMost,
@@ -31,6 +32,7 @@ from netbenefit.problem.constraints import (
     Implies,
     Include,
     MaxPerColumn,
+    Monotone,
     NeedsOneOf,
     Sign,
     Values,
@@ -82,6 +84,10 @@ class RawNames:
         if name not in self.columns:
             return self.all(name)
         return tuple(own for own in self.all(name) if not _is_missing(self._terms[own]))
+
+    def is_level(self, name: str) -> bool:
+        """Whether a condition is about single levels, not about an order of values."""
+        return getattr(self._terms[name], "op", "") in ("==", "not in")
 
     def each(self, names: Iterable[Any]) -> tuple[str, ...]:
         """Conditions of several names."""
@@ -184,7 +190,25 @@ def _per_column(one: Any, known: RawNames) -> list[Constraint]:
     return [AtMost(one.limit, own) for own in groups if len(own) > one.limit]
 
 
+def _monotone(one: Any, known: RawNames) -> list[Constraint]:
+    own = known.present(one.feature)
+    if sum(known.is_level(name) for name in own) > 1:
+        column = one.feature
+        raise InputError(
+            f"{one}: the levels of column {column!r} have no order. Give one, as ",
+            Remedy(
+                f"Binner(ordered={{{column!r}: ['low', …, 'high']}})",
+                f'{{"ordered": {{"{column}": ["low", …, "high"]}}}} in a --binner FILE.json',
+            ),
+            ", or only ask for no points below 0: ",
+            Remedy(f"sign={{{column!r}: {one.sign!r}}}", f"--sign '{column}={one.sign}'"),
+            ".",
+        )
+    return [Sign(name, one.sign) for name in own]
+
+
 _REWRITE: dict[type[Constraint], Callable[[Any, RawNames], list[Constraint]]] = {
+    Monotone: _monotone,
     Sign: lambda one, known: [Sign(own, one.sign) for own in known.present(one.feature)],
     Bounds: lambda one, known: [
         Bounds(own, one.lowest, one.highest) for own in known.present(one.feature)

@@ -8,10 +8,10 @@ from html import escape
 
 from netbenefit.cards.scorecard import Provenance, Scorecard
 from netbenefit.cards.text import contents, kept_text
-from netbenefit.common.table import Table, number
+from netbenefit.common.table import Table, format_number
 from netbenefit.metrics.measures import ModelRow
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.report.svg import lines_of
+from netbenefit.report.svg import lines_of_curve
 
 __all__ = [
     "card_page",
@@ -78,23 +78,7 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 
 
 def card_page(card: Scorecard) -> str:
-    """Return a page with the card and where it comes from.
-
-    Parameters
-    ----------
-    card : Scorecard
-
-    Returns
-    -------
-    str
-        HTML that needs no other file.
-
-    Examples
-    --------
-    >>> text = card_page(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])))
-    >>> text.startswith("<!DOCTYPE html>"), "Where it comes from" in text
-    (True, True)
-    """
+    """Return a page with the card and where it comes from: HTML that needs no other file."""
     return page(
         page_title(card), [("", card._repr_html_()), ("Where it comes from", made_table(card))]
     )
@@ -121,22 +105,14 @@ def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style:
 
 
 def page_title(card: Scorecard) -> str:
-    """Say what a card is about, as its own heading does.
-
-    >>> page_title(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])))
-    'Risk score'
-    """
+    """Return what a card is about, as its own heading does."""
     return contents(card).title
 
 
 def thresholds_text(thresholds: Thresholds) -> str:
-    """Say which thresholds there are.
-
-    >>> thresholds_text(Thresholds.parse("0.05:0.5:0.05")), thresholds_text(Thresholds.of([0.2]))
-    ('thresholds 5% to 50%', 'threshold 20%')
-    """
-    asked = [f"{100 * p:g}%" for p in thresholds.asked]
-    return f"threshold {asked[0]}" if len(asked) == 1 else f"thresholds {asked[0]} to {asked[-1]}"
+    """Return the thresholds in words."""
+    texts = [f"{100 * p:g}%" for p in thresholds.asked]
+    return f"threshold {texts[0]}" if len(texts) == 1 else f"thresholds {texts[0]} to {texts[-1]}"
 
 
 def _objective(p: Provenance) -> str:
@@ -152,29 +128,31 @@ def _objective(p: Provenance) -> str:
 
 
 def made_table(card: Scorecard) -> str:
-    """Say how a card was made, as a list of terms."""
+    """Return how a card was made, as a list of terms."""
     p = card.provenance
-    told: dict[str, str] = {"Thresholds": thresholds_text(card.thresholds).split(" ", 1)[1]}
+    origin: dict[str, str] = {"Thresholds": thresholds_text(card.thresholds).split(" ", 1)[1]}
     if p is not None:
         if p.n_rows is not None and p.n_events is not None:
-            told["Learnt from"] = f"{p.n_rows:,.10g} rows, {p.n_events:,.10g} with the event"
+            origin["Learnt from"] = f"{p.n_rows:,.10g} rows, {p.n_events:,.10g} with the event"
         if p.updated is not None:
-            told["Updated"] = p.updated
+            origin["Updated"] = p.updated
         if p.objective is not None:
-            told["Objective"] = _objective(p)
+            origin["Objective"] = _objective(p)
         if p.teacher is not None:
             kept = "" if p.share_kept is None else f"; the card {kept_text(p)}"
-            told["Taught by"] = f"{p.teacher}{kept}"
+            origin["Taught by"] = f"{p.teacher}{kept}"
         if p.net_benefit is not None:
-            told["Net benefit"] = f"{p.net_benefit:.5f} in training, mean over the thresholds"
+            origin["Net benefit"] = f"{p.net_benefit:.5f} in training, mean over the thresholds"
         proof = "no better card is known" if p.bound is None else f"none can exceed {p.bound:.5f}"
-        told["Proof"] = f"{proof}{'; nothing is proven' if p.bound is None else ''}"
+        origin["Proof"] = f"{proof}{'; nothing is proven' if p.bound is None else ''}"
         if p.solver is not None:
             seconds = "" if p.seconds is None else f", {p.seconds:.1f} s"
             seed = "" if p.random_state is None else f", seed {p.random_state}"
-            told["Search"] = f"{p.solver} ({p.status}{seconds}{seed})"
-        told["Version"] = f"netbenefit {p.version}"
-    return "<dl>" + "".join(f"<dt>{k}</dt><dd>{escape(v)}</dd>" for k, v in told.items()) + "</dl>"
+            origin["Search"] = f"{p.solver} ({p.status}{seconds}{seed})"
+        origin["Version"] = f"netbenefit {p.version}"
+    return (
+        "<dl>" + "".join(f"<dt>{k}</dt><dd>{escape(v)}</dd>" for k, v in origin.items()) + "</dl>"
+    )
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -195,7 +173,10 @@ def data_table(head: Sequence[str], rows: Sequence[Sequence[str]], first: bool =
 def models_table(rows: Sequence[ModelRow]) -> str:
     """Put models and their measures into a table."""
     cells = [
-        [row.model, *(number(x, 3) for x in (row.auroc, row.aunbc, row.expected_calibration_error))]
+        [
+            row.model,
+            *(format_number(x, 3) for x in (row.auroc, row.aunbc, row.expected_calibration_error)),
+        ]
         for row in rows
     ]
     return data_table(["", "AUROC", "AUNBC", "ECE"], cells)
@@ -203,10 +184,10 @@ def models_table(rows: Sequence[ModelRow]) -> str:
 
 def curve_table(curve: Table) -> str:
     """Return the numbers behind decision curves."""
-    lines = lines_of(curve)
+    lines = lines_of_curve(curve)
     thresholds = next(iter(lines.values()))[0]
     rows = [
-        [f"{100 * p:g}%", *(number(benefit[i], 4) for _, benefit in lines.values())]
+        [f"{100 * p:g}%", *(format_number(benefit[i], 4) for _, benefit in lines.values())]
         for i, p in enumerate(thresholds)
     ]
     return data_table(["Threshold", *lines], rows, first=False)

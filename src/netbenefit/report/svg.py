@@ -15,7 +15,7 @@ from netbenefit.common.table import Table
 from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
 from netbenefit.updating.observed import LevelRow
 
-__all__ = ["calibration_svg", "curve_key", "curve_svg", "lines_of", "roc_points", "roc_svg"]
+__all__ = ["calibration_svg", "curve_key", "curve_svg", "lines_of_curve", "roc_points", "roc_svg"]
 
 
 # -- decision curves as an inline drawing ----------------------------------------------------------
@@ -27,7 +27,7 @@ _CURVE_LEFT, _CURVE_RIGHT, _CURVE_TOP, _CURVE_BOTTOM = 62, 24, 12, 48
 MOST_MODELS = 6
 
 
-def lines_of(curve: Table) -> dict[str, tuple[list[float], list[float]]]:
+def lines_of_curve(curve: Table) -> dict[str, tuple[list[float], list[float]]]:
     """Return thresholds and net benefits by model, in the table's order."""
     found: dict[str, tuple[list[float], list[float]]] = {}
     for name in dict.fromkeys(curve["model"].tolist()):
@@ -37,11 +37,7 @@ def lines_of(curve: Table) -> dict[str, tuple[list[float], list[float]]]:
 
 
 def _styles(names: Sequence[str]) -> dict[str, str]:
-    """Return the class of each line, no two alike.
-
-    >>> _styles(["card", "logit", "Treat All", "Treat None"])
-    {'card': 's0', 'logit': 's1', 'Treat All': 'all', 'Treat None': 'none'}
-    """
+    """Return the class of each line, no two alike."""
     models = [name for name in names if name not in (TREAT_ALL, TREAT_NONE)]
     if len(models) > MOST_MODELS:
         raise InputError(
@@ -53,26 +49,8 @@ def _styles(names: Sequence[str]) -> dict[str, str]:
 
 
 def curve_svg(curve: Table) -> str:
-    """Draw decision curves: no smoothing, y from a little below 0 to the highest benefit.
-
-    Parameters
-    ----------
-    curve : Table
-        As :func:`netbenefit.decision_curve` makes it, of at most six models.
-
-    Returns
-    -------
-    str
-        An SVG element whose colours the page's style sets.
-
-    Examples
-    --------
-    >>> from netbenefit.metrics.decision_curve import decision_curve
-    >>> curve = decision_curve([0, 1, 1], {"card": [0.1, 0.4, 0.9]}, [0.2, 0.5])
-    >>> curve_svg(curve).count("<polyline")  # the card, all and none
-    3
-    """
-    lines = lines_of(curve)
+    """Draw decision curves of at most six models: from a little below 0 to the highest benefit."""
+    lines = lines_of_curve(curve)
     thresholds = curve["threshold"]
     low, high = float(thresholds.min()), float(thresholds.max())
     low, high = (low, high) if high > low else (max(0.0, low - 0.05), min(1.0, low + 0.05))
@@ -133,7 +111,7 @@ def _at(position: float, axis: str) -> str:
 
 def curve_key(curve: Table) -> str:
     """Return the key to the lines of :func:`curve_svg`, as a list."""
-    names: Mapping[str, str] = _styles(list(lines_of(curve)))
+    names: Mapping[str, str] = _styles(list(lines_of_curve(curve)))
     items = "".join(
         f'<li><svg viewBox="0 0 30 10" aria-hidden="true"><polyline class="{style}" '
         f'points="0,5 30,5"/></svg>{escape(name)}</li>'
@@ -143,11 +121,7 @@ def curve_key(curve: Table) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Choose round numbers in [low, high], some four to seven of them.
-
-    >>> _ticks(0.05, 0.5)
-    [0.1, 0.2, 0.3, 0.4, 0.5]
-    """
+    """Choose round numbers in [low, high], some four to seven of them."""
     rough = (high - low) / 5
     unit = 10.0 ** math.floor(math.log10(rough))
     step = next(s * unit for s in (1, 2, 5, 10) if s * unit >= 0.99 * rough)
@@ -165,24 +139,7 @@ _BARS = 44  #: height of the bars below a calibration plot
 
 
 def calibration_svg(levels: Sequence[LevelRow]) -> str:
-    """Draw predicted against observed risks, with 95% intervals, and how many rows there are.
-
-    Parameters
-    ----------
-    levels : sequence of LevelRow
-        As :func:`netbenefit.updating.observed.level_rows` counts them.
-
-    Returns
-    -------
-    str
-        An SVG element whose colours the page's style sets.
-
-    Examples
-    --------
-    >>> rows = [LevelRow("≥ 2", 0.6, "60%", 10.0, 5.0, 0.5, 0.24, 0.76)]
-    >>> "risk 60%: 5 events among 10 rows, 50.0%" in calibration_svg(rows)
-    True
-    """
+    """Draw predicted against observed risks, with 95% intervals, and how many rows there are."""
     height = _SIZE + _BARS
     parts = [_axes("Predicted risk", "Observed share of events", height, below=_BARS)]
     parts.append(f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>')
@@ -191,13 +148,13 @@ def calibration_svg(levels: Sequence[LevelRow]) -> str:
     for row in levels:
         if row.rate is None or row.low is None or row.high is None:
             continue
-        told = (
+        title = (
             f"risk {row.risk_text}: {row.events:,.10g} events among {row.n:,.10g} rows, "
             f"{100 * row.rate:.1f}%"
         )
         bar = max(1.0, (_BARS - 8) * row.n / most)
         parts.append(
-            f'<g><title>{escape(told)}</title><line class="interval" x1="{_x(row.risk)}" '
+            f'<g><title>{escape(title)}</title><line class="interval" x1="{_x(row.risk)}" '
             f'x2="{_x(row.risk)}" y1="{_y(row.low)}" y2="{_y(row.high)}"/>'
             f'<circle class="s0" cx="{_x(row.risk)}" cy="{_y(row.rate)}" r="4.5"/>'
             f'<rect class="bar" x="{_x(row.risk) - 3:.1f}" width="6" y="{floor - bar:.1f}" '
@@ -209,11 +166,7 @@ def calibration_svg(levels: Sequence[LevelRow]) -> str:
 def roc_points(
     event: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return false and true positive rates as the cut-off falls, from (0, 0) to (1, 1).
-
-    >>> roc_points([0, 1, 1], [1, 1, 2])
-    (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
-    """
+    """Return false and true positive rates as the cut-off falls, from (0, 0) to (1, 1)."""
     happened = check_binary(event)
     weight = check_weights(sample_weight, happened.size)
     _, place = np.unique(-np.asarray(score), return_inverse=True)
@@ -225,28 +178,7 @@ def roc_points(
 def roc_svg(
     card: Scorecard, event: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> str:
-    """Draw the ROC curve of the score, with the card's cut-offs marked.
-
-    Parameters
-    ----------
-    card : Scorecard
-    event : (n_rows,) array of bool
-    score : (n_rows,) array of int
-        The card's scores of the rows.
-    sample_weight : (n_rows,) array, optional
-
-    Returns
-    -------
-    str
-        An SVG element whose colours the page's style sets.
-
-    Examples
-    --------
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
-    >>> "act from 50%: score of 1 or more" in roc_svg(card, [0, 1, 1], [0, 0, 2])
-    True
-    """
+    """Draw the ROC curve of the score, with the card's cut-offs marked."""
     fpr, tpr = roc_points(event, score, sample_weight)
     values = np.unique(np.asarray(score))[::-1]
     line = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(fpr, tpr, strict=True))
@@ -259,10 +191,10 @@ def roc_svg(
     thresholds = zip(card.thresholds.values[1:], card.cutoffs, strict=True)
     for i, (p, cutoff) in enumerate(thresholds, start=1):
         place = int(np.count_nonzero(levels >= i))
-        told = f"act from {100 * p:g}%: score of {cutoff} or more"
+        title = f"act from {100 * p:g}%: score of {cutoff} or more"
         parts.append(
             f'<circle class="point" cx="{_x(fpr[place])}" cy="{_y(tpr[place])}" r="4">'
-            f"<title>{escape(told)}</title></circle>"
+            f"<title>{escape(title)}</title></circle>"
         )
     return _svg("ROC curve of the score", _SIZE, parts)
 

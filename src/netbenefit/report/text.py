@@ -11,10 +11,10 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from netbenefit.common.table import Table, number
+from netbenefit.common.table import Table, format_number
 from netbenefit.metrics.measures import Measures, ModelRow
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.report.svg import lines_of
+from netbenefit.report.svg import lines_of_curve
 
 __all__ = ["comparison_table", "curve_table", "measure_table", "to_json"]
 
@@ -24,13 +24,13 @@ def comparison_table(rows: Sequence[ModelRow]) -> RichTable:
     table = _table("", "AUROC", "AUNBC", "ECE")
     for i, row in enumerate(rows):
         numbers = (row.auroc, row.aunbc, row.expected_calibration_error)
-        cells = [number(x, 3) for x in numbers]
+        cells = [format_number(x, 3) for x in numbers]
         table.add_row(row.model, *cells, style="bold" if i == 0 else None)
     return table
 
 
 def measure_table(measures: Measures) -> RichTable:
-    """One measure a line."""
+    """One measure per line."""
     m = measures
     table = RichTable(box=None, show_header=False, pad_edge=True)
     table.add_column()
@@ -38,31 +38,35 @@ def measure_table(measures: Measures) -> RichTable:
     table.add_column(style="dim")
     of_score = []
     if m.auroc_of_score is not None:
-        of_score = [("", number(m.auroc_of_score, 4), "of scores, of which there are more")]
+        of_score = [("", format_number(m.auroc_of_score, 4), "of scores, of which there are more")]
     for name, value, note in (
         ("rows", f"{m.n:,.10g}", ""),
         ("prevalence", f"{m.prevalence:.1%}", f"{m.events:,.10g} with the event"),
-        ("AUROC", number(m.auroc, 4), "of risks; ties count one half"),
+        ("AUROC", format_number(m.auroc, 4), "of risks; ties count one half"),
         *of_score,
-        ("AUNBC", number(m.aunbc, 4), "area under the net benefit curve / its length"),
-        ("net benefit", number(m.weighted_net_benefit, 4), "mean by the thresholds' weights"),
-        ("ECE", number(m.expected_calibration_error, 4), "expected calibration error"),
-        ("HL", number(m.hosmer_lemeshow, 2), "Hosmer-Lemeshow statistic"),
+        ("AUNBC", format_number(m.aunbc, 4), "area under the net benefit curve / its length"),
+        (
+            "net benefit",
+            format_number(m.weighted_net_benefit, 4),
+            "mean by the thresholds' weights",
+        ),
+        ("ECE", format_number(m.expected_calibration_error, 4), "expected calibration error"),
+        ("HL", format_number(m.hosmer_lemeshow, 2), "Hosmer-Lemeshow statistic"),
     ):
         table.add_row(name, value, note)
     return table
 
 
 def curve_table(curve: Table) -> RichTable:
-    """Net benefit of all strategies, one threshold a line, the best one in bold."""
-    lines = lines_of(curve)
+    """Net benefit of all strategies, one threshold per line, the best one in bold."""
+    lines = lines_of_curve(curve)
     first = next(iter(lines))
     avoided = curve["net_intervention_avoided"][curve["model"] == first]
     table = _table("Threshold", *lines, "Avoided per 100")
     for i, threshold in enumerate(lines[first][0]):
         benefits = [benefit[i] for _, benefit in lines.values()]
-        cells = [Text(number(b, 4), "bold" * (b == max(benefits))) for b in benefits]
-        per_100 = number(100 * avoided[i], 1)
+        cells = [Text(format_number(b, 4), "bold" * (b == max(benefits))) for b in benefits]
+        per_100 = format_number(100 * avoided[i], 1)
         table.add_row(f"{100 * threshold:g}%", *cells, per_100)
     table.caption = "Net benefit; avoided: interventions per 100 rows, beside treating all."
     table.caption_justify = "left"
@@ -76,27 +80,17 @@ def to_json(
     thresholds: Thresholds,
     extra: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return all of it, and what ``extra`` holds, as JSON; infinite or not defined is null.
-
-    Examples
-    --------
-    >>> from netbenefit.metrics.decision_curve import decision_curve
-    >>> from netbenefit.metrics.measures import measure
-    >>> y, risk, grid = [0, 1, 1], [0.2, 0.4, 0.9], Thresholds.of([0.5])
-    >>> curve = decision_curve(y, risk, grid)
-    >>> json.loads(to_json(measure(y, risk, grid), curve, "ill = 1", grid))["auroc"]
-    1.0
-    """
+    """Return measures, curve and ``extra`` as JSON; infinite or undefined numbers are null."""
     columns = [column.tolist() for column in curve.values()]
     rows = [dict(zip(curve, row, strict=True)) for row in zip(*columns, strict=True)]
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "outcome": outcome,
         **measures._asdict(),
         **(extra or {}),
         "thresholds": thresholds.asked.tolist(),
         "decision_curve": rows,
     }
-    return json.dumps(_plain(told), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _table(*heads: str) -> RichTable:

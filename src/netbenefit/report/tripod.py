@@ -77,7 +77,7 @@ _ITEMS: tuple[tuple[str, str, str], ...] = (
 
 
 class Known(NamedTuple):
-    """What the software knows about a card and about the rows that it is held against."""
+    """What the software knows about a card and about the rows that it is evaluated on."""
 
     card: Scorecard
     measures: Measures
@@ -91,23 +91,12 @@ class Item(NamedTuple):
 
     section: str
     number: str
-    asked: str
+    question: str
     known: str  #: empty where it is left to the author
 
 
 def checklist(known: Known) -> list[Item]:
-    """Fill in what is known.
-
-    Examples
-    --------
-    >>> from netbenefit.metrics.measures import measure
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
-    >>> measures = measure([0, 1], [0.2, 0.2], card.thresholds)
-    >>> items = checklist(Known(card, measures, [], "two rows", "Nothing is proven."))
-    >>> [(item.number, item.known) for item in items if item.number in ("5a", "5b", "21")]
-    [('5a', 'Evaluated on two rows.'), ('5b', ''), ('21', 'Evaluation: 2 rows, 1 with the event.')]
-    """
+    """Fill in what is known."""
     answers = _answers(known)
     return [Item(*item, answers.get(item[1], AUTHOR)) for item in _ITEMS]
 
@@ -115,14 +104,14 @@ def checklist(known: Known) -> list[Item]:
 def _answers(known: Known) -> Mapping[str, str]:
     card, m, origin = known.card, known.measures, known.card.provenance
     prepared = "; ".join(f"{row.name}: {row.prepared}" for row in known.columns)
-    holes = [
+    missing = [
         f"{row.name} {row.missing:,} ({row.share:.1%})" for row in known.columns if row.missing
     ]
     grid = ", ".join(f"{100 * p:g}%" for p in card.thresholds.asked)
-    told = {
+    answers = {
         "5a": f"Evaluated on {known.data}.",
         "7": prepared or "The card has no rules.",
-        "11": (f"Missing here: {', '.join(holes)}. " if holes else "Nothing is missing here. ")
+        "11": (f"Missing here: {', '.join(missing)}. " if missing else "Nothing is missing here. ")
         + "What a missing value counts as stands with each column (item 7).",
         "12b": "Conditions on raw columns with whole points; see the card.",
         "12e": "Net benefit and its area (AUNBC), AUROC, expected calibration error, "
@@ -140,30 +129,30 @@ def _answers(known: Known) -> Mapping[str, str]:
     if origin is not None:
         made = _of_origin(card, known.proof)
         if "21" in made:
-            made["21"] += f" {told['21']}"
-        told |= made
-    return told
+            made["21"] += f" {answers['21']}"
+        answers |= made
+    return answers
 
 
 def _of_origin(card: Scorecard, proof: str) -> dict[str, str]:
     origin = card.provenance
     assert origin is not None
-    told = {}
+    answers = {}
     if origin.updated:
-        told["12f"] = f"Updated: {origin.updated}."
-        told["24"] = "The measures in this report are those of the updated card (item 12f)."
+        answers["12f"] = f"Updated: {origin.updated}."
+        answers["24"] = "The measures in this report are those of the updated card (item 12f)."
     if origin.outcome:
-        told["8a"] = f"The event is “{origin.outcome}”. When and how it was assessed: author."
+        answers["8a"] = f"The event is “{origin.outcome}”. When and how it was assessed: author."
     if origin.n_rows is not None and origin.n_events is not None:
-        told["21"] = f"Development: {origin.n_rows:,.10g} rows, {origin.n_events:,.10g} events."
-        told["13"] = (
+        answers["21"] = f"Development: {origin.n_rows:,.10g} rows, {origin.n_events:,.10g} events."
+        answers["13"] = (
             f"Prevalence in development {percent(origin.n_events / origin.n_rows)}, row weights "
             "included where there were any; the card's risks were calibrated there."
         )
     if origin.solver is not None:
         belief = f", taught by {origin.teacher}" if origin.teacher else ""
-        told["12c"] = (
+        answers["12c"] = (
             f"Whole points found by the solver “{origin.solver}”, maximising weighted net benefit "
             f"less a price of {origin.penalty or 0:.4g} per rule{belief}. {proof}"
         )
-    return told
+    return answers

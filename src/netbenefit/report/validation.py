@@ -1,4 +1,4 @@
-"""The report on a card and some rows: one offline page that a reviewer can hold it against."""
+"""The report on a card and some rows: one offline page for reviewers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netbenefit.cards.scorecard import Scorecard
 from netbenefit.certificates.certificate import Certificate
 from netbenefit.certificates.verify import Verdict
 from netbenefit.common.decimals import relative_gap
-from netbenefit.common.table import number
+from netbenefit.common.table import format_number
 from netbenefit.metrics.decision_curve import decision_curve
 from netbenefit.metrics.measures import Measures, compare, measure
 from netbenefit.report.columns import ColumnRow, column_rows
@@ -30,7 +30,7 @@ from netbenefit.report.html import (
 )
 from netbenefit.report.svg import calibration_svg, curve_key, curve_svg, roc_svg
 from netbenefit.report.tripod import Item, Known, checklist
-from netbenefit.updating.observed import LevelRow, level_rows
+from netbenefit.updating.observed import LevelRow, count_levels_of_card
 
 __all__ = ["certificate_sentence", "validation_page"]
 
@@ -75,48 +75,17 @@ def validation_page(
     lead: str = "",
     note: str = "",
 ) -> str:
-    """Return a report on a card, held against rows.
+    """Return a report on a card, evaluated on rows: HTML that needs no other file.
 
-    Parameters
-    ----------
-    card : Scorecard
-    columns : mapping of str to array
-        Raw columns.
-    event : (n_rows,) array of bool
-    sample_weight : (n_rows,) array, optional
-    data : str, default="these rows"
-        What the rows are called, such as a file's name.
-    certificate : Certificate, optional
-        The card's, for a sentence about what is proven.
-    verdict : Verdict, optional
-        What :func:`netbenefit.certificates.verify.verify` says of it, where it was asked.
-    others : mapping of str to (n_rows,) array, optional
-        Risks that other models give these rows, to stand beside the card's.
-    lead : str, default=""
-        What the card is about and learnt from, in a sentence or two.
-    note : str, default=""
-        What to keep in mind when reading the measures.
-
-    Returns
-    -------
-    str
-        HTML that needs no other file.
-
-    Examples
-    --------
-    >>> from netbenefit import Condition, Rule, Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [(0, 0.1), (1, 0.6)],
-    ...     Thresholds.of([0.5]))
-    >>> text = validation_page(card, {"age": [40, 60, 70]}, np.array([False, False, True]))
-    >>> "Held against these rows: 3 rows, 1 with the event." in text
-    True
+    ``others`` are risks of other models, (n_rows,) each; ``lead`` is what the card is about,
+    ``note`` what to keep in mind when reading the measures.
     """
     score = np.asarray(card.score(columns), dtype=np.int64)
     if score.ndim == 0:  # a card without rules scores one row, whatever the rows are
         score = np.full(event.size, int(score))
     risk = np.asarray(card.risk_of_score(score), dtype=np.float64)
     measures = measure(event, risk, card.thresholds, score=score, sample_weight=sample_weight)
-    levels = level_rows(card, score, event, sample_weight)
+    levels = count_levels_of_card(card, score, event, sample_weight)
     risks = {"Card": risk, **(others or {})}
     curve = decision_curve(event, risks, card.thresholds, sample_weight=sample_weight)
     prepared = column_rows(card, columns)
@@ -152,12 +121,7 @@ def validation_page(
 def certificate_sentence(
     card: Scorecard, certificate: Certificate | None, verdict: Verdict | None = None
 ) -> str:
-    """Say in one sentence what is proven about a card.
-
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> certificate_sentence(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])), None)
-    'Nothing is proven about better cards.'
-    """
+    """Return in one sentence what is proven about a card."""
     if verdict is not None and not verdict.accepted:
         return f"The certificate does not hold for these rows: {'; '.join(verdict.failures)}."
     start = "By its own record"
@@ -179,7 +143,7 @@ def certificate_sentence(
 
 
 def _proven(card: Scorecard, certificate: Certificate | None) -> str | None:
-    """Say what bound there is: the certificate's, or else the card's own; None without one."""
+    """Return the bound: the certificate's, or else the card's own; None without one."""
     origin = card.provenance
     teacher = origin.teacher if origin is not None else None
     objective = origin.objective if origin is not None else None
@@ -197,13 +161,7 @@ def _proven(card: Scorecard, certificate: Certificate | None) -> str | None:
 
 
 def _excess(objective: float, bound: float, rounding: float = 0.0) -> str:
-    """Say what no card has: numbers are rounded up, so that it stays true.
-
-    >>> _excess(0.4, 0.40001)
-    "an objective more than 0.1% above this one's"
-    >>> _excess(0.0, 0.012345)
-    "an objective above 0.01235, where this one's is 0"
-    """
+    """Return what no card has; numbers are rounded up, so that it stays true."""
     if bound <= objective:  # below it is one that rounding has moved
         return "a higher objective"
     if bound <= objective + rounding:
@@ -256,24 +214,24 @@ def _levels(levels: Sequence[LevelRow]) -> str:
 
 
 def _measures(m: Measures) -> str:
-    told = [
+    lines = [
         ["AUNBC", f"{m.aunbc:.4f}", "area under the net benefit curve, by its length"],
         ["Net benefit", f"{m.weighted_net_benefit:.4f}", "mean by the thresholds' weights"],
         ["AUROC of risks", f"{m.auroc:.4f}", "ties count one half"],
     ]
     if m.auroc_of_score is not None:
-        told.append(
+        lines.append(
             ["AUROC of scores", f"{m.auroc_of_score:.4f}", "scores tell apart what shares a risk"]
         )
-    told += [
+    lines += [
         ["ECE", f"{m.expected_calibration_error:.4f}", "expected calibration error"],
         [
             "Hosmer-Lemeshow",
-            number(m.hosmer_lemeshow, 2),
+            format_number(m.hosmer_lemeshow, 2),
             "misfit of the levels, squared",
         ],
     ]
-    rows = [[name, value.replace("-", "−"), note] for name, value, note in told]
+    rows = [[name, value.replace("-", "−"), note] for name, value, note in lines]
     table = data_table(["Measure", "Value", "Meaning"], rows, first=False)
     return table.replace('class="data"', 'class="data words"', 1)
 
@@ -310,7 +268,7 @@ def _checklist(items: Sequence[Item]) -> str:
         answer = escape(item.known) or '<span class="open">to be filled in by the author</span>'
         body.append(
             f"<tr><td>{escape(item.section)}</td><td>{escape(item.number)}</td>"
-            f"<td>{escape(item.asked)}</td><td>{answer}</td></tr>"
+            f"<td>{escape(item.question)}</td><td>{answer}</td></tr>"
         )
     head = "".join(f'<th scope="col">{h}</th>' for h in ("Section", "Item", "Asked", "Answer"))
     return (

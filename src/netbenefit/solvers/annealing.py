@@ -35,6 +35,8 @@ class Annealing:
     walk may leave the allowed vectors, at a price for what is missing that rises until it comes
     back (otherwise it could be stuck where it starts); only allowed vectors become the best.
 
+    Algorithm alg:sa of the paper.
+
     Parameters
     ----------
     temperature : float, default=1e-3

@@ -415,7 +415,7 @@ def _input_number(table: EngineTable, one: InputColumn) -> _Number:
     if kind == "text":
         x = _parsed(table, one, refused)
     elif kind == "number":
-        x = table.column(one.name) if small else table.number(one.name, holes=False)
+        x = table.column(one.name) if small else table.number(one.name, nan_is_null=False)
     elif kind == "boolean":
         x = table.number(one.name)
     else:

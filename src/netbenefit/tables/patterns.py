@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.fitted import Fitted
+from netbenefit.binning.fitted import FittedBins
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.data.engine import EngineTable
 from netbenefit.tables.expressions import ColumnCodes, added, any_of, codes_of_column, whole
@@ -48,7 +48,7 @@ class _Keys(NamedTuple):
     expressions: dict[str, nw.Expr]
 
 
-def number_of_patterns(table: EngineTable, survey: Survey, fitted: Fitted) -> int:
+def number_of_patterns(table: EngineTable, survey: Survey, fitted: FittedBins) -> int:
     """Return how many distinct rows of conditions a table has; the rows stay where they are.
 
     (A few too many where different values mean the same to all conditions.)
@@ -60,7 +60,7 @@ def number_of_patterns(table: EngineTable, survey: Survey, fitted: Fitted) -> in
 def count_patterns(
     table: EngineTable,
     survey: Survey,
-    fitted: Fitted,
+    fitted: FittedBins,
     *,
     where: nw.Expr | None = None,
     most: int | None = None,
@@ -105,7 +105,7 @@ def _order(keys: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
     return np.lexsort([keys[name] for name in sorted(keys)])
 
 
-def _keys(table: EngineTable, survey: Survey | None, fitted: Fitted) -> _Keys:
+def _keys(table: EngineTable, survey: Survey | None, fitted: FittedBins) -> _Keys:
     """Put conditions in keys; the outcome is one of them where a survey tells of it."""
     columns = [codes_of_column(table, column) for column in fitted.logic.columns]
     refused = any_of([test for column in columns for test in column.refused])

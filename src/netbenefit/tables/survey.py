@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from netbenefit.cards.columns import Frame, as_value
 from netbenefit.common.checks import InputError
 from netbenefit.data.engine import EngineTable
-from netbenefit.data.labels import encode_labels
+from netbenefit.data.labels import Outcome, read_outcome
 
 __all__ = ["ColumnEnds", "Survey", "survey_table"]
 
@@ -37,6 +37,8 @@ class Survey(NamedTuple):
         Rows that count: those with weight.
     labels : ndarray
         The two outcomes; the second is the event.
+    outcome : str
+        What the event is called, such as "died = yes".
     event : expression
         Whether a row is an event.
     counts : (int, int)
@@ -50,6 +52,7 @@ class Survey(NamedTuple):
 
     n_rows: int
     labels: NDArray[Any]
+    outcome: str
     event: nw.Expr
     counts: tuple[int, int]
     totals: tuple[float, float]
@@ -64,7 +67,11 @@ class Survey(NamedTuple):
 
 
 def survey_table(
-    table: EngineTable, target: str, names: Sequence[str], sample_weight: str | None
+    table: EngineTable,
+    target: str,
+    names: Sequence[str],
+    sample_weight: str | None,
+    positive: Any = None,
 ) -> Survey:
     """Look at all rows once.
 
@@ -95,11 +102,13 @@ def survey_table(
     counts = found.column(_COUNT).astype(np.int64)
     if not counts.size:
         raise InputError("the table has 0 rows with weight. Pass at least one of each outcome.")
-    labels, event, happened = _outcome(table, target, found, counts)
+    outcome, event = _outcome(table, target, found, counts, positive)
+    happened = outcome.event
     masses = counts if weight is None else found.column(_WEIGHT)
     return Survey(
         n_rows=int(counts.sum()),
-        labels=labels,
+        labels=outcome.labels,
+        outcome=outcome.text,
         event=event,
         counts=(int(counts[~happened].sum()), int(counts[happened].sum())),
         totals=(_total(masses[~happened]), _total(masses[happened])),
@@ -110,9 +119,9 @@ def survey_table(
 
 
 def _outcome(
-    table: EngineTable, target: str, found: Frame, counts: NDArray[Any]
-) -> tuple[NDArray[Any], nw.Expr, NDArray[np.bool_]]:
-    """The two labels, which rows are events, and which of the groups found."""
+    table: EngineTable, target: str, found: Frame, counts: NDArray[Any], positive: Any
+) -> tuple[Outcome, nw.Expr]:
+    """Which of the groups found are events, and which rows."""
     values = found.column(_TARGET).tolist()
     missing = [k for k, value in enumerate(values) if as_value(target, value, "any") is None]
     # (NaN is a label to some engines; and to Dask null is another value.)
@@ -121,9 +130,12 @@ def _outcome(
         raise InputError(
             f"column {target!r}, the outcome, is missing in {holes:,} rows. Leave those rows out."
         )
-    happened, labels = encode_labels(np.array(values))
-    label, column = labels[1].item(), table.label(target)
-    return labels, column if isinstance(label, bool) else column == label, happened
+    outcome = read_outcome(np.array(values), target, positive)
+    column = table.label(target)
+    events = [value for value, event in zip(values, outcome.event, strict=True) if event]
+    if len(events) == 1 and isinstance(events[0], bool | np.bool_):
+        return outcome, column if events[0] else ~column
+    return outcome, column == events[0] if len(events) == 1 else column.is_in(events)
 
 
 def _total(masses: NDArray[Any]) -> float:

@@ -42,29 +42,15 @@ _FINE = 10**9
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """What, beside the outcomes, the masses were made from.
+    """What, beside the outcomes, the masses were made from."""
 
-    Attributes
-    ----------
-    strength : Fraction or None
-        n0, in rows; None where it is infinite: only the teacher counts.
-    denominator : int
-        Parts of a row that ``expected`` is counted in.
-    expected : (n,) int64
-        The teacher's expected events of each pattern.
-    """
-
-    strength: Fraction | None
-    denominator: int
-    expected: IntArray
+    strength: Fraction | None  #: n0, in rows; None if infinite: only the teacher counts
+    denominator: int  #: parts of a row that ``expected`` is counted in
+    expected: IntArray  #: (n,), the teacher's expected events of each pattern
 
 
 def read_strength(prior_strength: Any, n_rows: float) -> Fraction | None:
-    """Return n0, in rows; None where it is infinite.
-
-    >>> read_strength("auto", 200), read_strength(2.5, 200), read_strength(math.inf, 200)
-    (Fraction(2000, 1), Fraction(5, 2), None)
-    """
+    """Return n0, in rows; None where it is infinite."""
     if isinstance(prior_strength, str) and prior_strength == "auto":
         return STRENGTH * Fraction(n_rows)
     if isinstance(prior_strength, float | np.floating) and prior_strength == math.inf:
@@ -82,25 +68,7 @@ def read_strength(prior_strength: Any, n_rows: float) -> Fraction | None:
 def blend(
     table: PatternTable, risks: FloatArray, weights: FloatArray, strength: Fraction | None
 ) -> tuple[PatternTable, Blend]:
-    """Blend the outcomes of a table with a risk per row.
-
-    Parameters
-    ----------
-    table : PatternTable
-        Its masses are the outcomes of its rows.
-    risks, weights : (n_rows,) float
-        The teacher's risk and the weight of each row of the table.
-    strength : Fraction or None
-        n0, above 0; None where it is infinite.
-
-    Examples
-    --------
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 0])
-    >>> risks, ones = np.array([0.1, 0.5, 0.7]), np.ones(3)
-    >>> taught, how = blend(table, risks, ones, Fraction(3))
-    >>> taught.positives, taught.negatives, how.expected
-    (array([ 50, 1100]), array([950,  900]), array([ 100, 1200]))
-    """
+    """Blend the outcomes of a table with n0 rows of a risk per row; risks and weights (n_rows,)."""
     n_rows = Fraction(table.n_total)
     denominator = next(d for d in _DENOMINATORS if d * n_rows < _ROOM or d == 1)
     expected = _expected(table, risks, weights, denominator)
@@ -152,7 +120,7 @@ def _expected(
 
 
 class Taught(NamedTuple):
-    """What a teacher said, how it was blended with the outcomes, and what it is worth."""
+    """A teacher's risks, how they were blended with the outcomes, and what they are worth."""
 
     teaching: Teaching
     blend: Blend

@@ -63,30 +63,12 @@ _POSSIBLE = (
 
 @dataclass(frozen=True)
 class Teaching:
-    """What a teacher says about the training rows.
-
-    Attributes
-    ----------
-    risks : (n_rows,) array
-        A risk per row, from a model that has not seen the row's outcome.
-    name : str
-        The teacher in plain words.
-    weights : mapping of str to float
-        Members of a stack and their weights on the log-odds scale; empty where there is no stack.
-    notes : tuple of str
-        What a user should know: fallbacks, and what was left out.
-
-    Examples
-    --------
-    >>> teaching = teach([0.1, 0.9, 0.4], {"age": [40, 80, 60]}, [False, True, False])
-    >>> teaching.name, teaching.risks
-    ('the given risks', array([0.1, 0.9, 0.4]))
-    """
+    """A teacher's risks, (n_rows,), each from a model fitted without that row."""
 
     risks: FloatArray
     name: str
-    weights: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)  #: of a stack's members
+    notes: tuple[str, ...] = ()  #: fallbacks, and what was left out
 
 
 def teach(
@@ -103,49 +85,14 @@ def teach(
     """Give every training row a risk from a model that was fitted without it.
 
     Rows are dealt to five folds (ten in tables of fewer than 500 rows), twice in tables of fewer
-    than 5,000 rows, and each fold's rows
-    get their risks from models of the other folds' rows; whatever looks at the outcome, the cut
-    points of the binner included, is learnt from those alone.  The result depends neither on the
-    order of the rows, nor on ``n_jobs``, nor on whether equal rows come as one with a whole weight.
+    than 5,000 rows. Whatever uses the outcome, the cut points of the binner included, is learnt
+    from the other folds' rows alone. The result depends neither on the order of the rows, nor on
+    ``n_jobs``, nor on whether equal rows are merged into one with a whole weight.
 
-    Parameters
-    ----------
-    teacher : str, classifier or array
-        ``"auto"``: logistic regression on the binner's conditions, logistic regression on the
-        columns, and boosted trees, combined by weights that minimise out-of-fold log loss.
-        ``"logistic"``: the first two (without a binner, the second).  ``"boosting"``: the trees.
-        A scikit-learn classifier: it is cloned, fitted in one fold after another, and sees ``X`` as
-        it is passed, columns that the binner drops included.  An array: risks from elsewhere, one
-        per row, which should not come from a model of these very rows.
-    X : table
-        With a binner anything that it takes.  Without: named numeric columns, nothing missing.
-    event : (n_rows,) array of bool
-    sample_weight : (n_rows,) array, optional
-        Whole weights count rows; others have any scale.  Rows of weight 0 count nowhere, and get
-        the share of events.
-    groups : (n_rows,) array, optional
-        Labels of rows that belong together, such as patients: they are never in different folds.
-    binner : Binner, optional
-        It says how columns are read, left out and cut; cut points are found anew in every fold.
-    seed : int, default=0
-    n_jobs : int, default=-1
-        Models of a large table that are fitted at a time, as of joblib.
-
-    Returns
-    -------
-    Teaching
-        Risks, the teacher's name, weights of its members, and notes.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> age = rng.integers(20, 90, size=300)
-    >>> died = rng.random(300) < 1 / (1 + np.exp((60 - age) / 10))
-    >>> teaching = teach("logistic", {"age": age}, died)
-    >>> teaching.name
-    'logistic regression'
-    >>> bool(teaching.risks[age > 80].min() > teaching.risks[age < 40].max())
-    True
+    ``"auto"`` stacks logistic regression on the binner's conditions, logistic regression on the
+    columns, and boosted trees; ``"logistic"`` the first two; ``"boosting"`` is the trees. A
+    classifier is cloned per fold and gets ``X`` as it is passed. An array holds given risks. Rows
+    of weight 0 get the share of events; rows of one group are never in different folds.
     """
     happened = check_binary(event, name="event")
     weight = check_weights(sample_weight, happened.size)
@@ -174,13 +121,13 @@ def teach(
         rows = merge_rows(list(numbers.columns.T), happened, weight, labels)
         folds, why_none = _make_folds(rows, seed)
         if folds:
-            asked, notes = _choose_members(teacher, rows)
+            chosen, notes = _choose_members(teacher, rows)
             members: dict[str, Member] = {}
-            if _CONDITIONS in asked and binner is not None:
+            if _CONDITIONS in chosen and binner is not None:
                 members[_CONDITIONS] = logistic_conditions(rows, readable, binner)
-            if _COLUMNS in asked:
+            if _COLUMNS in chosen:
                 members[_COLUMNS] = logistic_columns(rows, numbers)
-            if _TREES in asked:
+            if _TREES in chosen:
                 members[_TREES] = boosting(rows, numbers, seed)
             few = numbers.columns.size < _FEW_NUMBERS
             found = _by_members(members, rows, folds, 1 if few else n_jobs)
@@ -190,7 +137,7 @@ def teach(
         folds, why_none = _make_folds(rows, seed)
         if folds:
             original = X
-            if isinstance(X, RawTable):  # nobody's own: merged rows, in which a query put them
+            if isinstance(X, RawTable):  # merged rows, in the order of a query
                 original = np.full((len(X), len(X.names)), np.nan)
                 original[used] = _numbers_of(table)
             elif isinstance(X, Mapping):
@@ -293,7 +240,7 @@ def _as_array(X: Any) -> NDArray[Any]:
 
 
 def _make_folds(rows: CanonicalRows, seed: int) -> tuple[list[Fold], str]:
-    """Deal the rows; without folds, say why there are none."""
+    """Deal the rows; without folds, return the reason."""
     rarer = min(rows.class_sizes())
     if rarer < _FEWEST_FOR_MODELS:
         what = "events" if rarer == rows.class_sizes()[0] else "rows without an event"
@@ -326,10 +273,10 @@ def _make_folds(rows: CanonicalRows, seed: int) -> tuple[list[Fold], str]:
 
 def _choose_members(teacher: str, rows: CanonicalRows) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Leave out boosting where there is too little for it, and say so."""
-    asked = _MEMBERS[teacher]
+    chosen = _MEMBERS[teacher]
     rarer = min(rows.class_sizes())
-    if _TREES not in asked or rarer >= _FEWEST_FOR_BOOSTING:
-        return asked, ()
+    if _TREES not in chosen or rarer >= _FEWEST_FOR_BOOSTING:
+        return chosen, ()
     return _LOGISTIC, (
         f"The rarer outcome has {rarer} rows, fewer than {_FEWEST_FOR_BOOSTING}: logistic "
         "regression teaches alone, without boosting.",
@@ -371,7 +318,7 @@ def _by_members(
 
 
 def _by_classifier(member: Member, name: str, rows: CanonicalRows, folds: list[Fold]) -> Teaching:
-    """Fit somebody's classifier in one fold after another: it may not take several threads."""
+    """Fit the user's classifier in one fold after another: it may not take several threads."""
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     place, units, _ = _cells(rows, folds)
@@ -402,12 +349,11 @@ def _mean_risks(place: NDArray[np.intp], units: IntArray, risks: FloatArray) -> 
 def _run(
     members: Mapping[str, Member], folds: list[Fold], n_jobs: int | None
 ) -> dict[str, list[Any]]:
-    """Fit every member in every fold: log-odds, or what the member had to complain of.
+    """Fit every member in every fold, in threads: log-odds, or the member's error message.
 
-    Threads do: in large tables the time is spent outside Python, and processes take longer to start
-    than small ones to fit.  Libraries get one thread per task, or the last bits of sums would
-    depend on how many there are.  Boosting is one task, because scikit-learn's changes the filters
-    of warnings meanwhile, which all threads share.
+    Libraries get one thread per task, or the last bits of sums would depend on their number.
+    Boosting is one task, because scikit-learn's changes the filters of warnings, which all threads
+    share.
     """
     import sklearn.ensemble  # so that its libraries are there to be limited
     from joblib import Parallel, delayed  # comes with scikit-learn

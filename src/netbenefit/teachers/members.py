@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.binning.learn import learn_bins
-from netbenefit.binning.options import read_settings, read_wishes
+from netbenefit.binning.options import check_column_options, read_settings
 from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.data.raw_table import Lazy, RawTable
+from netbenefit.data.raw_table import LazyColumns, RawTable
 from netbenefit.metrics.thresholds import as_thresholds
 from netbenefit.teachers.rows import CanonicalRows, Fold, Numbers
 
@@ -59,11 +59,7 @@ _LEAST_RISK = 1e-6
 
 
 def log_odds(risk: Any) -> Any:
-    """Return the log-odds of risks, those of 0 and 1 moved inside.
-
-    >>> log_odds(0.5)
-    np.float64(0.0)
-    """
+    """Return the log-odds of risks, those of 0 and 1 moved inside."""
     inside = np.clip(risk, _LEAST_RISK, 1.0 - _LEAST_RISK)
     return np.log(inside) - np.log1p(-inside)
 
@@ -80,7 +76,7 @@ def expit(odds: FloatArray) -> FloatArray:
 def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Member:
     """L1 logistic regression on conditions that are learnt in the fold."""
     table = RawTable.of([table.take(rows.first).column(name) for name in table.names])
-    options = read_wishes(binner, table.names)
+    options = check_column_options(binner, table.names)
     thresholds = as_thresholds(binner.thresholds, None)
 
     def member(fold: Fold) -> FloatArray:
@@ -90,26 +86,23 @@ def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Me
         fitted, _ = learn_bins(
             table.take(chosen),
             options,
-            settings._replace(round_cuts=False),  # nobody will read these conditions
+            settings._replace(round_cuts=False),  # these conditions are never shown
             rows.event[chosen],
             mass,
             cumulative,
             binner.max_columns,
         )
-        # Nobody has to be told what is new in the fold's own rows.
-        silent = [replace(r, holes=True, levels=(), whole=False) for r in fitted.readings]
+        # No warnings about what is new in the fold's own rows.
+        silent = [replace(r, saw_missing=True, levels=(), whole=False) for r in fitted.readings]
         fitted = replace(fitted, readings=tuple(silent))
-        matrix = fitted.codes(Lazy(table), len(table)).astype(np.float64)
+        matrix = fitted.codes(LazyColumns(table), len(table)).astype(np.float64)
         return _predict_path(rows, fold, matrix, "L1")
 
     return member
 
 
 def logistic_columns(rows: CanonicalRows, numbers: Numbers) -> Member:
-    """L2 or L1 logistic regression on the columns: levels one by one, missing values marked.
-
-    L2 comes first.  L1 is better where most columns say nothing.
-    """
+    """L2 (first) or L1 logistic regression on columns: levels one by one, missing marked."""
     columns = numbers.columns[rows.first]
 
     def member(fold: Fold) -> FloatArray:
@@ -184,24 +177,12 @@ def fit_path(
 ) -> tuple[FloatArray, FloatArray]:
     """Fit penalised logistic regression for a path of penalties, strongest first.
 
-    Minimises mean log loss + λ · (‖β‖₁ or ‖β‖²/2); the intercept is free.
+    Minimises mean log loss + λ · (‖β‖₁ or ‖β‖²/2) for standardised x, (n, p); the intercept is
+    free. Returns intercepts, (n_penalties,), and slopes, (n_penalties, p).
 
     1. Replace the loss by its quadratic approximation; leave out the intercept by centring.
     2. Minimise that with the penalty: coordinate descent for L1, a linear system for L2.
     3. Halve the step until the true objective does not rise; stop when it hardly falls.
-
-    Parameters
-    ----------
-    x : (n, p) array
-        Standardised columns.
-    y : (n,) array
-        0 or 1.
-    mass : (n,) array
-    penalty : {"L1", "L2"}
-
-    Returns
-    -------
-    intercepts, slopes : (n_penalties,) and (n_penalties, p) arrays
     """
     mass = mass / mass.sum()
     share = float(mass @ y)
@@ -284,8 +265,8 @@ def _lasso(
 ) -> FloatArray:
     """Minimise β'Gβ/2 − β'q + λ ‖β‖₁ by scikit-learn's coordinate descent.
 
-    It wants rows, too, but looks only at how many there are and at the responses' sum of squares,
-    by which it judges when to stop.
+    It needs rows, too, but only for their number and the responses' sum of squares, by which it
+    decides when to stop.
     """
     from sklearn.linear_model import enet_path
 
@@ -351,10 +332,7 @@ def _fewer_levels(values: FloatArray, units: IntArray) -> FloatArray:
 def _spelt_out(
     rows: CanonicalRows, units: IntArray, whole: bool = True
 ) -> tuple[NDArray[np.intp], FloatArray | None]:
-    """Spell units out as rows, and return their weights where these are uneven.
-
-    Whole weights stay weights where there would be too many rows, or ``whole`` is False.
-    """
+    """Repeat units as rows; return their weights if uneven, too many or not ``whole``."""
     places = np.flatnonzero(units)
     even = bool((rows.mass == 1.0).all())
     if even and not (whole and units.sum() <= _MOST_ROWS):
@@ -366,10 +344,7 @@ def _spelt_out(
 def foreign(
     rows: CanonicalRows, X: Any, where: NDArray[np.intp], teacher: Any, seed: int
 ) -> Member:
-    """Any classifier of scikit-learn's kind, cloned for each fold; ``where`` its rows are in X.
-
-    Unlike other members, it returns risks.
-    """
+    """Risks of any scikit-learn classifier, cloned for each fold; ``where`` its rows are in X."""
     from sklearn.base import clone
     from sklearn.utils import _safe_indexing
     from sklearn.utils.validation import has_fit_parameter

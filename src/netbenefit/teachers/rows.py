@@ -1,7 +1,7 @@
 """The rows of a table in one order, equal ones merged, and how they are dealt to folds.
 
 What a teacher learns must depend neither on the order of the rows nor on whether equal rows come as
-one with a whole weight.  Therefore everybody works on *canonical rows*: distinct, sorted, with the
+one with a whole weight.  Therefore all code works on *canonical rows*: distinct, sorted, with the
 number of rows (*units*) that each stands for.
 """
 
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.learn import understand_all
-from netbenefit.binning.options import read_wishes
-from netbenefit.binning.roles import Draft
+from netbenefit.binning.learn import classify_columns
+from netbenefit.binning.options import check_column_options
+from netbenefit.binning.roles import ClassifiedColumn
 from netbenefit.binning.terms import Rows
 from netbenefit.binning.weights import are_whole
 from netbenefit.cards.columns import numeric_column
@@ -48,28 +48,14 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True)
 class CanonicalRows:
-    """Distinct rows in the order of their values.
+    """Distinct rows in the order of their values."""
 
-    Attributes
-    ----------
-    first : (n,) array of int
-        A row of the table that each stands for.
-    event : (n,) array of bool
-    units : (n,) array of int
-        How many rows each stands for.
-    mass : (n,) array
-        The weight of one unit.
-    group : (n,) array of int, or None
-    place : (n_rows,) array of int
-        The canonical row of each row of the table.
-    """
-
-    first: NDArray[np.intp]
+    first: NDArray[np.intp]  #: (n,), a row of the table that each stands for
     event: NDArray[np.bool_]
-    units: IntArray
-    mass: FloatArray
+    units: IntArray  #: how many rows each stands for
+    mass: FloatArray  #: weight of one unit
     group: IntArray | None
-    place: NDArray[np.intp]
+    place: NDArray[np.intp]  #: (n_rows,), the canonical row of each row of the table
 
     def share(self, units: IntArray) -> float:
         """Return the share of events among some units of the rows."""
@@ -86,49 +72,48 @@ class CanonicalRows:
 
 
 def read_numbers(table: RawTable, binner: Any, weight: FloatArray) -> tuple[Numbers, RawTable]:
-    """Read a table as the binner does, without a look at the outcome.
+    """Read a table as the binner does, without using the outcome; return numbers and table.
 
-    Returns the numbers, and the table for binners in folds: columns that the binner leaves out are
-    empty in it, because a few of the rows could make an identifier look like something else.
+    Columns that the binner skips are empty in the table, because in a few of the rows an identifier
+    could look like something else.
     """
     if binner is None:
         columns = [numeric_column(name, table.column(name).values) for name in table.names]
         return Numbers(np.column_stack(columns).astype(np.float64), np.zeros(len(columns), bool)), (
             table
         )
-    wishes = read_wishes(binner, table.names)
+    options = check_column_options(binner, table.names)
     known = Rows(np.zeros(len(table), np.bool_), weight)
-    drafts, sources, left_out = understand_all(table, wishes, known)
-    empty = {out.name for out in left_out} | wishes.drop
+    usable, sources, skipped = classify_columns(table, options, known)
+    empty = {out.name for out in skipped} | options.drop
     missing = np.full(len(table), np.nan)
     kept = [
         RawColumn(name, missing) if name in empty else table.column(name)._replace(weight=None)
         for name in table.names
     ]
-    if not drafts:
+    if not usable:
         raise InputError("the binner leaves out every column. Pass columns that can be used.")
-    read = [_as_numbers(draft, draft.read(table, sources.get(draft.name, ()))) for draft in drafts]
-    levels = np.array([draft.role == "levels" for draft in drafts])
+    read = [
+        _as_numbers(classified, classified.read(table, sources.get(classified.name, ())))
+        for classified in usable
+    ]
+    levels = np.array([classified.role == "levels" for classified in usable])
     return Numbers(np.column_stack(read), levels), RawTable.of(kept)
 
 
-def _as_numbers(draft: Draft, column: Any) -> FloatArray:
+def _as_numbers(classified: ClassifiedColumn, column: Any) -> FloatArray:
     """One column as numbers: levels by their place in the order, or among the sorted levels."""
-    if draft.role not in ("levels", "ordered"):
+    if classified.role not in ("levels", "ordered"):
         return np.asarray(column.values, dtype=np.float64)
     there = np.ones(len(column.values), bool) if column.missing is None else ~column.missing
     values = column.values.tolist()
-    order = draft.order or sorted({v for v, here in zip(values, there, strict=True) if here})
+    order = classified.order or sorted({v for v, here in zip(values, there, strict=True) if here})
     place = {level: k for k, level in enumerate(order)}
     return np.array([place[v] if here else np.nan for v, here in zip(values, there, strict=True)])
 
 
 def rank(values: NDArray[Any]) -> IntArray:
-    """Return the place of each value among the sorted distinct ones, whatever they are.
-
-    >>> rank(np.array([0.5, np.nan, -1.0])), rank(np.array(["b", None, 3, "b"], dtype=object))
-    (array([1, 2, 0]), array([2, 0, 1, 2]))
-    """
+    """Return the place of each value among the sorted distinct ones, whatever they are."""
     if values.dtype.kind in "biufmM":
         return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
     texts = [f"{type(v).__name__} {v!r}" for v in values.tolist()]
@@ -145,16 +130,7 @@ def merge_rows(
     weight: FloatArray,
     group: IntArray | None,
 ) -> CanonicalRows:
-    """Merge equal rows: those with the same keys, outcome and group, and the same uneven weight.
-
-    Whole weights count rows.  Other weights have any scale: each row is one unit of its weight.
-
-    Examples
-    --------
-    >>> rows = merge_rows([np.array([7, 5, 7])], np.array([True, True, True]), np.ones(3), None)
-    >>> rows.units, rows.place
-    (array([1, 2]), array([1, 0, 1]))
-    """
+    """Merge rows with equal keys, outcome and group (and weight, unless weights are whole)."""
     whole = are_whole(weight)
     parts = [rank(key) for key in keys] + [event.astype(np.int64)]
     parts += [] if group is None else [group]
@@ -185,11 +161,9 @@ def fold_sizes(rows: CanonicalRows, n_folds: int, rng: np.random.Generator) -> I
     """Deal rows to folds; return how many units of each row are in each fold, (n, n_folds).
 
     Without groups: shuffle the canonical rows of a class, number their units, and put unit i into
-    fold i mod ``n_folds``; the second class goes on counting where the first stopped.  So folds
-    differ by one row at most, in all and in each class.
-
-    With groups, whole groups are dealt, the largest first, each to the fold where it makes the
-    folds' shares of both classes most equal.
+    fold i mod ``n_folds``; the second class goes on counting where the first stopped. With groups:
+    deal whole groups, the largest first, each to the fold where it makes the folds' shares of both
+    classes most equal.
     """
     if rows.group is not None:
         return _group_sizes(rows, n_folds, rng)
@@ -224,7 +198,7 @@ def _group_sizes(rows: CanonicalRows, n_folds: int, rng: np.random.Generator) ->
 
 
 def deal(rows: CanonicalRows, n_folds: int, n_repeats: int, seed: int) -> list[Fold]:
-    """Return the folds of all repeats; folds that nobody was dealt to are left out."""
+    """Return the folds of all repeats; empty folds are left out."""
     folds = []
     for repeat in range(n_repeats):
         sizes = fold_sizes(rows, n_folds, np.random.default_rng([seed, repeat]))

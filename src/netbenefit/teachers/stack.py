@@ -19,7 +19,7 @@ LEAST_HELP = 1e-4
 #: Rows of belief that weights add up to 1: where members tell every outcome, log loss alone would
 #: have weights, and so risks, without end.
 _BELIEF = 1.0
-#: Tells members apart that say the same.
+#: Breaks ties between equal members.
 _RIDGE = 1e-6
 #: Steps of Newton's method.
 _MOST_STEPS = 50
@@ -34,12 +34,7 @@ class Cells(NamedTuple):
 
 
 def log_loss(cells: Cells, odds: FloatArray) -> FloatArray:
-    """Return the mean log loss of log-odds, along their last axis.
-
-    >>> cells = Cells(np.array([True, False]), np.ones(2), np.zeros(2))
-    >>> log_loss(cells, np.zeros(2)) == np.log(2)
-    np.True_
-    """
+    """Return the mean log loss of log-odds, along their last axis."""
     signed = np.where(cells.event, -odds, odds)
     loss: FloatArray = np.logaddexp(0.0, signed) @ cells.mass / cells.mass.sum()
     return loss
@@ -55,15 +50,9 @@ def stack(cells: Cells, odds: Mapping[str, FloatArray]) -> tuple[dict[str, float
     """Combine members: log-odds = base + Σ weight · (member − base), no weight negative.
 
     Of all subsets of the members, each with its weights of least out-of-fold log loss, take the one
-    with the least loss when a member costs ``LEAST_HELP``.  (Weights that minimise the loss without
-    being negative are those of some subset without a limit, so that no other solver is needed.)
-
-    Returns
-    -------
-    weights : dict of str to float
-        0 for members left out.
-    log_odds : array
-        One per cell.
+    with the least loss when a member costs ``LEAST_HELP``; members left out have weight 0. (Weights
+    that minimise the loss without being negative are those of some subset without a limit, so that
+    no other solver is needed.)
     """
     names = list(odds)
     extra = np.array([odds[name] - cells.base for name in names]).reshape(-1, cells.base.size)

@@ -256,6 +256,8 @@ def improve_levels(
     raises the net benefit at one threshold and changes it at no other.  Afterwards
     p_i N_i ≤ O_i ≤ p_{i+1} N_i holds in every level.
 
+    Algorithm alg:improve_aunbc of the paper.
+
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
@@ -321,6 +323,8 @@ def calibrate_levels(
     (ECE = 0, and so the Hosmer-Lemeshow statistic), no lower net benefit at any threshold, and
     no pair of risks turned round, though pairs may become equal; see :func:`keep_order`.
 
+    Algorithm alg:moderate_calibration of the paper, which shows Corollary cor:calibration.
+
     Parameters
     ----------
     y_true, risk, thresholds, sample_weight, order_keeping
@@ -377,6 +381,8 @@ def keep_order(level_map: LevelMap, delta: float | None = None) -> LevelMap:
 
     Levels that stay as they are need no help and get none, with one exception: an unmoved level
     that others have joined (which only :func:`improve_levels` leaves) takes their constant first.
+
+    Proposition prop:calibration of the paper.
 
     Parameters
     ----------

@@ -61,6 +61,8 @@ def generalisation_bound(
     where |L| = Π (2Λ_k + 1) counts the vectors of points, |B_0| = 2 T_max + 1 the values of a
     cut-off, and 1 − 2 (M + 1) δ is the confidence.
 
+    Theorem thm:generalization of the paper.
+
     Parameters
     ----------
     n_rows : int
@@ -103,6 +105,8 @@ def rows_needed(
     confidence: float = 0.95,
 ) -> int:
     """Return the smallest number of rows for which :func:`generalisation_bound` is small enough.
+
+    Theorem thm:generalization of the paper, solved for the number of rows.
 
     Parameters
     ----------
@@ -210,6 +214,8 @@ def learning_capacity(
 ) -> Capacity:
     """Return how large points and cut-offs must be to decide on all rows as a linear model does.
 
+    Theorem thm:learning_capacity and Corollary cor:learning_capacity of the paper.
+
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
@@ -280,6 +286,8 @@ def round_linear(
 ) -> RoundedModel:
     """Round a linear model to points of at most ``max_points``, and tell which rows change side.
 
+    Theorem thm:learning_capacity of the paper, the rounding of its proof.
+
     Parameters
     ----------
     X, coefficients, cutoffs
@@ -314,6 +322,8 @@ def rounding_loss(thresholds: ThresholdsLike, n_dropped: float, n_rows: float) -
     """Return the most weighted net benefit that the rows left out of account can cost.
 
     (k − 1)/N · Σ ω_i / (1 − p_i), with k − 1 the number of rows dropped.
+
+    Corollary cor:learning_capacity of the paper, its price.
 
     Parameters
     ----------

@@ -58,6 +58,8 @@ def upper_aunbc(
 ) -> FloatArray:
     """Return the most AUNBC that a model with a given grouped AUROC can have.
 
+    Theorem thm:auroc_aunbc of the paper, and its A_k (eq:Ak).
+
     Parameters
     ----------
     thresholds : Thresholds, str, sequence of float, or None
@@ -98,6 +100,8 @@ def lower_aunbc(
 ) -> FloatArray:
     """Return the least AUNBC that a model with a given grouped AUROC can have.
 
+    Theorem thm:auroc_aunbc of the paper, the lower side.
+
     Parameters
     ----------
     thresholds, prevalence, auroc
@@ -133,6 +137,8 @@ def lower_grouped_auroc(
     """Return the least grouped AUROC that a model with a given AUNBC can have.
 
     This is the inverse of :func:`upper_aunbc`: high utility needs high discrimination.
+
+    Corollary cor:auroc_aunbc of the paper, and its B_k (eq:Bk).
 
     Parameters
     ----------
@@ -172,6 +178,8 @@ def upper_grouped_auroc(
     This is the inverse of :func:`lower_aunbc`.  It is below 1 only where AUNBC is lower than that
     of every constant risk.
 
+    Corollary cor:auroc_aunbc of the paper, the upper side.
+
     Parameters
     ----------
     thresholds, prevalence, aunbc
@@ -204,6 +212,8 @@ def upper_is_tight(
     It is reached where, for the best k, the share (1 − G)/c of events that the construction puts on
     level k − 1 is at most 1.  Otherwise TP_k would have to be negative, no model reaches the
     published bound, and the corrected one is lower.
+
+    Theorem thm:auroc_aunbc of the paper, its claim of tightness.
 
     Parameters
     ----------

@@ -76,6 +76,8 @@ def improvements(
     Net benefit at the other thresholds stays as it is.  Each move is taken on its own, from the
     risks as they are; :func:`netbenefit.improve_levels` takes them one after the other.
 
+    Theorem thm:improve_aunbc of the paper.
+
     Parameters
     ----------
     y_true, risk, thresholds, sample_weight
@@ -176,6 +178,8 @@ def rates_inside(
     After :func:`netbenefit.improve_levels` it holds, and so it does for every model with the
     highest possible AUNBC: the observed event rate of a level lies in the level's own interval.
 
+    Proposition prop:property of the inproved model of the paper (its spelling).
+
     Parameters
     ----------
     y_true, risk, thresholds, sample_weight
@@ -224,6 +228,8 @@ def rates_predicted(
 
     After :func:`netbenefit.calibrate_levels` it holds, so that the expected calibration error is 0;
     after :func:`netbenefit.keep_order` it holds with ``tolerance=delta``.
+
+    Corollary cor:calibration of the paper, its conclusion.
 
     Parameters
     ----------
@@ -319,6 +325,8 @@ class OrderCheck(NamedTuple):
 
 def order_kept(before: ArrayLike, after: ArrayLike, *, strict: bool = False) -> OrderCheck:
     """Check that a row with a lower risk than another has no higher one afterwards.
+
+    Proposition prop:calibration of the paper, its last claim.
 
     Parameters
     ----------

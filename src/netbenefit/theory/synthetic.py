@@ -36,6 +36,8 @@ def correlated_risks(
     3. Add correlation · outcome and √(1 − correlation²) · noise.
     4. Stretch the sum to [0, 1], from 0 for the lowest to 1 for the highest.
 
+    Algorithm alg:synthetic_1 of the paper.
+
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
@@ -100,6 +102,8 @@ def boundary_model(
 ) -> BoundaryModel:
     """Return a model with a given grouped AUROC and the most (or least) AUNBC that goes with it.
 
+    Algorithm alg:synthetic_2 of the paper, as four weighted groups.
+
     Parameters
     ----------
     thresholds : Thresholds, str, sequence of float, or None
@@ -144,6 +148,8 @@ def boundary_risks(
     The groups of :func:`boundary_model` are rounded to whole rows, the non-events first and then
     the events, such that the grouped AUROC comes near to the wanted one.  The AUNBC is then at the
     bound for the grouped AUROC of the risks returned, up to a term of the order 1/n.
+
+    Algorithm alg:synthetic_2 of the paper.
 
     Parameters
     ----------

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from netbenefit.cards.rules import RiskRow
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.text import clean, integer_text, percent, scores_text
+from netbenefit.cards.text import integer_text, percent, scores_text, strip_control
 from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.common.table import Table, lines_of, mass, number, share
+from netbenefit.common.table import Table, format_count, format_number, format_percent, format_table
 from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.measures import Measures, measure
 from netbenefit.problem.result import SolverResult
@@ -107,7 +107,7 @@ def _points(old: Scorecard, new: Scorecard) -> Table:
     terms = list(dict.fromkeys([*before, *after]))
     return Table(
         {
-            "rule": np.array([clean(term.text()) for term in terms], dtype=object),
+            "rule": np.array([strip_control(term.text()) for term in terms], dtype=object),
             "old": np.array([before.get(term, 0) for term in terms], dtype=np.int64),
             "new": np.array([after.get(term, 0) for term in terms], dtype=np.int64),
         }
@@ -176,14 +176,14 @@ def _levels(old: Scored, new: Scored, weight: FloatArray) -> Table:
 
 def _decisions(old: Scored, new: Scored, event: NDArray[np.bool_], weight: FloatArray) -> Table:
     grid = new.card.thresholds
-    asked = grid.asked
-    called_old, called_new = (one.risk[None, :] >= asked[:, None] for one in (old, new))
+    p = grid.asked
+    called_old, called_new = (one.risk[None, :] >= p[:, None] for one in (old, new))
     benefits = [
         metrics.net_benefit(event, one.risk, grid, sample_weight=weight) for one in (old, new)
     ]
     return Table(
         {
-            "threshold": asked.copy(),
+            "threshold": p.copy(),
             "old": called_old @ weight,
             "new": called_new @ weight,
             "to_positive": (called_new & ~called_old) @ weight,
@@ -206,7 +206,8 @@ _WORDS = {
 def _text(update: CardUpdate) -> list[str]:
     m = update.after
     lines = [
-        f"{_WORDS[update.what]}, on {mass(m.n)} rows ({mass(m.events)} with the event)",
+        f"{_WORDS[update.what]}, on {format_count(m.n)} rows "
+        f"({format_count(m.events)} with the event)",
         "",
         *_point_lines(update),
         "",
@@ -219,7 +220,7 @@ def _text(update: CardUpdate) -> list[str]:
         "",
     ]
     rows = [
-        [name, number(getattr(update.before, key)), number(getattr(m, key))]
+        [name, format_number(getattr(update.before, key)), format_number(getattr(m, key))]
         for name, key in (
             ("AUNBC", "aunbc"),
             ("net benefit", "weighted_net_benefit"),
@@ -227,13 +228,13 @@ def _text(update: CardUpdate) -> list[str]:
             ("ECE", "expected_calibration_error"),
         )
     ]
-    lines += lines_of(["on these rows", "old", "new"], rows)
+    lines += format_table(["on these rows", "old", "new"], rows)
     lines.append("The new card has seen these rows: expect less of it on others.")
     return lines
 
 
 def _joined_lines(update: CardUpdate) -> list[str]:
-    """Say that groups of scores are no longer told apart, which may be more than was meant."""
+    """Warn that groups of scores are merged, which may be more than was meant."""
     before, after = (len(card.risk_table()) for card in (update.old, update.new))
     if update.what != "risks" or after >= before:
         return []
@@ -254,16 +255,16 @@ def _point_lines(update: CardUpdate) -> list[str]:
         [str(p["rule"][i]), integer_text(int(p["old"][i])), integer_text(int(p["new"][i]))]
         for i in range(p.n_rows)
     ]
-    return lines_of(["points of", "old", "new"], rows)
+    return format_table(["points of", "old", "new"], rows)
 
 
 def _cutoff_lines(update: CardUpdate) -> list[str]:
     c = update.cutoffs
     rows = [
-        [share(c["threshold"][i]), _at_least(c["old"][i]), _at_least(c["new"][i])]
+        [format_percent(c["threshold"][i]), _at_least(c["old"][i]), _at_least(c["new"][i])]
         for i in range(c.n_rows)
     ]
-    return lines_of(["cut-off of", "old", "new"], rows)
+    return format_table(["cut-off of", "old", "new"], rows)
 
 
 def _at_least(cutoff: float) -> str:
@@ -280,26 +281,26 @@ def _risk_lines(update: CardUpdate) -> list[str]:
         rows = [
             [
                 str(r["scores"][i]),
-                mass(r["n"][i]),
-                mass(r["events"][i]),
-                share(r["observed"][i]),
+                format_count(r["n"][i]),
+                format_count(r["events"][i]),
+                format_percent(r["observed"][i]),
                 risk(r["old"][i]),
                 risk(r["new"][i]),
             ]
             for i in range(r.n_rows)
         ]
-        return lines_of(["score", "rows", "events", "observed", "old risk", "new risk"], rows)
+        return format_table(["score", "rows", "events", "observed", "old risk", "new risk"], rows)
     rows = [
         [
-            f"{share(r['from'][i])} to {share(r['to'][i])}",
-            mass(r["old_n"][i]),
+            f"{format_percent(r['from'][i])} to {format_percent(r['to'][i])}",
+            format_count(r["old_n"][i]),
             risk(r["old"][i]),
-            mass(r["new_n"][i]),
+            format_count(r["new_n"][i]),
             risk(r["new"][i]),
         ]
         for i in range(r.n_rows)
     ]
-    return lines_of(["risk", "old rows", "mean", "new rows", "mean"], rows)
+    return format_table(["risk", "old rows", "mean", "new rows", "mean"], rows)
 
 
 def _decision_lines(update: CardUpdate) -> list[str]:
@@ -307,12 +308,12 @@ def _decision_lines(update: CardUpdate) -> list[str]:
     keys = ("old", "new", "to_positive", "to_negative")
     rows = [
         [
-            share(d["threshold"][i]),
-            *(mass(d[key][i]) for key in keys),
-            number(d["old_net_benefit"][i]),
-            number(d["new_net_benefit"][i]),
+            format_percent(d["threshold"][i]),
+            *(format_count(d[key][i]) for key in keys),
+            format_number(d["old_net_benefit"][i]),
+            format_number(d["new_net_benefit"][i]),
         ]
         for i in range(d.n_rows)
     ]
     head = ["acting at", "old", "new", "now yes", "now no", "net benefit, old", "new"]
-    return lines_of(head, rows, left=0)
+    return format_table(head, rows, left=0)

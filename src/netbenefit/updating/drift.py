@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,11 +21,11 @@ from netbenefit.cards.columns import Column, read_columns
 from netbenefit.cards.rows import card_rows
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import PerUnit, value_text
-from netbenefit.cards.text import clean
+from netbenefit.cards.text import strip_control
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_binary, check_weights
-from netbenefit.common.table import Table, lines_of, mass, number, share
-from netbenefit.metrics.measures import effective_rows, wilson
-from netbenefit.updating.observed import level_rows
+from netbenefit.common.table import Table, format_count, format_number, format_percent, format_table
+from netbenefit.metrics.measures import count_effective_rows, wilson
+from netbenefit.updating.observed import count_levels_of_card
 
 __all__ = [
     "Bins",
@@ -64,20 +64,7 @@ def stability_index(
     """Population stability index Σ (b − a) ln(b / a) of the shares a and b of two tables by bin.
 
     Where a bin is empty in one table, half a row is added to every bin of both, so that the index
-    stays finite; bins that are empty in both do not count.
-
-    Parameters
-    ----------
-    reference, new : (n_bins,) array of mass
-    rows : (float, float), optional
-        Effective numbers of rows, where masses are sums of weights; by default the masses.
-
-    Examples
-    --------
-    >>> round(stability_index([50, 50], [40, 60]), 4)
-    0.0405
-    >>> stability_index([10, 20, 0], [20, 40, 0])
-    0.0
+    stays finite. ``rows`` are effective numbers of rows, where masses are sums of weights.
     """
     a, b = np.asarray(reference, dtype=np.float64), np.asarray(new, dtype=np.float64)
     used = (a > 0) | (b > 0)
@@ -94,11 +81,6 @@ def chance_index(n_bins: int, rows: tuple[float, float]) -> float:
 
     For large tables the index is (1/n + 1/m) times a chi-squared of bins − 1 degrees of freedom
     (Yurdakul and Naranjo 2020, Journal of Risk Model Validation).
-
-    Examples
-    --------
-    >>> round(chance_index(10, (1000, 500)), 4)
-    0.0508
     """
     from scipy.stats import chi2
 
@@ -110,14 +92,7 @@ def chance_index(n_bins: int, rows: tuple[float, float]) -> float:
 def standardised_difference(
     reference: FloatArray, reference_weight: FloatArray, new: FloatArray, new_weight: FloatArray
 ) -> float:
-    """Difference of means over the root of the mean of both variances (Austin 2009, Stat Med).
-
-    Examples
-    --------
-    >>> one = np.ones(4)
-    >>> standardised_difference(np.array([0, 0, 1, 1.0]), one, np.array([1, 1, 1, 1.0]), one)
-    1.414213562373095
-    """
+    """Difference of means over the root of the mean of both variances (Austin 2009, Stat Med)."""
     if not (reference_weight.sum() > 0 and new_weight.sum() > 0):
         return math.nan
     means, spreads = [], []
@@ -136,15 +111,8 @@ def bins_of(
 ) -> Bins:
     """Count two columns in bins that the reference sets.
 
-    Numbers: tenths of the reference's rows, or its values where these are few.  Text: its levels,
-    the commonest one by one and all others together.  Missing values have a bin of their own.
-
-    Examples
-    --------
-    >>> old, recent = np.array([1.0, 1.0, 2.0]), np.array([2.0, np.nan])
-    >>> bins_of(Column("x", old, None), np.ones(3), Column("x", recent, np.isnan(recent)),
-    ...     np.ones(2))
-    Bins(names=('< 2', '≥ 2', 'missing'), reference=array([2., 1., 0.]), new=array([0., 1., 1.]))
+    Numbers: tenths of the reference's rows, or its values where these are few. Text: its commonest
+    levels, and all others together. Missing values have their own bin.
     """
     there, here = _present(reference, reference_weight), _present(new, new_weight)
     if reference.values.dtype.kind == "f" and new.values.dtype.kind == "f":
@@ -176,15 +144,10 @@ def _present(column: Column, weight: FloatArray) -> NDArray[np.bool_]:
 
 
 def _edges(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """Where bins of numbers start, but for the first: tenths of the weight, or all values.
+    """Where bins of numbers start, except the first: tenths of the weight, or all values.
 
-    A bin ends with the value that completes a tenth, and the next one starts at the next value: so
-    a value that most rows share is told apart from the larger ones.
-
-    >>> _edges(np.arange(1.0, 21.0), np.ones(20)).astype(int).tolist()
-    [3, 5, 7, 9, 11, 13, 15, 17, 19]
-    >>> _edges(np.concatenate([np.zeros(90), np.arange(1.0, 11.0)]), np.ones(100))
-    array([1.])
+    A bin ends with the value that completes a tenth: so a value that most rows share is separated
+    from the larger ones.
     """
     used = weight > 0
     distinct, place = np.unique(values[used], return_inverse=True)
@@ -227,51 +190,30 @@ class Prevalence(NamedTuple):
     new: float | None
     low: float | None  #: 95% interval of the new one (Wilson)
     high: float | None
-    expected: float  #: mean risk of the new rows: what the card says their prevalence is
+    expected: float  #: mean risk of the new rows: the prevalence that the card expects
 
 
-class Tables(Protocol):
-    """What is told of a :class:`netbenefit.updating.update.Drift`."""
-
-    @property
-    def columns(self) -> Table: ...
-
-    @property
-    def rules(self) -> Table: ...
-
-    @property
-    def score_psi(self) -> float: ...
-
-    @property
-    def score_chance(self) -> float: ...
-
-    @property
-    def beyond(self) -> float: ...
-
-    @property
-    def prevalence(self) -> Prevalence: ...
-
-    @property
-    def n_reference(self) -> float: ...
-
-    @property
-    def n_new(self) -> float: ...
-
-
-def drift_lines(drift: Tables) -> list[str]:
+def drift_lines(drift: Drift) -> list[str]:
     """Put drift into words, one line each."""
     known = drift.n_reference > 0
-    against = f"against {mass(drift.n_reference)} of reference" if known else "no reference table"
-    lines = [f"Drift: {mass(drift.n_new)} rows, {against}", "", *_prevalence_text(drift), ""]
+    against = (
+        f"against {format_count(drift.n_reference)} of reference" if known else "no reference table"
+    )
+    lines = [
+        f"Drift: {format_count(drift.n_new)} rows, {against}",
+        "",
+        *_prevalence_text(drift),
+        "",
+    ]
     if drift.columns.n_rows:
         lines += [*_column_lines(drift.columns), "", *_rule_lines(drift.rules), ""]
     if known:
         lines.append(
-            f"score levels: PSI {number(drift.score_psi, 3)}, by chance up to "
-            f"{number(drift.score_chance, 3)}"
+            f"score levels: PSI {format_number(drift.score_psi, 3)}, by chance up to "
+            f"{format_number(drift.score_chance, 3)}"
         )
     if not math.isnan(drift.beyond):
-        lines.append(f"scores beyond those of training: {share(drift.beyond)} of the rows")
+        lines.append(f"scores beyond those of training: {format_percent(drift.beyond)} of the rows")
     if known or drift.columns.n_rows:
         lines.append("By chance: what the index exceeds in 5% of cases where nothing has changed.")
     return lines
@@ -281,18 +223,18 @@ def _column_lines(c: Table) -> list[str]:
     head = ["column", "PSI", "by chance", "std. diff.", "missing then", "now", "unseen", ""]
     rows = [
         [
-            clean(str(c["column"][i])),
-            number(c["psi"][i], 3),
-            number(c["chance"][i], 3),
-            number(c["difference"][i], 2),
-            share(c["missing_reference"][i]),
-            share(c["missing"][i]),
-            share(c["unseen"][i]),
-            clean(str(c["unseen_values"][i])),
+            strip_control(str(c["column"][i])),
+            format_number(c["psi"][i], 3),
+            format_number(c["chance"][i], 3),
+            format_number(c["difference"][i], 2),
+            format_percent(c["missing_reference"][i]),
+            format_percent(c["missing"][i]),
+            format_percent(c["unseen"][i]),
+            strip_control(str(c["unseen_values"][i])),
         ]
         for i in range(c.n_rows)
     ]
-    return lines_of(head, rows)
+    return format_table(head, rows)
 
 
 def _rule_lines(r: Table) -> list[str]:
@@ -300,25 +242,26 @@ def _rule_lines(r: Table) -> list[str]:
     rows = [
         [
             str(r["rule"][i]),
-            number(r["points"][i], 0),
-            number(r["reference"][i], 3),
-            number(r["new"][i], 3),
-            number(r["psi"][i], 3),
-            number(r["difference"][i], 2),
-            number(r["shift"][i], 2),
+            format_number(r["points"][i], 0),
+            format_number(r["reference"][i], 3),
+            format_number(r["new"][i], 3),
+            format_number(r["psi"][i], 3),
+            format_number(r["difference"][i], 2),
+            format_number(r["shift"][i], 2),
         ]
         for i in range(r.n_rows)
     ]
-    return lines_of(head, rows)
+    return format_table(head, rows)
 
 
-def _prevalence_text(drift: Tables) -> list[str]:
+def _prevalence_text(drift: Drift) -> list[str]:
     p = drift.prevalence
-    then = "not recorded" if p.reference is None else f"{share(p.reference)} then"
+    then = "not recorded" if p.reference is None else f"{format_percent(p.reference)} then"
     now = ""
     if p.new is not None:
-        now = f", {share(p.new)} now (95% interval {share(p.low)} to {share(p.high)})"
-    return [f"prevalence: {then}{now}; the card expects {share(p.expected)}"]
+        ends = f"{format_percent(p.low)} to {format_percent(p.high)}"
+        now = f", {format_percent(p.new)} now (95% interval {ends})"
+    return [f"prevalence: {then}{now}; the card expects {format_percent(p.expected)}"]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -342,7 +285,7 @@ _MOST_SHOWN = 5
 
 @dataclass(frozen=True, eq=False)
 class Drift:
-    """How inputs, scores and prevalence have changed; tables have one row a thing.
+    """How inputs, scores and prevalence have changed; each table has one row per item.
 
     Attributes
     ----------
@@ -391,11 +334,11 @@ class _Rows(NamedTuple):
     score: IntArray
     weight: FloatArray
     event: NDArray[np.bool_] | None
-    worth: float | None = None  #: how many rows of equal weight they are worth, where known
+    counted: float | None = None  #: effective rows, where a row stands for many
 
     @property
-    def effective(self) -> float:
-        return effective_rows(self.weight) if self.worth is None else self.worth
+    def effective_rows(self) -> float:
+        return count_effective_rows(self.weight) if self.counted is None else self.counted
 
 
 def card_drift(
@@ -455,32 +398,18 @@ class ScoreCounts(NamedTuple):
     score: IntArray
     event: NDArray[np.bool_] | None
     weight: FloatArray
-    worth: float  #: how many rows of equal weight all of them are worth
+    effective_rows: float  #: how many rows of equal weight all of them are worth
 
 
 def score_drift(card: Scorecard, new: ScoreCounts, reference: ScoreCounts | None = None) -> Drift:
-    """Compare the scores that a card gives now with those that it gave; of columns nothing is told.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [(1, 0.1), (2, 0.6)],
-    ...     Thresholds.of([0.5]))
-    >>> scores = np.array([0, 2])
-    >>> then = ScoreCounts(scores, None, np.array([50.0, 50.0]), 100.0)
-    >>> now = ScoreCounts(scores, None, np.array([40.0, 60.0]), 100.0)
-    >>> round(score_drift(card, now, then).score_psi, 4)
-    0.0405
-    """
+    """Compare the scores that a card gives now with those that it gave, without columns."""
     old = None if reference is None else _counted(reference)
     nothing = [Table(_typed({key: [] for key in keys})) for keys in (_COLUMNS, _BINS, _RULES)]
     return _drift(card, old, _counted(new), *nothing)
 
 
 def _counted(counts: ScoreCounts) -> _Rows:
-    return _Rows({}, {}, counts.score, counts.weight, counts.event, counts.worth)
+    return _Rows({}, {}, counts.score, counts.weight, counts.event, counts.effective_rows)
 
 
 def _drift(
@@ -489,7 +418,7 @@ def _drift(
     levels = _level_table(card, old, new)
     index = chance = math.nan
     if old is not None:
-        rows = (old.effective, new.effective)
+        rows = (old.effective_rows, new.effective_rows)
         index = stability_index(levels["reference"], levels["new"], rows=rows)
         used = (levels["reference"] > 0) | (levels["new"] > 0)
         chance = chance_index(int(used.sum()), rows)
@@ -511,19 +440,14 @@ def _drift(
 
 
 def score_rows(card: Scorecard, X: Any, n_rows: int | None = None) -> IntArray:
-    """Score a table; a card without rules, which sees no columns, gives every row its 0.
-
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> score_rows(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5])), {}, 2)
-    array([0, 0])
-    """
+    """Score a table; a card without rules, which needs no columns, gives every row its 0."""
     if not card.rules and n_rows is not None:
         return np.zeros(n_rows, dtype=np.int64)
     score = np.asarray(card.score(X), dtype=np.int64)
     if score.ndim == 0:
-        raise InputError("X is a single row. Pass a table: one value a row in every column.")
+        raise InputError("X is a single row. Pass a table: one value per row in every column.")
     if n_rows is not None and score.size != n_rows:
-        raise InputError(f"X has {score.size} rows, but y has {n_rows}. Pass one outcome a row.")
+        raise InputError(f"X has {score.size} rows, but y has {n_rows}. Pass one outcome per row.")
     return score
 
 
@@ -577,7 +501,7 @@ def _column_tables(card: Scorecard, old: _Rows | None, new: _Rows) -> tuple[Tabl
         index = chance = gap = absent = math.nan
         if old is not None and before is not None:
             bins = bins_of(before, old.weight, column, new.weight)
-            sizes = (old.effective, new.effective)
+            sizes = (old.effective_rows, new.effective_rows)
             index = stability_index(bins.reference, bins.new, rows=sizes)
             chance = chance_index(len(bins.names), sizes)
             gap, absent = _gap(before, old, column, new), _missing(before, old.weight)
@@ -586,8 +510,8 @@ def _column_tables(card: Scorecard, old: _Rows | None, new: _Rows) -> tuple[Tabl
             counts["reference"] += bins.reference.tolist()
             counts["new"] += bins.new.tolist()
         part, shown = _unseen(card, name, before, old, column, new)
-        told = {"psi": index, "chance": chance, "difference": gap, "missing_reference": absent}
-        for key, value in (*told.items(), ("unseen", part), ("unseen_values", shown)):
+        found = {"psi": index, "chance": chance, "difference": gap, "missing_reference": absent}
+        for key, value in (*found.items(), ("unseen", part), ("unseen_values", shown)):
             rows[key].append(value)
     return Table(_typed(rows)), Table(_typed(counts))
 
@@ -621,7 +545,7 @@ def _gap(before: Column, old: _Rows, column: Column, new: _Rows) -> float:
 def _unseen(
     card: Scorecard, name: str, before: Column | None, old: _Rows | None, column: Column, new: _Rows
 ) -> tuple[float, str]:
-    """Share of values that were not there before, and some of them; NaN where nobody knows."""
+    """Share of values that were not there before, and some of them; NaN where unknown."""
     here = _here(column, new.weight)
     levels = next((r.levels for r in card.readings if r.feature == name), ())
     values = column.values
@@ -662,10 +586,18 @@ def _rule_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
             then = float(old.weight @ before / old.weight.sum())
             gap = standardised_difference(before, old.weight, codes, new.weight)
             if not isinstance(row.term, PerUnit):
-                sizes = (old.effective, new.effective)
+                sizes = (old.effective_rows, new.effective_rows)
                 index = stability_index([1 - then, then], [1 - now, now], rows=sizes)
-        told = (clean(row.text), row.points, then, now, index, gap, row.points * (now - then))
-        for key, value in zip(_RULES, told, strict=True):
+        cells = (
+            strip_control(row.text),
+            row.points,
+            then,
+            now,
+            index,
+            gap,
+            row.points * (now - then),
+        )
+        for key, value in zip(_RULES, cells, strict=True):
             rows[key].append(value)
     return Table(_typed(rows))
 
@@ -673,16 +605,18 @@ def _rule_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
 def _level_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
     def masses(rows: _Rows) -> list[float]:
         event = np.zeros(rows.score.size, dtype=np.bool_) if rows.event is None else rows.event
-        return [row.n for row in level_rows(card, rows.score, event, rows.weight)]
+        return [row.n for row in count_levels_of_card(card, rows.score, event, rows.weight)]
 
-    told = level_rows(card, new.score, np.zeros(new.score.size, dtype=np.bool_), new.weight)
-    then = [math.nan] * len(told) if old is None else masses(old)
+    levels = count_levels_of_card(
+        card, new.score, np.zeros(new.score.size, dtype=np.bool_), new.weight
+    )
+    then = [math.nan] * len(levels) if old is None else masses(old)
     return Table(
         {
-            "scores": np.array([row.scores for row in told], dtype=object),
-            "risk": np.array([row.risk for row in told]),
+            "scores": np.array([row.scores for row in levels], dtype=object),
+            "risk": np.array([row.risk for row in levels]),
             "reference": np.array(then),
-            "new": np.array([row.n for row in told]),
+            "new": np.array([row.n for row in levels]),
         }
     )
 
@@ -703,4 +637,4 @@ def _prevalence(card: Scorecard, old: _Rows | None, new: _Rows) -> Prevalence:
     if new.event is None:
         return Prevalence(then, None, None, None, expected)
     now = float(new.weight[new.event].sum() / new.weight.sum())
-    return Prevalence(then, now, *wilson(now, new.effective), expected)
+    return Prevalence(then, now, *wilson(now, new.effective_rows), expected)

@@ -1,4 +1,4 @@
-"""A stored card on new rows: what it earns, how well it ranks, whether its risks are right."""
+"""A stored card on new rows: its net benefit, how well it ranks, whether its risks are right."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import FloatArray, check_binary, check_risks, check_weights
-from netbenefit.common.table import Table, lines_of, mass, number, share
+from netbenefit.common.table import Table, format_count, format_number, format_percent, format_table
 from netbenefit.metrics.decision_curve import TREAT_ALL, decision_curve
-from netbenefit.metrics.measures import Measures, effective_rows, measure
+from netbenefit.metrics.measures import Measures, count_effective_rows, measure
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.updating.drift import Drift, card_drift, score_rows
-from netbenefit.updating.observed import LevelRow, level_rows
+from netbenefit.updating.observed import LevelRow, count_levels_of_card
 
 __all__ = [
     "CardEvaluation",
@@ -42,10 +42,7 @@ _CLOSE = 1e-10
 
 
 class Recalibration(NamedTuple):
-    """How far risks are from the observed outcomes, on average and in spread.
-
-    Standard errors are those of maximum likelihood; weights count as (Σv)² / Σv² rows.
-    """
+    """How far risks are from the observed outcomes; weights count as (Σv)² / Σv² rows."""
 
     observed: float  #: mass of events
     expected: float  #: sum of risks
@@ -57,11 +54,7 @@ class Recalibration(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Observed over expected events; infinite where none were expected.
-
-        >>> Recalibration(30.0, 20.0, None, None, None, None).ratio
-        1.5
-        """
+        """Observed over expected events; infinite where none were expected."""
         if self.expected == 0:
             return math.inf if self.observed > 0 else math.nan
         return self.observed / self.expected
@@ -72,7 +65,7 @@ def recalibration(
     risk: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    worth: float | None = None,
+    effective_rows: float | None = None,
 ) -> Recalibration:
     """Compare risks with outcomes by logistic recalibration.
 
@@ -80,7 +73,7 @@ def recalibration(
     ----------
     y_true, risk, sample_weight
         As in :func:`netbenefit.net_benefit`.
-    worth : float, optional
+    effective_rows : float, optional
         How many rows of equal weight all of these are worth, where a row stands for many; by
         default (Σv)² / Σv².
 
@@ -107,15 +100,17 @@ def recalibration(
     used = weight > 0
     event, risks, weight = event[used], risks[used], weight[used]
 
-    def told(note: str) -> Recalibration:
+    def without_fit(note: str) -> Recalibration:
         return Recalibration(observed, expected, None, None, None, None, note)
 
     if event.all() or not event.any():
-        return told("all rows have the same outcome")
+        return without_fit("all rows have the same outcome")
     if risks.min() <= 0.0 or risks.max() >= 1.0:
-        return told("some risks are exactly 0 or 1")
+        return without_fit("some risks are exactly 0 or 1")
     distinct, place = np.unique(risks, return_inverse=True)
-    scale = (effective_rows(weight) if worth is None else worth) / float(weight.sum())
+    if effective_rows is None:
+        effective_rows = count_effective_rows(weight)
+    scale = effective_rows / float(weight.sum())
     a: FloatArray = np.bincount(place, weights=weight * event).astype(np.float64) * scale
     b: FloatArray = np.bincount(place, weights=weight * ~event).astype(np.float64) * scale
     logit = np.log(distinct) - np.log1p(-distinct)
@@ -193,7 +188,7 @@ class CardEvaluation:
     drift: Drift | None
 
     def to_table(self) -> Table:
-        """One row a level of the card.
+        """One row per level of the card.
 
         Returns
         -------
@@ -215,15 +210,16 @@ class CardEvaluation:
 
     def __str__(self) -> str:
         m = self.measures
-        head = f"{mass(m.n)} rows, {mass(m.events)} with the event ({share(m.prevalence)})"
+        n, events, rate = format_count(m.n), format_count(m.events), format_percent(m.prevalence)
+        head = f"{n} rows, {events} with the event ({rate})"
         rows = [
-            ["AUNBC", number(m.aunbc)],
-            ["net benefit", number(m.weighted_net_benefit)],
-            ["AUROC", number(m.auroc)],
-            ["ECE", number(m.expected_calibration_error)],
+            ["AUNBC", format_number(m.aunbc)],
+            ["net benefit", format_number(m.weighted_net_benefit)],
+            ["AUROC", format_number(m.auroc)],
+            ["ECE", format_number(m.expected_calibration_error)],
             *calibration_lines(self.calibration),
         ]
-        parts = [head, "", *lines_of(["", ""], rows)[1:], "", *level_lines(self.levels)]
+        parts = [head, "", *format_table(["", ""], rows)[1:], "", *level_lines(self.levels)]
         parts += ["", *self._benefit_lines()]
         if self.drift is not None:
             parts += ["", str(self.drift)]
@@ -231,22 +227,18 @@ class CardEvaluation:
 
     def _benefit_lines(self) -> list[str]:
         model, p = self.curve["model"], self.curve["threshold"]
-        card, everybody = model == "Card", model == TREAT_ALL
+        card, treat_all = model == "Card", model == TREAT_ALL
         benefit = self.curve["net_benefit"]
         rows = [
-            [share(x, 1), number(a), number(b)]
-            for x, a, b in zip(p[card], benefit[card], benefit[everybody], strict=True)
+            [format_percent(x, 1), format_number(a), format_number(b)]
+            for x, a, b in zip(p[card], benefit[card], benefit[treat_all], strict=True)
         ]
-        return lines_of(["threshold", "net benefit", "treat all"], rows, left=0)
+        return format_table(["threshold", "net benefit", "treat all"], rows, left=0)
 
 
 def calibration_lines(found: Recalibration) -> list[list[str]]:
-    """Rows of a table: observed and expected events, intercept, slope.
-
-    >>> calibration_lines(Recalibration(30.0, 20.0, None, None, None, None, "no"))[0]
-    ['observed / expected', '1.500 (30 / 20)']
-    """
-    counts = f"{number(found.ratio, 3)} ({found.observed:,.5g} / {found.expected:,.5g})"
+    """Rows of a table: observed and expected events, intercept, slope."""
+    counts = f"{format_number(found.ratio, 3)} ({found.observed:,.5g} / {found.expected:,.5g})"
     rows = [["observed / expected", counts]]
     for name, value, error in (
         ("calibration in the large", found.intercept, found.intercept_se),
@@ -255,7 +247,9 @@ def calibration_lines(found: Recalibration) -> list[list[str]]:
         if value is None or error is None:
             rows.append([name, f"none: {found.note}"])
         else:
-            rows.append([name, f"{number(value, 3)} (standard error {number(error, 3)})"])
+            rows.append(
+                [name, f"{format_number(value, 3)} (standard error {format_number(error, 3)})"]
+            )
     return rows
 
 
@@ -265,14 +259,14 @@ def level_lines(levels: tuple[LevelRow, ...]) -> list[str]:
         [
             row.scores,
             row.risk_text,
-            mass(row.n),
-            mass(row.events),
-            share(row.rate),
-            "–" if row.low is None else f"{share(row.low)} to {share(row.high)}",
+            format_count(row.n),
+            format_count(row.events),
+            format_percent(row.rate),
+            "–" if row.low is None else f"{format_percent(row.low)} to {format_percent(row.high)}",
         ]
         for row in levels
     ]
-    return lines_of(["score", "risk", "rows", "events", "observed", "95% interval"], rows)
+    return format_table(["score", "risk", "rows", "events", "observed", "95% interval"], rows)
 
 
 def evaluate_card(
@@ -286,7 +280,7 @@ def evaluate_card(
     reference_y: ArrayLike | None = None,
     reference_weight: ArrayLike | None = None,
 ) -> CardEvaluation:
-    """Hold a card against new rows (external validation).
+    """Evaluate a card on new rows (external validation).
 
     Parameters
     ----------
@@ -340,37 +334,21 @@ def evaluate_scores(
     weight: FloatArray,
     thresholds: Thresholds,
     *,
-    worth: float | None = None,
+    effective_rows: float | None = None,
 ) -> CardEvaluation:
-    """Hold the scores of a card against outcomes; drift is left out.
+    """Evaluate the scores of a card on outcomes, without drift.
 
-    Parameters
-    ----------
-    card : Scorecard
-    score, event, weight : (n,) arrays
-        One entry a row; or one a group of rows with the same score and outcome, with the sum of
-        their weights.
-    thresholds : Thresholds
-    worth : float, optional
-        Of groups: how many rows of equal weight all rows are worth, (Σv)² / Σv² over the rows
-        (without weights, just their number).  Intervals and errors need it.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.5]))
-    >>> rows, events = np.array([90.0, 10, 5, 5]), np.array([False, True, False, True])
-    >>> found = evaluate_scores(card, [1, 1, 2, 2], events, rows, card.thresholds, worth=110)
-    >>> [row.rate for row in found.levels]
-    [0.1, 0.5]
+    Arrays, (n,), have one entry per row, or one per group of rows with the same score and outcome,
+    with the sum of their weights; then ``effective_rows`` is (Σv)² / Σv² over the rows.
     """
     scores = np.asarray(score, dtype=np.int64)
     risk = np.asarray(card.risk_of_score(scores), dtype=np.float64)
     return CardEvaluation(
         measures=measure(event, risk, thresholds, score=scores, sample_weight=weight),
-        calibration=recalibration(event, risk, sample_weight=weight, worth=worth),
-        levels=tuple(level_rows(card, scores, event, weight, worth=worth)),
+        calibration=recalibration(event, risk, sample_weight=weight, effective_rows=effective_rows),
+        levels=tuple(
+            count_levels_of_card(card, scores, event, weight, effective_rows=effective_rows)
+        ),
         curve=decision_curve(event, {"Card": risk}, thresholds, sample_weight=weight),
         drift=None,
     )

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import InputError, check_names, shorten
+from netbenefit.common.checks import InputError, Remedy, check_names, shorten
 from netbenefit.data.engine import EngineTable, Groups, Tell
+from netbenefit.data.labels import choose_event
 from netbenefit.estimators.binning_choices import binning_choices
 from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
 from netbenefit.tables.expressions import risk_of, score_of
@@ -93,7 +94,7 @@ def evaluate_table(
     reference: Any = None,
     tell: Tell | None = None,
 ) -> CardEvaluation:
-    """Hold a card against a table, where it is.
+    """Evaluate a card on a table, where it is.
 
     One query counts the rows by score and outcome.  Measures, calibration, decision curve and the
     drift of scores follow from these counts, and are those of
@@ -153,7 +154,7 @@ def evaluate_table(
         there = target if target in other.types else None
         old, _ = _counts(card, other, there, label, weight, other_labels=True)
     found = evaluate_scores(
-        card, counts.score, counts.event, counts.weight, grid, worth=counts.worth
+        card, counts.score, counts.event, counts.weight, grid, effective_rows=counts.effective_rows
     )
     return replace(found, drift=score_drift(card, counts, old))
 
@@ -167,7 +168,7 @@ def _counts(
     *,
     other_labels: bool = False,
 ) -> tuple[ScoreCounts, Any]:
-    """Count rows by score and outcome; return also the label of the event.
+    """Count rows by score and outcome, and return the label of the event.
 
     With ``other_labels``, a table without that label has no events.
     """
@@ -184,14 +185,16 @@ def _counts(
         raise InputError(
             f"the card refuses {int(groups.rows[refused].sum()):,} of "
             f"{int(groups.rows.sum()):,} rows: a value is infinite, of another kind, or missing "
-            "without a rule for that. score_table() gives those rows no score; leave them out."
+            "without a rule for that. ",
+            Remedy("score_table() gives those rows no score", "`netbenefit score` shows which"),
+            "; leave them out.",
         )
     event, label = None, positive
     if target is not None:
         event, label = _events(groups, target, positive, other_labels)
     mass = groups.weight.astype(np.float64)
-    worth = float(mass.sum()) ** 2 / float(groups.square.sum())
-    return ScoreCounts(groups.keys["nb_score"].astype(np.int64), event, mass, worth), label
+    effective = float(mass.sum()) ** 2 / float(groups.square.sum())
+    return ScoreCounts(groups.keys["nb_score"].astype(np.int64), event, mass, effective), label
 
 
 def _events(
@@ -205,12 +208,9 @@ def _events(
             f"column {target!r}, the outcome, is missing in {int(groups.rows[missing].sum()):,} "
             "rows. Leave those rows out."
         )
-    distinct = sorted(set(values))
-    unknown = positive is not None and positive not in distinct and not other_labels
-    if len(distinct) > 2 or unknown:
-        raise InputError(
-            f"column {target!r} holds {shorten(distinct)}. An outcome has two labels, one of them "
-            f"the event{'' if positive is None else f' (positive={positive!r})'}."
-        )
-    label = distinct[-1] if positive is None else positive
-    return np.array([value == label for value in values], dtype=np.bool_), label
+    distinct = list(dict.fromkeys(values))
+    if other_labels:  # of rows to compare with, which may lack the event
+        return np.array([value == positive for value in values], dtype=np.bool_), positive
+    events = choose_event(distinct, f"column {target!r}", positive)
+    among = {label for label, event in zip(distinct, events, strict=True) if event}
+    return np.array([value in among for value in values], dtype=np.bool_), next(iter(among))

@@ -11,16 +11,16 @@ from netbenefit.cards.rules import RiskRow
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.text import percent, scores_text
 from netbenefit.common.checks import check_binary, check_weights
-from netbenefit.metrics.measures import effective_rows, wilson
+from netbenefit.metrics.measures import count_effective_rows, wilson
 
-__all__ = ["LevelRow", "level_rows"]
+__all__ = ["LevelRow", "count_levels_of_card"]
 
 #: Rows of a table that are counted one by one.
 _MOST = 12
 
 
 class LevelRow(NamedTuple):
-    """One level of a card, held against rows."""
+    """One level of a card, evaluated on rows."""
 
     scores: str  #: such as "4–6"
     risk: float
@@ -32,36 +32,26 @@ class LevelRow(NamedTuple):
     high: float | None
 
 
-def level_rows(
+def count_levels_of_card(
     card: Scorecard,
     score: ArrayLike,
     event: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
-    worth: float | None = None,
+    effective_rows: float | None = None,
 ) -> list[LevelRow]:
     """Count rows and events of each row of the card's SCORE → RISK table.
 
-    A table of more than twelve rows is counted by levels, that is, between the card's thresholds:
-    few rows have any one score.  The risk of several scores is the mean over the rows that have
-    them.
-
-    ``worth`` is how many rows of equal weight all of these are worth, where a row stands for many;
-    by default :func:`effective_rows` of the weights.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.5]))
-    >>> [(row.scores, row.n, row.events) for row in level_rows(card, [0, 1, 2], [0, 1, 1])]
-    [('≤ 1', 2.0, 1.0), ('≥ 2', 1.0, 1.0)]
+    A table of more than twelve rows is counted by levels, between the card's thresholds. The risk
+    of several scores is the mean over the rows that have them. ``effective_rows`` is needed where a
+    row stands for many.
     """
     happened = check_binary(event)
     weight = check_weights(sample_weight, happened.size)
     # Weights of any scale: an interval needs a number of rows.
-    effective = (effective_rows(weight) if worth is None else worth) / float(weight.sum())
+    if effective_rows is None:
+        effective_rows = count_effective_rows(weight)
+    effective = effective_rows / float(weight.sum())
     table = card.risk_table()
     known = np.array([row.risk for row in table])
     groups = np.arange(len(table)) if len(table) <= _MOST else card.thresholds.level_of(known)

@@ -1,9 +1,9 @@
 """A stored card and new data: how good it still is, what has drifted, and how to update it.
 
 1. :func:`evaluate_card` holds a card against new rows.
-2. :func:`card_drift` says how these differ from the rows that it was made for.
+2. :func:`card_drift` shows how these differ from the rows that it was made for.
 3. :func:`choose_update` tells, on held-out parts of the new rows, how much of the card to change.
-4. :func:`update_card` changes risks, cut-offs or everything, and says what is different.
+4. :func:`update_card` changes risks, cut-offs or everything, and reports what is different.
 
 Smaller changes need fewer rows: risks first, then cut-offs, then a refit (Steyerberg 2019, Clinical
 Prediction Models, chapter 20; Vergouwe et al. 2017, Statistics in Medicine).
@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._version import __version__
-from netbenefit.binning.fitted import Fitted
+from netbenefit.binning.fitted import FittedBins
 from netbenefit.cards.columns import Frame, check_present, numeric_column, read_columns
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import PerUnit, Term
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_binary, check_weights
-from netbenefit.common.table import Table, lines_of, mass, number
+from netbenefit.common.table import Table, format_count, format_number, format_table
 from netbenefit.data.patterns import PatternTable
 from netbenefit.data.raw_table import raw_rows
 from netbenefit.estimators.learn import Learned, choose_solver, learn, terms_of, warn_of_teaching
@@ -112,7 +112,7 @@ def note_update(card: Scorecard, what: str, n: float, events: float) -> Provenan
     origin = card.provenance or Provenance(version=__version__)
     before = f"{origin.updated}; " if origin.updated else ""
     if not before and origin.n_rows is not None:
-        before = f"points from {mass(origin.n_rows)} rows; "
+        before = f"points from {format_count(origin.n_rows)} rows; "
     whole = float(n).is_integer() and float(events).is_integer()
     return replace(
         origin,
@@ -139,7 +139,7 @@ def note_update(card: Scorecard, what: str, n: float, events: float) -> Provenan
 def with_new_risks(card: Scorecard, rows: Evidence) -> Scorecard:
     """Give scores the event rates of new rows; groups of scores stay, or join.
 
-    Where each level of the thresholds has one risk, the levels are recalibrated (SPEC Algorithm 2).
+    Where each level of the thresholds has one risk, the levels are recalibrated (Algorithm 2).
     Where scores have risks of their own, each gets its rate, and neighbours whose rates are not in
     order are pooled.  What has no rows keeps its risk, within those of its neighbours.
     """
@@ -254,7 +254,7 @@ def refit(
 
 
 def _start(card: Scorecard, terms: Sequence[Term]) -> IntArray:
-    """The old points, by term; what the new columns cannot say is left out."""
+    """The old points, by term; what the new columns cannot express is left out."""
     old = {rule.term: rule.points for rule in _bare_rules(card)}
     return np.array([old.get(_bare(term), 0) for term in terms], dtype=np.int64)
 
@@ -312,8 +312,8 @@ def _of_raw(
         sample_weight=weight,
     )
     known = RawNames(bins.names, bins.terms, bins.columns)
-    asked = by_condition(known, settings["sign"], settings["bounds"], settings["constraints"])
-    own = {**settings, "sign": None, "bounds": None, "constraints": asked}
+    constraints = by_condition(known, settings["sign"], settings["bounds"], settings["constraints"])
+    own = {**settings, "sign": None, "bounds": None, "constraints": constraints}
     return Training(table, own, training.rows, bins)
 
 
@@ -334,11 +334,11 @@ def chosen_columns(X: Any, names: tuple[str, ...], all_names: tuple[str, ...]) -
     return nw.from_native(X, eager_only=True).select(list(names)).to_native()
 
 
-def _joined(card: Scorecard, bins: Fitted, settings: Mapping[str, Any]) -> Fitted:
+def _joined(card: Scorecard, bins: FittedBins, settings: Mapping[str, Any]) -> FittedBins:
     """Add the old card's conditions on columns that the binner reads as the same kind.
 
-    How a column is read (what fills holes, which codes are special) is learnt from the new rows.
-    Where a sign is asked of a column its conditions have to add up, so only "≥" joins.
+    How a column is read (fill, special codes) is learnt from the new rows.  Where a column has a
+    required sign its conditions have to add up, so only "≥" joins.
     """
     signed = {*(settings["sign"] or {})}
     signed |= {one.feature for one in settings["constraints"] if isinstance(one, Sign)}
@@ -376,7 +376,7 @@ def update_card(
     prior_strength: float = 0.0,
     estimator: RiskScoreClassifier | None = None,
 ) -> CardUpdate:
-    """Update a card on new rows, and say what has changed.
+    """Update a card on new rows, and report what has changed.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def update_card(
     y : (n_rows,) array of 0/1 or booleans
     what : {"risks", "cutoffs", "refit"}, default="risks"
         ``"risks"`` gives each group of scores its rate on the new rows; no group is divided, but
-        neighbours join where a rate has crossed a threshold (one risk per level: SPEC Algorithm 2)
+        neighbours join where a rate has crossed a threshold (one risk per level: Algorithm 2)
         or where rates are not in order (a risk for every score).  ``"cutoffs"`` keeps
         the points and chooses the cut-offs of the highest net benefit; risks are the rates between
         them.  ``"refit"`` learns all anew, from the old points on, with the old rules among the
@@ -449,7 +449,7 @@ def _updated(
     estimator: RiskScoreClassifier | None,
 ) -> tuple[Scorecard, SolverResult | None]:
     n, events = float(weight.sum()), float(weight[event].sum())
-    rows = f"on {mass(n)} rows ({mass(events)} with the event)"
+    rows = f"on {format_count(n)} rows ({format_count(events)} with the event)"
     if what == "refit":
         if prior_strength:
             raise InputError(
@@ -460,9 +460,11 @@ def _updated(
         raise InputError(f"an estimator is used by a refit only, not by what={what!r}.")
     evidence = gather(card, score, event, weight, prior_strength)
     made = (with_new_risks if what == "risks" else with_new_cutoffs)(card, evidence)
-    held = f", with {mass(prior_strength)} rows of belief in the old risks" * bool(prior_strength)
-    told = {"risks": "risks", "cutoffs": "cut-offs and risks"}[what]
-    return replace(made, provenance=note_update(card, f"{told} {rows}{held}", n, events)), None
+    held = f", with {format_count(prior_strength)} rows of belief in the old risks" * bool(
+        prior_strength
+    )
+    changed = {"risks": "risks", "cutoffs": "cut-offs and risks"}[what]
+    return replace(made, provenance=note_update(card, f"{changed} {rows}{held}", n, events)), None
 
 
 def _refitted(
@@ -486,10 +488,12 @@ def _refitted(
     outcome = (origin.outcome if origin else None) or "outcome"
     learned = refit(card, own, X, event, weight, outcome)
     warn_of_teaching(learned.taught, stacklevel=4)
-    before = f" of {mass(origin.n_rows)} rows" if origin and origin.n_rows is not None else ""
+    before = (
+        f" of {format_count(origin.n_rows)} rows" if origin and origin.n_rows is not None else ""
+    )
     assert learned.card.provenance is not None
-    told = replace(learned.card.provenance, updated=f"refit {rows} from a card{before}")
-    return replace(learned.card, provenance=told), learned.result
+    origin = replace(learned.card.provenance, updated=f"refit {rows} from a card{before}")
+    return replace(learned.card, provenance=origin), learned.result
 
 
 # -- how much to change ----------------------------------------------------------------------------
@@ -497,7 +501,7 @@ def _refitted(
 
 @dataclass(frozen=True, eq=False)
 class UpdateChoice:
-    """What each way to update a card earns on held-out parts of the new rows.
+    """Net benefit of each way to update a card on held-out parts of the new rows.
 
     Attributes
     ----------
@@ -535,7 +539,7 @@ class UpdateChoice:
         return means, errors
 
     def to_table(self) -> Table:
-        """One row a way: held-out AUNBC, its difference to the best, both with errors, and ECE."""
+        """One row per way: held-out AUNBC, difference to the best, both with errors, and ECE."""
         gaps, errors = self._gaps()
         return Table(
             {
@@ -555,12 +559,14 @@ class UpdateChoice:
             marks = [
                 w for w, at in (("best", self.best), ("suggested", self.suggested)) if at == way
             ]
-            cells = [f"{number(t['aunbc'][i])} ± {number(t['aunbc_se'][i])}"]
-            cells.append(f"{number(t['difference'][i])} ± {number(t['difference_se'][i])}")
-            rows.append([way, *cells, number(t["ece"][i]), ", ".join(marks)])
+            cells = [f"{format_number(t['aunbc'][i])} ± {format_number(t['aunbc_se'][i])}"]
+            cells.append(
+                f"{format_number(t['difference'][i])} ± {format_number(t['difference_se'][i])}"
+            )
+            rows.append([way, *cells, format_number(t["ece"][i]), ", ".join(marks)])
         head = ["change", "held-out AUNBC", "to the best", "ECE", ""]
         note = f"± one standard error over {len(self.fold_aunbc)} folds of the new rows"
-        return "\n".join([*lines_of(head, rows), note])
+        return "\n".join([*format_table(head, rows), note])
 
 
 def choose_update(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit.common.checks import FloatArray, InputError, check_level, check_seed
-from netbenefit.common.table import Table, lines_of, number
+from netbenefit.common.table import Table, format_number, format_table
 from netbenefit.metrics.measures import LOWER_IS_BETTER
 from netbenefit.metrics.thresholds import ThresholdsLike
 from netbenefit.validation.folds import random_of, resample, seed_of
@@ -224,12 +224,12 @@ class BootstrapValidation:
             rows.append(
                 (
                     label(m),
-                    number(self.apparent[m]),
-                    number(self.optimism[m]),
-                    number(self.corrected[m]),
-                    "–" if np.isnan(low) else f"{number(low)} to {number(high)}",
-                    number(self.point632plus[m]),
-                    number(self.overfitting[m], 2),
+                    format_number(self.apparent[m]),
+                    format_number(self.optimism[m]),
+                    format_number(self.corrected[m]),
+                    "–" if np.isnan(low) else f"{format_number(low)} to {format_number(high)}",
+                    format_number(self.point632plus[m]),
+                    format_number(self.overfitting[m], 2),
                 )
             )
         if not np.isnan(self.size):
@@ -239,7 +239,7 @@ class BootstrapValidation:
             size = ""
         return (
             f"Bootstrap validation, {self.n_resamples} resamples\n\n"
-            + "\n".join(lines_of(rows[0], rows[1:]))
+            + "\n".join(format_table(rows[0], rows[1:]))
             + f"\n\n{size}corrected: apparent less optimism (Harrell); R: relative overfitting, "
             "from 0 to 1 (Efron and Tibshirani)."
         )

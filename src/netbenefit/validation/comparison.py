@@ -13,11 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from netbenefit.cards.text import clean
+from netbenefit.cards.text import strip_control
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_seed, check_weights
 from netbenefit.common.journal import run_tasks
 from netbenefit.common.parallel import one_by_one
-from netbenefit.common.table import Table, display_width, lines_of, number, p_value
+from netbenefit.common.table import (
+    Table,
+    display_width,
+    format_number,
+    format_p_value,
+    format_table,
+)
 from netbenefit.data.labels import encode_labels
 from netbenefit.estimators.learn import count_threads
 from netbenefit.metrics import net_benefit as metrics
@@ -132,7 +138,7 @@ class _Compared(Protocol):
 
 def comparison_text(found: _Compared) -> str:
     """Write three tables: held-out rows, training rows, differences."""
-    mark = {name: clean(name) + "*" * (name in found.not_refitted) for name in found.models}
+    mark = {name: strip_control(name) + "*" * (name in found.not_refitted) for name in found.models}
     parts = [
         f"Held-out rows: mean ± sd over {found.n_folds} folds",
         _measures(found, mark, "test"),
@@ -171,13 +177,19 @@ def _differences(found: _Compared, mark: Mapping[str, str]) -> str:
     rows = [["model", "difference", "95% interval", "p"]]
     for name, gap in found.differences("aunbc").items():
         sign = "+" if round(gap.mean, 4) > 0 else ""
-        ends = f"{number(gap.low, 4)} to {number(gap.high, 4)}"
-        rows.append([mark[name], f"{sign}{number(gap.mean, 4)}", ends, p_value(gap.p)])
+        ends = f"{format_number(gap.low, 4)} to {format_number(gap.high, 4)}"
+        rows.append(
+            [mark[name], f"{sign}{format_number(gap.mean, 4)}", ends, format_p_value(gap.p)]
+        )
     return _ruled(rows[0], rows[1:])
 
 
 def _spread(mean: float, sd: float, decimals: int) -> str:
-    return "–" if math.isnan(mean) else f"{number(mean, decimals)} ± {number(sd, decimals)}"
+    return (
+        "–"
+        if math.isnan(mean)
+        else f"{format_number(mean, decimals)} ± {format_number(sd, decimals)}"
+    )
 
 
 def _ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -186,7 +198,7 @@ def _ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     >>> _ruled(["model", "size"], [["tree", "12"]]).splitlines()
     ['model  size', '───────────', 'tree     12']
     """
-    lines = lines_of(head, rows)
+    lines = format_table(head, rows)
     return "\n".join([lines[0], "─" * max(map(display_width, lines)), *lines[1:]])
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit.common.checks import FloatArray, InputError, check_level, check_seed
-from netbenefit.common.table import Table, lines_of, number
+from netbenefit.common.table import Table, format_number, format_table
 from netbenefit.metrics.measures import check_thresholds_at
 from netbenefit.metrics.thresholds import ThresholdsLike
 from netbenefit.validation.bootstrap import BootstrapValidation, bootstrap_validate, point632plus
@@ -179,14 +179,14 @@ class CrossValidation:
         for m in self.held_out:
             trained = float(self.training[m].mean()) if m in self.training else float("nan")
             values = (self.mean[m], self.sd[m], self.se[m], self.se_corrected[m], trained)
-            rows.append((label(m), *(number(value) for value in values)))
+            rows.append((label(m), *(format_number(value) for value in values)))
         kind = "Nested cross-validation" if self.choices else "Cross-validation"
         repeats = len(self.predictions)
         times = f" in {repeats} repeats" if repeats > 1 else ""
         chosen = [f"\nchosen: {text}" for text in _counted(self.settings)]
         return (
             f"{kind}, {self.n_models} folds{times}\n\n"
-            + "\n".join(lines_of(rows[0], rows[1:]))
+            + "\n".join(format_table(rows[0], rows[1:]))
             + "\n\nse is sd / √folds and too small, as folds share training rows; the corrected "
             "one (Nadeau and Bengio) is a rule of thumb." + "".join(chosen)
         )

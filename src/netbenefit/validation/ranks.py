@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from netbenefit.common.checks import FloatArray, InputError, shorten
-from netbenefit.common.table import Table, p_value
+from netbenefit.common.table import Table, format_p_value
 from netbenefit.plots import CriticalDifferenceDisplay
 
 __all__ = ["RankTest", "critical_difference", "rank_groups", "rank_models"]
@@ -146,6 +146,8 @@ def rank_models(
     not (Demšar 2006).  Data sets have to be independent of each other: folds of one data set are
     not, and must not be passed as if they were.
 
+    Tables tab:friedman, tab:ranks and tab:nemenyi_auroc to tab:nemenyi_size of the paper.
+
     Parameters
     ----------
     scores : mapping of data set to mapping of model to number, or (n_datasets, n_models) array
@@ -221,7 +223,7 @@ def p_text(p: float) -> str:
     >>> p_text(0.0312), p_text(0.00002)
     ('p = 0.031', 'p < 0.001')
     """
-    text = p_value(p)
+    text = format_p_value(p)
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit.cards.columns import numeric_column
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import FloatArray, InputError, check_weights
-from netbenefit.common.table import Table, lines_of, number, share
+from netbenefit.common.table import Table, format_number, format_percent, format_table
 from netbenefit.data.labels import encode_labels
 from netbenefit.data.raw_table import RawTable
 from netbenefit.estimators.risk_score import RiskScoreClassifier
@@ -176,7 +176,9 @@ _RANDOM = (0.0, 0.0857, 0.1102, 0.1325, 0.2292, 0.4491, 0.5409, 0.5727, 0.5778, 
 
 
 def paper_grids() -> dict[str, Thresholds]:
-    """Return the five settings of the paper's sensitivity analysis (SPEC §8), by name.
+    """Return the five settings of the paper's sensitivity analysis, by name.
+
+    Table tab:sensitivity_settings of the paper.
 
     Returns
     -------
@@ -323,19 +325,25 @@ class Sensitivity:
         rows = [
             [
                 str(t["setting"][i]),
-                f"{number(t['aunbc'][i])} ± {number(t['aunbc_se'][i])}",
-                "" if i == 0 else f"{number(t['difference'][i])} ± {number(t['difference_se'][i])}",
-                number(t["ece"][i]),
-                number(t["rules"][i], 1),
-                "" if i == 0 else share(t["changed"][i]),
-                "" if i == 0 else f"{share(t['most_changed'][i])} at {share(t['at'][i])}",
+                f"{format_number(t['aunbc'][i])} ± {format_number(t['aunbc_se'][i])}",
+                ""
+                if i == 0
+                else " ± ".join(
+                    format_number(t[key][i]) for key in ("difference", "difference_se")
+                ),
+                format_number(t["ece"][i]),
+                format_number(t["rules"][i], 1),
+                "" if i == 0 else format_percent(t["changed"][i]),
+                ""
+                if i == 0
+                else f"{format_percent(t['most_changed'][i])} at {format_percent(t['at'][i])}",
             ]
             for i in range(t.n_rows)
         ]
         head = ["thresholds", "AUNBC", "difference", "ECE", "rules", "decided otherwise", "most"]
         return "\n".join(
             [
-                *lines_of(head, rows),
+                *format_table(head, rows),
                 f"Held-out rows of {len(self.fold_aunbc)} folds, ± one standard error; all measured"
                 f" at the same {len(self.evaluated.asked)} thresholds.",
             ]

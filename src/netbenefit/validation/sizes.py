@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from netbenefit.binning.fitted import Fitted
+from netbenefit.binning.fitted import FittedBins
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import FloatArray, InputError, check_weights
 from netbenefit.common.parallel import WorkerDied, finished_tasks, one_by_one
-from netbenefit.common.table import Table, number
+from netbenefit.common.table import Table, format_number
 from netbenefit.data.labels import encode_labels
 from netbenefit.estimators import learn as assemble
 from netbenefit.estimators.learn import count_threads, warn_of_teaching
@@ -34,7 +34,7 @@ from netbenefit.validation.folds import Fold, given_folds, take_rows
 
 __all__ = [
     "MOST_RULES",
-    "Benefits",
+    "CardMeasures",
     "Cards",
     "Measured",
     "Plan",
@@ -46,11 +46,11 @@ __all__ = [
     "check_estimator",
     "choose_folds",
     "choose_sizes",
-    "earned",
     "fold_error",
     "fold_mean",
     "held_out",
     "make_problem",
+    "measure_cards",
     "size_path",
     "size_path_of_events",
 ]
@@ -99,7 +99,7 @@ class Posed(NamedTuple):
 
     problem: Problem
     taught: Taught | None
-    bins: Fitted | None
+    bins: FittedBins | None
 
 
 class Cards(NamedTuple):
@@ -109,7 +109,7 @@ class Cards(NamedTuple):
     results: dict[int, SolverResult]
 
 
-class Benefits(NamedTuple):
+class CardMeasures(NamedTuple):
     """What each card earns on some rows, by size."""
 
     net_benefit: dict[int, float]
@@ -158,21 +158,23 @@ def _card(posed: Posed, result: SolverResult, plan: Plan) -> Scorecard:
     )
 
 
-def earned(cards: Mapping[int, Scorecard], rows: Rows, thresholds: Thresholds) -> Benefits:
+def measure_cards(
+    cards: Mapping[int, Scorecard], rows: Rows, thresholds: Thresholds
+) -> CardMeasures:
     """Weighted net benefit and AUNBC of cards on some rows."""
     benefit, area = {}, {}
     for size, card in cards.items():
         told = rows.event, card.risk(rows.X), thresholds
         benefit[size] = metrics.weighted_net_benefit(*told, sample_weight=rows.weight)
         area[size] = metrics.aunbc(*told, sample_weight=rows.weight)
-    return Benefits(benefit, area)
+    return CardMeasures(benefit, area)
 
 
 class Measured(NamedTuple):
     """The cards of a fold, and what they earn on its held-out rows."""
 
     cards: dict[int, Scorecard]
-    benefits: Benefits
+    benefits: CardMeasures
 
 
 def held_out(
@@ -185,7 +187,7 @@ def held_out(
     """One fold: cards from its training rows alone, measured on the others."""
     train, test = fold
     found = all_cards(make_problem(rows.take(train), plan), sizes, plan, callback)
-    return Measured(found.cards, earned(found.cards, rows.take(test), plan.thresholds))
+    return Measured(found.cards, measure_cards(found.cards, rows.take(test), plan.thresholds))
 
 
 def all_folds(
@@ -465,7 +467,7 @@ class SizePath:
             str(size),
             _with_error(self.held_out[i], self.held_out_se[i]),
             below,
-            number(self.training_net_benefit[i]),
+            format_number(self.training_net_benefit[i]),
             " ".join([*(["←", ", ".join(marks)] if marks else []), *([fewer] if fewer else [])]),
         )
 
@@ -581,7 +583,7 @@ def size_path_of_events(
     common = [size for size in found.cards if all(size in cards for cards, _ in tested)]
     if not common:
         raise problem.nothing_found()
-    training = earned(found.cards, rows, plan.thresholds)
+    training = measure_cards(found.cards, rows, plan.thresholds)
     return SizePath(
         sizes=tuple(common),
         cards={size: found.cards[size] for size in common},
@@ -609,4 +611,4 @@ def _progress(estimator: RiskScoreClassifier) -> Iterator[Callback | None]:
 
 
 def _with_error(value: float, error: float) -> str:
-    return f"{number(value)} ± {number(error)}"
+    return f"{format_number(value)} ± {format_number(error)}"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from netbenefit.common.checks import InputError
-from netbenefit.common.table import Table, lines_of, number
+from netbenefit.common.table import Table, format_number, format_table
 from netbenefit.metrics.measures import Rules
 
 __all__ = ["CardStability", "label", "stability_of"]
@@ -153,8 +153,8 @@ class CardStability:
                 (
                     str(rules["rule"][i]),
                     f"{rules['share'][i]:.0%}",
-                    number(rules["points"][i], 1),
-                    number(rules["points_sd"][i], 1),
+                    format_number(rules["points"][i], 1),
+                    format_number(rules["points_sd"][i], 1),
                     "–" if np.isnan(low) else f"{low:.4g} to {high:.4g}".replace("-", "−"),
                 )
             )
@@ -168,10 +168,10 @@ class CardStability:
             [
                 f"Stability over {len(self.cards)} cards",
                 "",
-                *lines_of(body[0], body[1:]),
+                *format_table(body[0], body[1:]),
                 *rest,
                 "",
-                *lines_of(by_column[0], by_column[1:16]),
+                *format_table(by_column[0], by_column[1:16]),
                 "",
                 f"Stability index of the choice of columns: {index.replace('-', '−')} (1: always "
                 "the same; 0: as by chance).",

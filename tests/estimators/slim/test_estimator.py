@@ -17,8 +17,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from netbenefit import InputError, Scorecard, SLIMClassifier, expected_calibration_error
-from netbenefit.data.datasets import load_dataset
 from netbenefit.estimators.slim.exact import SlimExact
+from reproduction.datasets import load_dataset
 
 #: Far away: the searches below end by themselves.
 LATE = 600.0

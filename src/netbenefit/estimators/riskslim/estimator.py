@@ -16,11 +16,11 @@ from sklearn.utils._param_validation import Interval
 
 from netbenefit._version import __version__
 from netbenefit.binning.binner import Binner
-from netbenefit.binning.fitted import Fitted
+from netbenefit.binning.fitted import FittedBins
 from netbenefit.cards.columns import read_columns
 from netbenefit.cards.scorecard import Provenance, Scorecard
 from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.data.labels import encode_labels
+from netbenefit.data.labels import read_outcome
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.base import CardClassifier
 from netbenefit.estimators.learn import refuse_constants, rules_of
@@ -71,7 +71,7 @@ def make_card(
     points: IntArray,
     provenance: Provenance,
     *,
-    bins: Fitted | None = None,
+    bins: FittedBins | None = None,
 ) -> Scorecard:
     """Put rules, scores and risks together.
 
@@ -290,8 +290,9 @@ class RiskSLIMClassifier(CardClassifier):
         RiskSLIMClassifier
             The fitted estimator.
         """
-        event, self.classes_ = encode_labels(y)
-        training = self._training(X, event, sample_weight)
+        outcome = read_outcome(y)
+        self.classes_ = outcome.labels
+        training = self._training(X, outcome.event, sample_weight)
         table = training.table
         _refuse(table)
         lattice = Lattice.of(
@@ -314,8 +315,7 @@ class RiskSLIMClassifier(CardClassifier):
             warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
         self.intercept_, self.coef_ = int(search.best[0]), search.best[1:].copy()
         self.loss_ = search.value - float(lattice.price[search.best != 0].sum())
-        outcome = self._outcome(y)
-        provenance = self._provenance(table, search, status, outcome, seed)
+        provenance = self._provenance(table, search, status, outcome.text, seed)
         self.scorecard_ = make_card(
             table, self.intercept_, self.coef_, provenance, bins=training.bins
         )

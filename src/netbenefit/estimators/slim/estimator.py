@@ -18,7 +18,7 @@ from netbenefit.binning.binner import Binner
 from netbenefit.cards.rules import steps_of_levels
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import InputError, read_number
-from netbenefit.data.labels import encode_labels
+from netbenefit.data.labels import read_outcome
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.learn import (
     assemble_card,
@@ -180,14 +180,14 @@ class SLIMClassifier(RiskScoreClassifier):
         SLIMClassifier
             The fitted estimator.
         """
-        event, self.classes_ = encode_labels(y)
+        outcome = read_outcome(y)
+        self.classes_ = outcome.labels
         self.thresholds_ = HALF
-        training = self._training(X, event, sample_weight)
+        training = self._training(X, outcome.event, sample_weight)
         task = self._task(training)
         seed = self._seed()  # drawn once: the card records the one that the search had
         self.result_ = result = self._solve(task, seed)
-        outcome = self._outcome(y)
-        self.scorecard_ = self._card(task, training, outcome, seed)
+        self.scorecard_ = self._card(task, training, outcome.text, seed)
         if task.problem.too_small:
             warnings.warn(too_small_text(task.problem), stacklevel=3)
         if result.status == "interrupted":

@@ -183,7 +183,10 @@ class MilpModel:
 
 
 def build_model(problem: Problem) -> MilpModel:
-    """Write a problem as an integer program."""
+    """Write a problem as an integer program.
+
+    Program ilp:formulation of the paper, on patterns.
+    """
     pieces = Pieces.of(problem)
     plan = rows_of.make_plan(problem, pieces)
     blocks = _blocks(plan)

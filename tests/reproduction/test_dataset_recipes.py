@@ -11,7 +11,7 @@ import pytest
 import sklearn.datasets
 
 from netbenefit import InputError
-from netbenefit.data.datasets import (
+from reproduction.datasets import (
     _MUSHROOM,
     DATASETS,
     RECIPES,

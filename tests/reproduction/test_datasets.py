@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 
 from netbenefit import InputError
-from netbenefit.data.datasets import (
-    check_present,
-    data_folder,
-    load_breast_cancer,
-    load_dataset,
-)
+from netbenefit.data.datasets import load_breast_cancer
+from reproduction.datasets import check_present, data_folder, load_dataset
 
 
 def test_data_folder_is_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,30 +1,58 @@
-"""What the options of ``fit`` say about columns, and the binner that comes of it."""
+"""From options to an estimator: how columns are read, and what is wanted of the card."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from numpy.typing import NDArray
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
 
 from netbenefit.binning.binner import Binner
 from netbenefit.binning.cuts import METHODS
 from netbenefit.cards.readings import plain_number
 from netbenefit.cards.terms import PerUnit
-from netbenefit.cli.terminal import pick_column, read_signs
+from netbenefit.cards.text import clean
+from netbenefit.cli.terminal import (
+    make_console,
+    pick_column,
+    progress,
+    read_setting,
+    read_signs,
+    tell,
+)
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.strict_json import Value, parse
 from netbenefit.data.raw_table import RawColumn, storage_of
+from netbenefit.estimators.learn import Learned
+from netbenefit.estimators.risk_score import RiskScoreClassifier
+from netbenefit.estimators.training import Training
+from netbenefit.metrics.thresholds import as_thresholds
+from netbenefit.problem.constraints import Constraint, MaxPerColumn, Monotone, from_json
 
-__all__ = ["Asked", "check_known", "check_monotone", "read_asked", "read_binner", "read_monotone"]
+__all__ = [
+    "ColumnFlags",
+    "CommandClassifier",
+    "binner_of",
+    "check_known",
+    "guess_table",
+    "notes_on",
+    "read_binner",
+    "read_card_flags",
+    "read_column_flags",
+    "read_constraints",
+    "read_monotone",
+]
 
 POLICIES = ("auto", "condition", "impute", "refuse")
 _UNIT_KEYS = ("decimals", "lower", "upper", "log")
 Columns = Mapping[str, NDArray[Any]]
 
 
-class Asked(NamedTuple):
+class ColumnFlags(NamedTuple):
     """What the options say about columns, read but not yet held against a table."""
 
     params: dict[str, Any] | None  #: of the binner, by its file; None for no binner
@@ -129,7 +157,7 @@ def _codes(texts: tuple[str, ...], column: NDArray[Any] | None, levels: bool) ->
 # -- options ---------------------------------------------------------------------------------------
 
 
-def read_asked(
+def read_column_flags(
     binner: str,
     *,
     categorical: Sequence[str] | None = None,
@@ -138,30 +166,23 @@ def read_asked(
     special: Sequence[str] | None = None,
     cuts: Sequence[str] | None = None,
     drop: Sequence[str] | None = None,
-) -> Asked:
-    """Read the options about columns.
-
-    Examples
-    --------
-    >>> asked = read_asked("tree", missing=["impute", "a=b=refuse"], cuts=["age=40,60"])
-    >>> asked.params, asked.missing, asked.cuts
-    ({'method': 'tree'}, {'*': 'impute', 'a=b': 'refuse'}, {'age': (40.0, 60.0)})
-    """
+) -> ColumnFlags:
+    """Read the options about columns."""
     params = read_binner(binner)
-    said = {
+    given = {
         "--categorical": categorical,
         "--numeric": numeric,
         "--missing": missing,
         "--special": special,
         "--cuts": cuts,
     }
-    given = [name for name, values in said.items() if values]
-    if params is None and given:
+    used = [name for name, values in given.items() if values]
+    if params is None and used:
         raise InputError(
-            f"{', '.join(given)}: --binner none takes columns as they are, with points per unit. "
+            f"{', '.join(used)}: --binner none takes columns as they are, with points per unit. "
             "Leave out --binner none, or these options."
         )
-    return Asked(
+    return ColumnFlags(
         params,
         categorical=tuple(categorical or ()),
         numeric=tuple(numeric or ()),
@@ -173,14 +194,37 @@ def read_asked(
     )
 
 
-def read_monotone(texts: Sequence[str], signs: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Read NAME+ and NAME- besides NAME=+ of --sign; return all signs, and which are monotone.
+def read_card_flags(
+    *,
+    thresholds: str | None,
+    weights: str,
+    teacher: str,
+    prior_strength: str,
+    sign: Sequence[str] | None,
+    monotone: Sequence[str] | None,
+    constraints: Path | None,
+    max_per_column: int | None = None,
+    **others: Any,
+) -> dict[str, Any]:
+    """Read the options about the card: parameters of the estimator, ``others`` as they are."""
+    signs, along = read_signs(list(sign or ())), read_monotone(monotone or ())
+    for one in along:
+        if signs.get(str(one.feature), one.sign) != one.sign:
+            raise InputError(f"column {one.feature!r} cannot be both + and −. Choose one.")
+    per_column = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
+    return {
+        "thresholds": as_thresholds(thresholds, weights),
+        "teacher": None if teacher == "none" else teacher,
+        "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
+        "sign": signs,
+        "constraints": [*read_constraints(constraints), *per_column, *along],
+        **others,
+    }
 
-    >>> read_monotone(["age+", "a+b-"], ["bmi=+"])
-    ({'bmi': '+', 'age': '+', 'a+b': '-'}, ['age', 'a+b'])
-    """
-    found = read_signs(list(signs))
-    names = []
+
+def read_monotone(texts: Sequence[str]) -> list[Monotone]:
+    """Read NAME+ and NAME-."""
+    found: dict[str, Monotone] = {}
     for text in texts:
         name, direction = text[:-1], text[-1:].replace("−", "-")
         if not name or direction not in ("+", "-"):
@@ -188,23 +232,34 @@ def read_monotone(texts: Sequence[str], signs: Sequence[str]) -> tuple[dict[str,
                 f"--monotone {text!r}: write NAME+ (the risk never falls along the column) or "
                 "NAME-, as in --monotone age+"
             )
-        if found.setdefault(name, direction) != direction:
-            raise InputError(f"column {name!r} is asked to be both + and −. Choose one.")
-        names.append(name)
-    return found, names
+        if found.setdefault(name, Monotone(name, direction)).sign != direction:
+            raise InputError(f"column {name!r} cannot be both + and −. Choose one.")
+    return list(found.values())
 
 
-def check_monotone(names: Sequence[str], binner: Binner) -> None:
-    """Refuse columns of levels without an order, along which nothing rises."""
-    for name in names:
-        terms = [binner.terms_[k] for k in binner.groups_.get(name, ())]
-        plain = sum(getattr(term, "op", "") in ("==", "not in") for term in terms)
-        if plain > 1:
-            raise InputError(
-                f"--monotone names column {name!r}, whose levels have no order. Give one in a "
-                f'--binner FILE.json, as {{"ordered": {{"{name}": ["low", …, "high"]}}}}, or write '
-                f"--sign '{name}=+' for no points below 0."
-            )
+def read_constraints(path: Path | None) -> list[Constraint]:
+    """Read a file with a JSON list of constraints, as ``Constraint.to_json`` writes them."""
+    if path is None:
+        return []
+    try:
+        items = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path} is no JSON ({error}). Write a list of constraints.") from None
+    if not isinstance(items, list):
+        raise InputError(f"{path} holds no list. Write [{{...}}, {{...}}], one object each.")
+    return [from_json(item) for item in items]
+
+
+def binner_of(flags: ColumnFlags, columns: Columns, params: Mapping[str, Any]) -> Binner | None:
+    """Return the binner for a table of these columns; refuse limits that it cannot keep."""
+    binner = flags.binner(columns)
+    known = [*columns, *(getattr(binner, "combine", None) or ())]
+    limits = params["constraints"]
+    along = [str(one.feature) for one in limits if isinstance(one, Monotone)]
+    check_known(along, known, "--monotone")
+    if binner is None and any(isinstance(one, MaxPerColumn) for one in limits):
+        raise InputError("--max-per-column limits conditions, which --binner none has none of.")
+    return binner
 
 
 def _policy(text: str) -> tuple[str, str]:
@@ -254,11 +309,7 @@ def _numbers(name: str, text: str) -> tuple[float, ...]:
 
 
 def read_binner(text: str) -> dict[str, Any] | None:
-    """Read the value of --binner: parameters of the binner, or None for no binner.
-
-    >>> read_binner("auto"), read_binner("quantile"), read_binner("none")
-    ({}, {'method': 'quantile'}, None)
-    """
+    """Read the value of --binner: parameters of the binner, or None for no binner."""
     if text == "none":
         return None
     if text == "auto":
@@ -307,3 +358,119 @@ def _unit(name: str, data: Any, path: Path) -> PerUnit | None:
             f"{', '.join(_UNIT_KEYS)}, not {data!r}."
         )
     return PerUnit(name, **data)
+
+
+# -- the estimator ---------------------------------------------------------------------------------
+
+
+class CommandClassifier(RiskScoreClassifier):
+    """The estimator, with news for a terminal before and during the search."""
+
+    learned_: Learned
+    _quiet, _lists_columns = False, True
+    _before: Callable[[], None] | None = None
+
+    def follow(
+        self, quiet: bool, before: Callable[[], None] | None = None, *, columns: bool = True
+    ) -> Self:
+        """Show what ``columns`` were taken for and progress; call ``before`` before the search."""
+        self._quiet, self._before, self._lists_columns = quiet, before, columns
+        return self
+
+    def _learn(self, training: Training, outcome: str) -> Learned:
+        if self._before is not None:
+            self._before()
+        if training.bins is not None and self._lists_columns and not self._quiet:
+            console = make_console(stderr=True)
+            console.print(guess_table(self.binner_.summary(), min(console.width, 120)))
+            tell("bold", "to change", HOW_TO_CHANGE)
+        with progress(self._quiet) as callback:
+            self.callback = callback
+            self.learned_ = super()._learn(training, outcome)
+        return self.learned_
+
+
+def notes_on(learned: Learned) -> list[str]:
+    """What the user of a new card should know, besides what the estimator warns of."""
+    problem, result = learned.problem, learned.result
+    table, notes = problem.patterns, []
+    rarer = min(float(table.n_events), float(table.n_total - table.n_events))
+    columns = min(int((problem.upper > problem.lower).sum()), problem.max_features)
+    if columns > rarer:
+        what = "conditions" if learned.card.readings else "columns"
+        notes.append(
+            f"{columns} {what}, but only {rarer:g} rows of the rarer outcome: the card may fit "
+            "noise. Choose columns first (--drop), or set --max-features."
+        )
+    steps = dict(zip(table.names, table.decimals, strict=True))
+    if table.rounded:
+        listed = ", ".join(f"{name} to {10.0 ** -steps[name]:g}" for name in table.rounded[:5])
+        more = len(table.rounded) - 5
+        notes.append(f"rounded: {listed}{f' and {more} more' if more > 0 else ''}.")
+    if result.status == "time_limit":
+        gain = "find a better card, or prove more" if result.bound else "find a better card"
+        notes.append(f"time ran out: a longer --time-limit may {gain}.")
+    if result.size == 0:
+        notes.append("no rule was worth its penalty: try --penalty 0, or other columns.")
+    return notes
+
+
+# -- what columns were taken for --------------------------------------------------------------------
+
+HOW_TO_CHANGE = (
+    "--categorical NAME, --numeric NAME, --cuts NAME=40,60, --special NAME=-9, "
+    "--missing NAME=impute, --drop NAME"
+)
+_HEADS = ("column", "taken for", "conditions", "missing")
+_MOST_ROWS = 15
+_GAP = 2
+_NARROWEST = 10
+
+
+def guess_table(summary: Mapping[str, Any], width: int) -> Text:
+    """Return a binner's summary in lines no wider than a terminal."""
+    rows = [_cells(*row) for row in zip(*(summary[head] for head in _HEADS), strict=True)]
+    more = len(rows) - _MOST_ROWS
+    if more == 1:  # a line that says so would take as much room
+        more = 0
+    shown = rows if more <= 0 else rows[:_MOST_ROWS]
+    widths = _widths([_HEADS, *shown], width)
+    lines = [_line(_HEADS, widths, "bold"), *(_line(row, widths) for row in shown)]
+    if more > 0:
+        lines.append(Text(f"  … and {more} more columns", "dim"))
+    return Text("\n").join(lines)
+
+
+def _cells(name: Any, taken: Any, conditions: Any, missing: Any) -> tuple[str, str, str, str]:
+    out = str(taken) == "left out"
+    if conditions == name:  # the condition of a yes-or-no column is the column itself
+        conditions = "yes"
+    number = "" if out else "–" if not missing else f"{missing:,.10g}"
+    return clean(str(name)), clean(str(taken)), clean(str(conditions)), number
+
+
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Widths of the columns: names and conditions give way where the line is too narrow."""
+    widths = [max(cell_len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    room = max(width, 60) - 2 - 3 * _GAP - widths[1] - widths[3]
+    if widths[0] + widths[2] > room:
+        widths[0] = min(widths[0], max(room - widths[2], room // 2, len(_HEADS[0])))
+        widths[2] = max(room - widths[0], _NARROWEST)
+    return widths
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], style: str = "") -> Text:
+    *left, last = (_fitted(cell, width) for cell, width in zip(cells, widths, strict=True))
+    pad = " " * (widths[-1] - cell_len(last))
+    words = [set_cell_size(cell, width) for cell, width in zip(left, widths, strict=False)]
+    line = "  " + (" " * _GAP).join([*words, pad + last])
+    return Text(line.rstrip(), "dim" if cells[1] == "left out" else style)
+
+
+def _fitted(text: str, width: int) -> str:
+    """Shorten a text, between conditions where it lists some."""
+    if cell_len(text) <= width:
+        return text
+    short = set_cell_size(text, width - 1)
+    cut = short.rfind(", ")
+    return f"{text[:cut]}, …" if cut > width // 2 else f"{short.rstrip()}…"

@@ -1,0 +1,70 @@
+"""Measures of one model, and the small functions around them."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from netbenefit import Thresholds, TimeToEvent
+from netbenefit.metrics.measures import (
+    chance_of,
+    check_thresholds_at,
+    compare,
+    count_effective_rows,
+    inner_model,
+    measure,
+    measures_of,
+    name_at,
+    size_of,
+    wilson,
+)
+from netbenefit.metrics.net_benefit import treat_all
+from netbenefit.metrics.survival import check_groups, sums_by, undetermined
+from netbenefit.metrics.thresholds import tidy
+
+GRID = Thresholds.of([0.2, 0.5])
+
+
+def test_measures_by_name() -> None:
+    event, risk = np.array([False, True]), np.array([0.1, 0.6])
+    found = measures_of(event, risk, None, GRID, [0.5])
+    assert (found["auroc"], found[name_at(0.5)]) == (1.0, 0.5)
+    assert chance_of(event, risk, None, GRID)["auroc"] == 0.5
+    assert name_at(0.05) == "net_benefit_at_0.05"
+    assert check_thresholds_at([0.3, 0.1]) == (0.1, 0.3)
+
+
+def test_models_side_by_side() -> None:
+    y, risk = [0, 0, 1, 1], np.array([0.1, 0.5, 0.5, 0.9])
+    assert measure(y, risk, GRID).auroc == 0.875
+    assert [row.model for row in compare(y, {"card": risk}, GRID)] == [
+        *("card", "Treat All", "Treat None")
+    ]
+    assert treat_all([0, 0, 0, 1], [0.1, 0.25, 0.5]).round(3).tolist() == [0.167, 0.0, -0.5]
+
+
+def test_sizes_of_models() -> None:
+    assert isinstance(inner_model(make_pipeline(DummyClassifier())), DummyClassifier)
+    assert size_of(LogisticRegression().fit([[0, 0], [1, 0]], [0, 1])) == 1.0
+
+
+def test_intervals_of_shares() -> None:
+    assert count_effective_rows(np.array([1.0, 1.0, 2.0])) == 8 / 3
+    assert [round(end, 3) for end in wilson(0.5, 10)] == [0.237, 0.763]
+    low = wilson(np.array([0.0, 1.0]), np.array([3.0, 3.0]))[0]
+    assert low.round(3).tolist() == [0.0, 0.439]
+
+
+def test_follow_up_that_is_too_short() -> None:
+    outcome = TimeToEvent([1, 2, 3], [1, 1, 0], horizon=4)
+    assert undetermined(outcome, np.array([True, True, True]))
+    assert not undetermined(outcome, np.array([True, True, False]))
+
+
+def test_sums_and_groups() -> None:
+    sums = sums_by(np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]), 4)
+    assert (sums.tolist(), sums.dtype) == ([1.0, 0.0, 5.0, 0.0], np.float64)
+    assert check_groups(["b", "a", "b"], 3, "strata").tolist() == [1, 0, 1]
+    assert tidy(0.1 + 0.2) == 0.3
