@@ -36,7 +36,7 @@ def evaluate_command(
     """Measure a card, and print or save what was found."""
     from netbenefit.cli.cli_source import open_data
     from netbenefit.cli.rows import read_for_card
-    from netbenefit.common.table import lines_of
+    from netbenefit.common.table import format_table
     from netbenefit.data.files import RawFile, write_csv
     from netbenefit.data.sources import find_source
     from netbenefit.metrics.thresholds import as_thresholds
@@ -86,7 +86,7 @@ def evaluate_command(
     console = make_console()
     console.print(f"{card} on {source.shown}, {called}:")
     console.print(text.measure_table(found.measures))
-    console.print("\n".join(lines_of(["", ""], calibration_lines(found.calibration))[1:]))
+    console.print("\n".join(format_table(["", ""], calibration_lines(found.calibration))[1:]))
     console.print("\n" + "\n".join(level_lines(found.levels)))
     console.print(text.curve_table(found.curve))
     if reference is not None and found.drift is not None:

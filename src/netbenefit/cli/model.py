@@ -15,7 +15,7 @@ from netbenefit.binning.binner import Binner
 from netbenefit.binning.cuts import METHODS
 from netbenefit.cards.readings import plain_number
 from netbenefit.cards.terms import PerUnit
-from netbenefit.cards.text import clean
+from netbenefit.cards.text import strip_control
 from netbenefit.cli.terminal import (
     make_console,
     pick_column,
@@ -446,7 +446,12 @@ def _cells(name: Any, taken: Any, conditions: Any, missing: Any) -> tuple[str, s
     if conditions == name:  # the condition of a yes-or-no column is the column itself
         conditions = "yes"
     number = "" if out else "–" if not missing else f"{missing:,.10g}"
-    return clean(str(name)), clean(str(taken)), clean(str(conditions)), number
+    return (
+        strip_control(str(name)),
+        strip_control(str(taken)),
+        strip_control(str(conditions)),
+        number,
+    )
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
