@@ -1,6 +1,6 @@
 """Proofs on the eight data sets: ``python -m benchmarks.proofs [seconds] [name …] [--c0 paper|0]``.
 
-Each line is one run of ``Exact`` with its default settings: best value, bound, gap, seconds of
+Each line is one run of the default ``SearchThenProve``: best value, bound, gap, seconds of
 search and proof, boxes or nodes, and what gave the bound.  Beside it stand the published figures of
 the commercial solver: ten minutes a model, on nine tenths of the rows, mean of ten folds.
 """
@@ -13,7 +13,7 @@ from benchmarks.common import available, console, cores, load_problem, show
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.exact import Exact
+from netbenefit.solvers.search_then_prove import SearchThenProve
 
 #: Published: seconds and gap in percent of the commercial solver, with C0.
 PUBLISHED = {
@@ -58,7 +58,7 @@ def measure(name: str, c0: str, time_limit: float) -> list[str]:
     problem = load_problem(name)
     if c0 != "paper":
         problem = Problem.build(problem.patterns, problem.thresholds, penalty=float(c0))
-    result = Exact(time_limit=time_limit, n_jobs=cores()).solve(problem)
+    result = SearchThenProve(time_limit=time_limit, n_jobs=cores()).solve(problem)
     assert result.proof is not None
     assert result.bound is not None
     assert result.gap is not None
@@ -82,7 +82,7 @@ def measure(name: str, c0: str, time_limit: float) -> list[str]:
 def warm_up() -> None:
     """Compile before the clock starts."""
     table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
-    Exact().solve(Problem.build(table, Thresholds.tenths()))
+    SearchThenProve().solve(Problem.build(table, Thresholds.tenths()))
 
 
 def main(time_limit: float = 300.0, names: list[str] | None = None, c0: str | None = None) -> None:

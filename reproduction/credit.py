@@ -101,7 +101,7 @@ class CreditPreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.uppers_ = {
             name: float(np.quantile(filled[name], self.upper_quantile)) for name in (_DEBT, _INCOME)
         }
-        # "≥ 0" would hold for everybody, so a cut is at least 1.
+        # "≥ 0" would hold for all rows, so a cut is at least 1.
         self.cuts_ = {name: max(1.0, float(np.median(filled[name]))) for name in _HALVED}
         self.n_features_in_ = len(RAW_COLUMNS)
         return self

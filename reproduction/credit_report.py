@@ -156,9 +156,6 @@ def risk_misfit(table: Sequence[ScoreRow], share: float = 0.75) -> FloatArray:
     return result
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 _FIGURES = ("auroc", "ece", "aunbc", "size")
 _TITLES = {"auroc": "AUROC", "ece": "ECE", "aunbc": "AUNBC", "size": "size"}
 Row = Mapping[str, Any]

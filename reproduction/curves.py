@@ -266,9 +266,6 @@ def stack_tables(tables: Sequence[Table]) -> Table:
     return Table({name: np.concatenate([t[name] for t in tables]) for name in tables[0]})
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Methods that learn cards for net benefit are drawn a little thicker than those beside them.
 _OWN = ("rss-dnb", "scorecard")
 #: Columns of panels.

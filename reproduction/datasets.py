@@ -313,9 +313,6 @@ RECIPES: Mapping[str, Recipe] = {
 }
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 class Source(NamedTuple):
     """What is known of a benchmark file."""
 

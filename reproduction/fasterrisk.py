@@ -232,9 +232,6 @@ def _pool(text: str, n_features: int) -> Pool:
 _OTHER = "Another version of FasterRisk may help: 0.1.10 is known to work."
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Arguments of FasterRisk that have parameters of their own here.
 _OWN = frozenset({"X", "y", "k", "lb", "ub"})
 

@@ -213,9 +213,6 @@ def page_text(shown: Iterable[str], methods: Iterable[str] = (), notes: Sequence
     return "\n\n".join(parts) + "\n"
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Names of all figures.
 FIGURES = tuple(CAPTIONS)
 

@@ -90,9 +90,6 @@ class FullRankLogistic(
         return labels
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Of folds, searches and inner folds.
 SEED = 0
 #: Raised whenever a change to the code changes what fits give, so that none is mixed with old ones.

@@ -302,9 +302,6 @@ TABLES: dict[str, Callable[[Summary, Path], list[Path]]] = {
 }
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Of no use without the data, and by far the largest part of a row.
 _LONG = ("test_rows", "test_risks")
 

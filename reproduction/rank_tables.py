@@ -148,9 +148,6 @@ def critical_difference_display(test: RankTest, measure: Measure) -> CriticalDif
     return display
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: As the paper ranks them: on held-out rows.
 _MEASURES = tuple(MEASURES[key] for key in ("test_auroc", "test_aunbc", "test_ece", "size"))
 

@@ -24,7 +24,7 @@ from benchmarks.generalisation.simulate import FAMILIES, SimulatedCase
 from benchmarks.generalisation.tables import Table
 from netbenefit.data.patterns import PatternTable
 from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.levels import find_levels
+from netbenefit.problem.levels import fit_levels
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.teachers.blend import blend
@@ -63,7 +63,7 @@ def try_settings(
         problem = Problem.build(masses, sample.thresholds, penalty=price)
         points = LocalSearch(10.0, n_jobs=1).solve(problem).points
         firsts, values = (
-            np.array(part) for part in zip(*find_levels(problem, points).risks, strict=True)
+            np.array(part) for part in zip(*fit_levels(problem, points).risks, strict=True)
         )
         scores = floor_scores(sample.X_test.astype(np.int64), (0,) * X.shape[1], points)
         risk = values[np.maximum(np.searchsorted(firsts, scores, side="right") - 1, 0)]

@@ -19,7 +19,7 @@ from netbenefit.certificates.boxes import Undecided, find_uncovered
 from netbenefit.certificates.certificate import Certificate, make_certificate
 from netbenefit.certificates.flow import FlowBound, send
 from netbenefit.certificates.json import check_version
-from netbenefit.certificates.statement import json_digest, table_digest
+from netbenefit.certificates.statement import canonical, json_digest, table_digest
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
@@ -461,17 +461,17 @@ def test_covering_gives_up_on_a_tangle() -> None:
 @settings(max_examples=100)
 @given(st.data())
 def test_flow_bound_agrees_with_all_sets(data: st.DataObject) -> None:
-    from netbenefit.problem.integer import Pieces
+    from netbenefit.problem.integer import IntegerProblem
     from tests.helpers.small_proofs import closure_bound
 
     problem = data.draw(problems(max_points=3, max_rows=8, real=data.draw(st.booleans())))
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     pairs = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     box = [sorted(data.draw(st.tuples(st.integers(a, b), st.integers(a, b)))) for a, b in pairs]
     low, high = np.array(box).T
     paid = int(((low > 0) | (high < 0)).sum())
-    ours = FlowBound.of(pieces.units, pieces.gains).highest(low, high) - pieces.price * paid
-    assert ours == closure_bound(pieces, low, high)
+    ours = FlowBound.of(integers.units, integers.gains).highest(low, high) - integers.price * paid
+    assert ours == closure_bound(integers, low, high)
 
 
 @settings(max_examples=100)
@@ -499,3 +499,7 @@ def _most_flow(source, sink, supply, room) -> int:  # type: ignore[no-untyped-de
         reach = {w for u, w in zip(source, sink, strict=True) if u in kept}
         cuts.append(supply.sum() - supply[kept].sum() + sum(room[w] for w in reach))
     return int(min(cuts))
+
+
+def test_canonical_json() -> None:
+    assert canonical({"b": [1, "½"], "a": None}).decode() == '{"a":null,"b":[1,"½"]}'

@@ -20,7 +20,7 @@ from hypothesis import assume, given, settings, strategies as st
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.certificates.certificate import Certificate, make_certificate
-from netbenefit.certificates.recount import Ground
+from netbenefit.certificates.recount import RecountedProblem, expected_risks, limits_differ
 from netbenefit.certificates.statement import json_digest, pattern_order
 from netbenefit.certificates.verify import Verdict, verify
 from netbenefit.cli.verify import verify_command
@@ -44,7 +44,7 @@ from netbenefit.problem.constraints import (
     Sign,
     Values,
 )
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.result import Boxes, Proof, Reason, SolverResult
 from netbenefit.solvers.base import Run
@@ -205,7 +205,7 @@ def test_bounds_without_boxes(case: Case, full: bool) -> None:
         "not rechecked: it was obtained by direction signs",
     )
     assert verdict.summary == (
-        "refused: a full check was asked for, and the bound cannot be rechecked"
+        "refused: a full check was requested, and the bound cannot be rechecked"
         if full
         else f"accepted, bound not rechecked: obtained by direction signs; {case.words}"
     )
@@ -497,8 +497,8 @@ def test_lower_bound_and_worse_points_together(case: Case) -> None:
         for v in all_vectors(case.problem.lower, case.problem.upper)
         if case.problem.feasible(v) and v != tuple(best_points(case.problem)) and any(v)
     )
-    pieces = Pieces.of(case.problem)
-    top = pieces.from_objective(case.problem.evaluate(worse).objective)
+    integers = IntegerProblem.of(case.problem)
+    top = integers.from_objective(case.problem.evaluate(worse).objective)
     proof = prove(case.problem).proof
     assert proof is not None
     assert proof.boxes is not None
@@ -562,7 +562,7 @@ def test_every_expected_count_is_checked(taught: Case) -> None:
     """A count that changes any mass changes the objective or a risk."""
     lesson, table = taught.certificate.problem.teacher, taught.problem.patterns
     assert lesson is not None
-    mass = Ground(taught.certificate.problem, table).masses
+    mass = RecountedProblem(taught.certificate.problem, table).masses
     changed = 0
     for u in range(lesson.expected.size):
         for by in (-100, -1, 1, 100):
@@ -570,7 +570,7 @@ def test_every_expected_count_is_checked(taught: Case) -> None:
             expected[u] += by
             lie = _lesson(taught.certificate, expected=expected)
             try:
-                same = Ground(lie.problem, table).masses == mass
+                same = RecountedProblem(lie.problem, table).masses == mass
             except InputError:  # more events than rows
                 same = False
             if not same:
@@ -584,7 +584,9 @@ def test_every_expected_count_is_checked(taught: Case) -> None:
 def test_swapped_patterns_are_found(taught: Case) -> None:
     lesson, table = taught.certificate.problem.teacher, taught.problem.patterns
     assert lesson is not None
-    scores = Ground(taught.certificate.problem, table).scores(taught.certificate.answer.points)
+    scores = RecountedProblem(taught.certificate.problem, table).scores(
+        taught.certificate.answer.points
+    )
     risks = taught.card.risk_of_score(np.array(scores))[pattern_order(table)]
     for u in range(1, lesson.expected.size):
         expected = lesson.expected.copy()
@@ -613,11 +615,11 @@ LESSONS: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
     ),
     "no worth": (
         _set("problem", "teacher", "blended_benefit", -0.1),
-        "for which there is no ground",
+        "for which there is no reason",
     ),
     "impossible worth": (
         _set("problem", "teacher", "net_benefit", 0.9),
-        "problem: the teacher is said to be worth 0.9",
+        "problem: the teacher's stated net benefit is 0.9",
     ),
 }
 
@@ -847,7 +849,7 @@ def test_a_false_bound_is_never_accepted(data: st.DataObject) -> None:
     assume(others)
     points = data.draw(st.sampled_from(others))
     bound = problem.evaluate(points).objective
-    top = Pieces.of(problem).from_objective(bound)
+    top = IntegerProblem.of(problem).from_objective(bound)
     assert result.proof is not None
     assert result.proof.boxes is not None
     boxes, leaves = result.proof.boxes, []
@@ -883,22 +885,22 @@ def test_the_judge_counts_as_the_reference_does(data: st.DataObject) -> None:
     taught = None
     if data.draw(st.booleans()):
         problem, taught = teach_problem(problem, data.draw(st.sampled_from([None, Fraction(9)])))
-    said = make_certificate(problem, _zero_result(problem), taught=taught).problem
-    ground, pieces = Ground(said, problem.patterns), Pieces.of(problem)
+    statement = make_certificate(problem, _zero_result(problem), taught=taught).problem
+    recount, integers = RecountedProblem(statement, problem.patterns), IntegerProblem.of(problem)
     pairs = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     vectors = [[data.draw(st.integers(a, b)) for a, b in pairs] for _ in range(1)]
-    scale = make_scale(pieces)
-    whole = ground.whole(scale)
-    assert np.array_equal(whole.gains, pieces.gains)
-    assert whole.price == pieces.price
+    scale = make_scale(integers)
+    whole = recount.in_integers(scale)
+    assert np.array_equal(whole.gains, integers.gains)
+    assert whole.price == integers.price
     for vector in vectors:
-        worth, value = ground.worth(vector), problem.evaluate(vector)
+        worth, value = recount.evaluate(vector), problem.evaluate(vector)
         assert worth is not None
         assert worth.objective == value.objective
         assert worth.cutoffs == value.cutoffs
         best = whole.highest(np.array([vector]))
         assert best is not None
-        assert best[0] == pieces.value(vector)
+        assert best[0] == integers.value(vector)
         if problem.patterns.is_whole:
             expected = reference.objective(
                 problem.patterns, problem.thresholds, problem.penalty, vector
@@ -915,10 +917,10 @@ def _zero_result(problem: Problem) -> SolverResult:
     return Run(problem, "test", float("inf")).result(problem.nearest_to_zero(), "finished")
 
 
-def make_scale(pieces: Pieces) -> Any:
-    from netbenefit.certificates.statement import Scale
+def make_scale(integers: IntegerProblem) -> Any:
+    from netbenefit.certificates.statement import ValueScale
 
-    return Scale(pieces.total, pieces.constant, pieces.price, pieces.exact)
+    return ValueScale(integers.total, integers.constant, integers.price, integers.exact)
 
 
 # -- terms ---------------------------------------------------------------------------------------
@@ -961,12 +963,9 @@ def test_the_judge_imports_no_solver_and_no_compiler() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
-    ours = {name.removeprefix("netbenefit.") for name in loaded if name.startswith("netbenefit.")}
-    assert "verify" in ours
-    assert not [name for name in ours if name.startswith("solvers")]
-    assert {name for name in ours if name.startswith("kernels.")} == {"kernels.reference"}
-    assert {name for name in ours if name.startswith("bounds.")} == {"bounds.proof"}
-    assert not {"problem", "limits", "assemble", "estimator"} & ours
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("netbenefit.")}
+    assert "certificates" in rooms
+    assert not {"solvers", "teachers", "estimators"} & rooms
     assert not {"numba", "highspy"} & set(loaded)
 
 
@@ -1030,15 +1029,15 @@ def test_copies_of_a_true_box_do_not_hide_a_false_one() -> None:
     problem = Problem.build(table, Thresholds.tenths(), penalty=0.0, max_points=3)
     result = BranchAndBound(time_limit=None).solve(problem)
     worse = np.array([0, 0, 1])
-    pieces = Pieces.of(problem)
-    value = pieces.from_objective(problem.evaluate(worse).objective)
-    assert value < pieces.from_objective(problem.evaluate(result.points).objective)
+    integers = IntegerProblem.of(problem)
+    value = integers.from_objective(problem.evaluate(worse).objective)
+    assert value < integers.from_objective(problem.evaluate(result.points).objective)
     copies = 5000
     lower = np.vstack([problem.lower, np.tile(worse, (copies, 1))])
     upper = np.vstack([problem.upper, np.tile(worse, (copies, 1))])
     reasons = np.array([Reason.FLOW] + [Reason.COUNTED] * copies, dtype=np.uint8)
     forged = Boxes(lower, upper, np.full(copies + 1, value), reasons)
-    proof = Proof("branch and bound", pieces.to_objective(value), boxes=forged)
+    proof = Proof("branch and bound", integers.to_objective(value), boxes=forged)
     run = Run(problem, "forged", np.inf)
     run.report(1, 0, worse)
     run.finish_proof(proof)
@@ -1048,3 +1047,18 @@ def test_copies_of_a_true_box_do_not_hide_a_false_one() -> None:
     assert not verdict.accepted
     assert any("overlap" in failure for failure in verdict.failures)
     assert any("box" in check.text for check in verdict.checks if check.name == "values")
+
+
+def test_limits_without_their_constraints_differ() -> None:
+    table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+    problem = Problem.build(table, Thresholds.of([0.5]), bounds={"x0": (0, 3)})
+    statement = make_certificate(problem, LocalSearch().solve(problem)).problem
+    assert limits_differ(statement, table, [1]) is None
+    statement.constraints.clear()
+    assert limits_differ(statement, table, [1]) == "the limits are not those of its constraints"
+
+
+def test_expected_risks_are_rates_or_middles() -> None:
+    table = PatternTable.from_arrays([[0], [1], [1], [1], [1]], [0, 1, 1, 0, 1])
+    rates, middles = expected_risks(table, [0.0, 0.5], [0, 1], [1], False)
+    assert (rates, middles) == ([0.0, 0.75], [0.25, 0.75])

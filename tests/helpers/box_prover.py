@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.problem.result import SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit
@@ -43,22 +43,22 @@ class BranchAndBound:
         except NoCardFound:
             pass  # perhaps there is none, which the proof will show
         if status != "interrupted":
-            status = prove_boxes(run, Pieces.of(problem), n_jobs=self.n_jobs)
+            status = prove_boxes(run, IntegerProblem.of(problem), n_jobs=self.n_jobs)
         if run.best is None:
             raise no_card(problem, proven=status == "finished")
         return run.result(problem.primitive(run.best), status)
 
 
-def flow_bound(pieces: Pieces, lower: np.ndarray, upper: np.ndarray) -> int:
+def flow_bound(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarray) -> int:
     """Bound of all points with lower ≤ λ ≤ upper: the largest flow, from scratch."""
-    field = make_field(pieces)
+    field = make_field(integers)
     flow = make_flow(field)
     lo, hi = np.asarray(lower, dtype=np.int64), np.asarray(upper, dtype=np.int64)
     slack = np.empty_like(field.blank)
     bits = np.zeros((field.blank.shape[0], field.has_room.shape[1]), dtype=np.uint64)
     _from_scratch(field, flow, lo, hi, slack, bits)
     forced = int(((lo > 0) | (hi < 0)).sum())
-    return int(pieces.ceiling - flow.state[TOTAL] - pieces.price * forced)
+    return int(integers.ceiling - flow.state[TOTAL] - integers.price * forced)
 
 
 @numba.njit(error_model="numpy")  # type: ignore[untyped-decorator]

@@ -7,30 +7,30 @@ from itertools import product
 
 import numpy as np
 
-from netbenefit.problem.integer import Pieces
-from netbenefit.solvers.bounds.farkas import Cut
+from netbenefit.problem.integer import IntegerProblem
+from netbenefit.solvers.bounds.farkas import FarkasCut
 
 
-def all_points(pieces: Pieces) -> np.ndarray:
+def all_points(integers: IntegerProblem) -> np.ndarray:
     """Every vector of the box."""
-    ranges = [range(a, b + 1) for a, b in zip(pieces.lower, pieces.upper, strict=True)]
+    ranges = [range(a, b + 1) for a, b in zip(integers.lower, integers.upper, strict=True)]
     return np.array(list(product(*ranges)), dtype=np.int64)
 
 
-def all_values(pieces: Pieces, points: np.ndarray) -> np.ndarray:
-    """Value of every vector, as ``Pieces.value`` gives it (a test compares the two)."""
-    scores = points @ pieces.units.T // pieces.unit
+def all_values(integers: IntegerProblem, points: np.ndarray) -> np.ndarray:
+    """Value of every vector, as ``IntegerProblem.value`` gives it (a test compares the two)."""
+    scores = points @ integers.units.T // integers.unit
     total = np.zeros(len(points), dtype=np.int64)
-    for row in pieces.gains:
+    for row in integers.gains:
         best = np.zeros(len(points), dtype=np.int64)
         for t in range(scores.shape[1]):
             called = scores >= scores[:, t : t + 1]
             best = np.maximum(best, called @ row)
         total += best
-    return total - pieces.price * (points != 0).sum(axis=1)
+    return total - integers.price * (points != 0).sum(axis=1)
 
 
-def random_pieces(
+def random_problem(
     rng: np.random.Generator,
     *,
     rows: int = 9,
@@ -39,7 +39,7 @@ def random_pieces(
     kinds: tuple[str, ...] = ("binary", "small", "tenths", "twin", "group"),
     noise: float = 0.5,
     thresholds: int = 3,
-) -> Pieces:
+) -> IntegerProblem:
     """A tiny problem: a hidden card with noise; ties, doubles, one-hot groups, fractions."""
     n, p = int(rng.integers(2, rows + 1)), int(rng.integers(1, columns + 1))
     unit = 1
@@ -77,28 +77,30 @@ def random_pieces(
             lower[k] = rng.integers(-most, most + 1)
             upper[k] = rng.integers(lower[k], most + 1)
     price = int(rng.choice([0, 1, 1, 2, 5]))
-    return Pieces(
+    return IntegerProblem(
         units, unit, gains, price, lower, upper, Fraction(0), Fraction(int(mass.sum())), True
     )
 
 
-def cut_loss(pieces: Pieces, cut: Cut) -> int:
+def cut_loss(integers: IntegerProblem, cut: FarkasCut) -> int:
     """What a card whose signs avoid the elements of a cut loses at least, counted slowly."""
-    left_gain = [[max(int(g), 0) for g in row] for row in pieces.gains]
-    left_loss = [[max(-int(g), 0) for g in row] for row in pieces.gains]
+    left_gain = [[max(int(g), 0) for g in row] for row in integers.gains]
+    left_loss = [[max(-int(g), 0) for g in row] for row in integers.gains]
     elements = set(cut.elements)
     total = 0
     for rows_u, times_u, rows_w, times_w in cut.combinations:
         if sum(times_u) != sum(times_w) or min(times_u + times_w) < 0:
             raise ValueError("multipliers of both sides must not be negative and add up alike")
         terms = [
-            [t * v for v in pieces.units[u].tolist()] for u, t in zip(rows_u, times_u, strict=True)
+            [t * v for v in integers.units[u].tolist()]
+            for u, t in zip(rows_u, times_u, strict=True)
         ]
         terms += [
-            [-t * v for v in pieces.units[w].tolist()] for w, t in zip(rows_w, times_w, strict=True)
+            [-t * v for v in integers.units[w].tolist()]
+            for w, t in zip(rows_w, times_w, strict=True)
         ]
         for k, d in enumerate(map(sum, zip(*terms, strict=True))):
-            helps = (d > 0 and pieces.upper[k] > 0) or (d < 0 and pieces.lower[k] < 0)
+            helps = (d > 0 and integers.upper[k] > 0) or (d < 0 and integers.lower[k] < 0)
             if helps and (k, 1 if d > 0 else -1) not in elements:
                 raise ValueError(f"column {k} can keep a combination in order")
         for gain, loss in zip(left_gain, left_loss, strict=True):

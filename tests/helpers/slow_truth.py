@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from netbenefit.certificates.reference import best_cutoff, floor_scores
+from netbenefit.certificates.recount import floor_scores
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 
@@ -26,6 +26,20 @@ __all__ = [
 ]
 
 Number = int | Fraction
+
+
+def best_cutoff(
+    scores: Sequence[int], positives: Sequence[Number], negatives: Sequence[Number], odds: Number
+) -> tuple[int, Number]:
+    """Smallest cut-off with the highest TP − odds · FP, and that value.
+
+    Candidates are the scores that occur and one above the highest.
+    """
+    candidates = [*sorted(set(scores)), max(scores) + 1]
+    rows = list(zip(scores, positives, negatives, strict=True))
+    values = [sum(a - odds * b for s, a, b in rows if s >= cutoff) for cutoff in candidates]
+    best = max(values)
+    return candidates[values.index(best)], best
 
 
 def allowed_cutoff(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.result import Boxes, Proof, Reason, SolverResult
 from netbenefit.solvers.base import Run
@@ -31,11 +31,11 @@ def best_points(problem: Problem) -> np.ndarray:
     return np.array(max(allowed, key=lambda v: problem.evaluate(v).objective), dtype=np.int64)
 
 
-def closure_bound(pieces: Pieces, lower: Any, upper: Any) -> int:
+def closure_bound(integers: IntegerProblem, lower: Any, upper: Any) -> int:
     """The pair-order bound of a box by trying every set of patterns worth calling."""
-    units = pieces.units.tolist()
+    units = integers.units.tolist()
     total = 0
-    for row in pieces.gains.tolist():
+    for row in integers.gains.tolist():
         good = [u for u, g in enumerate(row) if g > 0]
         drawn = {
             u: frozenset(
@@ -52,7 +52,7 @@ def closure_bound(pieces: Pieces, lower: Any, upper: Any) -> int:
             for chosen in combinations(good, size)
         )
     paid = sum(not low <= 0 <= high for low, high in zip(lower, upper, strict=True))
-    return total - pieces.price * paid
+    return total - integers.price * paid
 
 
 def _always_above(w: list[int], u: list[int], lower: Any, upper: Any) -> bool:
@@ -69,15 +69,15 @@ def prove(
     problem: Problem, *, start: str = "double", target: Fraction | None = None
 ) -> SolverResult:
     """Branch and bound over boxes; with a target, no further than needed to prove that."""
-    pieces, points = Pieces.of(problem), best_points(problem)
+    integers, points = IntegerProblem.of(problem), best_points(problem)
     reach = problem.evaluate(points).objective if target is None else target
-    prune = pieces.from_objective(reach)
+    prune = integers.from_objective(reach)
     leaves: list[tuple[Any, Any, int, Reason]] = []
     waiting = list(_starts(problem, start))
     while waiting:
         low, high = waiting.pop()
         allowed = [v for v in all_vectors(low, high) if problem.allows(v)]
-        bound = closure_bound(pieces, low, high)
+        bound = closure_bound(integers, low, high)
         if not allowed:
             leaves.append((low, high, NOTHING, Reason.FORBIDDEN))
         elif start and _doubles(problem, low, high):
@@ -87,9 +87,9 @@ def prove(
         elif bound <= prune:
             leaves.append((low, high, bound, Reason.FLOW))
         elif len(list(all_vectors(low, high))) <= 3:
-            values = [pieces.value(v) for v in allowed if problem.feasible(v)]
+            values = [integers.value(v) for v in allowed if problem.feasible(v)]
             if problem.limits.rates is not None:  # a vector's best cut-offs may not be allowed
-                values = [rated_value(problem, pieces, v) for v in allowed if problem.feasible(v)]
+                values = [rated_value(problem, integers, v) for v in allowed if problem.feasible(v)]
             leaves.append((low, high, max(values, default=NOTHING), Reason.COUNTED))
         else:
             k = int(np.argmax(np.subtract(high, low)))
@@ -126,9 +126,9 @@ def _starts(problem: Problem, start: str) -> Iterator[tuple[list[int], list[int]
         yield problem.lower.tolist(), problem.upper.tolist()
 
 
-def rated_value(problem: Problem, pieces: Pieces, points: Any) -> int:
+def rated_value(problem: Problem, integers: IntegerProblem, points: Any) -> int:
     """Value of points under limits on rates, from the exact objective."""
-    value = problem.evaluate(points).objective * pieces.total - pieces.constant
+    value = problem.evaluate(points).objective * integers.total - integers.constant
     assert value.denominator == 1
     return int(value)
 
@@ -175,7 +175,7 @@ def with_proof(
     problem: Problem, points: Any, leaves: list[tuple[Any, Any, int, Reason]]
 ) -> SolverResult:
     """A result whose bound is the best that these boxes give."""
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     boxes = Boxes(
         np.array([leaf[0] for leaf in leaves], dtype=np.int64),
         np.array([leaf[1] for leaf in leaves], dtype=np.int64),
@@ -184,7 +184,7 @@ def with_proof(
     )
     valued = [leaf[2] for leaf in leaves if leaf[3] in (Reason.FLOW, Reason.COUNTED)]
     bounds = [problem.evaluate(points).objective]
-    bounds += [pieces.to_objective(value) for value in valued if value > NOTHING]
+    bounds += [integers.to_objective(value) for value in valued if value > NOTHING]
     zero = np.zeros(len(problem.lower), dtype=np.int64)
     if problem.feasible(zero):
         bounds.append(problem.evaluate(zero).objective)
@@ -193,7 +193,7 @@ def with_proof(
         "branch and bound",
         max(bounds),
         boxes,
-        rounding=pieces.rounding,
+        rounding=integers.rounding,
         details={"nodes": 7},
     )
     return run.result(np.asarray(points), "finished")

@@ -25,6 +25,7 @@ from netbenefit.problem.constraints import (
     AtLeast,
     AtMost,
     Bounds,
+    ConstantColumn,
     Constraint,
     Exclude,
     Exclusive,
@@ -36,9 +37,10 @@ from netbenefit.problem.constraints import (
     MinTPR,
     Sign,
     Values,
+    find_conflict,
     from_json,
 )
-from netbenefit.problem.limits import Draft, Still, clash
+from netbenefit.problem.limits import LimitsBuilder, share, sign_of
 from netbenefit.problem.problem import Problem
 from tests.helpers.strategies import GRIDS, constraint_lists, tables
 
@@ -155,16 +157,16 @@ def test_limits_are_all_constraints_together(data: st.DataObject) -> None:
     table = data.draw(tables(max_rows=5, max_columns=4, groups=True))
     asked = data.draw(constraint_lists(table, GRIDS[0], 2, rates=False))
     own = {c.feature for c in asked if isinstance(c, Bounds | Values)}
-    still = set(table.constant)
+    constant = set(table.constant)
     wanted, words = set(), ""
     for vector in itertools.product(range(-2, 3), repeat=table.n_features):
         points = dict(zip(table.names, vector, strict=True))
         if all(c.allows(points) for c in asked):
             # A constant column has no points, unless its own values do not leave it that choice.
-            free = [name for name in still - own if points[name] != 0]
+            free = [name for name in constant - own if points[name] != 0]
             needed = [
                 name
-                for name in still & own
+                for name in constant & own
                 if points[name] != 0
                 and all(
                     c.allows({**points, name: 0})
@@ -263,10 +265,10 @@ def test_clashes_are_named(asked: list[Constraint], culprits: set[int]) -> None:
 def test_without_any_culprit_there_is_a_card(data: st.DataObject) -> None:
     table = data.draw(tables(max_rows=4, max_columns=4))
     asked = data.draw(constraint_lists(table, GRIDS[0], 1, rates=False, max_size=6))
-    asks = [*asked, *(Still(name) for name in table.constant)]
-    if _start(table, asks) is not None:
+    parts = [*asked, *(ConstantColumn(name) for name in table.constant)]
+    if _start(table, parts) is not None:
         return
-    culprits = clash(asks, table, GRIDS[0], 1)
+    culprits = find_conflict(parts, lambda some: _start(table, some) is not None)
     assert _start(table, culprits) is None
     for number in range(len(culprits)):
         assert _start(table, [*culprits[:number], *culprits[number + 1 :]]) is not None
@@ -277,10 +279,10 @@ def test_without_any_culprit_there_is_a_card(data: st.DataObject) -> None:
 
 
 def _start(table: PatternTable, asked: Sequence[Any]) -> Any:
-    draft = Draft(table, GRIDS[0], 1)
+    builder = LimitsBuilder(table, GRIDS[0], 1)
     for constraint in asked:
-        constraint.add_to(draft)
-    return draft.start()
+        constraint.add_to(builder)
+    return builder.start()
 
 
 def test_a_constant_column_clashes_with_being_needed() -> None:
@@ -313,7 +315,7 @@ def test_a_constant_column_clashes_with_being_needed() -> None:
         (lambda: build(Include("agee")), "Include names column 'agee', .* 'age', 'bmi'.* Correct"),
         (lambda: build(Implies("age", 4)), "Implies names column 4, which is not in the table"),
         (lambda: build(Exclusive("age", 0)), "Exclusive names a column twice"),
-        (lambda: build("age"), "'age' is not a constraint. Use classes"),
+        (lambda: build("age"), "'age' is not a constraint. Use classes such as"),
         (
             lambda: Problem.build(TABLE, GRID, constraints=Include("age")),  # type: ignore[arg-type]
             r"must be a list of constraints, not Include\('age'\)",
@@ -364,3 +366,8 @@ def test_the_documentation_says_what_is_so() -> None:
         assert str(made) == words
         kinds.add(type(made).__name__)
     assert kinds == {kind.__name__ for kind in constraints.Constraint._kinds.values()}
+
+
+def test_shares_and_signs_are_read_as_written() -> None:
+    assert (share(0.9, "rate"), share("2/3", "rate")) == (Fraction(9, 10), Fraction(2, 3))
+    assert (sign_of("age", -1), sign_of("age", "non-decreasing")) == ("-", "+")

@@ -16,7 +16,7 @@ from netbenefit.metrics.net_benefit import weighted_net_benefit
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFPR, MinTPR
 from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
-from netbenefit.problem.levels import find_levels, level_risks, pooled_rates
+from netbenefit.problem.levels import fit_levels, level_risks, pooled_rates
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import Run
 from tests.helpers.strategies import constrained_problems, points_of, problems
@@ -95,7 +95,7 @@ def test_best_cutoffs_are_the_first_scores_whose_pooled_risk_reaches_the_thresho
 def test_blended_masses_give_every_score_its_pooled_risk(data: st.DataObject, real: bool) -> None:
     problem = data.draw(problems(real=real, taught=True))
     points = points_of(data.draw, problem)
-    levels, table = find_levels(problem, points), problem.patterns
+    levels, table = fit_levels(problem, points), problem.patterns
     scores = floor_scores(table.codes, table.decimals, points)
     exact = [[Fraction(v) for v in m.tolist()] for m in (table.positives, table.negatives)]
     pooled = pooled_rates(scores, *exact)
@@ -126,7 +126,7 @@ def check_decisions(problem: Problem, points: np.ndarray) -> None:
         value = problem.evaluate(points)
     except ValueError:  # no cut-offs within the rates
         return
-    levels, table = find_levels(problem, points), problem.patterns
+    levels, table = fit_levels(problem, points), problem.patterns
     scores = floor_scores(table.codes, table.decimals, points)
     known = [risk for _, risk in levels.risks]
     assert known == sorted(known)
@@ -153,7 +153,7 @@ def check_decisions(problem: Problem, points: np.ndarray) -> None:
 def test_without_a_teacher_all_is_as_published(data: st.DataObject) -> None:
     problem = data.draw(problems(taught=False))
     points = points_of(data.draw, problem)
-    value, levels = problem.evaluate(points), find_levels(problem, points)
+    value, levels = problem.evaluate(points), fit_levels(problem, points)
     table = problem.patterns
     scores = floor_scores(table.codes, table.decimals, points)
     by_level = level_risks(table, problem.thresholds, scores, value.cutoffs)
@@ -170,7 +170,7 @@ def test_without_a_teacher_all_is_as_published(data: st.DataObject) -> None:
 def test_middles_of_intervals(data: st.DataObject, taught: bool) -> None:
     problem = data.draw(problems(taught=taught))
     points = points_of(data.draw, problem)
-    levels = find_levels(problem, points, calibrate=False)
+    levels = fit_levels(problem, points, calibrate=False)
     grid = problem.thresholds.values
     middles = {(a + b) / 2 for a, b in zip(grid, (*grid[1:], 1.0), strict=True)}
     assert {risk for _, risk in levels.risks} <= middles
@@ -191,7 +191,7 @@ def test_rates_speak_of_outcomes_where_the_masses_say_the_opposite(
         if not problem.feasible(points):
             continue
         scores = floor_scores(table.codes, table.decimals, np.array(points))
-        called = scores >= find_levels(problem, points).cutoffs[0]
+        called = scores >= fit_levels(problem, points).cutoffs[0]
         if isinstance(limit, MinTPR):
             assert (table.positives @ called) >= 0.9 * 15
         else:

@@ -11,7 +11,8 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.problem import Problem
+from netbenefit.problem.cutoffs import count_called
+from netbenefit.problem.problem import Problem, auto_units, read_penalty
 from netbenefit.solvers.kernels.layout import columns_of
 from tests.helpers import slow_truth as reference
 
@@ -401,3 +402,20 @@ def test_columns_that_cannot_move_a_score_are_named():
     table = PatternTable.from_arrays(X, [0, 1], names=["tiny", "fine", "constant"])
     assert Problem.build(table, Thresholds.tenths()).too_small == ("tiny",)
     assert Problem.build(table, Thresholds.tenths(), max_points=125).too_small == ()
+
+
+def test_the_price_of_a_rule() -> None:
+    assert [float(auto_units(n)) for n in (200, 1000, 40_000)] == [0.22, 0.5, 1.0]
+    table = PatternTable.from_arrays([[0], [1]], [0, 1])
+    prices = [read_penalty(penalty, table) for penalty in ("paper", "auto", 0.01)]
+    assert prices == [Fraction(1, 20), Fraction(1, 200), Fraction(1, 100)]
+
+
+def test_counts_at_or_above_each_cutoff() -> None:
+    cutoffs, tp, fp, unit = count_called(np.array([0, 4]), np.array([0, 1]), np.array([5, 1]))
+    assert (cutoffs.tolist(), tp.tolist(), fp.tolist(), unit) == (
+        [0, 4, 5],
+        [1, 1, 0],
+        [6, 1, 0],
+        1,
+    )

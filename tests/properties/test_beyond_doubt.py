@@ -19,14 +19,14 @@ from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import make_certificate
 from netbenefit.certificates.verify import verify
 from netbenefit.estimators.learn import assemble_card
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.solvers.bounds.covering import covering_bound
 from netbenefit.solvers.bounds.directions import direction_bound
 from netbenefit.solvers.bounds.farkas import farkas_bound
 from netbenefit.solvers.bounds.supports import support_bound
-from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.milp.solve import MixedInteger
+from netbenefit.solvers.search_then_prove import SearchThenProve
 from netbenefit.teachers.blend import Taught
 from tests.helpers.box_prover import flow_bound
 from tests.helpers.small_proofs import teach_problem
@@ -37,20 +37,20 @@ SHARDS, EXAMPLES = (25, 200) if FULL else (4, 25)
 #: Every so many problems the slower judges look as well.
 OFTEN = 4
 
-SOLVER = Exact(time_limit=None)
+SOLVER = SearchThenProve(time_limit=None)
 
 
-def bounds_of(pieces: Pieces, problem: Problem) -> dict[str, int]:
+def bounds_of(integers: IntegerProblem, problem: Problem) -> dict[str, int]:
     """Every bound of the whole box, by name."""
-    lower, upper = pieces.lower, pieces.upper
+    lower, upper = integers.lower, integers.upper
     rows = {"support": problem.limits.support, "support_limit": problem.limits.support_limit}
     return {
-        "flow": flow_bound(pieces, lower, upper),
-        "supports": support_bound(pieces, problem.max_features).value,
-        "directions, no step": direction_bound(pieces, iterations=0).value,
-        "directions": direction_bound(pieces, iterations=60).value,
-        "Farkas cuts": farkas_bound(pieces, **rows).value,
-        "covering": covering_bound(pieces, seconds=5.0, most_nodes=3, **rows).value,
+        "flow": flow_bound(integers, lower, upper),
+        "supports": support_bound(integers, problem.max_features).value,
+        "directions, no step": direction_bound(integers, iterations=0).value,
+        "directions": direction_bound(integers, iterations=60).value,
+        "Farkas cuts": farkas_bound(integers, **rows).value,
+        "covering": covering_bound(integers, seconds=5.0, most_nodes=3, **rows).value,
     }
 
 
@@ -70,9 +70,9 @@ def check(problem: Problem, number: int, taught: Taught | None) -> None:
     assert result.proof is not None
     assert objective <= result.proof.bound <= objective + result.proof.rounding
     # 2. No bound is lower.
-    pieces = Pieces.of(problem)
-    value = pieces.from_objective(objective)
-    for name, bound in bounds_of(pieces, problem).items():
+    integers = IntegerProblem.of(problem)
+    value = integers.from_objective(objective)
+    for name, bound in bounds_of(integers, problem).items():
         assert bound >= value, name
     # 3. The integer program agrees; 4. so does the judge.
     if number % OFTEN == 0:

@@ -17,7 +17,7 @@ from netbenefit import Condition, PerUnit, RiskScoreClassifier, Rule, Scorecard,
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import Certificate
-from netbenefit.certificates.statement import Claim, Scale
+from netbenefit.certificates.statement import Claim, ValueScale
 from netbenefit.certificates.verify import Check, Verdict, _acceptance, verify
 from netbenefit.metrics.measures import measure, wilson
 from netbenefit.report.columns import column_rows
@@ -233,7 +233,7 @@ def claimed(
     certificate: Certificate, objective: float, bound: float, rounding: float = 0.0
 ) -> Certificate:
     """A certificate with another objective and bound."""
-    scale = Scale(Fraction(1), Fraction(0), 0, True)
+    scale = ValueScale(Fraction(1), Fraction(0), 0, True)
     claim = Claim("milp", Fraction(bound), True, Fraction(rounding), {}, scale, None)
     answer = certificate.answer._replace(objective=Fraction(objective))
     problem = replace(certificate.problem, teacher=None)

@@ -16,8 +16,8 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.problem.result import Progress, SolverResult
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch, plainness
+from netbenefit.solvers.search_then_prove import SearchThenProve
 
 
 def make_problem(n: int = 120, columns: int = 8, seed: int = 0, **settings: Any) -> Problem:
@@ -161,9 +161,9 @@ def test_start_and_callback() -> None:
 
 def test_the_lowest_bound_holds_for_all() -> None:
     problem = make_problem(n=30, columns=3)
-    found = MultiStart(starts=2, solver=Exact(time_limit=10.0)).solve(problem)
+    found = MultiStart(starts=2, solver=SearchThenProve(time_limit=10.0)).solve(problem)
     assert found.status == "optimal"
-    assert found.bound == found.objective == Exact().solve(problem).objective
+    assert found.bound == found.objective == SearchThenProve().solve(problem).objective
     assert found.proof is not None
 
 

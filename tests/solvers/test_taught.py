@@ -21,10 +21,10 @@ from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFPR, MinTPR
 from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp.solve import MixedInteger
 from netbenefit.solvers.near_optimal import enumerate_near_optimal
+from netbenefit.solvers.search_then_prove import SearchThenProve
 from netbenefit.solvers.sizes import best_of_every_size
 from netbenefit.teachers.blend import blend
 from tests.helpers.box_prover import BranchAndBound
@@ -148,7 +148,7 @@ def test_solvers_find_and_prove_the_best_of_all_vectors(part: int) -> None:
         assert problem.evaluate(found.points).objective == best
         solvers: list[Any] = [BranchAndBound(time_limit=None)]
         if seed % 5 == 0:
-            solvers += [MixedInteger(), Exact(time_limit=2.0)]
+            solvers += [MixedInteger(), SearchThenProve(time_limit=2.0)]
         for solver in solvers:
             result = solver.solve(problem)
             assert problem.evaluate(result.points).objective == best

@@ -209,8 +209,8 @@ class Binner(
             table, options, settings, event, weight, cumulative, self.max_columns
         )
         self._keep(fitted)
-        for text in fitted.notices:
-            warnings.warn(text, stacklevel=3)
+        for notice in fitted.notices:
+            warnings.warn(notice, stacklevel=3)
         return Codes(matrix, fitted.names, tuple(term.decimals for term in fitted.terms))
 
     def _events(self, y: ArrayLike | None, n_rows: int) -> NDArray[np.bool_] | None:

@@ -122,9 +122,6 @@ def _run(question: str) -> list[list[int]]:
     return answer
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Ways to find cuts.
 METHODS = ("net_benefit", "tree", "quantile", "optbinning")
 

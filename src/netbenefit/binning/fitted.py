@@ -17,7 +17,7 @@ from netbenefit.cards.json import read_reading, read_term, reading_data, term_da
 from netbenefit.cards.readings import Reading, Readings
 from netbenefit.cards.scoring import CardLogic, ColumnLogic, columns_with_others
 from netbenefit.cards.terms import PerUnit, Term
-from netbenefit.common.checks import InputError
+from netbenefit.common.checks import InputError, InputWarning
 from netbenefit.common.strict_json import (
     at,
     check_object,
@@ -49,7 +49,7 @@ class FittedBins:
     kinds: dict[str, Kind]
     own_missing: tuple[str, ...]  #: columns with a condition for missing values
     rows: tuple[dict[str, Any], ...]  #: what became of each column
-    notices: tuple[str, ...] = field(default=(), compare=False)  #: warnings
+    notices: tuple[InputWarning, ...] = field(default=(), compare=False)  #: warnings
 
     @property
     def groups(self) -> dict[str, tuple[int, ...]]:
@@ -114,9 +114,6 @@ def dtype_of(terms: Sequence[Term]) -> np.dtype[Any]:
             most = max(most, *(abs(term.value_code(end)) for end in ends))
     types = (np.int8, np.int16, np.int32, np.int64)
     return np.dtype(next(kind for kind in types if most <= np.iinfo(kind).max))
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 SCHEMA = "netbenefit.binner"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from netbenefit.binning.cuts import outside_logits
 from netbenefit.binning.fitted import FittedBins, dtype_of
 from netbenefit.binning.roles import (
+    DROP,
     ClassifiedColumn,
     ColumnOptions,
     Role,
@@ -34,7 +35,15 @@ from netbenefit.binning.weights import count_rows, drop_last_bits
 from netbenefit.cards.columns import Column, Kind
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import Term
-from netbenefit.common.checks import FloatArray, InputError, shorten
+from netbenefit.common.checks import (
+    FloatArray,
+    InputError,
+    InputWarning,
+    Remedy,
+    by_name,
+    drop_it,
+    shorten,
+)
 from netbenefit.data.raw_table import RawTable
 
 __all__ = ["classify_columns", "learn_bins"]
@@ -83,7 +92,7 @@ def learn_bins(
         column = classified.read(table, sources.get(classified.name, ()))
         if column.missing is not None and not weight[~column.missing].any():
             skipped.append(
-                SkippedColumn(classified.name, "every value is missing", "fill it in, or drop it")
+                SkippedColumn(classified.name, "every value is missing", ("fill it in, or ", DROP))
             )
             usable.remove(classified)
             continue
@@ -232,8 +241,13 @@ def _check_leaks(
         if np.array_equal(same, happened) or np.array_equal(~same, happened):
             raise InputError(
                 f"column {name!r} equals the outcome wherever it has a value. If it is a copy of "
-                f"the outcome, drop it (drop=[{name!r}]); if it is known before the decision, keep "
-                f"so by numeric=[{name!r}] or categorical=[{name!r}]."
+                "the outcome, drop it (",
+                by_name("drop", name),
+                "); if it is known before the decision, say so by ",
+                by_name("numeric", name),
+                " or ",
+                by_name("categorical", name),
+                ".",
             )
 
 
@@ -261,7 +275,10 @@ def _strongest(
         SkippedColumn(
             classified.name,
             f"there are {len(usable):,} columns; only the {most:,} most informative ones are kept",
-            "choose columns yourself, or raise max_columns",
+            (
+                "choose columns yourself, or raise ",
+                Remedy("max_columns", '"max_columns" in a --binner FILE.json'),
+            ),
         )
         for classified in usable
         if classified.name not in kept
@@ -388,35 +405,46 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(result)
 
 
-def _notices(skipped: Sequence[SkippedColumn], binned: Sequence[BinnedColumn]) -> Iterator[str]:
+def _notices(
+    skipped: Sequence[SkippedColumn], binned: Sequence[BinnedColumn]
+) -> Iterator[InputWarning]:
+    """What the user should know about columns."""
     by_reason: dict[str, list[SkippedColumn]] = defaultdict(list)
     for out in skipped:
         by_reason[out.reason].append(out)
     for reason, outs in by_reason.items():
-        names, remedy = [out.name for out in outs], outs[0].remedy
+        names = [out.name for out in outs]
+        drop = drop_it(names[0]) if len(names) == 1 else DROP
+        remedy = [drop if part is DROP else part for part in outs[0].remedy]
         plural = "s" * (len(names) > 1)
-        yield f"column{plural} {shorten(names)} left out: {reason}. To do: {remedy}."
+        yield InputWarning(
+            f"column{plural} {shorten(names)} left out: {reason}. To do: ", *remedy, "."
+        )
     for made in binned:
         column = made.classified
         if column.role == "levels" and not made.terms:
-            yield (
+            yield InputWarning(
                 f"column {column.name!r} left out: {made.note or 'one level only'}. To do: merge "
-                "its levels yourself, or drop it."
+                "its levels yourself, or ",
+                drop_it(column.name),
+                ".",
             )
         elif column.n_levels > _MANY_LEVELS:
-            yield (
+            yield InputWarning(
                 f"column {column.name!r} has {column.guess}: {made.note}. To do: merge them by "
-                "meaning, or drop the column."
+                "meaning, or ",
+                drop_it(column.name),
+                ".",
             )
 
 
-def _idle_cuts(binned: Sequence[BinnedColumn], kept: Sequence[Term]) -> Iterator[str]:
+def _idle_cuts(binned: Sequence[BinnedColumn], kept: Sequence[Term]) -> Iterator[InputWarning]:
     """Warn of the user's own cut points that split no rows, or split them as others do."""
     terms = set(kept)
     for made in binned:
         idle = [term.text() for term in made.terms if made.own_cuts and term not in terms]
         if idle:
-            yield (
+            yield InputWarning(
                 f"column {made.classified.name!r}: {shorten(idle)} left out, which splits no rows, "
                 "or splits them as another condition does. To do: choose other cut points."
             )

@@ -14,7 +14,7 @@ from netbenefit.binning.terms import CutSettings
 from netbenefit.binning.weights import weight_of_one_row
 from netbenefit.cards.readings import COMBINE
 from netbenefit.cards.terms import PerUnit, check_value
-from netbenefit.common.checks import FloatArray, InputError, check_names, shorten
+from netbenefit.common.checks import FloatArray, InputError, Remedy, check_names, shorten
 from netbenefit.common.strict_json import Value
 from netbenefit.metrics.thresholds import Thresholds
 
@@ -209,6 +209,16 @@ def _check_conflicts(options: ColumnOptions) -> None:
         for name in sorted(names):
             if name in seen:
                 raise InputError(
-                    f"column {name!r} is named by {seen[name]} and by {parameter}. Choose one."
+                    f"column {name!r} is named by ",
+                    _flag(seen[name]),
+                    " and by ",
+                    _flag(parameter),
+                    ". Choose one.",
                 )
             seen[name] = parameter
+
+
+def _flag(parameter: str) -> Remedy:
+    """Name a parameter by its option, where it has one; others stand in a file."""
+    known = parameter in ("categorical", "numeric", "cuts", "missing", "special", "drop")
+    return Remedy(parameter, f"--{parameter}" if known else f'"{parameter}"')

@@ -14,7 +14,7 @@ from netbenefit.binning.weights import are_whole
 from netbenefit.cards.columns import Column, Kind
 from netbenefit.cards.readings import Reading, Readings, plain_number
 from netbenefit.cards.terms import PerUnit
-from netbenefit.common.checks import FloatArray, InputError, shorten
+from netbenefit.common.checks import FloatArray, InputError, Remedy, by_name, drop_it, shorten
 from netbenefit.common.decimals import LARGEST_EXACT
 from netbenefit.common.strict_json import Value
 from netbenefit.data.raw_table import (
@@ -88,12 +88,16 @@ class ClassifiedColumn(NamedTuple):
         )
 
 
+#: What can always be done about a column.
+DROP = drop_it()
+
+
 class SkippedColumn(NamedTuple):
     """A column that cannot be used."""
 
     name: str
     reason: str
-    remedy: str
+    remedy: tuple[str | Remedy, ...]
 
 
 def classify_column(
@@ -164,13 +168,13 @@ def _unusable(
 ) -> SkippedColumn | None:
     """Why a column cannot be read at all."""
     if storage == "empty":
-        return SkippedColumn(raw.name, "every value is missing", "fill it in, or drop it")
+        return SkippedColumn(raw.name, "every value is missing", ("fill it in, or ", DROP))
     if storage == "date":
-        remedy = "turn it into a number, such as years before the decision, or drop it"
-        return SkippedColumn(raw.name, "it holds dates", remedy)
+        remedy = "turn it into a number, such as years before the decision, or "
+        return SkippedColumn(raw.name, "it holds dates", (remedy, DROP))
     if storage == "other":
-        remedy = "turn its values into numbers or text, or drop it"
-        return SkippedColumn(raw.name, "it holds objects that are neither numbers nor text", remedy)
+        reason = "it holds objects that are neither numbers nor text"
+        return SkippedColumn(raw.name, reason, ("turn its values into numbers or text, or ", DROP))
     if storage in ("text", "mixed") and not wants_levels:
         comma = with_commas(raw)
         if comma is not None:
@@ -198,8 +202,9 @@ def _numeric(
         if distinct.size and set(distinct.tolist()) <= {0.0, 1.0}:
             return classified._replace(role="binary", guess="yes or no")
         if whole and _is_identifier(name, distinct, _n_present(column, weight)):
-            remedy = f"drop it; or, if it does mean something, pass numeric=[{name!r}]"
-            return SkippedColumn(name, "its values number the rows: an identifier", remedy)
+            meant = ("; or, if it does mean something, say so by ", by_name("numeric", name))
+            reason = "its values number the rows: an identifier"
+            return SkippedColumn(name, reason, (DROP, *meant))
     text = " as text" if classified.reading.text else ""
     guess = f"{'whole ' if whole else ''}numbers{text}"
     return classified._replace(reading=reading, guess=guess)
@@ -260,7 +265,7 @@ def _levels(
     own = len(levels) >= _OWN_VALUES * rows and rows >= _MANY_ROWS
     if own and not options.mentions(name):
         what = "it holds free text or an identifier: almost every row has a value of its own"
-        return SkippedColumn(name, what, "drop it, or make a column with a few levels of it")
+        return SkippedColumn(name, what, (DROP, ", or make a column with a few levels of it"))
     number = len(levels)
     return classified._replace(guess=f"{number:,} level{'s' * (number != 1)}", n_levels=number)
 

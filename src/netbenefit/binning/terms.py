@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -29,7 +30,7 @@ from netbenefit.binning.weights import (
 from netbenefit.cards.columns import Column
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import Condition, PerUnit, Term
-from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.common.checks import FloatArray, InputError, Remedy
 from netbenefit.common.decimals import LARGEST_EXACT
 from netbenefit.common.strict_json import Value
 from netbenefit.metrics.thresholds import Thresholds
@@ -110,9 +111,15 @@ def fill_missing(
     mass = 0.0 if missing is None else total_weight(rows.weight[missing])
     if mass > 0 and policy == "refuse":
         row = int(np.flatnonzero(np.asarray(missing))[0])
+        name = shlex.quote(classified.name)
         raise InputError(
             f"column {classified.name!r} is missing in row {row}, and missing values are to be "
-            'refused. Fill them in, or choose missing="condition" or "impute" for this column.'
+            "refused. Fill them in, or choose ",
+            Remedy(
+                'missing="condition" or "impute" for this column',
+                f"--missing {name}=condition or --missing {name}=impute",
+            ),
+            ".",
         )
     own = mass > 0 and (
         policy == "condition" or (policy == "auto" and has_enough_weight(mass, min_mass))

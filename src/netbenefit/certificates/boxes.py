@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.certificates.flow import FlowBound
-from netbenefit.certificates.recount import Ground, Whole, vectors_of
+from netbenefit.certificates.recount import IntegerRecount, RecountedProblem, vectors_of
 from netbenefit.certificates.statement import Check, Claim
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.problem.result import Boxes, Reason
 
-__all__ = ["BoxJudge", "Undecided", "check_claim", "find_uncovered", "shown"]
+__all__ = ["BoxChecker", "Undecided", "check_bound", "find_uncovered", "shown"]
 
 
 # -- whether boxes of whole-number vectors cover a larger box, found out from the boxes alone ------
@@ -35,28 +35,12 @@ def find_uncovered(
 ) -> list[int] | None:
     """Return a vector of the root that no box holds, or None where they cover it all.
 
-    1. Boxes are clipped to the part that is looked at; one that fills it covers it.
+    1. Boxes (B, P) are clipped to the part that is looked at; one that fills it covers it.
     2. A few boxes whose volumes add up to that of the part, and of which no two overlap, cover it.
     3. Otherwise the part is cut in two, at the edge of a box, where the fewest boxes are cut
        (none, if the boxes are the leaves of a tree) and the larger half is smallest.
 
-    Parameters
-    ----------
-    lower, upper : (B, P) int
-    root_lower, root_upper : (P,) int
-
-    Raises
-    ------
-    Undecided
-        Where overlapping boxes make the work explode.
-
-    Examples
-    --------
-    >>> low, high = np.array([[0, 0], [0, 2]]), np.array([[3, 1], [2, 3]])
-    >>> find_uncovered(low, high, np.array([0, 0]), np.array([3, 3]))
-    [3, 2]
-    >>> find_uncovered(low, high, np.array([0, 0]), np.array([2, 3])) is None
-    True
+    :class:`Undecided` is raised where overlapping boxes make the work explode.
     """
     parts = [(root_lower, root_upper, lower, upper)]
     work, most = 0, 500 * len(lower) + 1_000_000  # a tree's leaves need far less
@@ -120,33 +104,24 @@ def _count(places: IntArray, size: int) -> NDArray[np.int64]:
     return np.bincount(places.ravel(), minlength=size).astype(np.int64)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Most vectors of a box that are looked at one by one.
 _MOST_VECTORS = 2_000_000
 
 
-class BoxJudge:
+class BoxChecker:
     """The boxes of a proof, clipped to the search space, next to the problem.
 
     Methods return what is wrong with the first bad box, or None.
-
-    Parameters
-    ----------
-    whole : Whole
-        The problem in whole numbers.
-    boxes : Boxes
     """
 
-    def __init__(self, whole: Whole, boxes: Boxes) -> None:
-        said = whole.ground.said
-        self.whole, self.said, self.boxes = whole, said, boxes
-        self.lower = np.maximum(boxes.lower, said.lower)
-        self.upper = np.minimum(boxes.upper, said.upper)
+    def __init__(self, integers: IntegerRecount, boxes: Boxes) -> None:
+        statement = integers.recount.statement
+        self.integers, self.statement, self.boxes = integers, statement, boxes
+        self.lower = np.maximum(boxes.lower, statement.lower)
+        self.upper = np.minimum(boxes.upper, statement.upper)
         #: Boxes that hold some vector of the search space; the others say nothing.
         self.real = (self.lower <= self.upper).all(axis=1)
-        self._flow = FlowBound.of(whole.units, whole.gains)
+        self._flow = FlowBound.of(integers.units, integers.gains)
 
     def having(self, *reasons: Reason) -> NDArray[np.intp]:
         """Which boxes of the search space have one of these reasons."""
@@ -163,8 +138,8 @@ class BoxJudge:
         least = np.zeros(shape, dtype=np.int64)
         for k in range(shape[1]):
             allowed = self._allowed(k)
-            first = self.lower[:, k].clip(self.said.lower[k], self.said.upper[k])
-            last = self.upper[:, k].clip(self.said.lower[k], self.said.upper[k])
+            first = self.lower[:, k].clip(self.statement.lower[k], self.statement.upper[k])
+            last = self.upper[:, k].clip(self.statement.lower[k], self.statement.upper[k])
             start = np.searchsorted(allowed, first)  # allowed[start:end] is what the box holds
             end = np.searchsorted(allowed, last, side="right")
             some = start < end
@@ -181,8 +156,10 @@ class BoxJudge:
 
     def _allowed(self, k: int) -> IntArray:
         """Allowed points of a column, rising."""
-        width = int(self.said.upper[k] - self.said.lower[k]) + 1
-        result: IntArray = np.flatnonzero(self.said.limits.values[k, :width]) + self.said.lower[k]
+        width = int(self.statement.upper[k] - self.statement.lower[k]) + 1
+        result: IntArray = (
+            np.flatnonzero(self.statement.limits.values[k, :width]) + self.statement.lower[k]
+        )
         return result
 
     # -- reasons -----------------------------------------------------------------------------------
@@ -190,10 +167,12 @@ class BoxJudge:
     def wrong_forbidden(self) -> str | None:
         """Boxes that are said to hold no allowed vector."""
         low, high, zero, other, least = self._ranges
-        limits = self.said.limits
+        limits = self.statement.limits
         empty = (low > high).any(axis=1) | (least.sum(axis=1) > limits.total)
         rows = [*limits.support, np.ones(low.shape[1], dtype=np.int64)]
-        for row, limit in zip(rows, [*limits.support_limit, self.said.max_features], strict=True):
+        for row, limit in zip(
+            rows, [*limits.support_limit, self.statement.max_features], strict=True
+        ):
             # A column has to count where 0 is not allowed, and may count where that helps.
             counts = np.where(zero, np.where(other, np.minimum(row, 0), 0), row)
             empty |= counts.sum(axis=1) > limit
@@ -212,7 +191,7 @@ class BoxJudge:
         if self._volume(b) > _MOST_VECTORS:
             return "some of them"
         for vectors in self._vectors(b):
-            best = self.whole.highest(vectors)
+            best = self.integers.highest(vectors)
             if best is not None:
                 return str(best[1].tolist())
         return None
@@ -221,13 +200,13 @@ class BoxJudge:
         """Boxes whose vectors are said to be no better than their doubles."""
         which = self.having(Reason.DOUBLED)
         low, high = self.lower[which], self.upper[which]
-        beyond = ((2 * low < self.said.lower) | (2 * high > self.said.upper)).any(axis=1)
+        beyond = ((2 * low < self.statement.lower) | (2 * high > self.statement.upper)).any(axis=1)
         if beyond.any():
             b = int(which[np.argmax(beyond)])
             return f"box {b + 1} is said to be doubled, but the double leaves the search space"
         largest = 2 * np.maximum(np.abs(low), np.abs(high)).sum(axis=1)
-        if (largest > self.said.limits.total).any():
-            b = int(which[np.argmax(largest > self.said.limits.total)])
+        if (largest > self.statement.limits.total).any():
+            b = int(which[np.argmax(largest > self.statement.limits.total)])
             return f"box {b + 1} is said to be doubled, but the double has too many points in all"
         for k in range(low.shape[1]):
             allowed = self._allowed(k)
@@ -236,8 +215,8 @@ class BoxJudge:
             if holds.any():
                 b = int(which[np.argmax(holds)])
                 return (
-                    f"box {b + 1} is said to be doubled, but {self.said.names[k]!r} may not have "
-                    "some of the doubled points"
+                    f"box {b + 1} is said to be doubled, but {self.statement.names[k]!r} may not "
+                    "have some of the doubled points"
                 )
         return None
 
@@ -253,18 +232,22 @@ class BoxJudge:
         which = self.having(Reason.SHIFTED)
         if not which.size:
             return None
-        said = self.said
-        widths = said.upper - said.lower + 1
+        statement = self.statement
+        widths = statement.upper - statement.lower + 1
         full = all(len(self._allowed(k)) == width for k, width in enumerate(widths.tolist()))
-        most = int(np.maximum(np.abs(said.lower), np.abs(said.upper)).sum())
-        counted = said.penalty > 0 or said.max_features < widths.size or len(said.limits.support)
-        if counted or not full or said.limits.total < most:
+        most = int(np.maximum(np.abs(statement.lower), np.abs(statement.upper)).sum())
+        counted = (
+            statement.penalty > 0
+            or statement.max_features < widths.size
+            or len(statement.limits.support)
+        )
+        if counted or not full or statement.limits.total < most:
             return f"box {which[0] + 1} is said to be shifted, which is not free here"
         moved = np.zeros(which.size, dtype=np.bool_)
         for first, last in self._one_hot_groups():
             low, high = self.lower[which, first:last], self.upper[which, first:last]
-            down = (low[:, 0] > 0) & (low > said.lower[first:last]).all(axis=1)
-            up = (high[:, 0] < 0) & (high < said.upper[first:last]).all(axis=1)
+            down = (low[:, 0] > 0) & (low > statement.lower[first:last]).all(axis=1)
+            up = (high[:, 0] < 0) & (high < statement.upper[first:last]).all(axis=1)
             moved |= down | up
         if not moved.all():
             return f"box {which[np.argmin(moved)] + 1} is said to be shifted, but cannot be"
@@ -275,12 +258,12 @@ class BoxJudge:
 
         No column is in two of them, on which the argument rests.
         """
-        table, said = self.whole.ground.table, self.said
+        table, statement = self.integers.recount.table, self.statement
         fitting = [
             table.decimals[k] == 0
             and set(np.unique(table.codes[:, k]).tolist()) == {0, 1}
-            and said.lower[k] <= 0 <= said.upper[k]
-            for k in range(said.lower.size)
+            and statement.lower[k] <= 0 <= statement.upper[k]
+            for k in range(statement.lower.size)
         ]
         groups, first = [], 0
         while first < len(fitting):
@@ -303,7 +286,7 @@ class BoxJudge:
         """
         which = self.having(Reason.DOUBLED)
         doubled = ((self.lower[which] <= 0) & (self.upper[which] >= 0)).all(axis=1).any()
-        inside = ((self.said.lower <= 0) & (self.said.upper >= 0)).all()
+        inside = ((self.statement.lower <= 0) & (self.statement.upper >= 0)).all()
         return bool(doubled or (inside and self.having(Reason.SHIFTED).size))
 
     def wrong_value(self, b: int) -> str | None:
@@ -313,7 +296,7 @@ class BoxJudge:
         if (low > high).any():
             return None  # no allowed vector at all
         if self.boxes.reasons[b] == Reason.FLOW:
-            value = self._flow.highest(low, high) - self.whole.price * int((~zero).sum())
+            value = self._flow.highest(low, high) - self.integers.price * int((~zero).sum())
             if value > stated:
                 return (
                     f"box {b + 1} is said to be worth {stated} at most; its flow bound is {value}"
@@ -322,7 +305,7 @@ class BoxJudge:
         if self._volume(b) > _MOST_VECTORS:
             return f"box {b + 1} is said to have been counted, but is too large for that"
         for vectors in self._vectors(b):
-            best = self.whole.highest(vectors)
+            best = self.integers.highest(vectors)
             if best is not None and best[0] > stated:
                 return (
                     f"box {b + 1} is said to be worth {stated} at most, but {best[1].tolist()} in "
@@ -346,11 +329,11 @@ class BoxJudge:
 
     def _vectors(self, b: int) -> Iterator[IntArray]:
         """Yield the vectors that limits allow, rates aside, some thousands at a time."""
-        limits = self.said.limits
+        limits = self.statement.limits
         for part in vectors_of([self._between(b, k) for k in range(self.lower.shape[1])]):
             used = (part != 0).astype(np.int64)
             fine = (used @ limits.support.T <= limits.support_limit).all(axis=1)
-            fine &= used.sum(axis=1) <= self.said.max_features
+            fine &= used.sum(axis=1) <= self.statement.max_features
             fine &= np.abs(part).sum(axis=1) <= limits.total
             if fine.any():
                 yield part[fine]
@@ -382,18 +365,18 @@ def _least_size(
 _KNOWN = (Reason.FLOW, Reason.COUNTED, Reason.DOUBLED, Reason.FORBIDDEN, Reason.SHIFTED)
 
 
-def check_claim(
-    ground: Ground, objective: Fraction, proof: Claim, full: bool, sample: int, seed: int
+def check_bound(
+    recount: RecountedProblem, objective: Fraction, proof: Claim, full: bool, sample: int, seed: int
 ) -> Iterator[Check]:
     """Look at a claimed bound of a problem; see :mod:`verify` for what is checked."""
     yield _check_order(objective, proof.bound)
-    whole = _whole_numbers(ground, proof)
-    if isinstance(whole, str):
-        yield Check("scale", False, whole)
+    integers = _whole_numbers(recount, proof)
+    if isinstance(integers, str):
+        yield Check("scale", False, integers)
     elif proof.boxes is None:
         yield Check("bound", None, f"not rechecked: it was obtained by {proof.method}")
     else:
-        yield from _check_boxes(whole, proof.bound, proof.boxes, full, sample, seed)
+        yield from _check_boxes(integers, proof.bound, proof.boxes, full, sample, seed)
 
 
 def _check_order(objective: Fraction, bound: Fraction) -> Check:
@@ -406,54 +389,54 @@ def _check_order(objective: Fraction, bound: Fraction) -> Check:
     return Check("order", True, text)
 
 
-def _whole_numbers(ground: Ground, proof: Claim) -> Whole | str:
+def _whole_numbers(recount: RecountedProblem, proof: Claim) -> IntegerRecount | str:
     """The problem on the scale of the boxes' values, or what is wrong with that scale."""
     try:
-        whole = ground.whole(proof.scale)
+        integers = recount.in_integers(proof.scale)
     except InputError as error:
         return str(error)
     stated = proof.scale
-    if (stated.constant, stated.price) != (whole.constant, whole.price):
+    if (stated.constant, stated.price) != (integers.constant, integers.price):
         return (
-            f"constant and price of the boxes' values are {whole.constant} and {whole.price}, not "
-            f"{stated.constant} and {stated.price}"
+            f"constant and price of the boxes' values are {integers.constant} and "
+            f"{integers.price}, not {stated.constant} and {stated.price}"
         )
-    if stated.exact and not whole.exact:
+    if stated.exact and not integers.exact:
         return "the boxes' values are said to be exact, but had to be rounded"
-    most = Fraction(0) if stated.exact else whole.most_rounding
+    most = Fraction(0) if stated.exact else integers.most_rounding
     if not 0 <= proof.rounding <= most:
         return f"rounding can add at most {float(most):g}, not {float(proof.rounding):g}"
-    return whole
+    return integers
 
 
 def _check_boxes(
-    whole: Whole, bound: Fraction, boxes: Boxes, full: bool, sample: int, seed: int
+    integers: IntegerRecount, bound: Fraction, boxes: Boxes, full: bool, sample: int, seed: int
 ) -> Iterator[Check]:
     unknown = ~np.isin(boxes.reasons, _KNOWN)
-    if boxes.lower.shape[1] != whole.units.shape[1] or unknown.any():
+    if boxes.lower.shape[1] != integers.units.shape[1] or unknown.any():
         what = "an unknown reason" if unknown.any() else "another number of columns"
         yield Check("boxes", False, f"they have {what}")
         return
-    yield _check_cover(whole.ground, boxes)
-    judge = BoxJudge(whole, boxes)
-    yield _check_valueless(judge)
-    yield _check_values(judge, full, sample, seed)
-    yield _check_bound(judge, bound)
+    yield _check_cover(integers.recount, boxes)
+    checker = BoxChecker(integers, boxes)
+    yield _check_valueless(checker)
+    yield _check_values(checker, full, sample, seed)
+    yield _check_highest(checker, bound)
 
 
-def _check_cover(ground: Ground, boxes: Boxes) -> Check:
-    said = ground.said
+def _check_cover(recount: RecountedProblem, boxes: Boxes) -> Check:
+    statement = recount.statement
     try:
-        gap = find_uncovered(boxes.lower, boxes.upper, said.lower, said.upper)
+        gap = find_uncovered(boxes.lower, boxes.upper, statement.lower, statement.upper)
     except Undecided:
         return Check("cover", False, "the boxes overlap too much to see whether they cover all")
     if gap is not None:
         return Check("cover", False, f"no box holds the points {gap}")
     # Boxes that hold all points and no more volume than those share no point.
-    everything = math.prod((said.upper - said.lower + 1).tolist())
+    everything = math.prod((statement.upper - statement.lower + 1).tolist())
     inside = Boxes(
-        np.maximum(boxes.lower, said.lower),
-        np.minimum(boxes.upper, said.upper),
+        np.maximum(boxes.lower, statement.lower),
+        np.minimum(boxes.upper, statement.upper),
         boxes.values,
         boxes.reasons,
     )
@@ -471,12 +454,12 @@ def _volumes(boxes: Boxes) -> list[int]:
     return [int(volume) for volume in volumes]
 
 
-def _check_valueless(judge: BoxJudge) -> Check:
-    wrong = judge.wrong_forbidden() or judge.wrong_doubled() or judge.wrong_shifted()
+def _check_valueless(checker: BoxChecker) -> Check:
+    wrong = checker.wrong_forbidden() or checker.wrong_doubled() or checker.wrong_shifted()
     if wrong is not None:
         return Check("reasons", False, wrong)
     kinds = (Reason.FORBIDDEN, Reason.DOUBLED, Reason.SHIFTED)
-    forbidden, doubled, shifted = (judge.having(reason).size for reason in kinds)
+    forbidden, doubled, shifted = (checker.having(reason).size for reason in kinds)
     text = (
         f"{forbidden:,} boxes hold nothing allowed, {doubled:,} are no better than their doubles, "
         f"{shifted:,} no better than when shifted"
@@ -484,15 +467,15 @@ def _check_valueless(judge: BoxJudge) -> Check:
     return Check("reasons", True, text)
 
 
-def _check_values(judge: BoxJudge, full: bool, sample: int, seed: int) -> Check:
-    which = judge.having(Reason.FLOW, Reason.COUNTED)
+def _check_values(checker: BoxChecker, full: bool, sample: int, seed: int) -> Check:
+    which = checker.having(Reason.FLOW, Reason.COUNTED)
     some = f"all {which.size:,} boxes"
     if which.size > sample and not full:
-        drawn = _draw(judge.boxes, which, sample, seed)
+        drawn = _draw(checker.boxes, which, sample, seed)
         some = f"{drawn.size:,} of {which.size:,} boxes, drawn with seed {seed},"
         which = drawn
     for b in which.tolist():
-        wrong = judge.wrong_value(b)
+        wrong = checker.wrong_value(b)
         if wrong is not None:
             return Check("values", False, wrong)
     return Check("values", True, f"{some} are worth no more than stated")
@@ -514,29 +497,25 @@ def _draw(boxes: Boxes, which: IntArray, sample: int, seed: int) -> IntArray:
     return drawn
 
 
-def _check_bound(judge: BoxJudge, bound: Fraction) -> Check:
-    whole, ground = judge.whole, judge.whole.ground
-    which = judge.having(Reason.FLOW, Reason.COUNTED)
+def _check_highest(checker: BoxChecker, bound: Fraction) -> Check:
+    integers, recount = checker.integers, checker.integers.recount
+    which = checker.having(Reason.FLOW, Reason.COUNTED)
     if which.size:
-        b = int(which[np.argmax(judge.boxes.values[which])])
-        highest = whole.to_objective(int(judge.boxes.values[b]))
+        b = int(which[np.argmax(checker.boxes.values[which])])
+        highest = integers.to_objective(int(checker.boxes.values[b]))
         if highest > bound:
             text = f"box {b + 1} may be worth {float(highest):.9f}, above {float(bound):.9f}"
             return Check("bound", False, text)
-    if judge.needs_zero():
-        zero = [0] * ground.said.lower.size
-        worth = None if ground.forbids(zero) else ground.worth(zero)
-        if worth is not None and worth.objective > bound:
-            text = f"the card without points is worth {float(worth.objective):.9f}, above the bound"
+    if checker.needs_zero():
+        zero = [0] * recount.statement.lower.size
+        exact = None if recount.forbids(zero) else recount.evaluate(zero)
+        if exact is not None and exact.objective > bound:
+            text = f"the card without points is worth {float(exact.objective):.9f}, above the bound"
             return Check("bound", False, text)
     return Check("bound", True, f"no box is worth more than {shown(bound)}")
 
 
 def shown(value: Fraction) -> str:
-    """A number as a fraction, if that can be read, and as a decimal.
-
-    >>> shown(Fraction(1, 3)), shown(Fraction(0.1))
-    ('1/3 = 0.333333', '0.100000')
-    """
+    """A number as a fraction, if that can be read, and as a decimal."""
     short = value.denominator < 10**12
     return f"{value} = {float(value):.6f}" if short else f"{float(value):.6f}"

@@ -1,4 +1,4 @@
-"""Certificates: what was solved, what was found, and why nothing is better, for anybody to check.
+"""Certificates: what was solved, what was found, and why nothing is better, to be rechecked.
 
 :func:`verify` checks one, with nothing but the data and arithmetic.  This is the
 format, for those who would rather write their own verifier.  A certificate is a JSON object (in a
@@ -26,7 +26,7 @@ gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
     decisions are worth, by outcomes and by masses: stated, as they need its risk of every row.
     ``lower``, ``upper``: the box of points that is searched.  ``max_features``.  ``limits``: see
     :class:`Limits`; ``values`` lists the allowed points of a column (null: all
-    from lower to upper), and ``rates`` speak of outcomes.  ``constraints``: what was asked for.
+    from lower to upper), and ``rates`` refer to outcomes.  ``constraints``: where they come from.
     ``digest``: SHA-256 of the rest of the object as canonical JSON (sorted keys, no spaces, UTF-8).
 ``answer``
     ``points`` λ, ``cutoffs`` T_1 … T_M of the card, ``objective`` G(λ) and ``net_benefit``, the
@@ -81,6 +81,7 @@ from typing import TYPE_CHECKING, Any
 
 from netbenefit._version import __version__
 from netbenefit.binning.fitted import FittedBins
+from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import PerUnit, Term
 from netbenefit.certificates import json as read
 from netbenefit.certificates.recount import differences
@@ -89,10 +90,8 @@ from netbenefit.certificates.statement import (
     Claim,
     DataDigest,
     Lesson,
-    Limits,
-    RateLimits,
-    Scale,
     Statement,
+    ValueScale,
     json_digest,
     pattern_order,
     table_digest,
@@ -100,12 +99,12 @@ from netbenefit.certificates.statement import (
 from netbenefit.common.checks import InputError
 from netbenefit.common.files import write_bytes
 from netbenefit.common.strict_json import check_object, parse, read_text
+from netbenefit.data.patterns import PatternTable
+from netbenefit.problem.integer import IntegerProblem
+from netbenefit.problem.problem import Problem
+from netbenefit.problem.result import Proof, SolverResult
 
-if TYPE_CHECKING:  # the judge reads this module, and must not depend on a solver
-    from netbenefit.cards.scorecard import Scorecard
-    from netbenefit.data.patterns import PatternTable
-    from netbenefit.problem.problem import Problem
-    from netbenefit.problem.result import Proof, SolverResult
+if TYPE_CHECKING:  # the judge reads this module, and needs no teacher
     from netbenefit.teachers.blend import Taught
 
 __all__ = ["SCHEMA", "VERSIONS", "Certificate", "make_certificate"]
@@ -149,7 +148,7 @@ class Certificate:
 
     @property
     def problem_digest(self) -> str:
-        """SHA-256 of all that was asked: data, thresholds, penalty, limits."""
+        """SHA-256 of the problem: data, thresholds, penalty, limits."""
         return json_digest(read.write_problem(self.problem))
 
     def to_json(self) -> str:
@@ -248,7 +247,7 @@ def make_certificate(
     bins : Fitted, optional
         What a binner has learnt, where it made the columns.
     taught : Taught, optional
-        What a teacher said, where the problem's masses are blended.
+        What a teacher added, where the problem's masses are blended.
 
     Examples
     --------
@@ -276,7 +275,7 @@ def make_certificate(
         lower=problem.lower,
         upper=problem.upper,
         max_features=problem.max_features,
-        limits=_limits(problem),
+        limits=problem.limits,
         constraints=[item.to_json() for item in problem.constraints],
         teacher=None if taught is None else _lesson(table, taught),
         readings=() if bins is None else bins.readings,
@@ -306,22 +305,14 @@ def _lesson(table: PatternTable, taught: Taught) -> Lesson:
     )
 
 
-def _limits(problem: Problem) -> Limits:
-    limits = problem.limits
-    rates = None if limits.rates is None else RateLimits(limits.rates.found, limits.rates.alarms)
-    return Limits(limits.values, limits.support, limits.support_limit, int(limits.total), rates)
-
-
 def _claim(problem: Problem, proof: Proof) -> Claim:
-    from netbenefit.problem.integer import Pieces  # late: the judge does without
-
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     return Claim(
         method=proof.method,
         bound=proof.bound,
         rounded=proof.rounded,
         rounding=proof.rounding,
         details=proof.details,
-        scale=Scale(pieces.total, pieces.constant, pieces.price, pieces.exact),
+        scale=ValueScale(integers.total, integers.constant, integers.price, integers.exact),
         boxes=proof.boxes,
     )

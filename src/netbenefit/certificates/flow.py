@@ -1,7 +1,7 @@
 """The pair-order flow bound of a box, done again: plain arrays and a textbook maximum flow.
 
 Let pattern u be worth calling at a threshold (gain > 0) and w not (gain < 0).  Where
-(x_w − x_u)·λ ≥ 0 for all λ of a box, whoever calls u calls w too.  So a threshold brings at most
+(x_w − x_u)·λ ≥ 0 for all λ of a box, calling u means calling w too.  So a threshold brings at most
 Σ_u gain⁺ − F, with F the largest flow that sends at most gain⁺ out of each u and at most |gain⁻|
 into each w, along such pairs (and any smaller flow gives a bound as well).
 """
@@ -27,27 +27,12 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class FlowBound:
-    """Bounds of boxes for one problem in whole numbers.
+    """Bounds of boxes for one problem in whole numbers."""
 
-    Attributes
-    ----------
-    above, below : (U, P), (W, P) int64
-        Features, in units, of the patterns that some threshold gains by, or loses by.
-    supply, room : (m, U), (m, W) int64
-        What each threshold gains by u, and loses by w; 0 where it does not.
-
-    Examples
-    --------
-    >>> units, gains = np.array([[0], [1]]), np.array([[2, -5]])  # the lower is better
-    >>> bound = FlowBound.of(units, gains)
-    >>> bound.highest(np.array([-1]), np.array([3])), bound.highest(np.array([0]), np.array([3]))
-    (2, 0)
-    """
-
-    above: IntArray
-    below: IntArray
-    supply: IntArray
-    room: IntArray
+    above: IntArray  #: (U, P) units of the patterns that some threshold gains by
+    below: IntArray  #: (W, P) units of those that some threshold loses by
+    supply: IntArray  #: (m, U) what each threshold gains by u, or 0
+    room: IntArray  #: (m, W) what each threshold loses by w, or 0
 
     @classmethod
     def of(cls, units: IntArray, gains: IntArray) -> FlowBound:
@@ -84,11 +69,7 @@ class FlowBound:
 
 
 def send(source: NDArray[np.intp], sink: NDArray[np.intp], supply: IntArray, room: IntArray) -> int:
-    """Return the largest flow along pairs (source, sink), which are sorted.
-
-    >>> send(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([5, 7]), np.array([4, 3]))
-    7
-    """
+    """Return the largest flow along pairs (source, sink), which are sorted."""
     if not source.size:
         return 0
     unit = max(1, int(np.gcd(np.gcd.reduce(supply), np.gcd.reduce(room))))

@@ -10,23 +10,20 @@ import base64
 import binascii
 import zlib
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
-from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import Term
 from netbenefit.certificates.statement import (
     Answer,
     Claim,
     DataDigest,
     Lesson,
-    Limits,
-    RateLimits,
-    Scale,
     Statement,
+    ValueScale,
 )
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.common.strict_json import (
@@ -38,70 +35,22 @@ from netbenefit.common.strict_json import (
     read_text,
     wrong,
 )
+from netbenefit.problem.limits import Limits, RateLimits
 from netbenefit.problem.result import Boxes
 
 __all__ = [
-    "StatedColumn",
     "check_version",
     "read_answer",
     "read_claim",
-    "read_columns",
     "read_problem",
-    "read_readings",
     "write_answer",
     "write_claim",
-    "write_columns",
     "write_problem",
-    "write_readings",
 ]
 
 
-# -- the columns of a certificate as JSON: what each stands for, and how raw columns are read ------
-
 #: Points lie within these.
 _MOST = 10**9
-
-
-class StatedColumn(NamedTuple):
-    """One column of the pattern table."""
-
-    name: str
-    exact: bool
-    term: Term
-
-
-def write_columns(said: Statement) -> list[dict[str, Any]]:
-    """Return the columns of a problem as JSON."""
-    return [
-        {"name": name, "exact": exact, **term_data(term)}
-        for name, exact, term in zip(said.names, said.exact, said.terms, strict=True)
-    ]
-
-
-def read_columns(data: Any, path: str) -> list[StatedColumn]:
-    """Read what :func:`write_columns` wrote."""
-    return read_list(data, path, _column)
-
-
-def _column(data: Any, path: str) -> StatedColumn:
-    term = read_term(data, path, extra=("name", "exact"))
-    exact = read_boolean(data["exact"], f"{path}.exact")
-    return StatedColumn(read_text(data["name"], f"{path}.name"), exact, term)
-
-
-def write_readings(said: Statement) -> list[dict[str, Any]]:
-    """Return how raw columns are read, as JSON."""
-    return [reading_data(reading) for reading in said.readings]
-
-
-def read_readings(data: Any, path: str) -> tuple[Reading, ...]:
-    """Read what :func:`write_readings` wrote."""
-    return tuple(read_list(data, path, read_reading))
-
-
-# --------------------------------------------------------------------------------------------------
-
-
 #: Most entries of an array that is unpacked.
 _MOST_ENTRIES = 2**31
 #: How the arrays of boxes are packed.
@@ -111,28 +60,33 @@ _PACKED = {"lower": "<i4", "upper": "<i4", "values": "<i8", "reasons": "<u1"}
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write_problem(said: Statement) -> dict[str, Any]:
+def write_problem(statement: Statement) -> dict[str, Any]:
     """Return a problem as JSON, without its digest."""
-    limits = said.limits
+    limits = statement.limits
     return {
         "data": {
-            "digest": said.data.digest,
-            "patterns": said.data.patterns,
-            "rows": str(said.data.rows),
-            "events": str(said.data.events),
+            "digest": statement.data.digest,
+            "patterns": statement.data.patterns,
+            "rows": str(statement.data.rows),
+            "events": str(statement.data.events),
         },
-        "columns": write_columns(said),
-        "readings": write_readings(said),
-        "thresholds": [str(p) for p in said.thresholds],
-        "weights": [str(w) for w in said.weights],
-        "objective": said.objective,
-        "penalty": str(said.penalty),
-        "teacher": None if said.teacher is None else _write_lesson(said.teacher),
-        "lower": said.lower.tolist(),
-        "upper": said.upper.tolist(),
-        "max_features": said.max_features,
+        "columns": [
+            {"name": name, "exact": exact, **term_data(term)}
+            for name, exact, term in zip(
+                statement.names, statement.exact, statement.terms, strict=True
+            )
+        ],
+        "readings": [reading_data(reading) for reading in statement.readings],
+        "thresholds": [str(p) for p in statement.thresholds],
+        "weights": [str(w) for w in statement.weights],
+        "objective": statement.objective,
+        "penalty": str(statement.penalty),
+        "teacher": None if statement.teacher is None else _write_lesson(statement.teacher),
+        "lower": statement.lower.tolist(),
+        "upper": statement.upper.tolist(),
+        "max_features": statement.max_features,
         "limits": {
-            "values": _allowed_values(limits.values, said.lower, said.upper),
+            "values": _allowed_values(limits.values, statement.lower, statement.upper),
             "support": limits.support.tolist(),
             "support_limit": limits.support_limit.tolist(),
             "total": int(limits.total),
@@ -143,7 +97,7 @@ def write_problem(said: Statement) -> dict[str, Any]:
                 "alarms": [str(v) for v in limits.rates.alarms],
             },
         },
-        "constraints": said.constraints,
+        "constraints": statement.constraints,
     }
 
 
@@ -215,19 +169,10 @@ def _write_boxes(boxes: Boxes) -> dict[str, Any]:
 
 def read_problem(data: Any, path: str) -> Statement:
     """Read what :func:`write_problem` wrote (and its digest, which the caller compares)."""
-    keys = (
-        "digest",
-        "data",
-        "columns",
-        "readings",
-        "thresholds",
-        "weights",
-        "objective",
-        "penalty",
-    )
-    more = ("teacher", "lower", "upper", "max_features", "limits", "constraints")
+    keys = ("digest", "data", "columns", "readings", "thresholds", "weights", "objective")
+    more = ("penalty", "teacher", "lower", "upper", "max_features", "limits", "constraints")
     check_object(data, path, (*keys, *more))
-    columns = read_columns(data["columns"], f"{path}.columns")
+    columns = read_list(data["columns"], f"{path}.columns", _column)
     n_columns = len(columns)
     if not n_columns:
         wrong(f"{path}.columns", "a list of at least one column", data["columns"])
@@ -248,11 +193,11 @@ def read_problem(data: Any, path: str) -> Statement:
     upper = read_list(data["upper"], f"{path}.upper", read_points, n_columns)
     if any(a > b for a, b in zip(lower, upper, strict=True)):
         wrong(f"{path}.upper", "at least the lower points", data["upper"])
-    said = Statement(
+    statement = Statement(
         data=_data_digest(data["data"], f"{path}.data"),
-        names=tuple(column.name for column in columns),
-        terms=tuple(column.term for column in columns),
-        exact=tuple(column.exact for column in columns),
+        names=tuple(name for name, _, _ in columns),
+        terms=tuple(term for _, _, term in columns),
+        exact=tuple(exact for _, exact, _ in columns),
         thresholds=tuple(thresholds),
         weights=tuple(weights),
         penalty=penalty,
@@ -262,15 +207,21 @@ def read_problem(data: Any, path: str) -> Statement:
         limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds)),
         constraints=read_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
         teacher=teacher,
-        readings=read_readings(data["readings"], f"{path}.readings"),
+        readings=tuple(read_list(data["readings"], f"{path}.readings", read_reading)),
     )
-    if said.data.rows <= 0:
+    if statement.data.rows <= 0:
         wrong(f"{path}.data.rows", "a positive number", data["data"]["rows"])
-    if teacher is not None and teacher.expected.size != said.data.patterns:
-        wrong(f"{path}.teacher.patterns", f"{said.data.patterns}", teacher.expected.size)
-    if data["objective"] != said.objective:
-        wrong(f"{path}.objective", f'"{said.objective}"', data["objective"])
-    return said
+    if teacher is not None and teacher.expected.size != statement.data.patterns:
+        wrong(f"{path}.teacher.patterns", f"{statement.data.patterns}", teacher.expected.size)
+    if data["objective"] != statement.objective:
+        wrong(f"{path}.objective", f'"{statement.objective}"', data["objective"])
+    return statement
+
+
+def _column(data: Any, path: str) -> tuple[str, bool, Term]:
+    term = read_term(data, path, extra=("name", "exact"))
+    exact = read_boolean(data["exact"], f"{path}.exact")
+    return read_text(data["name"], f"{path}.name"), exact, term
 
 
 def _read_lesson(data: Any, path: str) -> Lesson:
@@ -373,7 +324,7 @@ def read_claim(data: Any, path: str) -> Claim | None:
         rounded=read_boolean(data["rounded"], f"{path}.rounded"),
         rounding=read_fraction(data["rounding"], f"{path}.rounding"),
         details=data["details"],
-        scale=Scale(
+        scale=ValueScale(
             read_fraction(scale["total"], f"{path}.scale.total"),
             read_fraction(scale["constant"], f"{path}.scale.constant"),
             read_integer(scale["price"], f"{path}.scale.price"),

@@ -1,4 +1,4 @@
-"""The problem of a certificate, set up from the data alone, and the worth of point vectors in it.
+"""The problem of a certificate, set up from the data alone, and the value of point vectors in it.
 
 Plain and exact: Python integers, fractions, and int64 where nothing can overflow.  Nothing here is
 shared with a solver.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,30 +22,29 @@ from netbenefit.cards.readings import Readings
 from netbenefit.cards.rules import Provenance
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import PerUnit, Term
-from netbenefit.certificates.reference import floor_scores
 from netbenefit.certificates.statement import (
     Answer,
     Claim,
     Lesson,
-    RateLimits,
-    Scale,
     Statement,
+    ValueScale,
     pattern_order,
 )
 from netbenefit.common.checks import InputError, IntArray, shorten
 from netbenefit.common.decimals import find_decimals
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-
-if TYPE_CHECKING:
-    from netbenefit.problem.problem import Problem
+from netbenefit.problem.constraints import from_json
+from netbenefit.problem.limits import Limits, RateLimits
+from netbenefit.problem.problem import Problem
 
 __all__ = [
-    "Ground",
-    "Whole",
-    "Worth",
+    "ExactValue",
+    "IntegerRecount",
+    "RecountedProblem",
     "differences",
     "expected_risks",
+    "floor_scores",
     "limits_differ",
     "rebuild_table",
     "record_differences",
@@ -61,36 +60,33 @@ _ROUNDING = 1e-9
 
 
 def rebuild_table(
-    said: Statement,
+    statement: Statement,
     columns: Mapping[str, NDArray[Any]],
     event: ArrayLike,
     sample_weight: ArrayLike | None = None,
 ) -> PatternTable:
-    """Turn raw columns into the pattern table that a certificate describes.
-
-    Examples
-    --------
-    See :func:`netbenefit.certificates.verify.verify`.
-    """
-    readings = Readings(said.readings, [term.feature for term in said.terms])
-    wanted = (name for term in said.terms for name in readings.sources(term.feature))
-    absent = [name for name in wanted if name not in columns]
+    """Turn raw columns into the pattern table that a certificate describes."""
+    readings = Readings(statement.readings, [term.feature for term in statement.terms])
+    needed = (name for term in statement.terms for name in readings.sources(term.feature))
+    absent = [name for name in needed if name not in columns]
     if absent:
         raise InputError(f"the table has no column {shorten(list(dict.fromkeys(absent)))}.")
-    decimals = {name: term.decimals for name, term in zip(said.names, said.terms, strict=True)}
-    if len(decimals) < len(said.names):
+    decimals = {
+        name: term.decimals for name, term in zip(statement.names, statement.terms, strict=True)
+    }
+    if len(decimals) < len(statement.names):
         raise InputError("the certificate names a column twice.")
-    if said.readings:
-        return _binned(said, readings, columns, event, sample_weight)
+    if statement.readings:
+        return _binned(statement, readings, columns, event, sample_weight)
     made = {
         name: _term_values(term, exact, columns[term.feature])
-        for name, term, exact in zip(said.names, said.terms, said.exact, strict=True)
+        for name, term, exact in zip(statement.names, statement.terms, statement.exact, strict=True)
     }
     return PatternTable.from_columns(made, event, sample_weight=sample_weight, decimals=decimals)
 
 
 def _binned(
-    said: Statement,
+    statement: Statement,
     readings: Readings,
     columns: Mapping[str, NDArray[Any]],
     event: ArrayLike,
@@ -98,16 +94,16 @@ def _binned(
 ) -> PatternTable:
     """Ask the conditions of raw columns, as a binner does."""
     kinds: dict[str, Kind] = {}
-    for term in said.terms:
+    for term in statement.terms:
         if kinds.get(term.feature, "any") == "any":
             kinds[term.feature] = term.kind
     read = {name: readings.column(name, columns, kind) for name, kind in kinds.items()}
-    codes = [term.column_codes(read[term.feature]).astype(np.int64) for term in said.terms]
+    codes = [term.column_codes(read[term.feature]).astype(np.int64) for term in statement.terms]
     return PatternTable.from_codes(
         np.column_stack(codes),
         event,
-        names=said.names,
-        decimals=[term.decimals for term in said.terms],
+        names=statement.names,
+        decimals=[term.decimals for term in statement.terms],
         sample_weight=sample_weight,
     )
 
@@ -138,10 +134,6 @@ def expected_risks(
 
     An event rate outside its level's interval is moved to the near end where limits on rates may be
     the reason (``rated``), or where it is no more than the rounding of real weights.
-
-    >>> table = PatternTable.from_arrays([[0], [1], [1], [1], [1]], [0, 1, 1, 0, 1])
-    >>> expected_risks(table, [0.0, 0.5], [0, 1], [1], False)
-    ([0.0, 0.75], [0.25, 0.75])
     """
     level = [sum(s >= t for t in cutoffs) for s in scores]
     ends = [*thresholds[1:], 1.0]
@@ -165,109 +157,74 @@ def expected_risks(
     return rates, middles
 
 
-# -- whether the limits of a certificate are those that its constraints ask for --------------------
+# -- whether the limits of a certificate are those that its constraints give -----------------------
 
 
-def limits_differ(said: Statement, table: PatternTable, points: Sequence[int]) -> str | None:
+def limits_differ(statement: Statement, table: PatternTable, points: Sequence[int]) -> str | None:
     """Say where limits and constraints differ; None where they agree.
 
     The constraints are put into arrays again, and have to give the bounds and limits that are
-    stated, for some largest number of points: the search space as a whole is then what was asked
-    for.  The points that were found must meet every constraint by itself, too.
-
-    Examples
-    --------
-    >>> from netbenefit.certificates.certificate import make_certificate
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.solvers.local_search import LocalSearch
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> problem = Problem.build(table, Thresholds.of([0.5]), bounds={"x0": (0, 3)})
-    >>> said = make_certificate(problem, LocalSearch().solve(problem)).problem
-    >>> limits_differ(said, table, [1])
-    >>> said.constraints.clear()
-    >>> limits_differ(said, table, [1])
-    'the limits are not those that its constraints ask for'
+    stated, for some largest number of points: the search space as a whole is then the
+    stated one.  The points that were found must meet every constraint by itself, too.
     """
-    # Late, as they load the compiler; here they only turn words into arrays.
-    from netbenefit.problem.constraints import from_json
-    from netbenefit.problem.problem import Problem
-
     try:
-        asked = [from_json(item) for item in said.constraints]
-        for constraint in asked:
-            if len(points) == len(said.names) and not constraint.allows(points, said.names):
+        constraints = [from_json(item) for item in statement.constraints]
+        for constraint in constraints:
+            fits = len(points) == len(statement.names)
+            if fits and not constraint.allows(points, statement.names):
                 return f"the points break a constraint: {constraint}"
-        grid = _grid(said)
+        grid = _grid(statement)
     except (InputError, TypeError, KeyError) as error:
         return f"its constraints or thresholds cannot be read: {error}"
-    most = {1, *np.abs(said.lower).tolist(), *np.abs(said.upper).tolist()} - {0}
+    most = {1, *np.abs(statement.lower).tolist(), *np.abs(statement.upper).tolist()} - {0}
     for largest in sorted(most, reverse=True):
         try:
             problem = Problem.build(
-                table, grid, penalty=said.penalty, max_points=largest, constraints=asked
+                table, grid, penalty=statement.penalty, max_points=largest, constraints=constraints
             )
         except InputError:
             continue  # another number may fit
-        if _same(said, problem):
+        if _same(statement, problem):
             return None
-    return "the limits are not those that its constraints ask for"
+    return "the limits are not those of its constraints"
 
 
-def _grid(said: Statement) -> Thresholds:
+def _grid(statement: Statement) -> Thresholds:
     grid = Thresholds(
-        tuple(float(p) for p in said.thresholds), tuple(float(w) for w in said.weights)
+        tuple(float(p) for p in statement.thresholds), tuple(float(w) for w in statement.weights)
     )
-    if grid.fractions != said.thresholds or grid.weight_fractions != said.weights:
+    if grid.fractions != statement.thresholds or grid.weight_fractions != statement.weights:
         raise InputError("they are no thresholds that a card can have.")
     return grid
 
 
-def _same(said: Statement, problem: Problem) -> bool:
-    mine, yours = said.limits, problem.limits
-    rates = None if yours.rates is None else (yours.rates.found, yours.rates.alarms)
+def _same(statement: Statement, problem: Problem) -> bool:
+    mine, yours = statement.limits, problem.limits
     return (
-        np.array_equal(said.lower, problem.lower)
-        and np.array_equal(said.upper, problem.upper)
-        and said.max_features == problem.max_features
-        and _allowed_values(mine, said) == _allowed_values(yours, said)
+        np.array_equal(statement.lower, problem.lower)
+        and np.array_equal(statement.upper, problem.upper)
+        and statement.max_features == problem.max_features
+        and _allowed_values(mine, statement) == _allowed_values(yours, statement)
         and _rows(mine) == _rows(yours)
         and mine.total == yours.total
-        and (None if mine.rates is None else tuple(mine.rates)) == rates
+        and mine.rates == yours.rates
     )
 
 
-def _allowed_values(limits: Any, said: Statement) -> list[list[bool]]:
-    widths = (said.upper - said.lower + 1).tolist()
+def _allowed_values(limits: Limits, statement: Statement) -> list[list[bool]]:
+    widths = (statement.upper - statement.lower + 1).tolist()
     return [limits.values[k, :width].tolist() for k, width in enumerate(widths)]
 
 
-def _rows(limits: Any) -> list[tuple[list[int], int]]:
+def _rows(limits: Limits) -> list[tuple[list[int], int]]:
     return sorted(zip(limits.support.tolist(), limits.support_limit.tolist(), strict=True))
 
 
-# -- whether a card is the one that a certificate speaks of ----------------------------------------
+# -- whether a card is the one of a certificate ----------------------------------------------------
 
 
 def differences(card: Scorecard, problem: Statement, answer: Answer) -> list[str]:
-    """Say where rules, cut-offs and thresholds differ; nothing where they agree.
-
-    >>> from netbenefit.estimators.learn import assemble_card
-    >>> from netbenefit.certificates.certificate import make_certificate
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.solvers.local_search import LocalSearch
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1], names=["fever"])
-    >>> problem = Problem.build(table, Thresholds.of([0.5]))
-    >>> result = LocalSearch().solve(problem)
-    >>> card = assemble_card(problem, result, Provenance(version="0"))
-    >>> certificate = make_certificate(problem, result)
-    >>> differences(card, certificate.problem, certificate.answer)
-    []
-    >>> other = replace(card, risks=((0, 0.0), (5, 1.0)), score_range=None)
-    >>> differences(other, certificate.problem, certificate.answer)
-    ['its cut-offs are [5], those of the certificate [1]']
-    """
+    """Say where rules, cut-offs and thresholds differ; nothing where they agree."""
     return list(_differences(card, problem, answer))
 
 
@@ -319,9 +276,9 @@ def record_differences(
         "teacher_net_benefit": None if problem.teacher is None else problem.teacher.net_benefit,
     }
     wrong = [
-        f"it says {name} = {said!r}, the certificate {value!r}"
+        f"it says {name} = {stated!r}, the certificate {value!r}"
         for name, value in expected.items()
-        if (said := getattr(origin, name)) is not None and said != value
+        if (stated := getattr(origin, name)) is not None and stated != value
     ]
     if origin.bound is not None and origin.bound != bound:
         wrong.append(f"it says bound = {origin.bound!r}, the certificate {bound!r}")
@@ -346,17 +303,28 @@ def _show(numbers: tuple[Fraction, ...]) -> str:
     return "[" + ", ".join(str(number) for number in numbers) + "]"
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Sums of int64 stay below this.
 _ROOM = 2**62
 #: Vectors that are counted at once.
 _CHUNK = 2048
 
 
+def floor_scores(codes: IntArray, decimals: Sequence[int], points: Sequence[int]) -> list[int]:
+    """Floor of x·λ for each row of codes, where x = codes / 10 ** decimals."""
+    digits = max(decimals, default=0)
+    unit = 10**digits
+    return [
+        sum(
+            int(v) * int(c) * 10 ** (digits - d)
+            for v, c, d in zip(points, row, decimals, strict=True)
+        )
+        // unit
+        for row in codes
+    ]
+
+
 @dataclass(frozen=True)
-class Worth:
+class ExactValue:
     """A point vector's exact value."""
 
     objective: Fraction  #: G
@@ -365,23 +333,10 @@ class Worth:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
-    """A certificate's problem on a pattern table.
+class RecountedProblem:
+    """A certificate's problem on a pattern table."""
 
-    Examples
-    --------
-    >>> from netbenefit.certificates.certificate import make_certificate
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.solvers.local_search import LocalSearch
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> problem = Problem.build(table, Thresholds.of([0.5]), penalty=0.01)
-    >>> said = make_certificate(problem, LocalSearch().solve(problem)).problem
-    >>> Ground(said, table).worth([1])
-    Worth(objective=Fraction(197, 300), net_benefit=Fraction(2, 3), cutoffs=(1,))
-    """
-
-    said: Statement
+    statement: Statement
     table: PatternTable
 
     @cached_property
@@ -394,7 +349,7 @@ class Ground:
     @cached_property
     def masses(self) -> tuple[list[Fraction], list[Fraction]]:
         """Mass of events and of non-events of each pattern: outcomes, or the blend of them."""
-        lesson = self.said.teacher
+        lesson = self.statement.teacher
         return self.outcomes if lesson is None else self._blended(lesson)
 
     def _blended(self, lesson: Lesson) -> tuple[list[Fraction], list[Fraction]]:
@@ -430,19 +385,19 @@ class Ground:
     @property
     def odds(self) -> list[Fraction]:
         """Of each threshold, p / (1 − p)."""
-        return [p / (1 - p) for p in self.said.thresholds]
+        return [p / (1 - p) for p in self.statement.thresholds]
 
     def scores(self, points: Sequence[int]) -> list[int]:
         """Floor of each pattern's score."""
         return floor_scores(self.table.codes, self.table.decimals, points)
 
-    def worth(self, points: Sequence[int]) -> Worth | None:
+    def evaluate(self, points: Sequence[int]) -> ExactValue | None:
         """Count G of a vector with its best cut-offs; None where rates allow no cut-offs."""
         scores = self.scores(points)
         candidates, *masses = _at_or_above(scores, *self.masses)
         _, *rows = _at_or_above(scores, *self.outcomes)
         benefit, cutoffs = Fraction(0), []
-        for i, (weight, odds) in enumerate(zip(self.said.weights, self.odds, strict=True)):
+        for i, (weight, odds) in enumerate(zip(self.statement.weights, self.odds, strict=True)):
             best: tuple[Fraction, int] | None = None
             for t, a, b, found, alarms in zip(candidates, *masses, *rows, strict=True):
                 value = a - odds * b
@@ -454,48 +409,53 @@ class Ground:
             cutoffs.append(best[1])
         net_benefit = benefit / self.total
         size = sum(v != 0 for v in points)
-        return Worth(net_benefit - self.said.penalty * size, net_benefit, tuple(cutoffs[1:]))
+        return ExactValue(
+            net_benefit - self.statement.penalty * size, net_benefit, tuple(cutoffs[1:])
+        )
 
     def net_benefit(self, points: Sequence[int], cutoffs: Sequence[int]) -> Fraction:
         """Count Σ_i ω_i NB_i of cut-offs T_1 … T_M by the outcomes; at p = 0 all are called."""
         scores, (events, others) = self.scores(points), self.outcomes
-        benefit = self.said.weights[0] * sum(events)
-        for weight, odds, t in zip(self.said.weights[1:], self.odds[1:], cutoffs, strict=True):
+        benefit = self.statement.weights[0] * sum(events)
+        for weight, odds, t in zip(self.statement.weights[1:], self.odds[1:], cutoffs, strict=True):
             rows = zip(scores, events, others, strict=True)
             benefit += weight * sum((a - odds * b for s, a, b in rows if s >= t), Fraction(0))
         return benefit / Fraction(self.table.n_total)
 
     def _rates_allow(self, i: int, found: Fraction, alarms: Fraction) -> bool:
-        rates = self.said.limits.rates
+        rates = self.statement.limits.rates
         return rates is None or (found >= rates.found[i] and alarms <= rates.alarms[i])
 
     def forbids(self, points: Sequence[int]) -> str | None:
         """Say why points are not allowed; None where they are."""
-        said, vector = self.said, np.array(points, dtype=np.int64)
-        outside = np.flatnonzero((vector < said.lower) | (vector > said.upper))
+        statement, vector = self.statement, np.array(points, dtype=np.int64)
+        outside = np.flatnonzero((vector < statement.lower) | (vector > statement.upper))
         if outside.size:
             k = int(outside[0])
-            return f"{said.names[k]!r} has {vector[k]}, outside {said.lower[k]} to {said.upper[k]}"
-        values = said.limits.values[np.arange(vector.size), vector - said.lower]
+            low, high = statement.lower[k], statement.upper[k]
+            return f"{statement.names[k]!r} has {vector[k]}, outside {low} to {high}"
+        values = statement.limits.values[np.arange(vector.size), vector - statement.lower]
         if not values.all():
             k = int(np.argmin(values))
-            return f"{said.names[k]!r} may not have {vector[k]}"
+            return f"{statement.names[k]!r} may not have {vector[k]}"
         size = int(np.count_nonzero(vector))
-        if size > said.max_features:
-            return f"{size} columns have points, more than {said.max_features}"
-        for row, limit in zip(said.limits.support, said.limits.support_limit, strict=True):
+        if size > statement.max_features:
+            return f"{size} columns have points, more than {statement.max_features}"
+        for row, limit in zip(
+            statement.limits.support, statement.limits.support_limit, strict=True
+        ):
             if row @ (vector != 0) > limit:
                 return f"which columns have points breaks the limit {row.tolist()} ≤ {limit}"
-        if int(np.abs(vector).sum()) > said.limits.total:
-            return f"the points add up to more than {said.limits.total}"
-        if self.worth(points) is None:
+        if int(np.abs(vector).sum()) > statement.limits.total:
+            return f"the points add up to more than {statement.limits.total}"
+        if self.evaluate(points) is None:
             return "no cut-offs keep to the limits on events found and false alarms"
         return None
 
     def check_room(self) -> None:
         """Refuse points whose scores would not fit in 64 bits."""
         digits = max(self.table.decimals)
-        most = np.maximum(np.abs(self.said.lower), np.abs(self.said.upper)).tolist()
+        most = np.maximum(np.abs(self.statement.lower), np.abs(self.statement.upper)).tolist()
         codes = np.abs(self.table.codes).max(axis=0).tolist()
         reach = sum(
             m * c * 10 ** (digits - d)
@@ -504,16 +464,16 @@ class Ground:
         if 4 * reach >= 2**63:
             raise InputError("scores could exceed 64-bit integers.")
 
-    def whole(self, scale: Scale) -> Whole:
+    def in_integers(self, scale: ValueScale) -> IntegerRecount:
         """The problem in whole numbers of a stated scale, rounded so that no value is too low."""
         if scale.total <= 0:
             raise InputError("the scale of the boxes' values is not positive.")
         events, others = self.masses
         one = scale.total / self.total
         rows, kept, constant = [], [], Fraction(0)
-        price = scale.total * self.said.penalty
+        price = scale.total * self.statement.penalty
         exact = price.denominator == 1
-        for i, (weight, odds) in enumerate(zip(self.said.weights, self.odds, strict=True)):
+        for i, (weight, odds) in enumerate(zip(self.statement.weights, self.odds, strict=True)):
             if weight * odds == 0:
                 constant += one * weight * sum(events)  # all are called positive, or nothing counts
                 continue
@@ -522,49 +482,38 @@ class Ground:
             row = [a * u - b * v for u, v in zip(events, others, strict=True)]
             exact = exact and all(gain.denominator == 1 for gain in row)
             rows.append([math.ceil(gain) for gain in row])
-        largest = sum(abs(g) for row in rows for g in row) + price * len(self.said.names)
+        largest = sum(abs(g) for row in rows for g in row) + price * len(self.statement.names)
         if largest >= _ROOM:
             raise InputError("the values of boxes could exceed 64-bit integers.")
         gains = np.array(rows, dtype=np.int64).reshape(len(rows), len(self.table))
-        return Whole(self, gains, tuple(kept), math.floor(price), constant, scale.total, exact)
+        return IntegerRecount(
+            self, gains, tuple(kept), math.floor(price), constant, scale.total, exact
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
-    """A problem in whole numbers: every value is at least the true one.
+class IntegerRecount:
+    """A problem in whole numbers: every value is at least the true one."""
 
-    Attributes
-    ----------
-    gains : (m, n) int64
-        What calling pattern u positive at a threshold adds.
-    kept : tuple of int
-        Which thresholds those are.
-    price : int
-    constant, total : Fraction
-        objective ≤ (value + constant) / total.
-    exact : bool
-        Whether they are equal: nothing had to be rounded.
-    """
-
-    ground: Ground
-    gains: IntArray
-    kept: tuple[int, ...]
+    recount: RecountedProblem
+    gains: IntArray  #: (m, n) what calling pattern u positive at a threshold adds
+    kept: tuple[int, ...]  #: which thresholds those are
     price: int
     constant: Fraction
-    total: Fraction
-    exact: bool
+    total: Fraction  #: objective ≤ (value + constant) / total
+    exact: bool  #: whether they are equal: nothing had to be rounded
 
     @cached_property
     def units(self) -> IntArray:
         """Features of the patterns in whole units."""
-        table = self.ground.table
+        table = self.recount.table
         digits = max(table.decimals)
         return table.codes * np.array([10 ** (digits - d) for d in table.decimals], dtype=np.int64)
 
     @property
     def unit(self) -> int:
         """Units in one point."""
-        return int(10 ** max(self.ground.table.decimals))
+        return int(10 ** max(self.recount.table.decimals))
 
     @property
     def most_rounding(self) -> Fraction:
@@ -578,7 +527,7 @@ class Whole:
     def highest(self, vectors: IntArray) -> tuple[int, IntArray] | None:
         """Highest value of allowed vectors (rows), and one that has it; None where none can be."""
         best: tuple[int, IntArray] | None = None
-        rates = self.ground.said.limits.rates
+        rates = self.recount.statement.limits.rates
         for start in range(0, len(vectors), _CHUNK):
             part = vectors[start : start + _CHUNK]
             values = (
@@ -606,9 +555,9 @@ class Whole:
 
     def _rated_value(self, points: list[int], rates: RateLimits) -> int | None:
         """Value with the best cut-offs that the rates allow; None where there are none."""
-        ground = self.ground
-        scores = ground.scores(points)
-        _, found, alarms = _at_or_above(scores, *ground.outcomes)
+        recount = self.recount
+        scores = recount.scores(points)
+        _, found, alarms = _at_or_above(scores, *recount.outcomes)
         allowed = [
             [a >= least and b <= most for a, b in zip(found, alarms, strict=True)]
             for least, most in zip(rates.found, rates.alarms, strict=True)

@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import Term
 from netbenefit.common.checks import IntArray
 from netbenefit.data.patterns import PatternTable
+from netbenefit.problem.limits import Limits
 from netbenefit.problem.result import Boxes
 
 __all__ = [
@@ -23,10 +23,8 @@ __all__ = [
     "Claim",
     "DataDigest",
     "Lesson",
-    "Limits",
-    "RateLimits",
-    "Scale",
     "Statement",
+    "ValueScale",
     "canonical",
     "json_digest",
     "pattern_order",
@@ -40,11 +38,7 @@ __all__ = [
 
 
 def canonical(data: Any) -> bytes:
-    """JSON with sorted keys, no spaces, in UTF-8: one text for one meaning.
-
-    >>> canonical({"b": [1, "½"], "a": None}).decode()
-    '{"a":null,"b":[1,"½"]}'
-    """
+    """JSON with sorted keys, no spaces, in UTF-8: one text for one meaning."""
     text = json.dumps(
         data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
@@ -57,12 +51,7 @@ def json_digest(data: Any) -> str:
 
 
 def pattern_order(table: PatternTable) -> IntArray:
-    """Patterns in lexicographic order of their codes.
-
-    >>> table = PatternTable.from_arrays([[1, 0], [0, 1], [0, 0]], [0, 1, 1])
-    >>> table.codes[pattern_order(table)].tolist()
-    [[0, 0], [0, 1], [1, 0]]
-    """
+    """Patterns in lexicographic order of their codes."""
     order: IntArray = np.lexsort(table.codes.T[::-1])
     return order
 
@@ -80,11 +69,6 @@ def table_digest(table: PatternTable) -> str:
 
     Real weights of equal rows are added in the order of the file, so that with them another order
     can give another last digit, and so another digest.
-
-    >>> one = PatternTable.from_arrays([[0, 1], [1, 1], [0, 1]], [0, 1, 1])
-    >>> two = PatternTable.from_arrays([[1.0, 1], [0, 1], [0, 1]], [1, 1, 0])
-    >>> table_digest(one) == table_digest(two)
-    True
     """
     kind = "int64" if table.is_whole else "float64"
     header = {
@@ -101,9 +85,6 @@ def table_digest(table: PatternTable) -> str:
     for rows in (table.events, table.others):
         digest.update(rows[order].astype(small).tobytes())
     return digest.hexdigest()
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 class DataDigest(NamedTuple):
@@ -126,72 +107,26 @@ class Lesson(NamedTuple):
     blended_benefit: float  #: of the same, by the masses; as stated
 
 
-class RateLimits(NamedTuple):
-    """Least events found and most false alarms at each threshold, in rows."""
-
-    found: tuple[Fraction, ...]
-    alarms: tuple[Fraction, ...]
-
-
-class Limits(NamedTuple):
-    """What is asked of the points, as in :class:`Limits`, whose module compiles.
-
-    Allowed are λ with values[k, λ_k − lower[k]] for every column k, Σ_k support[r, k] · [λ_k ≠ 0] ≤
-    support_limit[r] for every row r, Σ_k |λ_k| ≤ total, and cut-offs within ``rates``.
-    """
-
-    values: NDArray[np.bool_]
-    support: IntArray
-    support_limit: IntArray
-    total: int
-    rates: RateLimits | None
-
-
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """The problem that was solved: data, what is maximised, what is allowed.
-
-    Attributes
-    ----------
-    data : DataDigest
-    names : tuple of str
-        The P columns of the pattern table.
-    terms : tuple of Condition or PerUnit
-        How each of them arises from a raw column.
-    exact : tuple of bool
-        Whether raw values are whole numbers of steps, so that nothing was rounded.
-    thresholds, weights : tuple of Fraction
-        p_0 … p_M and ω_0 … ω_M.
-    penalty : Fraction
-        C0.
-    lower, upper : (P,) int64
-        Smallest and largest points of each column.
-    max_features : int
-        Most non-zero points.
-    limits : Limits
-        All that is asked of the points.
-    constraints : list
-        What the user asked for, as JSON: where the limits come from.
-    teacher : Lesson or None
-        What the outcomes are blended with; None where they are all that counts.
-    readings : tuple of Reading
-        How raw columns are read, where a binner made the columns.
-    """
+    """The problem that was solved: data, what is maximised, what is allowed."""
 
     data: DataDigest
-    names: tuple[str, ...]
-    terms: tuple[Term, ...]
+    names: tuple[str, ...]  #: the P columns of the pattern table
+    terms: tuple[Term, ...]  #: how each of them arises from a raw column
+    #: whether raw values are whole numbers of steps, so that nothing was rounded
     exact: tuple[bool, ...]
-    thresholds: tuple[Fraction, ...]
-    weights: tuple[Fraction, ...]
-    penalty: Fraction
-    lower: IntArray
-    upper: IntArray
-    max_features: int
-    limits: Limits
-    constraints: list[Any]
+    thresholds: tuple[Fraction, ...]  #: p_0 … p_M
+    weights: tuple[Fraction, ...]  #: ω_0 … ω_M
+    penalty: Fraction  #: C0
+    lower: IntArray  #: (P,) smallest points
+    upper: IntArray  #: (P,) largest points
+    max_features: int  #: most non-zero points
+    limits: Limits  #: the constraints in arrays
+    constraints: list[Any]  #: as JSON: where the limits come from
+    #: what the outcomes are blended with; None where they are all that counts
     teacher: Lesson | None = None
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[Reading, ...] = ()  #: how raw columns are read, where a binner made the columns
 
     @property
     def objective(self) -> str:
@@ -222,7 +157,7 @@ class Answer(NamedTuple):
     net_benefit: Fraction
 
 
-class Scale(NamedTuple):
+class ValueScale(NamedTuple):
     """How whole numbers mean objectives: objective = (value + constant) / total.
 
     One non-zero coefficient costs ``price``.  Where not ``exact``, gains were rounded up and the
@@ -244,7 +179,7 @@ class Claim:
     rounded: bool
     rounding: Fraction
     details: dict[str, Any]
-    scale: Scale
+    scale: ValueScale
     boxes: Boxes | None
 
 

@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards.scorecard import Provenance, Scorecard
-from netbenefit.certificates.boxes import check_claim, shown
+from netbenefit.certificates.boxes import check_bound, shown
 from netbenefit.certificates.certificate import Certificate
 from netbenefit.certificates.recount import (
-    Ground,
+    RecountedProblem,
     differences,
     expected_risks,
     limits_differ,
@@ -59,31 +59,31 @@ SLACK = 1e-9
 Steps = Sequence[tuple[int, float]]
 
 
-def check_levels(card: Scorecard, answer: Answer, ground: Ground) -> Iterator[Check]:
+def check_levels(card: Scorecard, answer: Answer, recount: RecountedProblem) -> Iterator[Check]:
     """Look at the cut-offs that a certificate states, and at the risks of a card."""
-    worth = ground.worth(answer.points)
-    assert worth is not None  # the points are allowed
-    if worth.cutoffs != answer.cutoffs:
-        text = f"the best are {list(worth.cutoffs)}, not {list(answer.cutoffs)}"
+    exact = recount.evaluate(answer.points)
+    assert exact is not None  # the points are allowed
+    if exact.cutoffs != answer.cutoffs:
+        text = f"the best are {list(exact.cutoffs)}, not {list(answer.cutoffs)}"
         yield Check("cut-offs", False, text)
         return  # without them there are no levels
     yield Check("cut-offs", True, "the best for these points")
-    if card.thresholds.fractions != ground.said.thresholds:
+    if card.thresholds.fractions != recount.statement.thresholds:
         yield Check("risks", False, "the card has other thresholds than the certificate")
         return
-    rates, middles = _by_level(card, answer, ground)
+    rates, middles = _by_level(card, answer, recount)
     text = "the event rates of the levels"
-    if ground.said.teacher is not None:
-        rates = _by_score(card, answer, ground)
+    if recount.statement.teacher is not None:
+        rates = _by_score(card, answer, recount)
         text = "the shares of event mass of the scores, pooled where they would fall"
-    yield _check_risks(card.risks, rates, middles, text, 0.0 if ground.table.is_whole else SLACK)
+    yield _check_risks(card.risks, rates, middles, text, 0.0 if recount.table.is_whole else SLACK)
 
 
-def _by_level(card: Scorecard, answer: Answer, ground: Ground) -> tuple[Steps, Steps]:
+def _by_level(card: Scorecard, answer: Answer, recount: RecountedProblem) -> tuple[Steps, Steps]:
     """Event rates of the levels, and the middles of their intervals, from their first scores on."""
-    scores, rated = ground.scores(answer.points), ground.said.limits.rates is not None
+    scores, rated = recount.scores(answer.points), recount.statement.limits.rates is not None
     grid = card.thresholds.values
-    kinds = expected_risks(ground.table, grid, scores, answer.cutoffs, rated)
+    kinds = expected_risks(recount.table, grid, scores, answer.cutoffs, rated)
     firsts = [min(scores), *answer.cutoffs]
     rates, middles = (
         [(first, risk) for first, risk in zip(firsts, kind, strict=True) if risk is not None]
@@ -92,10 +92,10 @@ def _by_level(card: Scorecard, answer: Answer, ground: Ground) -> tuple[Steps, S
     return rates, middles
 
 
-def _by_score(card: Scorecard, answer: Answer, ground: Ground) -> Steps:
+def _by_score(card: Scorecard, answer: Answer, recount: RecountedProblem) -> Steps:
     """Share of event mass at each score; neighbours are pooled until none is above the next."""
     sums: dict[int, list[Fraction]] = {}
-    for score, a, b in zip(ground.scores(answer.points), *ground.masses, strict=True):
+    for score, a, b in zip(recount.scores(answer.points), *recount.masses, strict=True):
         entry = sums.setdefault(score, [Fraction(0), Fraction(0)])
         entry[0] += a
         entry[1] += a + b
@@ -138,26 +138,14 @@ def _difference(steps: Steps, expected: Steps, slack: float) -> str | None:
     return None
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Verdict:
-    """What the judge says.
-
-    Attributes
-    ----------
-    accepted : bool
-    checks : tuple of Check
-        In the order in which they were made; nothing more was looked at after a failure that
-        leaves nothing to stand on.
-    summary : str
-        One sentence.
-    """
+    """What the judge says."""
 
     accepted: bool
+    #: in order; nothing more was looked at after a failure of :data:`_BASIC`
     checks: tuple[Check, ...]
-    summary: str
+    summary: str  #: one sentence
 
     @property
     def failures(self) -> list[str]:
@@ -186,38 +174,13 @@ def verify(
     sample: int = 200,
     seed: int | None = None,
 ) -> Verdict:
-    """Judge a card and its certificate by the data.
+    """Judge a card and its certificate by the data: the raw columns of training, or patterns.
 
-    Parameters
-    ----------
-    card : Scorecard
-    certificate : Certificate
-    data : mapping of str to array, or PatternTable
-        The raw columns that the card was learnt from (others may be among them), or their patterns.
-    event : array of bool or 0/1
-        Whether each row had the event; not for a PatternTable.
-    sample_weight : array, optional
-        Not for a PatternTable.
-    full : bool, default=False
-        Check every box, and refuse what cannot be rechecked.
-    sample : int, default=200
-        Otherwise, how many boxes' values are recomputed where there are more.  A list with a share
-        f of wrong values passes with probability (1 − f) ** sample.  (That the boxes cover the
-        search space, and boxes without a value, are always checked completely.)
-    seed : int, optional
-        Of the sample; by default a new one each time, so that nobody can know which boxes will be
-        looked at.
-
-    Examples
-    --------
-    >>> from netbenefit.estimators.rss_dnb import RSSDNBClassifier
-    >>> columns, event = {"x0": np.array([0, 1, 1])}, np.array([0, 1, 1])
-    >>> model = RSSDNBClassifier(solver="local").fit(np.array([[0], [1], [1]]), event)
-    >>> card, certificate = model.scorecard_, model.certificate_
-    >>> verify(card, certificate, columns, event).accepted
-    True
-    >>> verify(card, certificate, columns, 1 - event).failures
-    ['data: these are not the rows of the certificate: 1 events, not 2']
+    A ``full`` check looks at every box, and refuses what cannot be rechecked.  Otherwise the values
+    of ``sample`` boxes are recomputed: a list with a share f of wrong values passes with
+    probability (1 − f) ** sample.  (That the boxes cover the search space, and boxes without a
+    value, are always checked completely.)  The ``seed`` of the sample is new each time by default,
+    so that it cannot be foreseen which boxes will be looked at.
     """
     if sample < 1:
         raise InputError(f"sample={sample} must be at least 1.")
@@ -227,7 +190,7 @@ def verify(
     checks: list[Check] = []
     for check in _checks(card, certificate, data, event, sample_weight, full, sample, seed):
         checks.append(check)
-        if check.ok is False and check.name in _GROUND:
+        if check.ok is False and check.name in _BASIC:
             break
     refused = (False, None) if full else (False,)
     accepted = not any(check.ok in refused for check in checks)
@@ -235,7 +198,7 @@ def verify(
 
 
 #: Where one of these fails, the rest means nothing.
-_GROUND = ("data", "problem", "points")
+_BASIC = ("data", "problem", "points")
 
 
 def _checks(
@@ -248,44 +211,44 @@ def _checks(
     sample: int,
     seed: int,
 ) -> Iterator[Check]:
-    said = certificate.problem
+    statement = certificate.problem
     try:
         table = (
             data
             if isinstance(data, PatternTable)
-            else rebuild_table(said, data, np.asarray(event), sample_weight)
+            else rebuild_table(statement, data, np.asarray(event), sample_weight)
         )
     except InputError as error:
         yield Check("data", False, f"the table does not fit the certificate: {error}")
         return
     yield _check_data(certificate, table)
-    ground = Ground(said, table)
-    yield _check_problem(certificate, ground)
-    yield _check_points(certificate, ground)
-    yield _check_answer(certificate, ground)
-    yield from check_levels(card, certificate.answer, ground)
-    yield _check_card(card, certificate, ground)
+    recount = RecountedProblem(statement, table)
+    yield _check_problem(certificate, recount)
+    yield _check_points(certificate, recount)
+    yield _check_answer(certificate, recount)
+    yield from check_levels(card, certificate.answer, recount)
+    yield _check_card(card, certificate, recount)
     if not isinstance(data, PatternTable):
-        yield _check_scores(card, certificate, ground, data)
+        yield _check_scores(card, certificate, recount, data)
     if certificate.proof is None:
         yield Check("bound", None, "the certificate claims no bound: nothing is proven")
         return
     objective = certificate.answer.objective
-    yield from check_claim(ground, objective, certificate.proof, full, sample, seed)
+    yield from check_bound(recount, objective, certificate.proof, full, sample, seed)
 
 
 # -- data, card, answer ----------------------------------------------------------------------------
 
 
 def _check_data(certificate: Certificate, table: PatternTable) -> Check:
-    said = certificate.problem.data
+    stated = certificate.problem.data
     seen = {
-        "rows": (Fraction(table.n_total), said.rows),
-        "events": (Fraction(table.n_events), said.events),
-        "distinct rows": (Fraction(len(table)), Fraction(said.patterns)),
+        "rows": (Fraction(table.n_total), stated.rows),
+        "events": (Fraction(table.n_events), stated.events),
+        "distinct rows": (Fraction(len(table)), Fraction(stated.patterns)),
     }
     notes = [f"{_number(a)} {what}, not {_number(b)}" for what, (a, b) in seen.items() if a != b]
-    if table_digest(table) == said.digest and not notes:
+    if table_digest(table) == stated.digest and not notes:
         return Check("data", True, ", ".join(f"{_number(a)} {n}" for n, (a, _) in seen.items()))
     if not notes:
         notes = ["some values differ"]
@@ -299,82 +262,80 @@ def _number(value: Fraction) -> str:
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):.6g}"
 
 
-def _check_problem(certificate: Certificate, ground: Ground) -> Check:
+def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check:
     try:
-        ground.check_room()
-        _ = ground.masses  # refuses a teacher that expects more events than there are rows
-        wrong = _impossible_worth(ground)
-        wrong = wrong or limits_differ(ground.said, ground.table, certificate.answer.points)
+        recount.check_room()
+        _ = recount.masses  # refuses a teacher that expects more events than there are rows
+        wrong = _impossible_teacher(recount)
+        wrong = wrong or limits_differ(recount.statement, recount.table, certificate.answer.points)
     except InputError as error:
         wrong = str(error)
     if wrong is not None:
         return Check("problem", False, wrong)
-    said = ground.said
-    lowest, highest = int(said.lower.min()), int(said.upper.max())
+    statement = recount.statement
+    lowest, highest = int(statement.lower.min()), int(statement.upper.max())
     texts = [
-        f"{len(said.thresholds)} thresholds",
-        f"{said.lower.size} columns with points from {lowest} to {highest}",
-        f"penalty {shown(said.penalty)}",
+        f"{len(statement.thresholds)} thresholds",
+        f"{statement.lower.size} columns with points from {lowest} to {highest}",
+        f"penalty {shown(statement.penalty)}",
     ]
-    if said.max_features < said.lower.size:
-        texts.append(f"at most {said.max_features} columns")
-    if said.constraints:
-        texts.append(f"{len(said.constraints)} constraints")
-    return Check("problem", True, f"{', '.join(texts)}; objective: {said.objective_in_full}")
+    if statement.max_features < statement.lower.size:
+        texts.append(f"at most {statement.max_features} columns")
+    if statement.constraints:
+        texts.append(f"{len(statement.constraints)} constraints")
+    return Check("problem", True, f"{', '.join(texts)}; objective: {statement.objective_in_full}")
 
 
-def _impossible_worth(ground: Ground) -> str | None:
-    """Whether the teacher is said to be worth more than knowing every outcome."""
-    lesson, share = ground.said.teacher, sum(ground.said.weights)
+def _impossible_teacher(recount: RecountedProblem) -> str | None:
+    """What is stated of a teacher that is worth more than knowing every outcome."""
+    lesson, share = recount.statement.teacher, sum(recount.statement.weights)
     if lesson is None:
         return None
-    for said, (events, others) in (
-        (lesson.net_benefit, ground.outcomes),
-        (lesson.blended_benefit, ground.masses),
+    for stated, (events, others) in (
+        (lesson.net_benefit, recount.outcomes),
+        (lesson.blended_benefit, recount.masses),
     ):
         most = float(share * sum(events) / (sum(events) + sum(others)))
-        if said > most + SLACK + 1.0 / lesson.denominator:
-            return (
-                f"the teacher is said to be worth {said:g}, but nobody is worth more than {most:g}"
-            )
+        if stated > most + SLACK + 1.0 / lesson.denominator:
+            return f"the teacher's stated net benefit is {stated:g}, but none exceeds {most:g}"
     return None
 
 
-def _check_points(certificate: Certificate, ground: Ground) -> Check:
-    points, wanted = certificate.answer.points, ground.said.lower.size
-    if len(points) != wanted:
-        return Check("points", False, f"{len(points)} points for {wanted} columns")
-    wrong = ground.forbids(points)
+def _check_points(certificate: Certificate, recount: RecountedProblem) -> Check:
+    points, n_columns = certificate.answer.points, recount.statement.lower.size
+    if len(points) != n_columns:
+        return Check("points", False, f"{len(points)} points for {n_columns} columns")
+    wrong = recount.forbids(points)
     if wrong is not None:
         return Check("points", False, f"they are not allowed: {wrong}")
     return Check("points", True, "they keep to all limits")
 
 
-def _check_answer(certificate: Certificate, ground: Ground) -> Check:
+def _check_answer(certificate: Certificate, recount: RecountedProblem) -> Check:
     answer = certificate.answer
-    worth = ground.worth(answer.points)
-    assert worth is not None  # the points are allowed
-    objective, stated = worth.objective, answer.objective
+    exact = recount.evaluate(answer.points)
+    assert exact is not None  # the points are allowed
+    objective, stated = exact.objective, answer.objective
     if objective != stated:
         text = f"the points are worth {shown(objective)}, not {shown(stated)}"
         if f"{float(objective):.6f}" == f"{float(stated):.6f}":
             text += f": they differ by {float(abs(objective - stated)):.3g}"
         return Check("objective", False, text)
-    if worth.net_benefit != answer.net_benefit:
-        text = f"the net benefit is {worth.net_benefit}, not {answer.net_benefit}"
+    if exact.net_benefit != answer.net_benefit:
+        text = f"the net benefit is {exact.net_benefit}, not {answer.net_benefit}"
         return Check("objective", False, text)
     text = f"{shown(objective)}, counted again"
-    if ground.said.teacher is not None:
-        plain = float(ground.net_benefit(answer.points, worth.cutoffs))
+    if recount.statement.teacher is not None:
+        plain = float(recount.net_benefit(answer.points, exact.cutoffs))
         text += f" from outcomes and risks; by the outcomes alone, the net benefit is {plain:.6f}"
     return Check("objective", True, text)
 
 
-def _check_card(card: Scorecard, certificate: Certificate, ground: Ground) -> Check:
+def _check_card(card: Scorecard, certificate: Certificate, recount: RecountedProblem) -> Check:
     wrong = differences(card, certificate.problem, certificate.answer)
     if card.provenance is not None:
-        wrong += _wrong_record(card.provenance, certificate, ground)
-    scores = ground.scores(certificate.answer.points)
+        wrong += _wrong_record(card.provenance, certificate, recount)
+    scores = recount.scores(certificate.answer.points)
     reach = min(scores), max(scores)
     if card.score_range is not None and card.score_range != reach:
         wrong.append(f"its scores are from {list(card.score_range)}, those of the rows {reach}")
@@ -382,45 +343,50 @@ def _check_card(card: Scorecard, certificate: Certificate, ground: Ground) -> Ch
     return Check("card", not wrong, text)
 
 
-def _wrong_record(origin: Provenance, certificate: Certificate, ground: Ground) -> list[str]:
+def _wrong_record(
+    origin: Provenance, certificate: Certificate, recount: RecountedProblem
+) -> list[str]:
     """What is wrong with the figures that a card carries."""
-    answer, said = certificate.answer, ground.said
-    wrong = record_differences(origin, said, answer, certificate.proof)
-    if len(answer.cutoffs) != len(said.thresholds) - 1:
+    answer, statement = certificate.answer, recount.statement
+    wrong = record_differences(origin, statement, answer, certificate.proof)
+    if len(answer.cutoffs) != len(statement.thresholds) - 1:
         return wrong
     stated: dict[str, float | None] = {
-        "net_benefit": float(ground.net_benefit(answer.points, answer.cutoffs)),
+        "net_benefit": float(recount.net_benefit(answer.points, answer.cutoffs)),
         "share_kept": None,
         "share_bound": None,
     }
-    if said.teacher is not None and said.teacher.blended_benefit > 0:
-        stated["share_kept"] = float(answer.net_benefit) / said.teacher.blended_benefit
+    if statement.teacher is not None and statement.teacher.blended_benefit > 0:
+        stated["share_kept"] = float(answer.net_benefit) / statement.teacher.blended_benefit
         if origin.bound is not None:
             size = sum(v != 0 for v in answer.points)
-            most = origin.bound + float(said.penalty) * size
-            stated["share_bound"] = most / said.teacher.blended_benefit
+            most = origin.bound + float(statement.penalty) * size
+            stated["share_bound"] = most / statement.teacher.blended_benefit
     for name, value in stated.items():
-        told = getattr(origin, name)
-        if told is not None and value is None:
-            wrong.append(f"it says {name} = {told!r}, for which there is no ground")
-        elif told is not None and value is not None and abs(told - value) > SLACK:
-            wrong.append(f"it says {name} = {told!r}, but that is {value!r}")
+        own = getattr(origin, name)
+        if own is not None and value is None:
+            wrong.append(f"it says {name} = {own!r}, for which there is no reason")
+        elif own is not None and value is not None and abs(own - value) > SLACK:
+            wrong.append(f"it says {name} = {own!r}, but that is {value!r}")
     return wrong
 
 
 def _check_scores(
-    card: Scorecard, certificate: Certificate, ground: Ground, data: Mapping[str, NDArray[Any]]
+    card: Scorecard,
+    certificate: Certificate,
+    recount: RecountedProblem,
+    data: Mapping[str, NDArray[Any]],
 ) -> Check:
-    scores = np.array(ground.scores(certificate.answer.points), dtype=np.int64)
-    rows = np.flatnonzero(ground.table.pattern_of_row >= 0)
+    scores = np.array(recount.scores(certificate.answer.points), dtype=np.int64)
+    rows = np.flatnonzero(recount.table.pattern_of_row >= 0)
     try:
-        given = np.broadcast_to(card.score(data), ground.table.pattern_of_row.shape)
+        given = np.broadcast_to(card.score(data), recount.table.pattern_of_row.shape)
     except InputError as error:
         return Check("scores", False, f"the card cannot score the table: {error}")
-    wrong = rows[given[rows] != scores[ground.table.pattern_of_row[rows]]]
+    wrong = rows[given[rows] != scores[recount.table.pattern_of_row[rows]]]
     if wrong.size:
         row = int(wrong[0])
-        expected = scores[ground.table.pattern_of_row[row]]
+        expected = scores[recount.table.pattern_of_row[row]]
         return Check("scores", False, f"the card gives row {row} {given[row]}, not {expected}")
     return Check("scores", True, f"the card gives {rows.size:,} rows the scores of the points")
 
@@ -430,7 +396,7 @@ def _summary(certificate: Certificate, checks: list[Check], accepted: bool) -> s
     if failed:
         return f"refused: {', '.join(failed)} did not hold"
     if not accepted:
-        return "refused: a full check was asked for, and the bound cannot be rechecked"
+        return "refused: a full check was requested, and the bound cannot be rechecked"
     return f"{_acceptance(certificate, checks)}; objective: {certificate.problem.objective_in_full}"
 
 

@@ -415,7 +415,7 @@ def notes_on(learned: Learned) -> list[str]:
     return notes
 
 
-# -- what columns were taken for --------------------------------------------------------------------
+# -- what columns were taken for -----------------------------------------------------------------
 
 HOW_TO_CHANGE = (
     "--categorical NAME, --numeric NAME, --cuts NAME=40,60, --special NAME=-9, "

@@ -34,6 +34,7 @@ __all__ = [
     "check_risks",
     "check_seed",
     "check_weights",
+    "drop_it",
     "read_number",
     "shorten",
 ]
@@ -49,6 +50,11 @@ class Remedy(NamedTuple):
 def by_name(parameter: str, name: str) -> Remedy:
     """Say that a parameter, or option, should name a column."""
     return Remedy(f"{parameter}=[{name!r}]", f"--{parameter} {shlex.quote(name)}")
+
+
+def drop_it(name: str = "NAME") -> Remedy:
+    """Say that a column should be left out."""
+    return Remedy("drop it", f"drop it (--drop {shlex.quote(name)})")
 
 
 class Message:

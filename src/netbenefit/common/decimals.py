@@ -30,9 +30,6 @@ def relative_gap(objective: float, bound: float | None) -> float | None:
     return (bound - objective) / abs(objective) if objective else math.inf
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Integers up to here are exact in float64, hence the same in numpy, JavaScript and SQL.
 LARGEST_EXACT = 2**53
 

@@ -134,9 +134,6 @@ def _title(thing: Any) -> str:
     return name
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Called with the number of finished tasks and of all tasks: once at the start, then after each.
 Progress = Callable[[int, int], None]
 

@@ -186,9 +186,6 @@ def _on_worker(function: Callable[[Any], Any], place: int, task: Any) -> tuple[i
         return attempt(function, place, task)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Deaths of workers over a task among others, before it is run alone.
 _AMONG_OTHERS = 2
 #: Deaths over a task, lastly when it ran alone, before it is given up.

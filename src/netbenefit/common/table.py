@@ -70,9 +70,6 @@ def format_p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else format_number(p, 3)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 _BACKENDS = ("pandas", "polars", "pyarrow")
 _ROWS_SHOWN = 10
 _MOST_DECIMALS = 4

@@ -65,9 +65,6 @@ def merge_rows(
     return first.astype(np.intp), inverse.astype(np.intp)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class PatternTable:
     """Distinct rows of a table, in steps, with positive and negative mass.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from copy import copy
 from decimal import Decimal
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from netbenefit.cards.columns import Frame, is_one_row, plain_array
 from netbenefit.cards.readings import plain_number
-from netbenefit.common.checks import InputError, check_names, shorten
+from netbenefit.common.checks import InputError, Remedy, by_name, check_names, drop_it, shorten
 
 __all__ = [
     "LazyColumns",
@@ -308,9 +309,16 @@ def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
     )
     return InputError(
         f"column {column.name!r} mixes numbers with text, such as {text!r} in row {row} "
-        f"({shorten(words)}). If the text means missing, name it as a special code "
-        f"(special={{{column.name!r}: {words[:3]!r}}}); if every value is a level, call the column "
-        "categorical; or correct it, or drop it."
+        f"({shorten(words)}). If the text means missing, name it as a special code (",
+        Remedy(
+            f"special={{{column.name!r}: {words[:3]!r}}}",
+            "--special " + shlex.quote(f"{column.name}={','.join(words[:3])}"),
+        ),
+        "); if every value is a level, call the column categorical (",
+        by_name("categorical", column.name),
+        "); or correct it, or ",
+        drop_it(column.name),
+        ".",
     )
 
 
@@ -323,5 +331,7 @@ def comma_error(column: RawColumn, row: int, text: str) -> InputError:
     return InputError(
         f"column {column.name!r} holds numbers as text with commas or signs, such as {text!r} in "
         f"row {row}: a thousand or a decimal, a share or a hundred times that? Write plain numbers "
-        "(1234 or 1.234), call the column categorical if these are codes, or drop it."
+        "(1234 or 1.234), call the column categorical if these are codes, or ",
+        drop_it(column.name),
+        ".",
     )

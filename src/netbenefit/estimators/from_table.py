@@ -34,7 +34,7 @@ from netbenefit.estimators.learn import Learned
 from netbenefit.estimators.training import Rows, Training, given_risks, settings_by_condition
 from netbenefit.problem.constraints import MaxFPR, MinTPR
 from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.levels import find_levels
+from netbenefit.problem.levels import fit_levels
 from netbenefit.problem.problem import Problem
 from netbenefit.tables.expressions import score_of
 from netbenefit.tables.patterns import Counted, count_patterns
@@ -537,7 +537,7 @@ def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: boo
         max_points=1,
         constraints=rates,
     )
-    levels = find_levels(by_score, [1], calibrate=calibrate)
+    levels = fit_levels(by_score, [1], calibrate=calibrate)
     sample = float(problem.patterns.n_total)
     provenance = replace(
         card.provenance or Provenance(version=__version__),

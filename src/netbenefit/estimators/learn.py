@@ -22,14 +22,14 @@ from netbenefit.common.parallel import threads_here
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.training import Training
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.levels import find_levels
+from netbenefit.problem.levels import fit_levels
 from netbenefit.problem.problem import Problem, refuse_one_class
 from netbenefit.problem.result import SolverResult
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Callback, Solver, allowed_start, check_time_limit
-from netbenefit.solvers.exact import Exact
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp.solve import MixedInteger
+from netbenefit.solvers.search_then_prove import SearchThenProve
 from netbenefit.teachers import teach
 from netbenefit.teachers.blend import Taught, blend, read_strength
 
@@ -282,7 +282,7 @@ def choose_solver(
         return LocalSearch(time_limit=time_limit, n_jobs=threads, seed=seed)
     if solver == "milp":
         return MixedInteger(time_limit=time_limit, n_jobs=threads, seed=seed)
-    return Exact(
+    return SearchThenProve(
         time_limit,
         n_jobs=threads,
         seed=seed,
@@ -347,7 +347,7 @@ def assemble_card(
     1.0
     """
     rules, names, readings = rules_of(problem.patterns, result.points, terms=terms, bins=bins)
-    levels = find_levels(problem, result.points, calibrate=calibrate)
+    levels = fit_levels(problem, result.points, calibrate=calibrate)
     provenance = replace(provenance, net_benefit=levels.net_benefit)
     return Scorecard(
         rules=rules,

@@ -251,9 +251,6 @@ class _Counted(NamedTuple):
         return result
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 Area = Literal["weights", "length", "exact"]
 
 
@@ -457,7 +454,7 @@ def decision_summary(
     Returns
     -------
     Table
-        ``model``, ``aunbc`` (whichever mean was asked for), ``standard_error``, ``lower``,
+        ``model``, ``aunbc`` (whichever mean ``area`` chooses), ``standard_error``, ``lower``,
         ``upper``; ``reference``, ``difference`` to it and ``difference_standard_error``,
         ``difference_lower``, ``difference_upper``.  Limits are quantiles of the resamples.
 

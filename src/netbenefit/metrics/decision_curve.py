@@ -181,9 +181,6 @@ def _check_strata(strata: ArrayLike | None, n_rows: int, outcome: Outcome) -> In
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Farther than thresholds are ever moved to the decimal that was meant.
 _STEP_DOWN = 3 * RATIONAL_TOLERANCE
 

@@ -201,9 +201,6 @@ def _names(model: Any, inner: Any, count: int) -> list[str]:
     return names if len(names) == count else [f"x{k}" for k in range(count)]
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 class Measures(NamedTuple):
     """Measures of one model on one table; n and events are sums of weights."""
 

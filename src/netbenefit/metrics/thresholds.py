@@ -121,17 +121,17 @@ class Thresholds:
         >>> Thresholds.of([0.1, 0.3], weights=[0.25, 0.75]).weights
         (0.0, 0.25, 0.75)
         """
-        asked = [tidy(_number(p)) for p in np.atleast_1d(np.asarray(values, dtype=object))]
-        if not asked:
+        given = [tidy(_number(p)) for p in np.atleast_1d(np.asarray(values, dtype=object))]
+        if not given:
             raise InputError("thresholds are empty. Pass at least one, such as [0.1, 0.2].")
-        _check_values(tuple(asked))
-        zero_asked = asked[0] == 0.0
+        _check_values(tuple(given))
+        zero_asked = given[0] == 0.0
         end = tidy(_number(end, "end"))
-        _check_end(end, asked[-1])
-        asked_weights = _make_weights(asked, weights, end)
+        _check_end(end, given[-1])
+        given_weights = _make_weights(given, weights, end)
         if not zero_asked:
-            asked, asked_weights = [0.0, *asked], [0.0, *asked_weights]
-        return cls(tuple(asked), tuple(asked_weights), end, zero_asked)
+            given, given_weights = [0.0, *given], [0.0, *given_weights]
+        return cls(tuple(given), tuple(given_weights), end, zero_asked)
 
     @classmethod
     def range(cls, low: float, high: float, step: float, weights: Weights = "equal") -> Thresholds:
@@ -350,13 +350,13 @@ def _check_threshold_weights(weights: tuple[float, ...], count: int) -> None:
         raise InputError(f"threshold weights sum to {total:g}, not to 1. Divide them by their sum.")
 
 
-def _make_weights(asked: list[float], weights: Weights, end: float) -> list[float]:
-    edges = [*asked, end]
+def _make_weights(given: list[float], weights: Weights, end: float) -> list[float]:
+    edges = [*given, end]
     if callable(weights):
         return _density_weights(edges, weights)
     if isinstance(weights, str) or not np.iterable(weights):
         if weights == "equal":
-            return [1.0 / len(asked)] * len(asked)
+            return [1.0 / len(given)] * len(given)
         if weights == "length":
             exact = [_rational(p) or Fraction(p) for p in edges]
             if exact[-1] <= exact[0]:
@@ -371,7 +371,7 @@ def _make_weights(asked: list[float], weights: Weights, end: float) -> list[floa
             "or a density (a function of the threshold)."
         )
     numbers = [_number(w, "weight") for w in weights]
-    _check_threshold_weights(tuple(numbers), len(asked))
+    _check_threshold_weights(tuple(numbers), len(given))
     return numbers
 
 

@@ -190,9 +190,6 @@ def card_of(model: Any) -> Scorecard:
     return card
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Colours that people with any colour vision tell apart (Okabe and Ito), and greys for print.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, AMBER, PALE_BLUE = "#56B4E9", "#E69F00", "#6FAED1"

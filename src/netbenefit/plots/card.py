@@ -198,9 +198,6 @@ def _share(row: Row) -> float:
     return min(0.04 + 0.022 * len(_worth(row)), 0.3)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: All lengths below are points (1/72 inch).
 _SIZE, _SMALL = 10.0, 8.0
 _LINE, _SMALL_LINE = 13.0, 10.5

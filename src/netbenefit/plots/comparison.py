@@ -341,9 +341,6 @@ class SensitivityDisplay(Display):
             draw_key(ax, [(line, name) for name, line in self.lines_.items()])
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 _BANDS = ("model", "threshold", "lower", "upper")
 #: Up to as many models, each has its band; of more, only the first: bands would cover each other.
 _MOST_BANDS = 2

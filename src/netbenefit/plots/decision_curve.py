@@ -67,9 +67,6 @@ def part_of_interest(grid: Thresholds, marked: Thresholds | None) -> Thresholds:
     return Thresholds.of(inside) if inside else grid
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 Kind = Literal["net_benefit", "standardised_net_benefit", "interventions_avoided"]
 Band = Literal["pointwise", "simultaneous"]
 

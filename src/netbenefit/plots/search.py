@@ -181,9 +181,6 @@ class TraceDisplay(Display):
         ax.set_ylim(low - room, high + room)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Up to as many sizes, each has its tick.
 _MANY_SIZES = 20
 

@@ -1,4 +1,4 @@
-"""What may be asked of a card: one small language that every solver understands.
+"""What a user can require of a card: one small language that every solver understands.
 
 A constraint names columns as the table does (or by position) and says what their points may be.
 Constraints hold together: every one of a list must be met.
@@ -7,8 +7,8 @@ Constraints hold together: every one of a list must be met.
 >>> from netbenefit.problem.problem import Problem
 >>> from netbenefit.metrics.thresholds import Thresholds
 >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1], names=["age", "bmi"])
->>> wanted = [Sign("age", "+"), Exclusive("age", "bmi"), MinTPR(0.5, 0.9)]
->>> problem = Problem.build(table, Thresholds.of([0.5]), constraints=wanted)
+>>> constraints = [Sign("age", "+"), Exclusive("age", "bmi"), MinTPR(0.5, 0.9)]
+>>> problem = Problem.build(table, Thresholds.of([0.5]), constraints=constraints)
 >>> problem.allows([1, 0]), problem.allows([1, 1])
 (True, False)
 """
@@ -16,7 +16,7 @@ Constraints hold together: every one of a list must be met.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -28,10 +28,8 @@ from netbenefit.common.checks import InputError, IntArray, shorten
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.limits import (
-    Draft,
     Form,
-    Still,
-    clash,
+    LimitsBuilder,
     position,
     share,
     sign_of,
@@ -91,10 +89,6 @@ class Constraint(ABC):
 
         Rates depend on the data too, so their constraints allow all points here;
         :meth:`Problem.feasible` decides.
-
-        >>> from netbenefit.problem.constraints import AtMost
-        >>> AtMost(1, ("a", "b")).allows([3, 0, 2], ["a", "b", "c"])
-        True
         """
         if isinstance(points, Mapping):
             of = {str(name): int(v) for name, v in points.items()}
@@ -103,17 +97,12 @@ class Constraint(ABC):
         return self.named(tuple(of))._allows(of)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the constraint as a dict of plain values.
-
-        >>> from netbenefit.problem.constraints import Implies
-        >>> Implies("stage 3", "age").to_json()
-        {'kind': 'implies', 'feature': 'stage 3', 'other': 'age'}
-        """
+        """Return the constraint as a dict of plain values."""
         plain = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
         return {"kind": self.kind, **plain}
 
     @abstractmethod
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays; columns must be named."""
 
     @abstractmethod
@@ -142,22 +131,17 @@ class Constraint(ABC):
 
 
 def from_json(data: Any) -> Constraint:
-    """Read a constraint that :meth:`Constraint.to_json` has written.
-
-    >>> from netbenefit.problem.constraints import AtMost
-    >>> from_json(AtMost(2, ["age", "bmi"]).to_json())
-    AtMost(features=('age', 'bmi'), limit=2)
-    """
+    """Read a constraint that :meth:`Constraint.to_json` has written."""
     kind = data.get("kind") if isinstance(data, Mapping) else None
     what = Constraint._kinds.get(kind) if isinstance(kind, str) else None
     if what is None:
         known = shorten(sorted(Constraint._kinds), 20)
         raise InputError(f"{data!r} is not a constraint: its kind is none of {known}.")
-    wanted = {f.name for f in fields(what)}
+    needed = {f.name for f in fields(what)}
     values = {key: value for key, value in data.items() if key != "kind"}
-    if set(values) != wanted:
+    if set(values) != needed:
         raise InputError(
-            f"a constraint of kind {kind!r} needs {shorten(sorted(wanted))}, not {data!r}."
+            f"a constraint of kind {kind!r} needs {shorten(sorted(needed))}, not {data!r}."
         )
     return what._from(values)
 
@@ -168,9 +152,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return value
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 # -- one column ------------------------------------------------------------------------------------
@@ -196,9 +177,9 @@ class Bounds(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self.lowest <= points[str(self.feature)] <= self.highest
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
-        draft.keep(self.feature, range(self.lowest, self.highest + 1))
+        builder.keep(self.feature, range(self.lowest, self.highest + 1))
 
 
 @dataclass(frozen=True)
@@ -219,9 +200,9 @@ class Sign(Constraint):
         v = points[str(self.feature)]
         return v >= 0 if self.sign == "+" else v <= 0
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
-        draft.one_sign(self.feature, 1 if self.sign == "+" else -1)
+        builder.one_sign(self.feature, 1 if self.sign == "+" else -1)
 
 
 @dataclass(frozen=True)
@@ -261,9 +242,9 @@ class Values(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] in self.values
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
-        draft.keep(self.feature, self.values)
+        builder.keep(self.feature, self.values)
 
 
 # -- groups of columns -----------------------------------------------------------------------------
@@ -318,10 +299,10 @@ class Include(_Names):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) == len(self.features)
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
         for name in self.features:
-            draft.needs(name)
+            builder.needs(name)
 
 
 class Exclude(_Names):
@@ -335,10 +316,10 @@ class Exclude(_Names):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) == 0
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
         for name in self.features:
-            draft.only_zero(name)
+            builder.only_zero(name)
 
 
 class Exclusive(_Names):
@@ -352,9 +333,9 @@ class Exclusive(_Names):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) <= 1
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
-        draft.row(dict.fromkeys(self.features, 1), 1)
+        builder.row(dict.fromkeys(self.features, 1), 1)
 
 
 @dataclass(frozen=True)
@@ -375,9 +356,9 @@ class AtMost(_Group):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) <= self.limit
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
-        draft.row(dict.fromkeys(self.features, 1), self.limit)
+        builder.row(dict.fromkeys(self.features, 1), self.limit)
 
 
 @dataclass(frozen=True)
@@ -398,9 +379,9 @@ class AtLeast(_Group):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) >= self.count
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
-        draft.row(dict.fromkeys(self.features, -1), -self.count)
+        builder.row(dict.fromkeys(self.features, -1), -self.count)
 
 
 @dataclass(frozen=True)
@@ -417,10 +398,10 @@ class Implies(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] == 0 or points[str(self.other)] != 0
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
         if self.feature != self.other:
-            draft.row({self.feature: 1, self.other: -1}, 0)
+            builder.row({self.feature: 1, self.other: -1}, 0)
 
 
 @dataclass(frozen=True)
@@ -441,10 +422,10 @@ class NeedsOneOf(_Group):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] == 0 or self._count(points) > 0
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
         if self.feature not in self.features:
-            draft.row({self.feature: 1, **dict.fromkeys(self.features, -1)}, 0)
+            builder.row({self.feature: 1, **dict.fromkeys(self.features, -1)}, 0)
 
 
 # -- the whole card --------------------------------------------------------------------------------
@@ -466,9 +447,9 @@ class MaxFeatures(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return sum(v != 0 for v in points.values()) <= self.limit
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
-        draft.size = min(draft.size, self.limit)
+        builder.size = min(builder.size, self.limit)
 
 
 @dataclass(frozen=True)
@@ -490,7 +471,7 @@ class MaxPerColumn(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return True
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Nothing: a binner has put :class:`AtMost` in its place."""
 
 
@@ -510,9 +491,9 @@ class MaxTotalPoints(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return sum(map(abs, points.values())) <= self.limit
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
-        draft.total = self.limit if draft.total is None else min(draft.total, self.limit)
+        builder.total = self.limit if builder.total is None else min(builder.total, self.limit)
 
 
 @dataclass(frozen=True)
@@ -539,9 +520,9 @@ class MinTPR(_Rate):
     def __str__(self) -> str:
         return f"TPR of at least {float(self.rate):g} at threshold {self.threshold:g}"
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
-        draft.floor(self.threshold, self.rate)
+        builder.floor(self.threshold, self.rate)
 
 
 class MaxFPR(_Rate):
@@ -552,9 +533,9 @@ class MaxFPR(_Rate):
     def __str__(self) -> str:
         return f"FPR of at most {float(self.rate):g} at threshold {self.threshold:g}"
 
-    def add_to(self, draft: Draft) -> None:
+    def add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays."""
-        draft.ceiling(self.threshold, self.rate)
+        builder.ceiling(self.threshold, self.rate)
 
 
 # -- what a problem makes of its settings: constraints, their arrays, and a word where they clash --
@@ -567,15 +548,15 @@ def all_constraints(
     max_features: int | None,
     constraints: Sequence[Constraint],
 ) -> tuple[Constraint, ...]:
-    """All constraints, by name; those in short form first."""
-    asked: list[Constraint] = []
+    """All constraints, with columns by name; those in short form first."""
+    named: list[Constraint] = []
     for key, pair in _items(bounds, "bounds"):
         name = names[position(key, names, "bounds")]
-        asked.append(Bounds(name, *whole_pair(name, pair)))
+        named.append(Bounds(name, *whole_pair(name, pair)))
     for key, direction in _items(sign, "sign"):
-        asked.append(Sign(names[position(key, names, "sign")], direction))
+        named.append(Sign(names[position(key, names, "sign")], direction))
     if max_features is not None:
-        asked.append(MaxFeatures(max_features))
+        named.append(MaxFeatures(max_features))
     if isinstance(constraints, Constraint | str | Mapping) or not np.iterable(constraints):
         raise InputError(f"constraints must be a list of constraints, not {constraints!r}.")
     for constraint in constraints:
@@ -584,29 +565,64 @@ def all_constraints(
                 f"{constraint!r} is not a constraint. Use classes such as "
                 "netbenefit.MaxFeatures(5)."
             )
-        asked.append(constraint.named(names))
-    return tuple(asked)
+        named.append(constraint.named(names))
+    return tuple(named)
 
 
 def in_arrays(
     patterns: PatternTable,
     thresholds: Thresholds,
     max_points: int,
-    asked: tuple[Constraint, ...],
+    constraints: tuple[Constraint, ...],
 ) -> tuple[Form, IntArray]:
     """Constraints in arrays, and an allowed vector; refuse constraints that clash."""
     # A constant column tells nothing apart; it could only move the floors of fractional scores.
-    asks: list[Constraint | Still] = [*asked, *(Still(name) for name in patterns.constant)]
-    draft = Draft(patterns, thresholds, max_points)
-    for ask in asks:
-        ask.add_to(draft)
-    form = draft.finish()
+    parts: list[_Part] = [*constraints, *(ConstantColumn(name) for name in patterns.constant)]
+
+    def build(some: Sequence[_Part]) -> LimitsBuilder:
+        builder = LimitsBuilder(patterns, thresholds, max_points)
+        for part in some:
+            part.add_to(builder)
+        return builder
+
+    form = build(parts).finish()
     if form.start is None:
-        raise InputError(_clash_text(clash(asks, patterns, thresholds, max_points)))
+        conflict = find_conflict(parts, lambda some: build(some).start() is not None)
+        raise InputError(conflict_text(conflict))
     return form, form.start
 
 
-def _clash_text(culprits: Sequence[Any]) -> str:
+@dataclass(frozen=True)
+class ConstantColumn:
+    """A constant column tells nothing apart: no points, unless its own bounds demand some."""
+
+    feature: str
+
+    def __str__(self) -> str:
+        return f"no points for {self.feature}, which is constant"
+
+    def add_to(self, builder: LimitsBuilder) -> None:
+        """Mark the column."""
+        builder.constant.add(builder.place[self.feature])
+
+
+_Part = Constraint | ConstantColumn
+
+
+def find_conflict(parts: Sequence[_Part], possible: Callable[[list[_Part]], bool]) -> list[_Part]:
+    """Return a minimal part of constraints that no points meet: without any one, the others can be.
+
+    For constraints that cannot all be met.
+    """
+    needed = list(parts)
+    for part in parts:
+        rest = [other for other in needed if other is not part]
+        if not possible(rest):
+            needed = rest
+    return needed
+
+
+def conflict_text(culprits: Sequence[Any]) -> str:
     sizes = [c for c in culprits if isinstance(c, MaxFeatures)]
     forced = [c.feature for c in culprits if isinstance(c, Bounds)]
     if len(sizes) == 1 and len(forced) == len(culprits) - 1:

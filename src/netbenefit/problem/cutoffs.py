@@ -19,13 +19,7 @@ Masses = tuple[NDArray[Any], NDArray[Any]]
 
 
 def floor_scores(codes: IntArray, decimals: Sequence[int], points: IntArray) -> IntArray:
-    """Floor of x·λ for each row of codes; the caller has made sure that nothing overflows.
-
-    Examples
-    --------
-    >>> floor_scores(np.array([[15, 1], [-1, 0]]), [1, 0], np.array([3, 2]))
-    array([ 6, -1])
-    """
+    """Floor of x·λ for each row of codes; the caller has made sure that nothing overflows."""
     digits = max(decimals, default=0)
     scale = np.array([10 ** (digits - d) for d in decimals], dtype=np.int64)
     units = codes @ (np.asarray(points, dtype=np.int64) * scale)
@@ -46,19 +40,10 @@ def allowed_cutoffs(
     taken as multiples of the smallest such power that is needed.
 
     Of the ``outcomes`` (rows with the event, rows without it), at least limits[i][0] events must be
-    found, and at most limits[i][1] others called; a limit of None asks for nothing.  None where
+    found, and at most limits[i][1] others called; a limit of None limits nothing.  None where
     there is no such cut-off.
 
     Algorithm alg:find_opt_T of the paper, corrected (docs/paper_notes.md).
-
-    Examples
-    --------
-    >>> scores, one = np.array([0, 1, 2]), Fraction(1)
-    >>> rows = np.array([0, 1, 5]), np.array([5, 1, 0])
-    >>> allowed_cutoffs(scores, rows, [one, one], [(6, 5), (0, 0)], rows)
-    [(1, Fraction(5, 1)), (2, Fraction(5, 1))]
-    >>> allowed_cutoffs(scores, rows, [one], [(6, 0)], rows)
-    [None]
     """
     candidates, tp, fp, unit = count_called(scores, *masses)
     _, found, alarms, whole = (
@@ -85,11 +70,7 @@ _Counts = tuple[IntArray, NDArray[np.object_], NDArray[np.object_], int]
 
 
 def count_called(scores: IntArray, positives: NDArray[Any], negatives: NDArray[Any]) -> _Counts:
-    """Candidate cut-offs, and TP and FP of each as whole numbers of 1 / unit.
-
-    >>> count_called(np.array([0, 4]), np.array([0, 1]), np.array([5, 1]))[1:]
-    (array([1, 1, 0], dtype=object), array([6, 1, 0], dtype=object), 1)
-    """
+    """Candidate cut-offs, and TP and FP of each as whole numbers of 1 / unit."""
     distinct, place = np.unique(scores, return_inverse=True)
     unit = 1 if positives.dtype.kind == "i" else _common_unit(positives, negatives)
     tp = _at_or_above(positives, place.ravel(), distinct.size, unit)
@@ -117,7 +98,7 @@ def _common_unit(*masses: NDArray[Any]) -> int:
 def _at_or_above(
     masses: NDArray[Any], place: NDArray[np.intp], size: int, unit: int
 ) -> NDArray[np.object_]:
-    """Mass at or above each distinct score, and 0 for "nobody", as Python's own integers."""
+    """Mass at or above each distinct score, and 0 for "none", as Python's own integers."""
     if masses.dtype.kind == "i":
         by_score = np.zeros(size, dtype=np.int64)
         np.add.at(by_score, place, masses)

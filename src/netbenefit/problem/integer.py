@@ -1,6 +1,6 @@
 """A problem in whole numbers: what every bound works on.
 
-With points λ, floors of the scores s_u = ⌊x_u·λ⌋ and one cut-off a threshold,
+With points λ, floors of the scores s_u = ⌊x_u·λ⌋ and one cut-off per threshold,
 
     value(λ) = Σ_i max_T Σ_{u: s_u ≥ T} gains[i, u] − price · ‖λ‖₀ ,
     objective = (value + constant) / total .
@@ -22,59 +22,29 @@ from netbenefit.common.checks import IntArray
 from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
 from netbenefit.problem.problem import Problem
 
-__all__ = ["Pieces"]
+__all__ = ["IntegerProblem"]
 
 #: Values are kept below this where they have to be rounded.
 _FINE = 2**52
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
-    """A problem in whole numbers; build it with :meth:`of`.
+class IntegerProblem:
+    """A problem in whole numbers; build it with :meth:`of`."""
 
-    Attributes
-    ----------
-    units : (n, P) int64
-        Features of a pattern in units: x = units / unit.
-    unit : int
-        1 for integer data, else a power of ten.
-    gains : (m, n) int64
-        What calling pattern u positive at threshold i adds; negative for a loss.  Only thresholds
-        where some call is a loss are listed.
-    price : int
-        What a non-zero coefficient costs.
-    lower, upper : (P,) int64
-        Allowed points.
-    constant, total : Fraction
-        objective = (value + constant) / total.
-    exact : bool
-        Whether nothing was rounded.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> problem = Problem.build(table, Thresholds.of([0.5]), penalty=0.01)
-    >>> pieces = Pieces.of(problem)
-    >>> pieces.gains.tolist(), pieces.price, pieces.value([1])
-    ([[-100, 200]], 3, 197)
-    >>> pieces.to_objective(197) == problem.evaluate([1]).objective
-    True
-    """
-
-    units: IntArray
-    unit: int
+    units: IntArray  #: (n, P) features of a pattern: x = units / unit
+    unit: int  #: 1 for integer data, else a power of ten
+    #: (m, n) what calling pattern u positive adds, at thresholds where some call is a loss
     gains: IntArray
-    price: int
-    lower: IntArray
+    price: int  #: of a non-zero coefficient
+    lower: IntArray  #: (P,) allowed points
     upper: IntArray
     constant: Fraction
-    total: Fraction
-    exact: bool
+    total: Fraction  #: objective = (value + constant) / total
+    exact: bool  #: whether nothing was rounded
 
     @classmethod
-    def of(cls, problem: Problem) -> Pieces:
+    def of(cls, problem: Problem) -> IntegerProblem:
         """Put a problem into whole numbers."""
         table = problem.patterns
         digits = max(table.decimals)
@@ -101,7 +71,7 @@ class Pieces:
         for row in self.gains:
             masses = np.maximum(row, 0), np.maximum(-row, 0)
             (best,) = allowed_cutoffs(scores, masses, [Fraction(1)], [(Fraction(0), None)], masses)
-            assert best is not None  # calling nobody is always allowed
+            assert best is not None  # calling none is always allowed
             total += int(best[1])
         return total
 

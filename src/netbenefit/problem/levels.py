@@ -27,13 +27,13 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.cutoffs import floor_scores
 from netbenefit.problem.problem import Problem
 
-__all__ = ["Levels", "find_levels", "level_risks", "pooled_rates"]
+__all__ = ["CardLevels", "fit_levels", "level_risks", "pooled_rates"]
 
 #: Events, as a share of all rows, that the sums of real weights may be off by.
 _ROUNDING = 1e-9
 
 
-class Levels(NamedTuple):
+class CardLevels(NamedTuple):
     """Cut-offs T_1 … T_M, the risk from each score on, and what the outcomes say of them."""
 
     cutoffs: tuple[int, ...]
@@ -41,27 +41,12 @@ class Levels(NamedTuple):
     net_benefit: float  #: weighted net benefit of these cut-offs, by the outcomes of training
 
 
-def find_levels(
+def fit_levels(
     problem: Problem, points: Sequence[int] | IntArray, *, calibrate: bool = True
-) -> Levels:
-    """Cut-offs and risks of the card with these points.
+) -> CardLevels:
+    """Cut-offs and risks of the card with these (P,) points.
 
-    Parameters
-    ----------
-    problem : Problem
-    points : (P,) int
-    calibrate : bool, default=True
-        False gives each level the middle of its interval as its risk.
-
-    Examples
-    --------
-    >>> table = PatternTable.from_arrays([[0], [0], [1], [1], [1]], [0, 1, 0, 1, 1])
-    >>> grid = Thresholds.of([0.2, 0.6])
-    >>> find_levels(Problem.build(table, grid), [1])[:2]
-    ((0, 1), ((0, 0.5), (1, 0.6666666666666666)))
-    >>> softer = table.with_masses(np.array([8, 17]), np.array([12, 13]), denominator=10)
-    >>> find_levels(Problem.build(softer, grid), [1])[:2]
-    ((0, 2), ((0, 0.4), (1, 0.5666666666666667)))
+    Without ``calibrate``, the risk of a level is the middle of its interval.
     """
     table, grid = problem.patterns, problem.thresholds
     scores = floor_scores(table.codes, table.decimals, np.asarray(points, dtype=np.int64))
@@ -78,20 +63,13 @@ def find_levels(
             for i, risk in enumerate(by_level)
             if risk is not None
         )
-    return Levels(cutoffs, risks, _net_benefit(table, grid, scores, cutoffs))
+    return CardLevels(cutoffs, risks, _net_benefit(table, grid, scores, cutoffs))
 
 
 def pooled_rates(
     scores: IntArray, positives: Sequence[Fraction], negatives: Sequence[Fraction]
 ) -> list[tuple[int, Fraction]]:
-    """Share of event mass at each score, lowest first, pooled until it never falls; exact.
-
-    Examples
-    --------
-    >>> one, two = Fraction(1), Fraction(2)
-    >>> pooled_rates(np.array([0, 1, 2, 2]), [one, one, one, one], [two, two * 3, 0 * one, one])
-    [(0, Fraction(1, 5)), (1, Fraction(1, 5)), (2, Fraction(2, 3))]
-    """
+    """Share of event mass at each score, lowest first, pooled until it never falls; exact."""
     sums: dict[int, tuple[Fraction, Fraction]] = {}
     for score, a, b in zip(scores.tolist(), positives, negatives, strict=True):
         before = sums.get(score, (Fraction(0), Fraction(0)))
@@ -129,7 +107,7 @@ def _risk_of_every_score(
 def _net_benefit(
     table: PatternTable, grid: Thresholds, scores: IntArray, cutoffs: tuple[int, ...]
 ) -> float:
-    """Σ_i ω_i NB_i of given cut-offs, by the outcomes; at threshold 0 everybody is called."""
+    """Σ_i ω_i NB_i of given cut-offs, by the outcomes; at threshold 0 all rows are called."""
     called = scores[None, :] >= np.array([scores.min(), *cutoffs])[:, None]
     net = called @ table.events - grid.odds * (called @ table.others)
     return float(grid.weight_array @ net) / float(table.n_total)
@@ -157,7 +135,7 @@ def level_risks(
 
     Constraints on rates (``rated``) move cut-offs away from the best ones: a level can then have a
     share of events outside its interval.  Such a risk is moved to the near end of the interval, so
-    that decisions at every threshold stay those of the cut-offs that the constraints ask for; the
+    that decisions at every threshold stay those of the cut-offs that the constraints require; the
     risk says where the level belongs, no longer how many events it had.
 
     Algorithm alg:moderate_calibration of the paper, where cut-offs are the best ones.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from numbers import Rational, Real
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +18,10 @@ from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 
 __all__ = [
-    "Draft",
     "Form",
     "Limits",
+    "LimitsBuilder",
     "RateLimits",
-    "Still",
-    "clash",
     "least_points",
     "position",
     "share",
@@ -50,11 +47,7 @@ _SIGNS = {
 
 
 def position(key: Any, names: Sequence[str], what: str) -> int:
-    """Where a column stands that was given by name or by position.
-
-    >>> position("bmi", ["age", "bmi"], "bounds")
-    1
-    """
+    """Where a column stands that was given by name or by position."""
     if isinstance(key, int | np.integer) and not isinstance(key, bool) and 0 <= key < len(names):
         return int(key)
     if isinstance(key, str) and key in names:
@@ -66,11 +59,7 @@ def position(key: Any, names: Sequence[str], what: str) -> int:
 
 
 def whole(value: object, name: str, least: int, most: int | None = None) -> int:
-    """Return a whole number of at least ``least`` (and at most ``most``).
-
-    >>> whole(3, "max_features", 0)
-    3
-    """
+    """Return a whole number of at least ``least`` (and at most ``most``)."""
     number = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not number or value < least or (most is not None and value > most):  # type: ignore[operator]
         room = f"of at least {least}" if most is None else f"from {least} to {most}"
@@ -100,11 +89,7 @@ def whole_pair(feature: object, pair: Any) -> tuple[int, int]:
 
 
 def sign_of(feature: object, sign: Any) -> str:
-    """Return "+" or "-".
-
-    >>> sign_of("age", -1)
-    '-'
-    """
+    """Return "+" or "-"."""
     known = isinstance(sign, str | Real) and not isinstance(sign, bool)
     way = _SIGNS.get(sign) if known else None
     if way is None:
@@ -116,11 +101,7 @@ def sign_of(feature: object, sign: Any) -> str:
 
 
 def share(value: Any, name: str) -> Fraction:
-    """Return a number from 0 to 1 as the decimal (or the fraction) that was written.
-
-    >>> share(0.9, "rate"), share("2/3", "rate")
-    (Fraction(9, 10), Fraction(2, 3))
-    """
+    """Return a number from 0 to 1 as the decimal (or the fraction) that was written."""
     exact = None
     if isinstance(value, Rational) and value is not True and value is not False:
         exact = Fraction(int(value.numerator), int(value.denominator))
@@ -134,9 +115,6 @@ def share(value: Any, name: str) -> Fraction:
     if exact is None or not 0 <= exact <= 1:
         raise InputError(f"the {name} must be a number from 0 to 1, not {value!r}.")
     return exact
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 class RateLimits(NamedTuple):
@@ -162,11 +140,7 @@ class RateLimits(NamedTuple):
 
     @classmethod
     def passed_on(cls, found: Sequence[Fraction], alarms: Sequence[Fraction]) -> RateLimits:
-        """Limits of single thresholds, handed down (floors) and up (ceilings).
-
-        >>> RateLimits.passed_on([0, 5, 0], [9, 4, 9])
-        RateLimits(found=(5, 5, 0), alarms=(9, 4, 4))
-        """
+        """Limits of single thresholds, handed down (floors) and up (ceilings)."""
         floors = list(accumulate(reversed(found), max))[::-1]
         return cls(tuple(floors), tuple(accumulate(alarms, min)))
 
@@ -178,7 +152,7 @@ class Limits(NamedTuple):
 
     1. values[k, λ_k − lower[k]] for every column k,
     2. Σ_k support[r, k] · [λ_k ≠ 0] ≤ support_limit[r] for every row r,
-    3. Σ_k |λ_k| ≤ total (which bounds nothing where it was not asked for),
+    3. Σ_k |λ_k| ≤ total (which bounds nothing where no limit was given),
     4. its cut-offs can be chosen within ``rates``, where there are any.
     """
 
@@ -200,13 +174,6 @@ def least_points(
 
     Only two values of a column matter: 0, where ``zero`` allows it, and the one nearest to 0 apart
     from 0 (``nearest``; 0 where there is none).
-
-    Examples
-    --------
-    >>> zero, nearest = np.array([True, True]), np.array([2, -1])
-    >>> at_least_one = np.array([[-1, -1]]), np.array([-1])
-    >>> least_points(zero, nearest, *at_least_one, None).tolist()
-    [0, -1]
     """
     if not (zero | (nearest != 0)).all():
         return None
@@ -269,28 +236,7 @@ class Form(NamedTuple):
     start: IntArray | None  #: an allowed vector with the least absolute points; None if none is
 
 
-class Asks(Protocol):
-    """A constraint, as far as a draft is concerned."""
-
-    def add_to(self, draft: Draft) -> None:
-        """Contribute."""
-
-
-@dataclass(frozen=True)
-class Still:
-    """A constant column tells nothing apart: it has no points, unless its own bounds want some."""
-
-    feature: str
-
-    def __str__(self) -> str:
-        return f"no points for {self.feature}, which is constant"
-
-    def add_to(self, draft: Draft) -> None:
-        """Mark the column."""
-        draft.still.add(draft.place[self.feature])
-
-
-class Draft:
+class LimitsBuilder:
     """What constraints add up to, one after the other; :meth:`finish` makes arrays of it."""
 
     def __init__(self, table: PatternTable, thresholds: Thresholds, max_points: int) -> None:
@@ -298,7 +244,7 @@ class Draft:
         self.place = {name: k for k, name in enumerate(table.names)}
         self.size = table.n_features
         self.total: int | None = None
-        self.still: set[int] = set()
+        self.constant: set[int] = set()
         self._max_points = max_points
         self._needed: set[int] = set()
         self._range: dict[int, tuple[int, int]] = {}
@@ -331,27 +277,27 @@ class Draft:
         self._signs[self.place[feature]] = {-1, 1}
 
     def needs(self, feature: Any) -> None:
-        """Ask that a column has points."""
+        """Require that a column has points."""
         self._needed.add(self.place[feature])
         self.row({feature: -1}, -1)
 
     def row(self, weights: Mapping[Any, int], limit: int) -> None:
-        """Ask that the weights of the columns with points sum to at most ``limit``."""
+        """Require that the weights of the columns with points sum to at most ``limit``."""
         self._rows.append(({self.place[name]: w for name, w in weights.items()}, limit))
 
     def floor(self, threshold: float, rate: Fraction) -> None:
-        """Ask for a least share of events found."""
+        """Require a least share of events found."""
         i = self._index(threshold, "MinTPR")
-        if i == 0:  # everybody is called positive there
+        if i == 0:  # all rows are called positive there
             return
         self._floors[i] = max(rate, self._floors.get(i, rate))
 
     def ceiling(self, threshold: float, rate: Fraction) -> None:
-        """Ask for a largest share of false alarms."""
+        """Require a largest share of false alarms."""
         i = self._index(threshold, "MaxFPR")
         if i == 0 and rate < 1:
             raise InputError(
-                "MaxFPR at threshold 0 cannot be met: there, everybody is called positive. Name a "
+                "MaxFPR at threshold 0 cannot be met: there, all rows are called positive. Name a "
                 "threshold above 0."
             )
         self._ceilings[i] = min(rate, self._ceilings.get(i, rate))
@@ -397,8 +343,8 @@ class Draft:
         low, high = self._range.get(k, (-self._max_points, self._max_points))
         for way in self._signs.get(k, ()):
             low, high = (max(low, 0), high) if way > 0 else (low, min(high, 0))
-        still = k in self.still and low <= 0 <= high and 0 in self._chosen.get(k, {0})
-        return (0, 0) if still else (low, high)
+        constant = k in self.constant and low <= 0 <= high and 0 in self._chosen.get(k, {0})
+        return (0, 0) if constant else (low, high)
 
     def _has(self, k: int, value: int) -> bool:
         low, high = self._ends(k)
@@ -474,7 +420,7 @@ class Draft:
         found = [self._floors.get(i, Fraction(0)) * events for i in range(n)]
         alarms = [self._ceilings.get(i, Fraction(1)) * others for i in range(n)]
         if max(found) == 0 and min(alarms) == others:
-            return None  # nothing is asked for
+            return None  # nothing is limited
         return RateLimits.passed_on(found, alarms)
 
 
@@ -493,21 +439,3 @@ def _idle(row: tuple[dict[int, int], int], lower: IntArray, upper: IntArray) -> 
         needed, possible = lower[k] > 0 or upper[k] < 0, lower[k] != 0 or upper[k] != 0
         most += weight if needed else max(0, weight) if possible else 0
     return most <= limit
-
-
-def clash(
-    asks: Sequence[Asks], table: PatternTable, thresholds: Thresholds, max_points: int
-) -> list[Asks]:
-    """Return a minimal part of constraints that no points meet: without any one, the others can be.
-
-    For constraints that cannot all be met.
-    """
-    needed = list(asks)
-    for ask in asks:
-        rest = [other for other in needed if other is not ask]
-        draft = Draft(table, thresholds, max_points)
-        for other in rest:
-            other.add_to(draft)
-        if draft.start() is None:
-            needed = rest
-    return needed

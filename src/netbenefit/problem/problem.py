@@ -5,7 +5,7 @@ With N rows, weights ω, odds r and integer points λ, a solver maximises
     G(λ) = Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ .
 
 TP and FP add up the masses of the patterns: rows as they came out, or whatever else a card is to be
-trained on.  Limits on rates of events found and false alarms always speak of the outcomes.
+trained on.  Limits on rates of events found and false alarms always refer to the outcomes.
 
 Where a common scale exists, G is held as an integer: ``scale · N · G = rates[0] · gain −
 rates[1] · size`` up to a constant, with no rounding anywhere.
@@ -112,20 +112,12 @@ def auto_units(n_rows: float) -> Fraction:
     √(N / 4000), to the hundredth, and at most 1: like the sampling error of net benefit, the price
     falls with the root of the rows, until a rule has so little to fear from noise that the price
     of one more event found, 1 / N, will do.
-
-    >>> [float(auto_units(n)) for n in (200, 1000, 40_000)]
-    [0.22, 0.5, 1.0]
     """
     return min(Fraction(1), Fraction(round(100 * math.sqrt(n_rows / _MANY_ROWS)), 100))
 
 
 def read_penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fraction:
-    """C0: "paper" is 0.1 · a0 / P; "auto" is auto_units · a0 / N; a number is itself.
-
-    >>> table = PatternTable.from_arrays([[0], [1]], [0, 1])
-    >>> read_penalty("paper", table), read_penalty("auto", table), read_penalty(0.01, table)
-    (Fraction(1, 20), Fraction(1, 200), Fraction(1, 100))
-    """
+    """C0: "paper" is 0.1 · a0 / P; "auto" is auto_units · a0 / N; a number is itself."""
     share = Fraction(patterns.n_events) / Fraction(patterns.n_total)
     if isinstance(penalty, str):
         if penalty == "paper":
@@ -148,11 +140,6 @@ def one_hot_groups(codes: IntArray, decimals: tuple[int, ...]) -> IntArray:
 
     A column on its own gets (k, k + 1).  Only adjacent columns that vary are tried, as every
     encoder puts them; a constant column never gets points, not even by a shift.
-
-    Examples
-    --------
-    >>> one_hot_groups(np.array([[1, 0, 0], [0, 1, 1]]), (0, 0, 0)).tolist()
-    [[0, 2], [0, 2], [2, 3]]
     """
     n_columns = codes.shape[1]
     binary = [
@@ -179,9 +166,6 @@ def _end_of_group(codes: IntArray, binary: list[bool], first: int) -> int:
         if taken.min() == 1:
             return k + 1
     return first + 1
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 class NoCardFound(InputError):
@@ -215,11 +199,11 @@ class Problem:
     max_features : int
         Largest allowed number of non-zero points.
     constraints : tuple of Constraint
-        All that was asked for, shorthands such as ``sign`` included, with columns by name.
+        All constraints, shorthands such as ``sign`` included, with columns by name.
     limits : Limits
         The same in arrays, which is what solvers read.
     max_points : int
-        Largest absolute points of a column about which nothing else is said.
+        Largest absolute points of a column without bounds of its own.
 
     Examples
     --------
@@ -271,7 +255,7 @@ class Problem:
         max_features : int, optional
             Largest number of non-zero coefficients.
         constraints : sequence of Constraint, optional
-            What else is asked of the points; see :mod:`netbenefit.problem.constraints`.  ``sign``,
+            Further constraints; see :mod:`netbenefit.problem.constraints`.  ``sign``,
             ``bounds`` and ``max_features`` are short for constraints of these names.
 
         Raises
@@ -289,8 +273,8 @@ class Problem:
         most = whole(max_points, "max_points", 1)
         if most > MOST_POINTS:
             raise InputError(f"max_points={most} is too large. Use at most {MOST_POINTS}.")
-        asked = all_constraints(patterns.names, sign, bounds, max_features, constraints)
-        form, start = in_arrays(patterns, thresholds, most, asked)
+        named = all_constraints(patterns.names, sign, bounds, max_features, constraints)
+        form, start = in_arrays(patterns, thresholds, most, named)
         problem = cls(
             patterns,
             thresholds,
@@ -298,7 +282,7 @@ class Problem:
             form.lower,
             form.upper,
             form.size,
-            asked,
+            named,
             form.limits,
             start,
             most,
@@ -334,7 +318,7 @@ class Problem:
         )
 
     def with_constraints(self, more: Sequence[Constraint]) -> Problem:
-        """The same problem, of whose points more is asked.
+        """The same problem under more constraints.
 
         >>> from netbenefit.problem.constraints import Sign
         >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
@@ -342,14 +326,14 @@ class Problem:
         >>> problem.with_constraints([Sign("x0", "+")]).lower
         array([0])
         """
-        asked = (*self.constraints, *more)
-        form, start = in_arrays(self.patterns, self.thresholds, self.max_points, asked)
+        constraints = (*self.constraints, *more)
+        form, start = in_arrays(self.patterns, self.thresholds, self.max_points, constraints)
         return replace(
             self,
             lower=form.lower,
             upper=form.upper,
             max_features=form.size,
-            constraints=asked,
+            constraints=constraints,
             limits=form.limits,
             _start=start,
         )
@@ -405,17 +389,17 @@ class Problem:
 
     def rates_text(self, threshold: float | None = None) -> str:
         """The constraints on rates (that matter at one threshold), for messages."""
-        wanted = [
+        texts = [
             str(c)
             for c in self.constraints
             if (isinstance(c, MinTPR) and (threshold is None or c.threshold >= threshold - 1e-12))
             or (isinstance(c, MaxFPR) and (threshold is None or c.threshold <= threshold + 1e-12))
         ]
-        return "; ".join(wanted)
+        return "; ".join(texts)
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether bounds and size say all that is asked of the points."""
+        """Whether there are no constraints but bounds and size."""
         limits = self.limits
         widths = self.upper - self.lower + 1
         size_rows = 1 if self.max_features < widths.size else 0

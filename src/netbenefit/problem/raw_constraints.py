@@ -43,24 +43,7 @@ __all__ = ["RawNames", "by_condition"]
 
 
 class RawNames:
-    """Which conditions a name stands for.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The conditions, as the table calls them.
-    terms : sequence of Term
-        What they are.
-    columns : sequence of str
-        All raw columns; one of them may have no condition.
-
-    Examples
-    --------
-    >>> terms = [Condition("age", ">=", 40), Condition("age", "missing")]
-    >>> known = RawNames(["age ≥ 40", "age missing"], terms, ["age", "sex"])
-    >>> known.all("age"), known.present("age"), known.all("sex")
-    (('age ≥ 40', 'age missing'), ('age ≥ 40',), ())
-    """
+    """Which conditions a name stands for; a raw column may have none."""
 
     def __init__(self, names: Sequence[str], terms: Sequence[Term], columns: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -104,21 +87,10 @@ def by_condition(
     bounds: Mapping[Any, Any] | None,
     constraints: Sequence[Constraint],
 ) -> list[Constraint]:
-    """Return all constraints in terms of conditions.
-
-    Examples
-    --------
-    >>> terms = [Condition("age", ">=", 40), Condition("age", ">=", 60)]
-    >>> known = RawNames(["age ≥ 40", "age ≥ 60"], terms, ["age"])
-    >>> for asked in by_condition(known, {"age": "non-decreasing"}, None, [MaxPerColumn(1)]):
-    ...     asked
-    Sign(feature='age ≥ 40', sign='+')
-    Sign(feature='age ≥ 60', sign='+')
-    AtMost(features=('age ≥ 40', 'age ≥ 60'), limit=1)
-    """
+    """Return all constraints in terms of conditions."""
     names = tuple(dict.fromkeys([*known.columns, *known.names]))
-    asked = all_constraints(names, sign, bounds, None, constraints)
-    return [made for one in asked for made in _expanded(one, known)]
+    named = all_constraints(names, sign, bounds, None, constraints)
+    return [made for one in named for made in _expanded(one, known)]
 
 
 def _expanded(one: Constraint, known: RawNames) -> list[Constraint]:

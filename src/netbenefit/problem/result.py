@@ -27,22 +27,13 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Boxes of points, with whole-number bounds in the units of :class:`Pieces`.
+    """Boxes of points, with whole-number bounds in the units of :class:`IntegerProblem`."""
 
-    Attributes
-    ----------
-    lower, upper : (B, P) int
-        A box holds the vectors with lower ≤ λ ≤ upper.
-    values : (B,) int64
-        No card of the box is worth more (the smallest int64 where there is none).
-    reasons : (B,) uint8
-        A :class:`Reason` a box.
-    """
-
-    lower: IntArray
-    upper: IntArray
+    lower: IntArray  #: (B, P): a box holds the vectors with lower ≤ λ ≤ upper
+    upper: IntArray  #: (B, P)
+    #: (B,) no card of the box is worth more (the smallest int64 where there is none)
     values: IntArray
-    reasons: IntArray
+    reasons: IntArray  #: (B,) uint8, one :class:`Reason` per box
 
     def __len__(self) -> int:
         return int(self.values.size)
@@ -60,29 +51,16 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """Why no card is worth more than ``bound``.
+    """Why no card is worth more than ``bound``."""
 
-    Attributes
-    ----------
-    method : str
-        What gave the bound, such as "branch and bound" or "direction signs".
-    bound : Fraction
-        No allowed card has a higher objective.
-    boxes : Boxes or None
-        For branch and bound: boxes that cover the search space.
-    rounded : bool
-        Whether a floating-point solver took part; its result was rounded outward.
-    rounding : Fraction
-        What real weights, held in whole numbers, can add to the bound; 0 for counts.
-    details : dict
-        Figures for the trace and the certificate; only what JSON can hold.
-    """
-
-    method: str
-    bound: Fraction
-    boxes: Boxes | None = None
+    method: str  #: such as "branch and bound" or "direction signs"
+    bound: Fraction  #: no allowed card has a higher objective
+    boxes: Boxes | None = None  #: of branch and bound: they cover the search space
+    #: whether a floating-point solver took part; its result was rounded outward
     rounded: bool = False
+    #: what real weights, held in whole numbers, can add to the bound
     rounding: Fraction = Fraction(0)
+    #: figures for the trace and the certificate; only what JSON can hold
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -118,44 +96,20 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class SolverResult:
-    """A solver's answer, with its value counted anew from the data.
+    """A solver's answer, with its value counted anew from the data."""
 
-    Attributes
-    ----------
-    points : (P,) int64
-    cutoffs : tuple of int
-        T_1 … T_M, the best cut-off at each threshold.
-    objective : float
-        G, penalty included; exact up to the last rounding to a float.
-    net_benefit : float
-        Weighted net benefit of the masses that were trained on, without the penalty.
-    score_range : (int, int)
-        Lowest and highest floor-score of a training row.
-    bound : float or None
-        No card can have a higher objective; None where nothing is proven.
-    status : {"finished", "time_limit", "interrupted", "optimal"}
-    seconds : float
-    evaluations : int
-        Point vectors whose objective was computed.
-    trace : tuple of TraceRow
-        The improvements of card and bound, in order of time.
-    solver : str
-    proof : Proof or None
-        Where the bound comes from.
-    """
-
-    points: IntArray
-    cutoffs: tuple[int, ...]
-    objective: float
-    net_benefit: float
-    score_range: tuple[int, int]
-    bound: float | None
+    points: IntArray  #: (P,)
+    cutoffs: tuple[int, ...]  #: T_1 … T_M, the best cut-off at each threshold
+    objective: float  #: G, penalty included; exact up to the last rounding to a float
+    net_benefit: float  #: weighted, of the masses that were trained on, without the penalty
+    score_range: tuple[int, int]  #: lowest and highest floor-score of a training row
+    bound: float | None  #: no card can have a higher objective; None where nothing is proven
     status: Status
     seconds: float
-    evaluations: int
-    trace: tuple[TraceRow, ...]
+    evaluations: int  #: point vectors whose objective was computed
+    trace: tuple[TraceRow, ...]  #: the improvements of card and bound, in order of time
     solver: str
-    proof: Proof | None = None
+    proof: Proof | None = None  #: where the bound comes from
 
     @property
     def size(self) -> int:

@@ -130,9 +130,6 @@ def _ticks(low: float, high: float) -> list[float]:
     return [float(np.round(i * step, 12)) for i in range(first, last + 1)]
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 _SIZE = 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 12, 46
 _BARS = 44  #: height of the bars below a calibration plot

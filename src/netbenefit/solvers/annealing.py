@@ -12,7 +12,7 @@ from netbenefit.common.checks import InputError, IntArray
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.result import SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
-from netbenefit.solvers.walker import Walker, make_walker
+from netbenefit.solvers.state import SearchState, make_search_state
 
 __all__ = ["Annealing"]
 
@@ -36,40 +36,18 @@ class Annealing:
     back (otherwise it could be stuck where it starts); only allowed vectors become the best.
 
     Algorithm alg:sa of the paper.
-
-    Parameters
-    ----------
-    temperature : float, default=1e-3
-    cooling : float, default=1e-6
-    lowest_temperature : float, default=0.0
-    steps_per_temperature : int, default=10
-    time_limit : float or None, default=None
-        Seconds; None for all steps.
-    seed : int, default=0
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> Annealing().solve(Problem.build(table, Thresholds.tenths())).points
-    array([1])
     """
 
     temperature: float = 1e-3
     cooling: float = 1e-6
     lowest_temperature: float = 0.0
     steps_per_temperature: int = 10
-    time_limit: float | None = None
+    time_limit: float | None = None  #: seconds; None for all steps
     seed: int = 0
 
     @property
     def n_steps(self) -> int:
-        """Steps of a full run.
-
-        >>> Annealing().n_steps
-        10000
-        """
+        """Steps of a full run."""
         span = self.temperature - self.lowest_temperature
         # ceil, with room for the rounding of a quotient such as 1e-3 / 1e-6
         return math.ceil(span / self.cooling - 1e-9) * self.steps_per_temperature
@@ -90,29 +68,29 @@ class Annealing:
             [self.temperature * one, self.cooling * one, self.steps_per_temperature]
         )
         first = first_points(problem, start)
-        walker = make_walker(problem, int(seed))
-        walker.start(first, True)
-        walker.metropolis(schedule, 0, 0)  # compiles before the clock starts
+        state = make_search_state(problem, int(seed))
+        state.start(first, True)
+        state.metropolis(schedule, 0, 0)  # compiles before the clock starts
         run = Run(problem, "anneal", limit, callback)
         status: Status = "finished"
         done, piece = 0, 64
-        total = self.n_steps if walker.free.size else 0
+        total = self.n_steps if state.free.size else 0
         try:
-            _report(run, walker, 1)
+            _report(run, state, 1)
             while done < total:
                 if run.must_stop:
                     status = "time_limit"
                     break
                 tick = time.perf_counter()
                 end = min(done + piece, total)
-                _report(run, walker, walker.metropolis(schedule, done, end))
+                _report(run, state, state.metropolis(schedule, done, end))
                 spent = max(time.perf_counter() - tick, 1e-6)
                 done, piece = end, max(1, min(4 * piece, int(piece * _SLICE / spent)))
         except KeyboardInterrupt:
             status = "interrupted"
-        if not walker.found or not problem.feasible(walker.best):
+        if not state.found or not problem.feasible(state.best):
             raise problem.nothing_found()
-        return run.result(problem.primitive(walker.best), status)
+        return run.result(problem.primitive(state.best), status)
 
     def _check(self) -> None:
         positive = {
@@ -130,9 +108,9 @@ class Annealing:
             )
 
 
-def _report(run: Run, walker: Walker, evaluated: int) -> None:
+def _report(run: Run, state: SearchState, evaluated: int) -> None:
     """Tell of work, and of the best points once there are any."""
-    if walker.found:
-        run.report(evaluated, walker.best_value, walker.best)
+    if state.found:
+        run.report(evaluated, state.best_value, state.best)
     else:
         run.evaluations += evaluated

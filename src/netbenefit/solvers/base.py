@@ -48,17 +48,11 @@ class Solver(Protocol):
         start: IntArray | None = None,
         callback: Callback | None = None,
     ) -> SolverResult:
-        """Search for the best points, from ``start`` if the solver is told where to begin."""
+        """Search for the best points, from ``start`` if it is given."""
 
 
 def check_time_limit(time_limit: float | None) -> float:
-    """Return seconds; None is no limit.
-
-    Examples
-    --------
-    >>> check_time_limit(None)
-    inf
-    """
+    """Return seconds; None is no limit."""
     if time_limit is None:
         return float("inf")
     if isinstance(time_limit, bool) or not isinstance(time_limit, int | float | np.number):
@@ -69,11 +63,7 @@ def check_time_limit(time_limit: float | None) -> float:
 
 
 def round_up(value: Fraction) -> float:
-    """Smallest float that is not below ``value``.
-
-    >>> round_up(Fraction(1, 3)) > Fraction(1, 3), round_up(Fraction(1, 4))
-    (True, 0.25)
-    """
+    """Smallest float that is not below ``value``."""
     number = float(value)
     return number if number >= value else math.nextafter(number, math.inf)
 
@@ -86,21 +76,11 @@ def value_of(problem: Problem, points: IntArray) -> Any:
 
 
 def allowed_start(problem: Problem, points: Sequence[int] | IntArray) -> IntArray | None:
-    """Move points into their bounds; None where other constraints still forbid them.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
-    >>> problem = Problem.build(table, Thresholds.tenths(), max_points=3, max_features=1)
-    >>> allowed_start(problem, [5, 0]), allowed_start(problem, [5, 1])
-    (array([3, 0]), None)
-    """
+    """Move points into their bounds; None where other constraints still forbid them."""
     vector = np.asarray(points, dtype=np.int64)
     if vector.shape != problem.lower.shape:
         raise InputError(
-            f"start has {vector.size} points for {problem.lower.size} columns. Pass one a column."
+            f"start has {vector.size} points for {problem.lower.size} columns. Pass one per column."
         )
     inside = np.clip(vector, problem.lower, problem.upper)
     return inside if problem.allows(inside) else None
@@ -113,7 +93,7 @@ def first_points(problem: Problem, start: IntArray | None) -> IntArray:
     points = np.asarray(start, dtype=np.int64)
     if points.shape != problem.lower.shape or not problem.allows(points):
         raise InputError(
-            f"start={points.tolist()} is not allowed. Pass one whole number a column, within the "
+            f"start={points.tolist()} is not allowed. Pass one whole number per column, within the "
             "bounds, max_features and all other constraints."
         )
     return points
@@ -144,7 +124,7 @@ class Run:
         self._lock = threading.Lock()
         self._begin = time.perf_counter() - spent
         self._deadline = self._begin + time_limit
-        self._told = 0.0
+        self._last_call = 0.0
         self._value: float | None = None
         self.best: IntArray | None = None
         self._trace: list[TraceRow] = []
@@ -196,7 +176,7 @@ class Run:
     def poll(self) -> bool:
         """Show that work goes on; True where it should end."""
         with self._lock:
-            self._tell(False)
+            self._notify(False)
         return self.must_stop
 
     @contextmanager
@@ -217,7 +197,7 @@ class Run:
         return None if self.proof is None else round_up(self.proof.bound)
 
     def report(self, evaluations: int, value: Any, points: IntArray) -> None:
-        """Tell of work done and of the best value of this part of the search."""
+        """Count work done, and keep the best value of this part of the search."""
         with self._lock:
             self.evaluations += evaluations
             better = self._value is None or value > self._value
@@ -225,7 +205,7 @@ class Run:
                 self._value = value
                 self.best = points.copy()
                 self._note(self.problem.to_objective(value), int(np.count_nonzero(points)))
-            self._tell(better)
+            self._notify(better)
 
     def follow(self, result: SolverResult) -> None:
         """Go on where another solver has ended."""
@@ -245,7 +225,7 @@ class Run:
                 self.proof = proof
 
     def report_proof(self, proof: Proof) -> None:
-        """Tell of a proven bound; kept if it is the lowest so far."""
+        """Keep a proven bound if it is the lowest so far."""
         with self._lock:
             better = self.proof is None or proof.bound < self.proof.bound
             if better:
@@ -256,22 +236,22 @@ class Run:
                     gap = float(proof.bound) - last.objective
                     if gap <= 0.9 * self._progress[1]:
                         self._progress = self.seconds, gap
-            self._tell(better)
+            self._notify(better)
 
     def _note(self, objective: float, size: int, source: str = "") -> None:
         row = TraceRow(self.seconds, objective, size, self.bound, source or self.solver)
         self._trace.append(row)
 
-    def _tell(self, news: bool) -> None:
+    def _notify(self, news: bool) -> None:
         """Call the callback, at every change and now and then."""
         now = self.seconds
         if self._callback is None or not self._trace:
             return
-        if news or now - self._told >= self._interval:
-            self._told = now
+        if news or now - self._last_call >= self._interval:
+            self._last_call = now
             best = self._trace[-1]
-            told = Progress(best.objective, best.size, now, self.evaluations, self.bound)
-            self._callback(told)
+            progress = Progress(best.objective, best.size, now, self.evaluations, self.bound)
+            self._callback(progress)
 
     def result(self, points: IntArray, status: Status) -> SolverResult:
         """Count the answer from the data and wrap it up.

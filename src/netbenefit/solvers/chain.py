@@ -12,7 +12,7 @@ import numpy as np
 
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.kernels.coordinates import coordinate_gains, gain_now, move, place
-from netbenefit.solvers.kernels.jit import inner, jit, merged
+from netbenefit.solvers.kernels.jit import inlined, internal, jit
 from netbenefit.solvers.kernels.layout import LOWER, START, UPPER, Array, Columns, State, columns_of
 
 __all__ = ["DESCEND", "Chain", "anneal", "list_values", "make_chain", "metropolis", "start"]
@@ -63,7 +63,7 @@ def make_chain(problem: Problem, state: State, seed: int) -> Chain:
     )
 
 
-@inner
+@internal
 def random(rng: Array) -> Any:
     """Next number in [0, 1) (splitmix64)."""
     rng[0] += _GOLDEN
@@ -74,7 +74,7 @@ def random(rng: Array) -> Any:
     return (z >> _S11) * (1.0 / 9007199254740992.0)
 
 
-@inner
+@internal
 def _keep(points: Array, value: Array, best: Array) -> None:
     """Remember the current points as the best."""
     value[1] = value[0]
@@ -82,7 +82,7 @@ def _keep(points: Array, value: Array, best: Array) -> None:
         best[k] = points[k]
 
 
-@inner
+@internal
 def _list_shifts(column: Array, points: Array, group: Array, k: int, shifts: Array) -> Any:
     """Shifts that make one more of column k's companions zero, and how many they leave non-zero."""
     first, last = group[0], group[1]
@@ -106,7 +106,7 @@ def _list_shifts(column: Array, points: Array, group: Array, k: int, shifts: Arr
     return count
 
 
-@inner
+@internal
 def _best_shift(shifts: Array, lower: int, upper: int, value: int) -> Any:
     """The shift that leaves the fewest non-zero points with points[k] = value, and how many."""
     best = 0
@@ -119,7 +119,7 @@ def _best_shift(shifts: Array, lower: int, upper: int, value: int) -> Any:
     return best, fewest
 
 
-@merged
+@inlined
 def _list_values(columns: Columns, state: State, chain: Chain, k: int) -> Any:
     """Objectives and sizes of column k's values; return the number of shifts listed."""
     coordinate_gains(columns, state, k, chain.out)
@@ -136,7 +136,7 @@ def _list_values(columns: Columns, state: State, chain: Chain, k: int) -> Any:
     return count
 
 
-@inner
+@internal
 def _draw(values: Array, sizes: Array, limit: int, top: int, heat: float, part: float) -> int:
     """Index at ``part`` of the softmax of the allowed values at this temperature."""
     total = 0.0
@@ -152,7 +152,7 @@ def _draw(values: Array, sizes: Array, limit: int, top: int, heat: float, part: 
     return top
 
 
-@inner
+@internal
 def _shift(points: Array, group: Array, shift: int) -> None:
     """Take the same points off all columns of a one-hot group: no score changes its order."""
     if shift != 0:
@@ -160,7 +160,7 @@ def _shift(points: Array, group: Array, shift: int) -> None:
             points[i] -= shift
 
 
-@inner
+@internal
 def _removable(columns: Columns, points: Array, j: int) -> Any:
     return points[j] != 0 and columns.column[j, LOWER] <= 0 <= columns.column[j, UPPER]
 

@@ -24,17 +24,7 @@ def linear_program(
 ) -> Any:
     """Write down: minimise cost·x with lower ≤ x ≤ upper and row_lower ≤ matrix·x ≤ row_upper.
 
-    ``matrix`` is dense or sparse; ``whole`` asks for whole numbers x.
-
-    Examples
-    --------
-    >>> none, one = np.zeros(1), np.ones(1)
-    >>> program = linear_program(
-    ...     [[2.0]], cost=-one, lower=none, upper=one, row_lower=none, row_upper=one
-    ... )
-    >>> solver = quiet_highs()
-    >>> solver.passModel(program), solver.run(), solver.getSolution().col_value
-    (<HighsStatus.kOk: 0>, <HighsStatus.kOk: 0>, [0.5])
+    ``matrix`` is dense or sparse; ``whole`` requires whole numbers x.
     """
     import highspy  # late: most work needs no program
 

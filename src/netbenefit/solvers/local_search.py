@@ -18,7 +18,7 @@ from netbenefit.solvers.base import Callback, Run, check_time_limit, first_point
 from netbenefit.solvers.chain import DESCEND
 from netbenefit.solvers.kernels.coordinates import pair_gains
 from netbenefit.solvers.kernels.layout import columns_of, make_state
-from netbenefit.solvers.walker import Walker, make_walker
+from netbenefit.solvers.state import SearchState, make_search_state
 
 __all__ = ["LocalSearch", "compile_polish", "plainness", "polish", "simplify"]
 
@@ -33,28 +33,27 @@ _MANY_VALUES = 100
 _OVERTIME = 0.5
 
 
-def polish(walker: Walker, points: IntArray, run: Run) -> tuple[Walker, int]:
+def polish(state: SearchState, points: IntArray, run: Run) -> tuple[SearchState, int]:
     """Try all values of pairs of coordinates until none improves.
 
     Where there are many pairs, only those are tried in which at least one column has points.
-
-    Returns the walker, which holds the best points, and the number of vectors evaluated.
+    Returns the state, which holds the best points, and the number of vectors evaluated.
     """
-    problem = walker.problem
-    walker.start(points, True)
-    free = {k for k in walker.free.tolist() if _n_values(problem, k) <= _MANY_VALUES}
+    problem = state.problem
+    state.start(points, True)
+    free = {k for k in state.free.tolist() if _n_values(problem, k) <= _MANY_VALUES}
     gains = _room_for_pairs(problem, free)
     evaluated = 0
-    todo = _pairs(walker.best, free)
+    todo = _pairs(state.best, free)
     while todo:
         if run.must_stop:
             break
-        values, better = _best_pair(walker, todo.pop(), gains)
+        values, better = _best_pair(state, todo.pop(), gains)
         evaluated += values.size
-        if values.max() > walker.best_value + problem.slack:
-            walker.start(better, True)
-            todo = _pairs(walker.best, free)
-    return walker, evaluated
+        if values.max() > state.best_value + problem.slack:
+            state.start(better, True)
+            todo = _pairs(state.best, free)
+    return state, evaluated
 
 
 def compile_polish(problem: Problem) -> None:
@@ -81,14 +80,14 @@ def _pairs(points: IntArray, free: set[int]) -> list[tuple[int, int]]:
     return pairs
 
 
-def _best_pair(walker: Walker, pair: tuple[int, int], room: Any) -> tuple[Any, IntArray]:
+def _best_pair(state: SearchState, pair: tuple[int, int], room: Any) -> tuple[Any, IntArray]:
     """Objectives of all pairs of values (not allowed ones lowest), and the best points."""
-    problem, (k, j), points = walker.problem, pair, walker.best
+    problem, (k, j), points = state.problem, pair, state.best
     v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
     if problem.is_plain:
-        values, allowed = _plain_pairs(walker, pair, room)
+        values, allowed = _plain_pairs(state, pair, room)
     else:
-        values, allowed = _other_pairs(walker, pair, room)
+        values, allowed = _other_pairs(state, pair, room)
     lowest = np.iinfo(np.int64).min if values.dtype.kind == "i" else -np.inf
     values = np.where(allowed, values, lowest)
     a, b = np.unravel_index(int(np.argmax(values)), values.shape)
@@ -97,31 +96,31 @@ def _best_pair(walker: Walker, pair: tuple[int, int], room: Any) -> tuple[Any, I
     return values, better
 
 
-def _plain_pairs(walker: Walker, pair: tuple[int, int], room: Any) -> tuple[Any, Any]:
+def _plain_pairs(state: SearchState, pair: tuple[int, int], room: Any) -> tuple[Any, Any]:
     """All pairs at once, by the kernel for pairs where it can."""
-    problem, (k, j), points = walker.problem, pair, walker.best
+    problem, (k, j), points = state.problem, pair, state.best
     v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
     gains = room[: v_k.size, : v_j.size]
-    if not pair_gains(columns_of(problem), walker.state, k, j, room):
+    if not pair_gains(columns_of(problem), state.arrays, k, j, room):
         for v, row in zip(v_k.tolist(), gains, strict=True):
-            walker.move(k, v)
-            row[:] = walker.gains(j)
-        walker.move(k, int(points[k]))
+            state.move(k, v)
+            row[:] = state.gains(j)
+        state.move(k, int(points[k]))
     rest = int(np.count_nonzero(points)) - int(points[k] != 0) - int(points[j] != 0)
     sizes = rest + (v_k != 0)[:, None].astype(np.int64) + (v_j != 0)[None, :]
     values = problem.rates[0] * gains - problem.rates[1] * sizes
     return values, sizes <= problem.max_features
 
 
-def _other_pairs(walker: Walker, pair: tuple[int, int], room: Any) -> tuple[Any, Any]:
+def _other_pairs(state: SearchState, pair: tuple[int, int], room: Any) -> tuple[Any, Any]:
     """One value of the first column after the other, with all of the second."""
-    problem, (k, j), points = walker.problem, pair, walker.best
+    problem, (k, j), points = state.problem, pair, state.best
     n_k, n_j = _n_values(problem, k), _n_values(problem, j)
     values, allowed = room[:n_k, :n_j], np.zeros((n_k, n_j), dtype=np.bool_)
     for v in np.flatnonzero(problem.limits.values[k, :n_k]).tolist():
-        walker.move(k, int(problem.lower[k]) + v)
-        values[v], allowed[v] = walker.values(j)
-    walker.move(k, int(points[k]))
+        state.move(k, int(problem.lower[k]) + v)
+        values[v], allowed[v] = state.values(j)
+    state.move(k, int(points[k]))
     return values, allowed
 
 
@@ -131,17 +130,17 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
     Every change keeps or raises the objective, and one that keeps it makes a coefficient smaller,
     so the loop ends; with a ``run``, also when its time has been over for a while.
     """
-    walker = make_walker(problem, 0)
+    state = make_search_state(problem, 0)
     current = points.copy()
     changed = True
     while changed:
         changed = False
-        for k in walker.free.tolist():
+        for k in state.free.tolist():
             if run is not None and run.overtime > _OVERTIME:
                 return problem.primitive(current)
-            walker.start(current, True)
+            state.start(current, True)
             values = np.arange(problem.lower[k], problem.upper[k] + 1)
-            value, allowed = walker.values(k)
+            value, allowed = state.values(k)
             equals = values[allowed & (value >= value[allowed].max() - problem.slack)]
             plain = min(equals, key=lambda v: (abs(v), -v))
             if plain == current[k]:
@@ -150,9 +149,6 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
             if gain > problem.slack or abs(plain) < abs(current[k]):
                 current[k], changed = plain, True
     return problem.primitive(current)
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 logger = logging.getLogger(__name__)
@@ -183,44 +179,21 @@ class LocalSearch:
 
     Under constraints that say more than bounds and size, annealings also walk through vectors that
     are not allowed, at a price that adapts, and only allowed ones count.  Where no vector is found
-    whose cut-offs meet the rates that are asked for, an error says so: it does not mean that there
+    whose cut-offs meet the required rates, an error says so: it does not mean that there
     is none.
 
     Chains do not talk to each other within a round, and rounds end in a fixed order, so that the
     same seed gives the same card on any number of threads, unless time runs out first.
-
-    Parameters
-    ----------
-    time_limit : float or None, default=10.0
-        Seconds.
-    max_rounds : int or None, default=None
-        Rounds of annealing; None leaves it to patience and time.
-    patience : int, default=3
-        Rounds without a better card after which the search ends.
-    chains : int, default=4
-        Annealings a round.
-    n_jobs : int, default=1
-        Threads.
-    seed : int, default=0
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
-    >>> result = LocalSearch().solve(Problem.build(table, Thresholds.tenths()))
-    >>> result.points, result.status
-    (array([1, 0]), 'finished')
     """
 
     time_limit: float | None = 10.0
-    max_rounds: int | None = None
-    patience: int = 3
-    chains: int = 4
+    max_rounds: int | None = None  #: of annealing; None leaves it to patience and time
+    patience: int = 3  #: rounds without a better card after which the search ends
+    chains: int = 4  #: annealings per round
     n_jobs: int = 1
     seed: int = 0
 
-    #: Steps of the shortest and of the longest chains, a column that may change.
+    #: Steps of the shortest and of the longest chains, per column that may change.
     _SHORTEST, _LONGEST = 100, 5000
     #: The same of the longest where masses are blended: such a landscape is climbed quickly.
     _LONGEST_BLENDED = 500
@@ -296,31 +269,31 @@ class _Search:
         self._polished: IntArray | None = None
         self._seconds_per_step = 0.0
         self._strict = False
-        self.n_free = int(make_walker(problem, 0).free.size)
+        self.n_free = int(make_search_state(problem, 0).free.size)
 
     def first_descents(self) -> float:
         """Step 1; returns the typical loss of a move from a local optimum."""
-        walker = self._walker(self._next_seed())
-        walker.start(self._start, True)
-        self._offer(walker)
+        state = self._new_state(self._next_seed())
+        state.start(self._start, True)
+        self._offer(state)
         if not self.n_free:
             return 1.0
         rng = np.random.default_rng(self._next_seed())
         medians = []
         for number in range(_DESCENTS):
             if number:
-                walker.start(self._some_points(rng), False)
-            rng.shuffle(walker.free)
-            evaluated = self._descend(walker)
-            self._offer(walker, evaluated)
-            losses = [walker.loss(k) for k in walker.free.tolist()]
+                state.start(self._some_points(rng), False)
+            rng.shuffle(state.free)
+            evaluated = self._descend(state)
+            self._offer(state, evaluated)
+            losses = [state.loss(k) for k in state.free.tolist()]
             medians.append(float(np.median(losses)))
             if self.run.must_stop:
                 break
         return float(np.mean(medians)) or 0.001 * self.problem.value_of_one
 
-    def _walker(self, seed: int) -> Walker:
-        return make_walker(self.problem, seed, strict=self._strict)
+    def _new_state(self, seed: int) -> SearchState:
+        return make_search_state(self.problem, seed, strict=self._strict)
 
     def _some_points(self, rng: np.random.Generator) -> IntArray:
         """Random points on a random half of the columns, within the allowed size."""
@@ -339,7 +312,7 @@ class _Search:
     def _some_values(self, rng: np.random.Generator) -> IntArray:
         """Random values on a random half of the columns; a descent sees to the other limits."""
         problem, points = self.problem, self.problem.nearest_to_zero()
-        free = make_walker(problem, 0).free
+        free = make_search_state(problem, 0).free
         for k in rng.permutation(free)[: (free.size + 1) // 2]:
             points[k] = problem.lower[k] + rng.choice(np.flatnonzero(problem.limits.values[k]))
         return points
@@ -361,15 +334,15 @@ class _Search:
         for number in range(chains):
             warm = number % 2 == 1
             schedule = np.array([heats[0] * (0.5 if warm else 1.0), heats[1], steps])
-            walker = self._walker(self._next_seed())
+            state = self._new_state(self._next_seed())
             origin = self.best if warm and self.best is not None else self._start
-            futures.append(pool.submit(self._anneal, walker, schedule, origin))
+            futures.append(pool.submit(self._anneal, state, schedule, origin))
         pending = set(futures)
         while pending:  # waiting in short spells keeps Ctrl-C responsive
             _, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
         results = [future.result() for future in futures]
-        for walker, untold, _ in results:  # in order of the chains, not of their ends
-            self._offer(walker, untold)
+        for state, untold, _ in results:  # in order of the chains, not of their ends
+            self._offer(state, untold)
         work = sum(seconds for _, _, seconds in results)
         if not self.run.must_stop:
             self._seconds_per_step = work / (chains * steps)
@@ -378,55 +351,57 @@ class _Search:
             self._polished is not None and np.array_equal(best, self._polished)
         )
         if best is not None and not known and not self.run.must_stop:
-            walker, evaluated = polish(self._walker(0), best, self.run)
-            self._offer(walker, evaluated)
+            state, evaluated = polish(self._new_state(0), best, self.run)
+            self._offer(state, evaluated)
             self._polished = self.best
         return bool(self._value is not None and (before is None or self._value > before))
 
-    def _anneal(self, walker: Walker, schedule: Any, origin: IntArray) -> tuple[Walker, int, float]:
-        """One chain, in slices; stops early when told to."""
+    def _anneal(
+        self, state: SearchState, schedule: Any, origin: IntArray
+    ) -> tuple[SearchState, int, float]:
+        """One chain, in slices; stops early where it has to."""
         run, untold = self.run, 0
         begin = time.perf_counter()
-        walker.start(origin, True)
+        state.start(origin, True)
         done, total, piece = 0, int(schedule[2]), 16
         while done < total and not run.must_stop:
             tick = time.perf_counter()
             end = min(done + piece, total, done - done % _RECOUNT + _RECOUNT)
-            untold = self._report(walker, untold + walker.anneal(schedule, done, end))
+            untold = self._report(state, untold + state.anneal(schedule, done, end))
             spent = max(time.perf_counter() - tick, 1e-6)
             piece = max(1, min(4 * piece, int((end - done) * _SLICE / spent)))
             done = end
             if done % _RECOUNT == 0:
-                walker.start(walker.points.copy(), False)
-        walker.start(walker.best.copy(), False)
-        untold = self._report(walker, untold + self._descend(walker))
-        return walker, untold, time.perf_counter() - begin
+                state.start(state.points.copy(), False)
+        state.start(state.best.copy(), False)
+        untold = self._report(state, untold + self._descend(state))
+        return state, untold, time.perf_counter() - begin
 
-    def _report(self, walker: Walker, evaluated: int) -> int:
-        """Tell of work and of the best points, if there are any; return the work not told of."""
-        if not walker.found or not self._certain(walker.best):
+    def _report(self, state: SearchState, evaluated: int) -> int:
+        """Report work and the best points, if there are any; return the work not reported."""
+        if not state.found or not self._certain(state.best):
             return evaluated
-        self.run.report(evaluated, walker.best_value, walker.best)
+        self.run.report(evaluated, state.best_value, state.best)
         return 0
 
-    def _descend(self, walker: Walker) -> int:
+    def _descend(self, state: SearchState) -> int:
         """Descend to a local optimum, a look at the clock after each round of all columns."""
-        evaluated, done, sweep = 0, 0, walker.free.size
+        evaluated, done, sweep = 0, 0, state.free.size
         while not self.run.must_stop:
-            before = walker.standing
-            evaluated += walker.anneal(DESCEND, done, done + sweep)
+            before = state.standing
+            evaluated += state.anneal(DESCEND, done, done + sweep)
             done += sweep
-            if walker.standing == before:
+            if state.standing == before:
                 break
         return evaluated
 
-    def _offer(self, walker: Walker, evaluated: int = 0) -> None:
+    def _offer(self, state: SearchState, evaluated: int = 0) -> None:
         """Make a walk's best the incumbent if it is better, or as good and simpler."""
-        untold = self._report(walker, evaluated)
+        untold = self._report(state, evaluated)
         self.run.evaluations += untold
-        if not walker.found:
+        if not state.found:
             return
-        value, points = walker.best_value, walker.best
+        value, points = state.best_value, state.best
         if not self._certain(points):
             self._strict = True  # from now on, rates may not touch their limits
             return
@@ -446,17 +421,7 @@ class _Search:
 
 
 def plainness(points: IntArray) -> tuple[Any, ...]:
-    """What equally good points are sorted by, the simplest first.
-
-    Parameters
-    ----------
-    points : (P,) int64
-
-    Examples
-    --------
-    >>> plainness(np.array([0, 2, -1]))
-    (2, 3, (0, -2, 1))
-    """
+    """What equally good (P,) points are sorted by, the simplest first."""
     size = int(np.count_nonzero(points))
     return size, int(np.abs(points).sum()), tuple((-points).tolist())
 
@@ -464,10 +429,10 @@ def plainness(points: IntArray) -> tuple[Any, ...]:
 def _compile(problem: Problem) -> None:
     """Compile (or load) what the search needs before its clock starts."""
     begin = time.perf_counter()
-    walker = make_walker(problem, 1)
-    walker.start(problem.nearest_to_zero(), True)
-    walker.anneal(DESCEND, 0, 0)
-    if walker.free.size > 1 and problem.is_plain:
+    state = make_search_state(problem, 1)
+    state.start(problem.nearest_to_zero(), True)
+    state.anneal(DESCEND, 0, 0)
+    if state.free.size > 1 and problem.is_plain:
         compile_polish(problem)
     seconds = time.perf_counter() - begin
     if seconds > 1.0:

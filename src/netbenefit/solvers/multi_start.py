@@ -50,7 +50,7 @@ class MultiStart:
         counted, and a search that is run again has its part once more.
     n_jobs : int or None, default=None
         Searches at a time, by joblib: None is what :func:`joblib.parallel_config` says, else 1;
-        −1 is one a core.
+        −1 is one per core.
     seed : int, default=0
         Seed of the first search.
 
@@ -124,8 +124,8 @@ class MultiStart:
         waves = -(-self.starts // tasks_at_once(self.n_jobs))
         own = check_time_limit(self.solver.time_limit)  # type: ignore[attr-defined]
         seconds = min(own, limit / waves)
-        told = None if seconds == float("inf") else seconds
-        search = partial(_search, problem, self.solver, start, told)
+        share = None if seconds == float("inf") else seconds
+        search = partial(_search, problem, self.solver, start, share)
         seeds = range(self.seed, self.seed + self.starts)
         with closing(finished_tasks(search, seeds, self.n_jobs)) as finished:
             for seed, result in finished:

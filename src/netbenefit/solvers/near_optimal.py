@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.common.table import Table
 from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.result import Boxes, Reason
 from netbenefit.solvers.base import check_time_limit
 from netbenefit.solvers.boxes.branch_and_bound import MOST_PAIRS, can_count, n_pairs
 from netbenefit.solvers.boxes.search import BoxSearch
-from netbenefit.solvers.exact import Exact
+from netbenefit.solvers.search_then_prove import SearchThenProve
 
 __all__ = ["NearCard", "NearOptimal", "enumerate_near_optimal"]
 
@@ -127,9 +127,9 @@ def enumerate_near_optimal(
     most = _check_limit(limit)
     seconds = check_time_limit(time_limit)
     deadline = time.perf_counter() + seconds
-    first = Exact(time_limit=time_limit and 0.5 * time_limit, n_jobs=n_jobs, seed=seed).solve(
-        problem
-    )
+    first = SearchThenProve(
+        time_limit=time_limit and 0.5 * time_limit, n_jobs=n_jobs, seed=seed
+    ).solve(problem)
     best = problem.evaluate(first.points).objective
     found = _Found(problem, best - slack, most)
     found.add(tuple(first.points.tolist()), best)
@@ -137,10 +137,10 @@ def enumerate_near_optimal(
     def must_stop() -> bool:
         return time.perf_counter() >= deadline
 
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     complete = False
-    if n_pairs(pieces) <= MOST_PAIRS and can_count(problem, pieces):
-        complete = _count_boxes(problem, pieces, found, must_stop, n_jobs)
+    if n_pairs(integers) <= MOST_PAIRS and can_count(problem, integers):
+        complete = _count_boxes(problem, integers, found, must_stop, n_jobs)
     if not complete:
         _walk(problem, found, must_stop)
     # A better card than the first may have turned up, and moves the end of the set.
@@ -213,16 +213,18 @@ def _rank(item: tuple[tuple[int, ...], Fraction]) -> tuple[Fraction, int, int, t
 
 def _count_boxes(
     problem: Problem,
-    pieces: Pieces,
+    integers: IntegerProblem,
     found: _Found,
     must_stop: Callable[[], bool],
     n_jobs: int,
 ) -> bool:
     """Step 2; True where no box was left out."""
-    bar = pieces.from_objective(found.bar) - 1
-    if pieces.to_objective(bar + 1) < found.bar:
+    bar = integers.from_objective(found.bar) - 1
+    if integers.to_objective(bar + 1) < found.bar:
         bar += 1  # the bar lies between two values
-    search = BoxSearch(problem, pieces, bar, must_stop=must_stop, n_jobs=n_jobs, every_vector=True)
+    search = BoxSearch(
+        problem, integers, bar, must_stop=must_stop, n_jobs=n_jobs, every_vector=True
+    )
     outcome = search.run()
     if outcome.boxes is None:
         return False
@@ -236,8 +238,8 @@ def _count_boxes(
 
 def _vectors(boxes: Boxes, bar: int) -> Iterator[IntArray]:
     """All vectors of counted boxes that hold one of the set."""
-    wanted = (boxes.reasons == Reason.COUNTED) & (boxes.values > bar)
-    for lower, upper in zip(boxes.lower[wanted], boxes.upper[wanted], strict=True):
+    chosen = (boxes.reasons == Reason.COUNTED) & (boxes.values > bar)
+    for lower, upper in zip(boxes.lower[chosen], boxes.upper[chosen], strict=True):
         ranges = [range(a, b + 1) for a, b in zip(lower.tolist(), upper.tolist(), strict=True)]
         for points in product(*ranges):
             yield np.array(points, dtype=np.int64)

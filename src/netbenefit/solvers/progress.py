@@ -21,13 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def describe(progress: Progress) -> str:
-    """One line: incumbent, size, bound and gap where known, elapsed, evaluations.
-
-    Examples
-    --------
-    >>> describe(Progress(0.25, 4, 1.26, 2_500_000))
-    'objective 0.250000 · size 4 · 1.3 s · 2,500,000 cards tried'
-    """
+    """One line: incumbent, size, bound and gap where known, elapsed, evaluations."""
     parts = [f"objective {progress.objective:.6f}", f"size {progress.size}"]
     if progress.bound is not None and progress.gap is not None:
         parts += [f"bound {progress.bound:.6f}", f"gap {progress.gap:.1%}"]
@@ -40,16 +34,6 @@ def conclude(result: SolverResult, origin: Provenance | None = None) -> str:
 
     Where the card's ``origin`` names a teacher, it says how much of the teacher's net benefit the
     card keeps, and how much any other card could.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.solvers.exact import Exact
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> conclude(Exact().solve(Problem.build(table, Thresholds.of([0.5]))))
-    'Proven optimal: no card within these limits has a higher objective.'
     """
     if origin is not None and origin.updated is not None and origin.objective is None:
         return "The points were searched on a sample of the rows: nothing is proven about all rows."
@@ -88,13 +72,7 @@ def _up(value: Fraction, digits: int) -> str:
 
 
 class LiveLine:
-    """A context manager whose calls update one line on the terminal; quiet where there is none.
-
-    Examples
-    --------
-    >>> with LiveLine() as line:
-    ...     line(Progress(0.25, 4, 1.0, 100))
-    """
+    """A context manager whose calls update one line on the terminal; quiet where there is none."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = Console(stderr=True) if console is None else console

@@ -33,7 +33,7 @@ from netbenefit.problem.result import Progress, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, value_of
 from netbenefit.solvers.chain import DESCEND
 from netbenefit.solvers.local_search import LocalSearch, compile_polish, simplify
-from netbenefit.solvers.walker import Walker, make_walker
+from netbenefit.solvers.state import SearchState, make_search_state
 
 __all__ = ["best_of_every_size", "check_sizes", "limit_size"]
 
@@ -54,50 +54,15 @@ def best_of_every_size(
 ) -> dict[int, SolverResult]:
     """Search the best card with at most k columns, for every k in ``sizes``, in one run.
 
-    Parameters
-    ----------
-    problem : Problem
-        With any constraints.  Its penalty is not used: it is 0 in all results.
-    sizes : sequence of int
-        At least 1 each; order and repetitions do not matter.
-    time_limit : float or None, default=10.0
-        Seconds for all sizes together.
-    n_jobs : int, default=1
-        Threads.
-    seed : int, default=0
-        The same seed gives the same cards on any number of threads, unless time runs out.
-    callback : callable, optional
-        Called with progress; its ``size`` says which card has become better.
-
-    Returns
-    -------
-    dict of int to SolverResult
-        By size, in order.  No objective is lower than that of a smaller size.  Seconds and
-        evaluations are those of the whole run.  Where constraints on rates are so strict that no
-        card of a size was found, the size is left out.  After Ctrl-C, what there is.
-
-    Raises
-    ------
-    InputError
-        Where other constraints ask for more columns than a size allows; it names those that clash.
-    NoCardFound
-        Where no card of any size was found.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> rows = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50
-    >>> table = PatternTable.from_arrays(rows, [0, 0, 1, 1] * 40 + [0, 1, 1, 1] * 10)
-    >>> problem = Problem.build(table, Thresholds.tenths(), max_points=3)
-    >>> found = best_of_every_size(problem, [1, 2])
-    >>> {size: result.points.tolist() for size, result in found.items()}
-    {1: [1, 0], 2: [2, 1]}
+    The penalty is 0 in all results.  No objective is lower than that of a smaller size; seconds and
+    evaluations are those of the whole run.  Where constraints on rates are so strict that no card
+    of a size was found, the size is left out.  After Ctrl-C, what there is.  The same seed gives
+    the same cards on any number of threads, unless time runs out.
     """
-    wanted = check_sizes(sizes)
+    checked = check_sizes(sizes)
     limit = check_time_limit(time_limit)
-    problems = {size: limit_size(problem, size) for size in wanted}
-    _compile(problems[wanted[-1]])
+    problems = {size: limit_size(problem, size) for size in checked}
+    _compile(problems[checked[-1]])
     ladder = _Ladder(problems, limit, callback)
     try:
         ladder.begin()
@@ -112,11 +77,7 @@ def best_of_every_size(
 
 
 def check_sizes(sizes: Any) -> tuple[int, ...]:
-    """Sizes in order, each once; refuse what is none.
-
-    >>> check_sizes([3, 1, 3])
-    (1, 3)
-    """
+    """Sizes in order, each once; refuse what is none."""
     if isinstance(sizes, str) or not np.iterable(sizes):
         raise InputError(
             f"sizes must be a list of whole numbers, not {sizes!r}. Write range(1, 9) for 1 to 8."
@@ -128,14 +89,7 @@ def check_sizes(sizes: Any) -> tuple[int, ...]:
 
 
 def limit_size(problem: Problem, size: int) -> Problem:
-    """The same problem without a penalty, for cards with at most ``size`` columns.
-
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
-    >>> limit_size(Problem.build(table, Thresholds.of([0.5])), 1).allows([1, 1])
-    False
-    """
+    """The same problem without a penalty, for cards with at most ``size`` columns."""
     return replace(problem.with_constraints([MaxFeatures(size)]), penalty=Fraction(0))
 
 
@@ -147,7 +101,7 @@ class _Ladder:
     ) -> None:
         self.sizes = tuple(problems)
         self._problems = problems
-        self._walkers = {size: make_walker(problems[size], 0) for size in self.sizes}
+        self._walkers = {size: make_search_state(problems[size], 0) for size in self.sizes}
         self._runs = {size: Run(problems[size], "sizes", limit, callback) for size in self.sizes}
         self._values: dict[int, Any] = {}
         self._cards: dict[int, IntArray] = {}
@@ -252,15 +206,15 @@ class _Ladder:
 
     def _descend(self, size: int, points: IntArray) -> bool:
         """Offer the local optimum below some points."""
-        walker, done = self._walkers[size], 0
-        sweep = walker.free.size
-        walker.start(points, True)
+        state, done = self._walkers[size], 0
+        sweep = state.free.size
+        state.start(points, True)
         before = None
-        while sweep and walker.standing != before and not self._clock.must_stop:
-            before = walker.standing
-            self._evaluations += walker.anneal(DESCEND, done, done + sweep)
+        while sweep and state.standing != before and not self._clock.must_stop:
+            before = state.standing
+            self._evaluations += state.anneal(DESCEND, done, done + sweep)
             done += sweep
-        return walker.found and self._offer(size, walker.best)
+        return state.found and self._offer(size, state.best)
 
     def _offer(self, size: int, points: IntArray) -> bool:
         """Keep points that are better than the card of this size, by more than rounding."""
@@ -293,14 +247,14 @@ def _short(search: LocalSearch, seconds: float, seeds: tuple[int, ...]) -> Local
     return replace(search, time_limit=limit, seed=seed)
 
 
-def _grown(walker: Walker, points: IntArray) -> IntArray:
+def _grown(state: SearchState, points: IntArray) -> IntArray:
     """Add the column and points that raise the objective most, as long as there is room."""
-    problem, grown = walker.problem, points.copy()
+    problem, grown = state.problem, points.copy()
     while np.count_nonzero(grown) < problem.max_features:
-        walker.start(grown, True)
-        best, highest = None, walker.value + problem.slack
-        for k in walker.free[grown[walker.free] == 0].tolist():
-            values, allowed = walker.values(k)
+        state.start(grown, True)
+        best, highest = None, state.value + problem.slack
+        for k in state.free[grown[state.free] == 0].tolist():
+            values, allowed = state.values(k)
             options = np.flatnonzero(allowed)
             if options.size and (value := values[options].max()) > highest:
                 best, highest = (k, int(options[np.argmax(values[options])])), value
@@ -310,15 +264,15 @@ def _grown(walker: Walker, points: IntArray) -> IntArray:
     return grown
 
 
-def _shrunk(walker: Walker, points: IntArray, size: int) -> IntArray | None:
+def _shrunk(state: SearchState, points: IntArray, size: int) -> IntArray | None:
     """Drop the rule whose absence costs least, until ``size`` are left; None if none may go."""
-    problem, fewer = walker.problem, points.copy()
+    problem, fewer = state.problem, points.copy()
     while np.count_nonzero(fewer) > size:
-        walker.start(fewer, True)
+        state.start(fewer, True)
         worth = {
-            k: walker.values(k)[0][-problem.lower[k]]
+            k: state.values(k)[0][-problem.lower[k]]
             for k in np.flatnonzero(fewer).tolist()
-            if k in walker.free and _may_be_zero(problem, k)
+            if k in state.free and _may_be_zero(problem, k)
         }
         if not worth:
             return None
@@ -333,8 +287,8 @@ def _may_be_zero(problem: Problem, k: int) -> bool:
 
 def _compile(problem: Problem) -> None:
     """Compile, or load, what the run needs before its clock starts."""
-    walker = make_walker(problem, 0)
-    walker.start(problem.nearest_to_zero(), True)
-    walker.anneal(DESCEND, 0, 0)
-    if walker.free.size > 1 and problem.is_plain:
+    state = make_search_state(problem, 0)
+    state.start(problem.nearest_to_zero(), True)
+    state.anneal(DESCEND, 0, 0)
+    if state.free.size > 1 and problem.is_plain:
         compile_polish(problem)

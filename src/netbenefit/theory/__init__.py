@@ -8,7 +8,7 @@
   :func:`order_kept`.
 - Learning capacity: :func:`learning_capacity` (how large points and cut-offs need to be),
   :func:`round_linear` (the rounding that proves it), :func:`rounding_loss`.
-- Generalisation: :func:`generalisation_bound`, and :func:`rows_needed` for a wanted bound.
+- Generalisation: :func:`generalisation_bound`, and :func:`rows_needed` for a given bound.
 - Synthetic predictions: :func:`correlated_risks` (type I), :func:`boundary_risks` and
   :func:`boundary_model` (type II).
 

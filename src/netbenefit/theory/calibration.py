@@ -44,19 +44,11 @@ _HALF_BITS = 27
 
 
 class Move(NamedTuple):
-    """All risks of one level sent to a neighbouring level.
+    """All risks of one level sent to a neighbouring level."""
 
-    Attributes
-    ----------
-    source, target : int
-        Level that was emptied and level that took its risks.
-    rate : float
-        Observed event rate of the risks that moved: the reason for the move.
-    """
-
-    source: int
-    target: int
-    rate: float
+    source: int  #: the level that was emptied
+    target: int  #: the level that took its risks
+    rate: float  #: observed event rate of the risks that moved: the reason for the move
 
 
 @dataclass
@@ -151,9 +143,6 @@ def _exact_sums(weights: FloatArray, group: NDArray[np.intp], n_groups: int) -> 
     return sums
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Share of the original risk that :func:`keep_order` adds, where there is room for it.
 _DEFAULT_DELTA = 0.01
 
@@ -165,35 +154,19 @@ class LevelMap:
     A level is either left as it is, or sent to one constant, to which ``delta`` times the original
     risk is added.  With original risk c in level i, the new risk is c where ``values[i]`` is None
     and min(``values[i]`` + ``delta`` · c, top of the level that holds ``values[i]``) elsewhere.
-
-    Parameters
-    ----------
-    thresholds : Thresholds
-        They cut [0, 1] into levels S_0 … S_M.
-    values : tuple of (float or None)
-        For each original level the constant that it is sent to, or None: left as it is.
-    delta : float, default=0.0
-        Share of the original risk that is added to the constants.
-    moves : tuple of Move, default=()
-        How the constants came about, in order.
-
-    Examples
-    --------
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> level_map = LevelMap(Thresholds.of([0.1, 0.5]), (0.05, None, 0.8))
-    >>> level_map.apply([0.0, 0.09, 0.3, 0.5, 1.0])
-    array([0.05, 0.05, 0.3 , 0.8 , 0.8 ])
     """
 
-    thresholds: Thresholds
+    thresholds: Thresholds  #: they cut [0, 1] into levels S_0 … S_M
+    #: of each level the constant that it is sent to; None: left as it is
     values: tuple[float | None, ...]
-    delta: float = 0.0
+    delta: float = 0.0  #: share of the original risk that is added to the constants
+    #: how the constants came about, in order
     moves: tuple[Move, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if len(self.values) != len(self.thresholds):
             raise InputError(
-                f"{len(self.values)} values for {len(self.thresholds)} levels. Pass one a level, "
+                f"{len(self.values)} values for {len(self.thresholds)} levels. Pass one per level, "
                 "None for a level that stays as it is."
             )
         for i, value in enumerate(self.values):
@@ -204,30 +177,14 @@ class LevelMap:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """For each original level the level in which its new risks lie.
-
-        >>> from netbenefit.metrics.thresholds import Thresholds
-        >>> LevelMap(Thresholds.of([0.1, 0.5]), (0.2, 0.2, None)).levels
-        (1, 1, 2)
-        """
+        """For each original level the level in which its new risks lie."""
         return tuple(
             i if value is None else int(self.thresholds.level_of(np.array([value]))[0])
             for i, value in enumerate(self.values)
         )
 
     def apply(self, risk: ArrayLike) -> FloatArray:
-        """Return the new risks of any original risks, whether they were seen in training or not.
-
-        Parameters
-        ----------
-        risk : array-like of shape (n_rows,), or a number
-            Original risks in [0, 1].
-
-        Returns
-        -------
-        ndarray of the same shape
-            New risks in [0, 1].
-        """
+        """Return the new risks of any original risks, whether they were seen in training or not."""
         array = np.asarray(risk, dtype=np.float64)
         rows = array.reshape(1) if array.ndim == 0 else array
         risks = check_risks(rows, len(rows))
@@ -279,7 +236,7 @@ def improve_levels(
     Notes
     -----
     A level that is sent down to p_{i-1}, as published, lands below the unmoved risks of S_{i-1}:
-    the net benefit cares only for the level, but the order of those risks is turned round.
+    the net benefit cares only for the level, but the order of those risks is reversed.
     :func:`keep_order`, as well as :func:`calibrate_levels`, mends this.
 
     Examples
@@ -321,7 +278,7 @@ def calibrate_levels(
 
     On the data that it was learnt from, the result has no calibration error over these levels
     (ECE = 0, and so the Hosmer-Lemeshow statistic), no lower net benefit at any threshold, and
-    no pair of risks turned round, though pairs may become equal; see :func:`keep_order`.
+    no pair of risks reversed, though pairs may become equal; see :func:`keep_order`.
 
     Algorithm alg:moderate_calibration of the paper, which shows Corollary cor:calibration.
 

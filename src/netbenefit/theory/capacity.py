@@ -111,7 +111,7 @@ def rows_needed(
     Parameters
     ----------
     bound : float
-        The wanted bound, in units of net benefit.
+        The bound to reach, in units of net benefit.
     max_points, max_cutoff, thresholds, confidence
         As in :func:`generalisation_bound`.
 
@@ -124,16 +124,16 @@ def rows_needed(
     >>> rows_needed(0.05, [10] * 5, 50, [0.1, 0.2, 0.3])
     7951
     """
-    wanted = _check_bound(bound)
+    target = _check_bound(bound)
     spread, logs = _factors(max_points, max_cutoff, thresholds, confidence)
-    guess = (spread / wanted) ** 2 * logs / 2.0
+    guess = (spread / target) ** 2 * logs / 2.0
     if guess >= _MOST_ROWS:
-        raise InputError(f"bound={bound!r} needs more than {_MOST_ROWS} rows. Ask for less.")
+        raise InputError(f"bound={bound!r} needs more than {_MOST_ROWS} rows. Use a larger bound.")
     # The formula is right to a few units in the last place; the bound itself decides.
     n = max(1, math.ceil(guess))
-    while _bound(n, spread, logs) > wanted:
+    while _bound(n, spread, logs) > target:
         n += 1
-    while n > 1 and _bound(n - 1, spread, logs) <= wanted:
+    while n > 1 and _bound(n - 1, spread, logs) <= target:
         n -= 1
     return n
 
@@ -148,7 +148,7 @@ def _factors(
     """Return Σ ω_i / (1 − p_i), and ln |L| + ln |B_0| − ln δ."""
     grid = as_thresholds(thresholds)
     if np.ndim(max_points) != 1 or len(max_points) == 0:
-        raise InputError("max_points must hold one whole number a feature, as in [10] * 5.")
+        raise InputError("max_points must hold one whole number per feature, as in [10] * 5.")
     largest = [whole(top, f"max_points[{k}]", 0) for k, top in enumerate(max_points)]
     cutoff = whole(max_cutoff, "max_cutoff", 0)
     if not 0.0 < confidence < 1.0:
@@ -163,9 +163,6 @@ def _check_bound(bound: float) -> float:
     if not 0.0 < bound < math.inf:
         raise InputError(f"bound={bound!r} must be a positive, finite number.")
     return float(bound)
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -223,7 +220,7 @@ def learning_capacity(
         ρ of the linear model; not all 0.
     cutoffs : array-like of shape (n_cutoffs,)
         t_1 ≤ … ≤ t_M: a row is called positive at the i-th threshold when x·ρ ≥ t_i.  Leave out
-        t_0, at which everybody is positive.
+        t_0, at which all rows are positive.
     drop : int, default=0
         How many rows nearest to a cut-off need not be kept on their side (the corollary's k − 1).
         Where the next row is as near as the last of these, fewer are dropped.
@@ -384,7 +381,7 @@ def _check_model(
     )
     if rows.shape[1] != rho.size:
         raise InputError(
-            f"{rho.size} coefficients for {rows.shape[1]} columns of X. Pass one a column."
+            f"{rho.size} coefficients for {rows.shape[1]} columns of X. Pass one per column."
         )
     if not rho.any():
         raise InputError("coefficients are all 0: there is nothing to round.")

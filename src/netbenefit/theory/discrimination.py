@@ -243,20 +243,11 @@ def upper_is_tight(
 
 
 class Pair(NamedTuple):
-    """α and β of one k, and the levels of the model that reaches the bound.
-
-    Attributes
-    ----------
-    k : int
-    alpha : float
-        Cost of all events on the wrong one of their two levels.
-    beta : float
-        Cost of all non-events on the wrong one of theirs.
-    """
+    """α and β of one k, and the levels of the model that reaches the bound."""
 
     k: int
-    alpha: float
-    beta: float
+    alpha: float  #: cost of all events on the wrong one of their two levels
+    beta: float  #: cost of all non-events on the wrong one of theirs
 
 
 def best_pair(u: float, pairs: list[Pair]) -> tuple[Pair, float]:

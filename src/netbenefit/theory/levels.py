@@ -1,7 +1,7 @@
 """Calibration and utility: the two improvement rules, and what calibrated levels must satisfy.
 
 The rules themselves are those of :func:`netbenefit.improve_levels`, which applies them until no
-level is left that they would move; here each is told apart, with what it is worth.
+level is left that they would move; here each is shown, with what it is worth.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def net_benefit_kept(
     sample_weight: ArrayLike | None = None,
     tolerance: float = 1e-12,
 ) -> LevelCheck:
-    """Check that new risks have no lower net benefit than old ones, at any threshold asked for.
+    """Check that new risks have no lower net benefit than old ones, at any given threshold.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def net_benefit_kept(
     Returns
     -------
     LevelCheck
-        A failure's ``level`` is the place of the threshold among those asked for, its ``value`` the
+        A failure's ``level`` is the place of the threshold among those given, its ``value`` the
         new net benefit, ``low`` the old one, ``amount`` the (negative) difference.
 
     Examples
@@ -315,7 +315,7 @@ class OrderCheck(NamedTuple):
     pair : tuple of int or None
         Two rows that did not: the first had the lower risk before.
     amount : float
-        By how much they are turned round; the largest such amount of all pairs.
+        By how much they are reversed; the largest such amount of all pairs.
     """
 
     holds: bool

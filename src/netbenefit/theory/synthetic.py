@@ -1,4 +1,4 @@
-"""Synthetic predictions: with a wanted correlation, and on the edge of what is possible.
+"""Synthetic predictions: with a given correlation, and on the edge of what is possible.
 
 Type I risks have a given correlation with the outcome and are careless about thresholds: they show
 how far from the bounds ordinary models lie.  Type II risks reach the bounds of
@@ -146,7 +146,7 @@ def boundary_risks(
     """Return risks for given rows that come as near to a bound as their number allows (type II).
 
     The groups of :func:`boundary_model` are rounded to whole rows, the non-events first and then
-    the events, such that the grouped AUROC comes near to the wanted one.  The AUNBC is then at the
+    the events, such that the grouped AUROC comes near to the given one.  The AUNBC is then at the
     bound for the grouped AUROC of the risks returned, up to a term of the order 1/n.
 
     Algorithm alg:synthetic_2 of the paper.
@@ -156,7 +156,7 @@ def boundary_risks(
     y_true : array-like of shape (n_rows,)
         Outcomes of both kinds.
     auroc : float
-        The wanted grouped AUROC.
+        The grouped AUROC to come near to.
     thresholds, side
         As in :func:`boundary_model`.
 
@@ -176,10 +176,10 @@ def boundary_risks(
     """
     outcome = check_binary(y_true)
     require_both(outcome.sum(), (~outcome).sum(), "the AUROC is")
-    grid, wanted = as_thresholds(thresholds), float(check_auroc(auroc))
+    grid, target = as_thresholds(thresholds), float(check_auroc(auroc))
     n_events, n_others = int(outcome.sum()), int((~outcome).sum())
-    edge = _edge(grid, n_events / outcome.size, wanted, side)
-    events, others = _whole_rows(edge, wanted, n_events, n_others, side)
+    edge = _edge(grid, n_events / outcome.size, target, side)
+    events, others = _whole_rows(edge, target, n_events, n_others, side)
     risk = np.empty(outcome.size)
     low, high, other_low, other_high = edge.risks
     risk[outcome] = np.where(np.arange(n_events) < n_events - events, low, high)

@@ -264,9 +264,6 @@ def _prevalence_text(drift: Drift) -> list[str]:
     return [f"prevalence: {then}{now}; the card expects {format_percent(p.expected)}"]
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 _COLUMNS = (
     "column",
     "psi",

@@ -160,9 +160,6 @@ def _fit(
     return theta.tolist(), np.sqrt(np.diag(covariance)).tolist()
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class CardEvaluation:
     """A card on some rows.

@@ -34,7 +34,7 @@ from netbenefit.estimators.training import Rows, Training
 from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.thresholds import as_thresholds
 from netbenefit.problem.constraints import Sign
-from netbenefit.problem.levels import find_levels, pooled_rates
+from netbenefit.problem.levels import fit_levels, pooled_rates
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.raw_constraints import RawNames, by_condition
 from netbenefit.problem.result import SolverResult
@@ -187,7 +187,7 @@ def with_new_cutoffs(card: Scorecard, rows: Evidence) -> Scorecard:
         rows.score[:, None], rows.event, names=["score"], sample_weight=rows.weight
     )
     problem = Problem.build(table, card.thresholds, penalty=0, max_points=1)
-    levels = find_levels(problem, [1])
+    levels = fit_levels(problem, [1])
     ends = int(table.codes.min()), int(table.codes.max())
     return replace(card, risks=levels.risks, score_range=ends)
 
@@ -357,9 +357,6 @@ def _joined(card: Scorecard, bins: FittedBins, settings: Mapping[str, Any]) -> F
         text = term.text()
         names.append(text if text not in names else f"{text} (old card)")
     return replace(bins, terms=(*bins.terms, *more), names=tuple(names))
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 #: What can be changed, from the smallest change to the largest; "keep" changes nothing.

@@ -13,7 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import netbenefit
 from netbenefit import RiskSLIMClassifier, Scorecard
+from netbenefit.cards.scorecard import Provenance
 from netbenefit.common.checks import InputError
+from netbenefit.data.patterns import PatternTable
+from netbenefit.estimators.riskslim.estimator import make_card
 from netbenefit.metrics.net_benefit import weighted_net_benefit
 
 
@@ -286,3 +289,10 @@ def test_printed_risks_need_no_odd_digits() -> None:
     for row in rows:
         if 0.01 <= row.risk <= 0.99:
             assert f"{row.risk:.1%}" in text
+
+
+def test_the_intercept_moves_the_table_of_risks() -> None:
+    table = PatternTable.from_arrays([[0], [1]], [0, 1], names=["fever"])
+    card = make_card(table, -2, np.array([3]), Provenance(version="0"))
+    rows = [(row.low, row.high, round(row.risk, 3)) for row in card.risk_table()]
+    assert rows == [(0, 0, 0.119), (3, 3, 0.731)]

@@ -12,10 +12,10 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.bounds.cover_program import CoverProgram, lagrangian
-from netbenefit.solvers.bounds.cover_tree import Effort, Tree
+from netbenefit.solvers.bounds.cover_tree import CoverTree, Effort
 from netbenefit.solvers.bounds.covering import covering_bound
 from netbenefit.solvers.bounds.cuts import GRID, CutPool, PoolView, coefficients, make_box
 from netbenefit.solvers.bounds.multipliers import null_multipliers
@@ -24,21 +24,21 @@ from tests.helpers.strategies import GRIDS, problems
 KINDS = ("binary", "binary", "two", "small", "wide", "tenths", "thousandths", "constant")
 
 
-def all_values(pieces: Pieces, lower: np.ndarray, upper: np.ndarray) -> dict[tuple, int]:
+def all_values(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarray) -> dict[tuple, int]:
     """Every vector of a box with its value."""
     ranges = [range(int(a), int(b) + 1) for a, b in zip(lower, upper, strict=True)]
     found = {}
     for vector in itertools.product(*ranges):
-        scores = (pieces.units @ np.array(vector, dtype=np.int64)) // pieces.unit
+        scores = (integers.units @ np.array(vector, dtype=np.int64)) // integers.unit
         called = scores[:, None] >= scores[None, :]
-        best = np.maximum((pieces.gains @ called).max(axis=1), 0)
-        found[vector] = int(best.sum()) - pieces.price * sum(v != 0 for v in vector)
+        best = np.maximum((integers.gains @ called).max(axis=1), 0)
+        found[vector] = int(best.sum()) - integers.price * sum(v != 0 for v in vector)
     return found
 
 
-def sub_box(draw: st.DrawFn, pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:
+def sub_box(draw: st.DrawFn, integers: IntegerProblem) -> tuple[np.ndarray, np.ndarray]:
     """A box within the problem's own."""
-    lower, upper = pieces.lower.copy(), pieces.upper.copy()
+    lower, upper = integers.lower.copy(), integers.upper.copy()
     for k in range(lower.size):
         if draw(st.booleans()):
             lower[k] = draw(st.integers(int(lower[k]), int(upper[k])))
@@ -65,7 +65,7 @@ def one_hot_problems(draw: st.DrawFn, max_rows: int = 9) -> Problem:
 
 @st.composite
 def cases(draw: st.DrawFn, max_points: int = 2, max_columns: int = 3, max_rows: int = 9):
-    """Pieces and a box; some problems are rounded (real weights), some have one-hot groups."""
+    """A problem and a box; some problems are rounded (real weights), some have one-hot groups."""
     if draw(st.integers(0, 4)) == 0:
         problem = draw(one_hot_problems(max_rows))
     else:
@@ -78,15 +78,15 @@ def cases(draw: st.DrawFn, max_points: int = 2, max_columns: int = 3, max_rows: 
                 real=draw(st.integers(0, 4)) == 0,
             )
         )
-    pieces = Pieces.of(problem)
-    return pieces, *sub_box(draw, pieces)
+    integers = IntegerProblem.of(problem)
+    return integers, *sub_box(draw, integers)
 
 
 def inside(box_low, box_high, vector) -> bool:
     return bool(((box_low <= vector) & (vector <= box_high)).all())
 
 
-def check_leaves(pieces, leaves, values) -> None:
+def check_leaves(integers, leaves, values) -> None:
     """Leaves cover the box, and none is worth less than a vector in it."""
     for vector, value in values.items():
         homes = [leaf for leaf in leaves if inside(leaf.lower, leaf.upper, np.array(vector))]
@@ -97,18 +97,18 @@ def check_leaves(pieces, leaves, values) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_twin_is_the_slow_truth(data):
-    pieces, lower, upper = data.draw(cases())
-    for vector, value in list(all_values(pieces, lower, upper).items())[:5]:
-        assert pieces.value(vector) == value
+    integers, lower, upper = data.draw(cases())
+    for vector, value in list(all_values(integers, lower, upper).items())[:5]:
+        assert integers.value(vector) == value
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_every_cut_holds_for_every_vector_and_cutoff(data):
-    pieces, lower, upper = data.draw(cases())
-    i = data.draw(st.integers(0, pieces.gains.shape[0] - 1))
-    good = np.flatnonzero(pieces.gains[i] > 0).tolist()
-    bad = np.flatnonzero(pieces.gains[i] < 0).tolist()
+    integers, lower, upper = data.draw(cases())
+    i = data.draw(st.integers(0, integers.gains.shape[0] - 1))
+    good = np.flatnonzero(integers.gains[i] > 0).tolist()
+    bad = np.flatnonzero(integers.gains[i] < 0).tolist()
     if not good or not bad:
         return
     u = data.draw(st.lists(st.sampled_from(good), min_size=1, max_size=3, unique=True))
@@ -117,11 +117,11 @@ def test_every_cut_holds_for_every_vector_and_cutoff(data):
     alpha = [huge * data.draw(st.integers(1, 4)) for _ in u]
     beta = [huge * data.draw(st.integers(1, 4)) for _ in w]
     alpha, beta = [a * sum(beta) for a in alpha], [b * sum(alpha) for b in beta]
-    pool = CutPool(pieces)
+    pool = CutPool(integers)
     number = pool.add(u, w, alpha + beta)
     assert number == 0
     free_signs = data.draw(st.booleans())
-    box = make_box(pieces, lower, upper, free_signs=free_signs)
+    box = make_box(integers, lower, upper, free_signs=free_signs)
     cut = pool.cuts[0]
     shares = coefficients(cut, box)
     if shares is None:
@@ -131,9 +131,9 @@ def test_every_cut_holds_for_every_vector_and_cutoff(data):
     assert np.allclose(np.ceil(np.round(view.plus[0] * GRID, 6)), plus, atol=1)
     assert np.allclose(np.ceil(np.round(view.minus[0] * GRID, 6)), minus, atol=1)
     assert cut.valid[i]
-    for vector in all_values(pieces, lower, upper):
+    for vector in all_values(integers, lower, upper):
         point = np.array(vector)
-        scores = (pieces.units @ point) // pieces.unit
+        scores = (integers.units @ point) // integers.unit
         signs = int(plus[point > 0].sum() + minus[point < 0].sum())
         for cutoff in [*scores.tolist(), int(scores.max()) + 1]:
             called = scores >= cutoff
@@ -142,8 +142,8 @@ def test_every_cut_holds_for_every_vector_and_cutoff(data):
 
 
 def test_a_pool_refuses_what_proves_nothing():
-    pieces = small_pieces()
-    pool = CutPool(pieces)
+    integers = small_problem()
+    pool = CutPool(integers)
     assert pool.add([1], [0], [1, 2]) is None  # sums differ
     assert pool.add([1], [0], [0, 0]) is None
     assert pool.add([0], [1], [1, 1]) is None  # wrong sides
@@ -152,37 +152,37 @@ def test_a_pool_refuses_what_proves_nothing():
     assert len(pool) == 1
 
 
-def small_pieces(penalty: float = 0.01) -> Pieces:
+def small_problem(penalty: float = 0.01) -> IntegerProblem:
     rows = [[0, 0], [1, 0], [0, 1], [1, 1]]
     table = PatternTable.from_arrays(rows, [0, 1, 1, 0])
     problem = Problem.build(table, Thresholds.of([0.5]), penalty=penalty, max_points=2)
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     order = [table.codes.tolist().index(row) for row in rows]
     assert order == [0, 2, 1, 3] or order == [0, 1, 2, 3]
-    return pieces
+    return integers
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_any_multipliers_give_a_bound(data):
-    pieces, lower, upper = data.draw(cases(max_columns=2))
-    box = make_box(pieces, lower, upper, free_signs=data.draw(st.booleans()))
-    pool = CutPool(pieces)
-    m = pieces.gains.shape[0]
+    integers, lower, upper = data.draw(cases(max_columns=2))
+    box = make_box(integers, lower, upper, free_signs=data.draw(st.booleans()))
+    pool = CutPool(integers)
+    m = integers.gains.shape[0]
     names = []
     for i in range(m):
-        for u in np.flatnonzero(pieces.gains[i] > 0).tolist():
-            for w in np.flatnonzero(pieces.gains[i] < 0).tolist():
+        for u in np.flatnonzero(integers.gains[i] > 0).tolist():
+            for w in np.flatnonzero(integers.gains[i] < 0).tolist():
                 names.append((pool.add([u], [w], [1, 1]), i))
     program = CoverProgram(pool, box)
     program.add(names)
     rows = program._rows()
     size = rows.start.size - 1
-    top = float(np.abs(pieces.gains).max())
+    top = float(np.abs(integers.gains).max())
     kinds = st.one_of(st.floats(0, 2 * top), st.sampled_from([0.0, 1e300, np.inf, np.nan]))
     duals = np.array(data.draw(st.lists(kinds, min_size=size, max_size=size)))
-    best = max(all_values(pieces, lower, upper).values())
-    assert lagrangian(pieces, box, rows, duals) >= best
+    best = max(all_values(integers, lower, upper).values())
+    assert lagrangian(integers, box, rows, duals) >= best
     program.solve(time.perf_counter() + 10)
     assert program.bound() >= best
     program.purge()
@@ -192,13 +192,13 @@ def test_any_multipliers_give_a_bound(data):
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_every_bound_of_a_tree_is_above_brute_force(data):
-    pieces, lower, upper = data.draw(cases())
-    values = all_values(pieces, lower, upper)
+    integers, lower, upper = data.draw(cases())
+    values = all_values(integers, lower, upper)
     best = max(values.values())
     incumbent = data.draw(st.sampled_from([None, best, best - 3, best + 5]))
     told: list[int] = []
     answer = covering_bound(
-        pieces,
+        integers,
         lower=lower,
         upper=upper,
         incumbent=incumbent,
@@ -206,7 +206,7 @@ def test_every_bound_of_a_tree_is_above_brute_force(data):
         most_nodes=data.draw(st.sampled_from([0, 1, 3, 12])),
         effort=Effort(searches=data.draw(st.integers(1, 3))),
     )
-    check_leaves(pieces, answer.leaves, values)
+    check_leaves(integers, answer.leaves, values)
     assert answer.value == max(leaf.value for leaf in answer.leaves) >= best
     assert told == sorted(set(told), reverse=True)
     assert told[-1] == answer.value
@@ -215,10 +215,10 @@ def test_every_bound_of_a_tree_is_above_brute_force(data):
 @settings(max_examples=15, deadline=None)
 @given(st.data())
 def test_a_tree_without_limits_finds_the_optimum(data):
-    pieces, lower, upper = data.draw(cases(max_points=1, max_rows=7))
-    best = max(all_values(pieces, lower, upper).values())
+    integers, lower, upper = data.draw(cases(max_points=1, max_rows=7))
+    best = max(all_values(integers, lower, upper).values())
     answer = covering_bound(
-        pieces, lower=lower, upper=upper, incumbent=best, effort=Effort(searches=1)
+        integers, lower=lower, upper=upper, incumbent=best, effort=Effort(searches=1)
     )
     assert answer.value == best
 
@@ -226,18 +226,18 @@ def test_a_tree_without_limits_finds_the_optimum(data):
 @settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_support_rows(data):
-    pieces, lower, upper = data.draw(cases())
+    integers, lower, upper = data.draw(cases())
     p = lower.size
     row = data.draw(st.lists(st.integers(-1, 1), min_size=p, max_size=p))
     limit = data.draw(st.integers(-1, p))
-    values = all_values(pieces, lower, upper)
+    values = all_values(integers, lower, upper)
     allowed = [
         value
         for vector, value in values.items()
         if sum(r for r, v in zip(row, vector, strict=True) if v) <= limit
     ]
     answer = covering_bound(
-        pieces,
+        integers,
         lower=lower,
         upper=upper,
         support=np.array([row]),
@@ -249,22 +249,22 @@ def test_support_rows(data):
         assert answer.value >= max(allowed)
 
 
-def blobs(seed: int = 0, n: int = 40, p: int = 4, columns: str = "mixed") -> Pieces:
+def blobs(seed: int = 0, n: int = 40, p: int = 4, columns: str = "mixed") -> IntegerProblem:
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, size=(n, p)).astype(float)
     if columns == "mixed":
         X[:, 0] = rng.integers(0, 30, size=n) / 10
     y = (X[:, 0] + X[:, 1] + rng.normal(size=n) > 2.5).astype(int)
     problem = Problem.build(PatternTable.from_arrays(X, y), Thresholds.tenths(), max_points=3)
-    return Pieces.of(problem)
+    return IntegerProblem.of(problem)
 
 
 def test_two_threads_agree_with_brute_force_and_the_root_is_not_trivial():
-    pieces = blobs()
-    values = all_values(pieces, pieces.lower, pieces.upper)
+    integers = blobs()
+    values = all_values(integers, integers.lower, integers.upper)
     best = max(values.values())
-    answer = covering_bound(pieces, incumbent=best, n_jobs=2, most_nodes=9, seconds=20)
-    assert best <= answer.value < pieces.ceiling
+    answer = covering_bound(integers, incumbent=best, n_jobs=2, most_nodes=9, seconds=20)
+    assert best <= answer.value < integers.ceiling
     for leaf in answer.leaves:
         held = [v for vector, v in values.items() if inside(leaf.lower, leaf.upper, vector)]
         assert leaf.value >= max(held)
@@ -273,40 +273,40 @@ def test_two_threads_agree_with_brute_force_and_the_root_is_not_trivial():
 
 
 def test_it_stops_when_told():
-    pieces = blobs(n=200, p=8)
+    integers = blobs(n=200, p=8)
     begin = time.perf_counter()
-    answer = covering_bound(pieces, seconds=0.5)
+    answer = covering_bound(integers, seconds=0.5)
     assert time.perf_counter() - begin < 120  # ended, not hung
-    assert answer.value <= pieces.ceiling
-    stopped = covering_bound(pieces, should_stop=lambda: True)
+    assert answer.value <= integers.ceiling
+    stopped = covering_bound(integers, should_stop=lambda: True)
     assert stopped.nodes == 0
-    assert stopped.value <= pieces.ceiling
+    assert stopped.value <= integers.ceiling
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_error_in_a_callback_reaches_the_caller(n_jobs):
     def fail(value: int) -> None:
-        if value < pieces.ceiling - 1:
+        if value < integers.ceiling - 1:
             raise RuntimeError("enough")
 
-    pieces = blobs()
+    integers = blobs()
     with pytest.raises(RuntimeError, match="enough"):
-        covering_bound(pieces, on_bound=fail, n_jobs=n_jobs)
+        covering_bound(integers, on_bound=fail, n_jobs=n_jobs)
 
 
 def test_a_box_outside_the_problem_is_refused():
-    pieces = blobs()
+    integers = blobs()
     with pytest.raises(InputError, match="within"):
-        covering_bound(pieces, lower=pieces.lower - 1)
+        covering_bound(integers, lower=integers.lower - 1)
 
 
 def test_tags_a_box_is_part_of_every_coefficient():
     """A cut that helps only where x0 must be positive is weaker elsewhere."""
-    pieces = small_pieces()
-    pool = CutPool(pieces)
-    good, bad = int(np.argmax(pieces.gains[0])), int(np.argmin(pieces.gains[0]))
+    integers = small_problem()
+    pool = CutPool(integers)
+    good, bad = int(np.argmax(integers.gains[0])), int(np.argmin(integers.gains[0]))
     pool.add([good], [bad], [1, 1])
-    wide = make_box(pieces, np.array([-2, -2]), np.array([2, 2]))
+    wide = make_box(integers, np.array([-2, -2]), np.array([2, 2]))
     direction = pool.cuts[0].direction
     k = int(np.flatnonzero(direction)[0])
     low, high = np.array([-2, -2]), np.array([2, 2])
@@ -314,7 +314,7 @@ def test_tags_a_box_is_part_of_every_coefficient():
         high[k] = -1
     else:
         low[k] = 1
-    narrow = make_box(pieces, low, high)
+    narrow = make_box(integers, low, high)
     here, there = coefficients(pool.cuts[0], narrow), coefficients(pool.cuts[0], wide)
     assert here is not None
     assert there is not None
@@ -352,10 +352,10 @@ def test_multipliers_with_many_digits():
 
 
 def test_the_tree_reports_leaves_of_boxes_in_work():
-    pieces = blobs()
-    tree = Tree(
-        pieces,
-        covering_bound(pieces, most_nodes=0).leaves,
+    integers = blobs()
+    tree = CoverTree(
+        integers,
+        covering_bound(integers, most_nodes=0).leaves,
         incumbent=None,
         deadline=time.perf_counter() + 5,
         on_bound=lambda value: None,

@@ -12,30 +12,30 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds import directions as pairs_of
 from netbenefit.solvers.bounds.directions import direction_bound
 from tests.helpers.strategies import problems
 
 
-def brute_force(pieces: Pieces, lower: np.ndarray, upper: np.ndarray) -> int:
+def brute_force(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarray) -> int:
     """Best value of a vector in the box, all vectors at once."""
     ranges = [range(int(a), int(b) + 1) for a, b in zip(lower, upper, strict=True)]
     vectors = np.array(list(product(*ranges)), dtype=np.int64)
-    scores = (vectors @ pieces.units.T) // pieces.unit
+    scores = (vectors @ integers.units.T) // integers.unit
     order = np.argsort(-scores, axis=1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=1)
     last = np.ones(ranked.shape, dtype=bool)
     last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
-    total = -pieces.price * np.count_nonzero(vectors, axis=1)
-    for gains in pieces.gains:
+    total = -integers.price * np.count_nonzero(vectors, axis=1)
+    for gains in integers.gains:
         sums = np.where(last, np.cumsum(gains[order], axis=1), 0)
         total += np.maximum(sums.max(axis=1), 0)
     return int(total.max())
 
 
-def random_pieces(rng: np.random.Generator) -> Pieces:
-    """Pieces of any kind: binary, small whole, fractional or mixed columns, repeated rows."""
+def random_problem(rng: np.random.Generator) -> IntegerProblem:
+    """A problem of any kind: binary, small whole, fractional or mixed columns, repeated rows."""
     n, n_columns, m = int(rng.integers(2, 12)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
     unit = int(rng.choice([1, 1, 1, 10]))
     top = rng.choice([1, 1, 1, 2, 3, 17], size=n_columns)
@@ -50,7 +50,7 @@ def random_pieces(rng: np.random.Generator) -> Pieces:
     lower = np.where(wide, -widest, np.minimum(low, high))
     upper = np.where(wide, widest, np.maximum(low, high))
     price = int(rng.choice([0, 1, 3, 500]))
-    return Pieces(
+    return IntegerProblem(
         units.astype(np.int64),
         unit,
         gains.astype(np.int64),
@@ -68,11 +68,11 @@ def test_no_vector_beats_the_bound_of_any_iterate(seed: int) -> None:
     rng = np.random.default_rng(seed)
     tight = 0
     for _ in range(250):
-        pieces = random_pieces(rng)
-        best = brute_force(pieces, pieces.lower, pieces.upper)
+        integers = random_problem(rng)
+        best = brute_force(integers, integers.lower, integers.upper)
         weight = int(rng.integers(1, 5))
         for iterations in (0, 1, 5, 150):
-            bound = direction_bound(pieces, iterations=iterations, weight=weight)
+            bound = direction_bound(integers, iterations=iterations, weight=weight)
             assert bound.value >= best
             assert bound.iterations <= iterations
         tight += bound.value == best
@@ -82,28 +82,28 @@ def test_no_vector_beats_the_bound_of_any_iterate(seed: int) -> None:
 def test_fast_brute_force_is_the_truth() -> None:
     rng = np.random.default_rng(1)
     for _ in range(40):
-        pieces = random_pieces(rng)
-        vector = rng.integers(pieces.lower, pieces.upper + 1)
-        assert brute_force(pieces, vector, vector) == pieces.value(vector.tolist())
+        integers = random_problem(rng)
+        vector = rng.integers(integers.lower, integers.upper + 1)
+        assert brute_force(integers, vector, vector) == integers.value(vector.tolist())
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.data(), st.booleans())
 def test_real_problems_and_boxes_within(data: st.DataObject, real: bool) -> None:
     problem = data.draw(problems(max_points=2, max_rows=8, max_columns=3, real=real))
-    pieces = Pieces.of(problem)
-    low = np.array([data.draw(st.integers(a, b)) for a, b in zip(pieces.lower, pieces.upper)])  # noqa: B905
-    high = np.array([data.draw(st.integers(a, b)) for a, b in zip(low, pieces.upper)])  # noqa: B905
-    whole = direction_bound(pieces, iterations=60)
-    inside = direction_bound(pieces, lower=low, upper=high, iterations=60, warm=whole.warm)
-    assert whole.value >= brute_force(pieces, pieces.lower, pieces.upper)
-    assert inside.value >= brute_force(pieces, low, high)
+    integers = IntegerProblem.of(problem)
+    low = np.array([data.draw(st.integers(a, b)) for a, b in zip(integers.lower, integers.upper)])  # noqa: B905
+    high = np.array([data.draw(st.integers(a, b)) for a, b in zip(low, integers.upper)])  # noqa: B905
+    whole = direction_bound(integers, iterations=60)
+    inside = direction_bound(integers, lower=low, upper=high, iterations=60)
+    assert whole.value >= brute_force(integers, integers.lower, integers.upper)
+    assert inside.value >= brute_force(integers, low, high)
 
 
-def linear_program(pieces: Pieces, lower: np.ndarray, upper: np.ndarray) -> float:
+def linear_program(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarray) -> float:
     """Equations (1)–(5) written out pair by pair, with every variable of its own."""
-    units = np.where((lower == 0) & (upper == 0), 0, pieces.units)
-    m, n, n_columns = *pieces.gains.shape, lower.size
+    units = np.where((lower == 0) & (upper == 0), 0, integers.units)
+    m, n, n_columns = *integers.gains.shape, lower.size
     names: dict[object, int] = {}
 
     def at(*name: object) -> int:
@@ -113,14 +113,14 @@ def linear_program(pieces: Pieces, lower: np.ndarray, upper: np.ndarray) -> floa
     caps: dict[int, float] = {}
     rows: list[tuple[dict[int, float], float]] = []
     for i, u in product(range(m), range(n)):
-        objective[at("z", i, u)] = float(pieces.gains[i, u])
+        objective[at("z", i, u)] = float(integers.gains[i, u])
     constant = 0.0
     for k in range(n_columns):
         forced = lower[k] > 0 or upper[k] < 0
-        constant -= pieces.price * forced
+        constant -= integers.price * forced
         rows.append(({at("+", k): 1.0, at("-", k): 1.0}, 1.0))
         for sign, possible in (("+", upper[k] > 0), ("-", lower[k] < 0)):
-            objective[at(sign, k)] = 0.0 if forced else -float(pieces.price)
+            objective[at(sign, k)] = 0.0 if forced else -float(integers.price)
             caps[at(sign, k)] = float(possible)
     for u, v in product(range(n), range(n)):
         step = units[v] - units[u]
@@ -160,10 +160,10 @@ def linear_program(pieces: Pieces, lower: np.ndarray, upper: np.ndarray) -> floa
 def test_it_reaches_the_linear_program() -> None:
     rng = np.random.default_rng(3)
     for _ in range(60):
-        pieces = random_pieces(rng)
-        exact = linear_program(pieces, pieces.lower, pieces.upper)
-        bound = direction_bound(pieces, iterations=4000).value
-        room = 0.003 * max(abs(exact), pieces.ceiling) + 1e-6
+        integers = random_problem(rng)
+        exact = linear_program(integers, integers.lower, integers.upper)
+        bound = direction_bound(integers, iterations=4000).value
+        room = 0.003 * max(abs(exact), integers.ceiling) + 1e-6
         assert exact - 1 - 1e-6 <= bound <= exact + room
 
 
@@ -208,40 +208,38 @@ def test_too_many_pairs_lower_the_weight_or_cut_the_list() -> None:
     assert pairs_of.find_directions(units, *box, 4, lambda: True, 30).first.size == 0
 
 
-def _large() -> Pieces:
+def _large() -> IntegerProblem:
     rng = np.random.default_rng(0)
     units = np.array(list(product([0, 1], repeat=9)))
     gains = rng.integers(-60, 50, size=(5, len(units))) + 10 * units[:, 0] - 10 * units[:, 1]
     lower, upper = np.full(9, -10), np.full(9, 10)
-    return Pieces(units, 1, gains, 40, lower, upper, Fraction(0), Fraction(1), True)
+    return IntegerProblem(units, 1, gains, 40, lower, upper, Fraction(0), Fraction(1), True)
 
 
 def test_bounds_are_told_in_order_and_a_target_ends_it() -> None:
-    pieces = _large()
+    integers = _large()
     told: list[int] = []
-    full = direction_bound(pieces, iterations=300, on_bound=told.append)
+    full = direction_bound(integers, iterations=300, on_bound=told.append)
     assert told == sorted(told, reverse=True)
-    assert told[0] == pieces.ceiling
-    assert told[-1] == full.value < 0.9 * pieces.ceiling
-    halfway = (full.value + pieces.ceiling) // 2
-    early = direction_bound(pieces, target=halfway)
+    assert told[0] == integers.ceiling
+    assert told[-1] == full.value < 0.9 * integers.ceiling
+    halfway = (full.value + integers.ceiling) // 2
+    early = direction_bound(integers, target=halfway)
     assert full.value < early.value <= halfway
     assert early.details["ended"] == "target"
-    again = direction_bound(pieces, iterations=0, warm=full.warm)
-    assert again.value <= full.value + 0.01 * pieces.ceiling
 
 
 def test_it_ends_by_itself() -> None:
-    pieces = random_pieces(np.random.default_rng(2))
-    bound = direction_bound(pieces)
+    integers = random_problem(np.random.default_rng(2))
+    bound = direction_bound(integers)
     assert bound.details["ended"] == "stalled"
     assert bound.iterations >= 400
 
 
 def test_it_stops_when_asked() -> None:
-    pieces = _large()
-    direction_bound(pieces, iterations=1)
-    assert direction_bound(pieces, should_stop=lambda: True).value == pieces.ceiling
+    integers = _large()
+    direction_bound(integers, iterations=1)
+    assert direction_bound(integers, should_stop=lambda: True).value == integers.ceiling
     asked: list[float] = []
     began = time.perf_counter()
 
@@ -249,27 +247,34 @@ def test_it_stops_when_asked() -> None:
         asked.append(time.perf_counter())
         return time.perf_counter() - began > 0.5
 
-    bound = direction_bound(pieces, seconds=60, should_stop=stop)
+    bound = direction_bound(integers, seconds=60, should_stop=stop)
     assert bound.details["ended"] == "time"
     assert time.perf_counter() - began < 120  # ended, not hung
     assert len(asked) >= 4
-    assert direction_bound(pieces, seconds=0.2).seconds < 120
+    assert direction_bound(integers, seconds=0.2).seconds < 120
 
 
 def test_fixed_signs_and_columns_tighten() -> None:
-    pieces = _large()
-    free = direction_bound(pieces, iterations=400).value
-    high = pieces.upper.copy()
+    integers = _large()
+    free = direction_bound(integers, iterations=400).value
+    high = integers.upper.copy()
     high[3:] = 0
-    low = np.where(high == 0, 0, pieces.lower)
-    assert direction_bound(pieces, lower=low, upper=high, iterations=400).value < 0.9 * free
+    low = np.where(high == 0, 0, integers.lower)
+    assert direction_bound(integers, lower=low, upper=high, iterations=400).value < 0.9 * free
     low = np.ones(9, dtype=np.int64)
-    signed = direction_bound(pieces, lower=low, iterations=400)
-    assert signed.value < free - 5 * pieces.price
+    signed = direction_bound(integers, lower=low, iterations=400)
+    assert signed.value < free - 5 * integers.price
 
 
 def test_huge_gains_fall_back_to_the_trivial_bound() -> None:
     units, gains = np.array([[0], [1]]), np.array([[2**60, -(2**60)]])
     ends = np.array([-1]), np.array([1])
-    pieces = Pieces(units, 1, gains, 0, *ends, Fraction(0), Fraction(1), True)
-    assert direction_bound(pieces).value == 2**60
+    integers = IntegerProblem(units, 1, gains, 0, *ends, Fraction(0), Fraction(1), True)
+    assert direction_bound(integers).value == 2**60
+
+
+def test_patterns_that_fixed_columns_alone_tell_apart_are_merged() -> None:
+    units, gains = np.array([[0, 1], [0, 2], [1, 1]]), np.array([[1, 2, 4]])
+    merged = pairs_of.merge_patterns(units, gains, np.array([-1, 0]), np.array([1, 0]))
+    assert merged[0].tolist() == [[0, 0], [1, 0]]
+    assert merged[1].tolist() == [[3, 4]]

@@ -10,21 +10,21 @@ from hypothesis import given, settings, strategies as st
 
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.bounds.conflicts import hitting_set
-from netbenefit.solvers.bounds.farkas import Combination, Cut, farkas_bound, nearly_separable
+from netbenefit.solvers.bounds.farkas import Combination, FarkasCut, farkas_bound, nearly_separable
 from netbenefit.solvers.bounds.signs import make_signs
-from tests.helpers.brute import all_points, all_values, cut_loss, random_pieces
+from tests.helpers.brute import all_points, all_values, cut_loss, random_problem
 from tests.helpers.strategies import problems
 
 
-def check_cuts(pieces: Pieces, cuts: tuple[Cut, ...], points: np.ndarray) -> None:
+def check_cuts(integers: IntegerProblem, cuts: tuple[FarkasCut, ...], points: np.ndarray) -> None:
     """Each cut holds: by its combinations, and for all cards that avoid its elements."""
-    losses = pieces.ceiling - all_values(pieces, points)
-    losses -= pieces.price * (points != 0).sum(axis=1)
+    losses = integers.ceiling - all_values(integers, points)
+    losses -= integers.price * (points != 0).sum(axis=1)
     for cut in cuts:
-        assert cut_loss(pieces, cut) == cut.loss
+        assert cut_loss(integers, cut) == cut.loss
         avoids = np.ones(len(points), dtype=bool)
         for k, sign in cut.elements:
             avoids &= points[:, k] * sign <= 0
@@ -35,29 +35,30 @@ def test_bounds_every_card_and_every_cut_holds() -> None:
     rng = np.random.default_rng(0)
     seen: Counter[str] = Counter()
     for _ in range(900):
-        pieces = random_pieces(
+        integers = random_problem(
             rng,
             rows=int(rng.choice([6, 12])),
             most=int(rng.integers(1, 3)),
             noise=float(rng.choice([0.0, 0.3, 0.9])),
         )
-        points = all_points(pieces)
-        best = int(all_values(pieces, points).max())
+        points = all_points(integers)
+        best = int(all_values(integers, points).max())
         incumbent = [None, best, best - 2, best + 3][int(rng.integers(0, 4))]
         told: list[int] = []
-        bound = farkas_bound(pieces, incumbent=incumbent, on_bound=told.append)
+        bound = farkas_bound(integers, incumbent=incumbent, on_bound=told.append)
         assert bound.value >= best
         assert bound.details["finished"]
         assert not bound.rounded
         assert told == sorted(told, reverse=True)
         assert told[-1] == bound.value
         assert incumbent is None or bound.optimal == (bound.value <= incumbent)
-        check_cuts(pieces, bound.cuts, points)
+        check_cuts(integers, bound.cuts, points)
         seen["combinations"] += any(
             len(c.gain_rows) > 1 for cut in bound.cuts for c in cut.combinations
         )
         seen["doubles"] += (
-            make_signs(pieces).columns.size < ((pieces.lower != 0) | (pieces.upper != 0)).sum()
+            make_signs(integers).columns.size
+            < ((integers.lower != 0) | (integers.upper != 0)).sum()
         )
         seen["proven"] += incumbent == best and bound.optimal
     assert seen["combinations"] > 15
@@ -68,34 +69,34 @@ def test_bounds_every_card_and_every_cut_holds() -> None:
 def test_limits_on_the_support() -> None:
     rng = np.random.default_rng(1)
     for _ in range(400):
-        pieces = random_pieces(rng, noise=float(rng.choice([0.0, 0.5])))
-        points = all_points(pieces)
+        integers = random_problem(rng, noise=float(rng.choice([0.0, 0.5])))
+        points = all_points(integers)
         rows = int(rng.integers(1, 3))
-        support = rng.integers(int(rng.integers(-1, 1)), 3, (rows, pieces.lower.size))
+        support = rng.integers(int(rng.integers(-1, 1)), 3, (rows, integers.lower.size))
         limit = rng.integers(0, 4, rows)
         kept = ((points != 0) @ support.T <= limit).all(axis=1)
-        values = all_values(pieces, points)
+        values = all_values(integers, points)
         incumbent = int(values[kept].max()) if kept.any() else int(values.max())
-        bound = farkas_bound(pieces, incumbent=incumbent, support=support, support_limit=limit)
+        bound = farkas_bound(integers, incumbent=incumbent, support=support, support_limit=limit)
         assert not kept.any() or bound.value >= incumbent
-        free = farkas_bound(pieces, incumbent=incumbent)
+        free = farkas_bound(integers, incumbent=incumbent)
         assert bound.value <= free.value
 
 
 @settings(max_examples=50)
 @given(problems(max_points=2, max_columns=3, real=True) | problems(max_points=2, max_columns=3))
 def test_bounds_the_objective_of_any_problem(problem) -> None:
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     limits = problem.limits
-    bound = farkas_bound(pieces, support=limits.support, support_limit=limits.support_limit)
-    points = all_points(pieces)
-    check_cuts(pieces, bound.cuts, points)
+    bound = farkas_bound(integers, support=limits.support, support_limit=limits.support_limit)
+    points = all_points(integers)
+    check_cuts(integers, bound.cuts, points)
     for vector in points[:: max(1, len(points) // 12)]:
         if problem.allows(vector):
-            assert problem.evaluate(vector).objective <= pieces.to_objective(bound.value)
+            assert problem.evaluate(vector).objective <= integers.to_objective(bound.value)
 
 
-def separable(rng: np.random.Generator) -> Pieces:
+def separable(rng: np.random.Generator) -> IntegerProblem:
     """All patterns of some binary columns, told apart by a card with points −1, 0 and 1."""
     p = int(rng.integers(2, 5))
     X = np.array(list(product([0, 1], repeat=p)))
@@ -106,15 +107,17 @@ def separable(rng: np.random.Generator) -> Pieces:
         return separable(rng)
     table = PatternTable.from_arrays(X, y, sample_weight=rng.integers(1, 4, len(X)))
     penalty = Fraction(int(rng.integers(1, 4)), 100)
-    return Pieces.of(Problem.build(table, Thresholds.tenths(), penalty=penalty, max_points=2))
+    return IntegerProblem.of(
+        Problem.build(table, Thresholds.tenths(), penalty=penalty, max_points=2)
+    )
 
 
 def test_proves_the_best_card_of_separable_data() -> None:
     rng = np.random.default_rng(2)
     for _ in range(60):
-        pieces = separable(rng)
-        values = all_values(pieces, all_points(pieces))
-        bound = farkas_bound(pieces, incumbent=int(values.max()))
+        integers = separable(rng)
+        values = all_values(integers, all_points(integers))
+        bound = farkas_bound(integers, incumbent=int(values.max()))
         assert bound.optimal
         assert bound.value == values.max()
 
@@ -124,9 +127,9 @@ def test_combinations_show_what_pairs_cannot() -> None:
     X = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0]]
     table = PatternTable.from_arrays(X, [1, 1, 1, 0, 0, 0])
     problem = Problem.build(table, Thresholds.of([0.5]), penalty=Fraction(1, 1000), max_points=2)
-    pieces = Pieces.of(problem)
-    best = int(all_values(pieces, all_points(pieces)).max())
-    bound = farkas_bound(pieces, incumbent=best)
+    integers = IntegerProblem.of(problem)
+    best = int(all_values(integers, all_points(integers)).max())
+    bound = farkas_bound(integers, incumbent=best)
     assert bound.optimal
     assert bound.details["programs"] > 0
     assert any(len(c.gain_rows) == 2 for cut in bound.cuts for c in cut.combinations)
@@ -135,42 +138,42 @@ def test_combinations_show_what_pairs_cannot() -> None:
 def test_stopping_early_leaves_a_valid_bound() -> None:
     rng = np.random.default_rng(3)
     for _ in range(150):
-        pieces = random_pieces(rng, noise=0.3)
-        best = int(all_values(pieces, all_points(pieces)).max())
+        integers = random_problem(rng, noise=0.3)
+        best = int(all_values(integers, all_points(integers)).max())
         asked = iter([False] * int(rng.integers(0, 15)) + [True] * 10_000)
-        bound = farkas_bound(pieces, incumbent=best, should_stop=lambda asked=asked: next(asked))
+        bound = farkas_bound(integers, incumbent=best, should_stop=lambda asked=asked: next(asked))
         assert bound.value >= best
     late = farkas_bound(separable(rng), incumbent=0, seconds=-1)
     assert not late.details["finished"]
 
 
 def test_tampered_cuts_are_refused() -> None:
-    pieces = separable(np.random.default_rng(4))
-    cut = next(c for c in farkas_bound(pieces, incumbent=0).cuts if c.elements)
+    integers = separable(np.random.default_rng(4))
+    cut = next(c for c in farkas_bound(integers, incumbent=0).cuts if c.elements)
     with pytest.raises(ValueError, match="in order"):
-        cut_loss(pieces, cut._replace(elements=()))
+        cut_loss(integers, cut._replace(elements=()))
     broken = Combination((0,), (2,), (1,), (1,))
     with pytest.raises(ValueError, match="multipliers"):
-        cut_loss(pieces, cut._replace(combinations=(broken,)))
+        cut_loss(integers, cut._replace(combinations=(broken,)))
     twice = cut._replace(combinations=cut.combinations * 2)
-    assert cut_loss(pieces, twice) <= 2 * cut.loss - 1 or cut.loss == 0
+    assert cut_loss(integers, twice) <= 2 * cut.loss - 1 or cut.loss == 0
 
 
 def test_near_separability() -> None:
-    pieces = separable(np.random.default_rng(5))
-    assert nearly_separable(pieces, pieces.ceiling)
-    assert nearly_separable(pieces, pieces.ceiling - pieces.price)
-    assert not nearly_separable(pieces, 0)
+    integers = separable(np.random.default_rng(5))
+    assert nearly_separable(integers, integers.ceiling)
+    assert nearly_separable(integers, integers.ceiling - integers.price)
+    assert not nearly_separable(integers, 0)
 
 
 @pytest.mark.slow
 def test_mushroom_needs_seven_features(data_folder) -> None:
     data = np.loadtxt(data_folder / "mushroom.csv", delimiter=",", skiprows=1)
     table = PatternTable.from_arrays(data[:, 1:], data[:, 0].astype(int))
-    pieces = Pieces.of(Problem.build(table, Thresholds.tenths()))
-    bound = farkas_bound(pieces, incumbent=pieces.ceiling - 7 * pieces.price, seconds=300)
+    integers = IntegerProblem.of(Problem.build(table, Thresholds.tenths()))
+    bound = farkas_bound(integers, incumbent=integers.ceiling - 7 * integers.price, seconds=300)
     assert bound.optimal
-    assert all(cut_loss(pieces, cut) == cut.loss for cut in bound.cuts)
+    assert all(cut_loss(integers, cut) == cut.loss for cut in bound.cuts)
 
 
 @settings(max_examples=150)

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.bounds.probing import (
     conflict_bound,
@@ -21,19 +21,21 @@ from tests.solvers.bounds.test_covering import all_values, cases, check_leaves
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_conflicts_are_above_brute_force(data):
-    pieces, lower, upper = data.draw(cases())
-    assert conflict_bound(pieces, lower, upper) >= max(all_values(pieces, lower, upper).values())
+    integers, lower, upper = data.draw(cases())
+    assert conflict_bound(integers, lower, upper) >= max(
+        all_values(integers, lower, upper).values()
+    )
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_parts_cover_the_box_and_bound_it(data):
-    pieces, lower, upper = data.draw(cases())
-    values = all_values(pieces, lower, upper)
-    target = data.draw(st.sampled_from([0, max(values.values()), pieces.ceiling]))
+    integers, lower, upper = data.draw(cases())
+    values = all_values(integers, lower, upper)
+    target = data.draw(st.sampled_from([0, max(values.values()), integers.ceiling]))
     answers = iter(data.draw(st.lists(st.booleans(), max_size=20)))
-    parts = probe_columns(pieces, lower, upper, target, lambda: next(answers, False))
-    check_leaves(pieces, parts, values)
+    parts = probe_columns(integers, lower, upper, target, lambda: next(answers, False))
+    check_leaves(integers, parts, values)
 
 
 def test_a_wide_column_is_ruled_out():
@@ -46,10 +48,10 @@ def test_a_wide_column_is_ruled_out():
         Thresholds.tenths(),
         max_points=3,
     )
-    pieces = Pieces.of(problem)
-    assert wide_columns(pieces, pieces.lower, pieces.upper) == [3]
-    best = pieces.value([1, 1, 0, 0])
-    parts = probe_columns(pieces, pieces.lower, pieces.upper, best, lambda: False)
+    integers = IntegerProblem.of(problem)
+    assert wide_columns(integers, integers.lower, integers.upper) == [3]
+    best = integers.value([1, 1, 0, 0])
+    parts = probe_columns(integers, integers.lower, integers.upper, best, lambda: False)
     assert len(parts) == 3
     for part in parts:
         used = part.lower[3] > 0 or part.upper[3] < 0

@@ -12,7 +12,7 @@ from hypothesis import given, seed, settings, strategies as st
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFPR, MinTPR
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.problem.result import Progress, Reason, SolverResult
 from netbenefit.solvers.boxes import branch_and_bound
@@ -81,19 +81,19 @@ def test_boxes_cover_the_space_and_keep_their_word(problem: Problem) -> None:
     if result is None:
         return
     assert result.proof is not None
-    boxes, pieces = result.proof.boxes, Pieces.of(problem)
+    boxes, integers = result.proof.boxes, IntegerProblem.of(problem)
     assert boxes is not None
     widths = (boxes.upper - boxes.lower + 1).astype(object)
     volumes = widths.prod(axis=1)
     assert sum(volumes) == int((problem.upper - problem.lower + 1).astype(object).prod())
-    most = pieces.from_objective(result.proof.bound)
+    most = integers.from_objective(result.proof.bound)
     for lower, upper, value, reason in zip(
         boxes.lower, boxes.upper, boxes.values.tolist(), boxes.reasons.tolist(), strict=True
     ):
         assert (lower >= problem.lower).all()
         assert (upper <= problem.upper).all()
         if reason == Reason.FLOW:
-            assert flow_bound(pieces, lower, upper) <= value <= most
+            assert flow_bound(integers, lower, upper) <= value <= most
         elif reason == Reason.COUNTED:
             assert value <= most
         else:
@@ -165,10 +165,10 @@ def test_a_time_out_leaves_a_valid_bound(n_jobs: int) -> None:
     result = BranchAndBound(time_limit=3.0, n_jobs=n_jobs).solve(problem)
     assert result.status == "time_limit"
     assert result.bound is not None
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     assert result.objective < result.bound
     assert result.proof is not None
-    assert result.proof.bound <= pieces.to_objective(pieces.ceiling)
+    assert result.proof.bound <= integers.to_objective(integers.ceiling)
     bounds = [row.bound for row in result.trace if row.bound is not None]
     assert bounds == sorted(bounds, reverse=True)
     assert {row.source for row in result.trace} == {"local", "branch and bound"}
@@ -177,7 +177,7 @@ def test_a_time_out_leaves_a_valid_bound(n_jobs: int) -> None:
     assert boxes is not None
     volumes = (boxes.upper - boxes.lower + 1).astype(object).prod(axis=1)
     assert sum(volumes) == 21**9
-    assert pieces.to_objective(int(boxes.values.max())) == result.proof.bound
+    assert integers.to_objective(int(boxes.values.max())) == result.proof.bound
 
 
 def test_an_interrupt_leaves_a_card_and_a_valid_bound() -> None:
@@ -204,7 +204,7 @@ def test_many_negatives_do_not_overflow_a_count() -> None:
     problem = Problem.build(
         table, Thresholds.of([0.0002, 0.5]), penalty=0, max_points=60, bounds={"x1": (0, 0)}
     )
-    assert make_field(Pieces.of(problem)).blank.dtype != np.int16
+    assert make_field(IntegerProblem.of(problem)).blank.dtype != np.int16
 
 
 def test_rates_are_not_denied_without_the_reference_columns(
@@ -229,3 +229,16 @@ def test_rates_are_not_denied_without_the_reference_columns(
     with pytest.raises(NoCardFound) as error:
         BranchAndBound(time_limit=10.0).solve(problem)
     assert "no proof that there is none" in str(error.value)
+
+
+def test_the_first_column_of_a_group_is_left_out() -> None:
+    table = PatternTable.from_arrays([[1, 0, 0], [0, 1, 1]], [0, 1], names=["a", "b", "c"])
+    problem = Problem.build(table, Thresholds.of([0.5]), penalty=0, max_points=3)
+    reduced = branch_and_bound.leave_out_references(problem, np.array([[0, 2]]))
+    assert reduced.problem.patterns.names == ("b", "c")
+    assert reduced.problem.lower.tolist() == [-6, -3]
+    assert reduced.problem.upper.tolist() == [6, 3]
+    points = reduced.back(np.array([5, 1]))
+    assert points is not None
+    assert points.tolist() == [-2, 3, 1]
+    assert reduced.back(np.array([7, 0])) is None

@@ -12,17 +12,17 @@ from scipy.sparse.csgraph import maximum_flow
 
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from tests.helpers.box_prover import flow_bound
 from tests.helpers.strategies import points_of, problems
 
 
-def slow_flow_bound(pieces: Pieces, lower: np.ndarray, upper: np.ndarray) -> int:
+def slow_flow_bound(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarray) -> int:
     """The bound written down plainly: one flow a threshold, by SciPy."""
-    x, lo, hi = pieces.units.astype(object), lower.tolist(), upper.tolist()
+    x, lo, hi = integers.units.astype(object), lower.tolist(), upper.tolist()
     total = 0
-    for gains in pieces.gains.tolist():
+    for gains in integers.gains.tolist():
         plus = [u for u, g in enumerate(gains) if g > 0]
         minus = [w for w, g in enumerate(gains) if g < 0]
         unit = int(np.gcd.reduce([abs(g) for g in gains]))
@@ -40,7 +40,7 @@ def slow_flow_bound(pieces: Pieces, lower: np.ndarray, upper: np.ndarray) -> int
         flow = maximum_flow(csr_array(graph), source, sink).flow_value
         total += sum(gains[u] for u in plus) - unit * int(flow)
     forced = sum(a > 0 or b < 0 for a, b in zip(lo, hi, strict=True))
-    return total - pieces.price * forced
+    return total - integers.price * forced
 
 
 def boxes(draw: st.DrawFn, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -53,9 +53,9 @@ def boxes(draw: st.DrawFn, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 @given(st.data())
 def test_equals_the_flow_of_scipy(data: st.DataObject) -> None:
     problem = data.draw(problems(max_points=5, max_rows=12))
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     lower, upper = boxes(data.draw, problem)
-    assert flow_bound(pieces, lower, upper) == slow_flow_bound(pieces, lower, upper)
+    assert flow_bound(integers, lower, upper) == slow_flow_bound(integers, lower, upper)
 
 
 @settings(max_examples=150)
@@ -63,25 +63,25 @@ def test_equals_the_flow_of_scipy(data: st.DataObject) -> None:
 def test_no_vector_of_the_box_is_worth_more(data: st.DataObject) -> None:
     real = data.draw(st.booleans())
     problem = data.draw(problems(max_points=2, max_columns=3, real=real))
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     lower, upper = boxes(data.draw, problem)
-    bound = flow_bound(pieces, lower, upper)
+    bound = flow_bound(integers, lower, upper)
     ranges = [range(a, b + 1) for a, b in zip(lower.tolist(), upper.tolist(), strict=True)]
     vectors = list(itertools.product(*ranges))
-    assert bound >= max(pieces.value(v) for v in vectors)
-    if len(vectors) == 1 and pieces.unit == 1:  # scores are known, so nothing is relaxed
-        assert bound == pieces.value(vectors[0])
+    assert bound >= max(integers.value(v) for v in vectors)
+    if len(vectors) == 1 and integers.unit == 1:  # scores are known, so nothing is relaxed
+        assert bound == integers.value(vectors[0])
 
 
 @settings(max_examples=150)
 @given(st.data())
 def test_smaller_boxes_have_smaller_bounds(data: st.DataObject) -> None:
     problem = data.draw(problems(max_points=5))
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     lower, upper = boxes(data.draw, problem)
     ends = [data.draw(st.integers(int(a), int(b))) for a, b in zip(lower, upper, strict=True)]
     inside = np.array(ends, dtype=np.int64)
-    assert flow_bound(pieces, inside, inside) <= flow_bound(pieces, lower, upper)
+    assert flow_bound(integers, inside, inside) <= flow_bound(integers, lower, upper)
 
 
 @pytest.mark.parametrize("n_rows", [70, 300])
@@ -90,7 +90,7 @@ def test_more_patterns_than_bits_in_a_word(n_rows: int) -> None:
     X = rng.integers(0, 9, (n_rows, 4))
     y = rng.random(n_rows) < 1 / (1 + np.exp(4 - X[:, 0] / 2 - X[:, 1] / 3))
     problem = Problem.build(PatternTable.from_arrays(X, y), Thresholds.tenths())
-    pieces = Pieces.of(problem)
+    integers = IntegerProblem.of(problem)
     for low, high in [(-10, 10), (0, 10), (1, 5), (3, 3)]:
         lower, upper = np.full(4, low), np.full(4, high)
-        assert flow_bound(pieces, lower, upper) == slow_flow_bound(pieces, lower, upper)
+        assert flow_bound(integers, lower, upper) == slow_flow_bound(integers, lower, upper)

@@ -26,11 +26,11 @@ from netbenefit.problem.constraints import (
     Sign,
     Values,
 )
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.result import Progress, SolverResult
 from netbenefit.solvers.milp import solve as milp
-from netbenefit.solvers.milp.backends import Answer, Backend, News, Order
+from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model
 from netbenefit.solvers.milp.solve import MixedInteger
 from tests.helpers.strategies import all_points, brute_force, constrained_problems, problems
@@ -82,13 +82,13 @@ def test_every_card_is_a_solution(problem: Problem, data: st.DataObject) -> None
     assert violations(model, z) == []
     assert np.array_equal(model.points_of(z[model.blocks["points"]].astype(float)), points)
     value = model.value(points)
-    pieces, objective = Pieces.of(problem), problem.evaluate(points).objective
-    if pieces.exact and not model.rounded:
-        assert pieces.to_objective(value * model.grain) == objective
+    integers, objective = IntegerProblem.of(problem), problem.evaluate(points).objective
+    if integers.exact and not model.rounded:
+        assert integers.to_objective(value * model.grain) == objective
         if problem.limits.rates is None:
-            assert value * model.grain == pieces.value(points)
+            assert value * model.grain == integers.value(points)
     else:
-        assert pieces.to_objective(value * model.grain) >= objective
+        assert integers.to_objective(value * model.grain) >= objective
 
 
 def solutions(model: MilpModel) -> dict[tuple[int, ...], int]:
@@ -129,9 +129,9 @@ def test_solutions_are_the_feasible_cards_and_no_others(constraints: list[object
         table, Thresholds.of([0.5]), penalty=0.01, max_points=1, constraints=constraints
     )
     model = build_model(problem)
-    pieces = model.pieces
+    integers = model.integers
     expected = {
-        tuple(points.tolist()): pieces.from_objective(problem.evaluate(points).objective)
+        tuple(points.tolist()): integers.from_objective(problem.evaluate(points).objective)
         for points in all_points(problem)
         if problem.feasible(points)
     }
@@ -146,20 +146,20 @@ def test_numbers_without_a_common_scale_are_rounded_up() -> None:
     assert model.rounded
     assert np.abs(model.objective).max() <= 2**31
     for points in all_points(problem):
-        assert model.pieces.to_objective(model.value(points) * model.grain) >= (
+        assert model.integers.to_objective(model.value(points) * model.grain) >= (
             problem.evaluate(points).objective
         )
 
 
-def test_names_and_blocks_fit() -> None:
+def test_blocks_fit() -> None:
     model = build_model(some_problem(constraints=[Values(0, (-2, 0, 3)), AtLeast(1, (1, 2))]))
-    names = model.names()
-    assert len(names) == model.lower.size
-    assert {name.split()[0] for name in names} == {
-        "points", "used", "cutoff", "called", "choice", "side",
-    }  # fmt: skip
+    ends = [(block.start, block.stop) for block in model.blocks.values()]
+    assert ends[0][0] == 0
+    assert ends[-1][1] == model.lower.size
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(ends))
+    used = {name for name, block in model.blocks.items() if block.stop > block.start}
+    assert used == {"points", "used", "cutoffs", "called", "choices", "sides"}
     assert model.matrix.shape == model.shape
-    assert model.integrality.all()
 
 
 def test_big_m_is_tight() -> None:
@@ -182,8 +182,8 @@ def check(problem: Problem, result: SolverResult) -> None:
     assert result.proof.bound >= best[0]
     if result.proof.rounded or result.status == "optimal":
         assert objective == best[0]
-    pieces, model = Pieces.of(problem), build_model(problem)
-    if pieces.exact and model.trusted and not model.rounded and model.margin < 0.5:
+    integers, model = IntegerProblem.of(problem), build_model(problem)
+    if integers.exact and model.trusted and not model.rounded and model.margin < 0.5:
         assert result.status == "optimal"
         assert result.proof.bound == best[0]
     elif model.trusted:  # thousandths of a row may be finer than the margin for tolerances
@@ -317,7 +317,7 @@ class Fake(Backend):
     def __init__(self, say: object) -> None:
         self.say = say
 
-    def solve(self, model: MilpModel, order: Order) -> Answer:
+    def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
         return self.say(model, order)
 
 
@@ -334,9 +334,9 @@ def test_cheating_is_found_out(monkeypatch: pytest.MonkeyPatch, problem: Problem
     """The honest value is reported, what was claimed is in the trace, and nothing is optimal."""
     zero = problem.nearest_to_zero()
 
-    def say(model: MilpModel, order: Order) -> Answer:
+    def say(model: MilpModel, order: Order) -> BackendAnswer:
         claimed = float(model.value(zero) + 50)
-        return Answer("optimal", zero.astype(float), claimed, claimed)
+        return BackendAnswer("optimal", zero.astype(float), claimed, claimed)
 
     fake(monkeypatch, say)
     result = MixedInteger().solve(problem, start=zero)
@@ -355,17 +355,19 @@ def test_a_bound_below_a_known_card_is_not_believed(
     """Not even what the same solver said before."""
     best = solve_from_nothing(problem).points
 
-    def say(model: MilpModel, order: Order) -> Answer:
+    def say(model: MilpModel, order: Order) -> BackendAnswer:
         value = float(model.value(best))
         order.on_news(News(bound=value + 100))
         time.sleep(0.2)
-        return Answer("optimal", best.astype(float), value, value - 1)
+        return BackendAnswer("optimal", best.astype(float), value, value - 1)
 
     fake(monkeypatch, say)
     result = MixedInteger().solve(problem, start=best)
     assert result.status == "finished"
     assert not result.proof.rounded
-    assert result.proof.bound == Pieces.of(problem).to_objective(Pieces.of(problem).ceiling)
+    assert result.proof.bound == IntegerProblem.of(problem).to_objective(
+        IntegerProblem.of(problem).ceiling
+    )
     assert "its bounds are not used" in result.trace[-1].source
 
 
@@ -374,10 +376,10 @@ def test_a_bound_below_a_later_card_is_not_believed(
 ) -> None:
     best, zero = solve_from_nothing(problem).points, problem.nearest_to_zero()
 
-    def say(model: MilpModel, order: Order) -> Answer:
+    def say(model: MilpModel, order: Order) -> BackendAnswer:
         order.on_news(News(bound=float(model.value(zero) + 1)))
         time.sleep(0.2)
-        return Answer("time_limit", best.astype(float), float(model.value(best)), None)
+        return BackendAnswer("time_limit", best.astype(float), float(model.value(best)), None)
 
     fake(monkeypatch, say)
     result = MixedInteger().solve(problem, start=zero)
@@ -390,9 +392,9 @@ def test_the_margin_is_added(monkeypatch: pytest.MonkeyPatch, problem: Problem) 
     """A bound a little below the true value, as rounding makes it, is the true value."""
     best = solve_from_nothing(problem).points
 
-    def say(model: MilpModel, order: Order) -> Answer:
+    def say(model: MilpModel, order: Order) -> BackendAnswer:
         value = float(model.value(best))
-        return Answer("optimal", best.astype(float), value, value - model.margin / 2)
+        return BackendAnswer("optimal", best.astype(float), value, value - model.margin / 2)
 
     fake(monkeypatch, say)
     result = MixedInteger().solve(problem, start=best)
@@ -405,15 +407,15 @@ def test_less_than_one_unit_above_is_optimal(
 ) -> None:
     best = solve_from_nothing(problem).points
 
-    def say(model: MilpModel, order: Order) -> Answer:
-        return Answer("interrupted", None, None, model.value(best) + 0.99)
+    def say(model: MilpModel, order: Order) -> BackendAnswer:
+        return BackendAnswer("interrupted", None, None, model.value(best) + 0.99)
 
     fake(monkeypatch, say)
     assert MixedInteger().solve(problem, start=best).status == "optimal"
 
 
 def test_infeasible_against_the_evidence(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
-    fake(monkeypatch, lambda model, order: Answer("infeasible"))
+    fake(monkeypatch, lambda model, order: BackendAnswer("infeasible"))
     result = MixedInteger().solve(problem)
     assert result.status == "finished"
     assert "no card at all" in result.trace[-1].source
@@ -424,7 +426,7 @@ def test_points_that_break_the_constraints(monkeypatch: pytest.MonkeyPatch) -> N
     problem = some_problem(n=20, n_columns=2, max_points=2, max_features=1)
     fake(
         monkeypatch,
-        lambda model, order: Answer("optimal", np.array([1.0, 1.0]), 1e6, 1e6),
+        lambda model, order: BackendAnswer("optimal", np.array([1.0, 1.0]), 1e6, 1e6),
     )
     result = MixedInteger().solve(problem)
     assert problem.feasible(result.points)
@@ -432,7 +434,7 @@ def test_points_that_break_the_constraints(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_failure_is_told(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
-    fake(monkeypatch, lambda model, order: Answer("failed", details="out of memory"))
+    fake(monkeypatch, lambda model, order: BackendAnswer("failed", details="out of memory"))
     result = MixedInteger().solve(problem)
     assert result.status == "interrupted"
     assert result.trace[-1].source == "Fake: failed (out of memory)"
@@ -441,7 +443,7 @@ def test_failure_is_told(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> N
 def test_an_error_in_the_solver_reaches_the_caller(
     monkeypatch: pytest.MonkeyPatch, problem: Problem
 ) -> None:
-    def say(model: MilpModel, order: Order) -> Answer:
+    def say(model: MilpModel, order: Order) -> BackendAnswer:
         raise InputError("refused")
 
     fake(monkeypatch, say)
@@ -452,9 +454,9 @@ def test_an_error_in_the_solver_reaches_the_caller(
 def test_a_deaf_solver_is_left_behind(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
     release = threading.Event()
 
-    def say(model: MilpModel, order: Order) -> Answer:
+    def say(model: MilpModel, order: Order) -> BackendAnswer:
         release.wait(30)
-        return Answer("optimal")
+        return BackendAnswer("optimal")
 
     fake(monkeypatch, say)
     result = MixedInteger(time_limit=0.5).solve(problem, start=problem.nearest_to_zero())
@@ -477,7 +479,7 @@ def test_large_numbers_are_not_trusted() -> None:
 def test_nothing_to_do_without_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     """A card that calls every pattern right, for nothing, needs no proof by a solver."""
 
-    def say(model: MilpModel, order: Order) -> Answer:
+    def say(model: MilpModel, order: Order) -> BackendAnswer:
         raise AssertionError("must not be called")
 
     fake(monkeypatch, say)

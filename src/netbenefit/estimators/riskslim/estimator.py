@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-# -- from RISKSLIM's coefficients to a card: one risk a score, the intercept in the table of risks -
+# -- from RISKSLIM's coefficients to a card: one risk per score, the intercept in the table of risks
 # The risk of a score s is 1 / (1 + exp(−(s + w_0))).  A card has no place for an intercept, and
 # needs none: it moves the table of risks along the scores.  Each whole score is a level of its own;
 # the card's thresholds lie halfway, in log odds, between the risks of neighbouring scores. Log odds
@@ -55,11 +55,7 @@ MOST_LOG_ODDS = 15
 
 
 def risk_of_log_odds(t: FloatArray) -> FloatArray:
-    """Risk at log odds, cut back to ±15.
-
-    >>> risk_of_log_odds(np.array([0.0, 1.0])).round(3)
-    array([0.5  , 0.731])
-    """
+    """Risk at log odds, cut back to ±15."""
     held = np.clip(np.asarray(t, dtype=np.float64), -MOST_LOG_ODDS, MOST_LOG_ODDS)
     result: FloatArray = 1.0 / (1.0 + np.exp(-held))
     return result
@@ -73,15 +69,7 @@ def make_card(
     *,
     bins: FittedBins | None = None,
 ) -> Scorecard:
-    """Put rules, scores and risks together.
-
-    Examples
-    --------
-    >>> table = PatternTable.from_arrays([[0], [1]], [0, 1], names=["fever"])
-    >>> card = make_card(table, -2, np.array([3]), Provenance(version="0"))
-    >>> [(row.low, row.high, round(row.risk, 3)) for row in card.risk_table()]
-    [(0, 0, 0.119), (3, 3, 0.731)]
-    """
+    """Put rules, scores and risks together."""
     rules, names, readings = rules_of(table, points, bins=bins)
     bare = Scorecard(rules, ((0, 0.5),), Thresholds.of([0.5]), readings=readings)
     low, high = _ends(bare.score_limits, intercept)
@@ -107,7 +95,7 @@ def make_card(
 
 
 def training_benefit(table: PatternTable, risks: FloatArray, grid: Thresholds) -> float:
-    """Weighted net benefit of one risk a pattern, on the rows that the patterns stand for."""
+    """Weighted net benefit of one risk per pattern, on the rows that the patterns stand for."""
     y = np.repeat([1, 0], len(table))
     mass = np.concatenate([table.positives, table.negatives]).astype(np.float64)
     both = np.concatenate([risks, risks])
@@ -157,9 +145,6 @@ def _level_risks(
     return result
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: How cards and results name the search.
 _SOLVER = "riskslim branch"
 
@@ -203,7 +188,7 @@ class RiskSLIMClassifier(CardClassifier):
     Attributes
     ----------
     scorecard_ : Scorecard
-        One risk a whole score; the intercept is where in the table of risks a score stands.
+        One risk per whole score; the intercept is where in the table of risks a score stands.
     result_ : SolverResult
         Like ours, a higher objective is better: ``objective`` is the negative of loss plus
         penalty, and ``bound`` says how high any card's can be.  Proofs leave 1e-9 open, so that

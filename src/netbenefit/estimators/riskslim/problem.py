@@ -29,13 +29,6 @@ class Lattice:
 
     f is the mean logistic loss (see :mod:`netbenefit.estimators.riskslim.relaxation`); w_0 is the
     intercept, which has no price; at most ``most`` of the others may be other than zero.
-
-    Examples
-    --------
-    >>> table = PatternTable.from_arrays([[0], [1], [1], [0]], [0, 1, 1, 1])
-    >>> lattice = Lattice.of(table, max_points=2, max_intercept=5, penalty=0.01)
-    >>> round(lattice.value(np.array([0, 2])), 4)
-    0.42
     """
 
     z: FloatArray  #: (U, 1 + P) patterns, with a column of ones in front
@@ -95,7 +88,7 @@ class Lattice:
 
         A sum of n terms is off by at most n units of the last place of the sum of their sizes: so
         much for the loss and its slopes, which the width of the box multiplies; the log odds
-        themselves are sums of a term a column.
+        themselves are sums of one term per column.
         """
         n, p = self.z.shape
         wide = 1.0 + loss + float(self.size @ (high - low))
@@ -121,7 +114,7 @@ class Search:
     bound: float = 0.0  #: a loss is never negative
     evaluations: int = 0
     trace: list[TraceRow] = field(default_factory=list)
-    _told: float = 0.0
+    _last_call: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -151,7 +144,7 @@ class Search:
         if better:
             self.best, self.value = w.copy(), value
             self._note(source)
-        self.tell(better)
+        self.notify(better)
         return better
 
     def raise_bound(self, bound: float, source: str) -> None:
@@ -164,12 +157,12 @@ class Search:
             if gained > 1e-3 * self.value or self.proven:
                 self._note(source)
 
-    def tell(self, news: bool = False) -> None:
+    def notify(self, news: bool = False) -> None:
         """Call the callback, at every better card and now and then."""
         now = self.seconds
-        if self.callback is None or self.best is None or not (news or now - self._told >= 0.1):
+        if self.callback is None or self.best is None or not (news or now - self._last_call >= 0.1):
             return
-        self._told = now
+        self._last_call = now
         size = int(np.count_nonzero(self.best[1:]))
         self.callback(Progress(-self.value, size, now, self.evaluations, -self.bound))
 

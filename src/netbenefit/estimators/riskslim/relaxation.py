@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.solvers.kernels.jit import inner, jit
+from netbenefit.solvers.kernels.jit import internal, jit
 
 __all__ = ["GAIN", "descend", "loss_at", "relax", "round_in_turn"]
 
@@ -29,14 +29,7 @@ GAIN = 1e-13
 
 @jit
 def loss_at(t: FloatArray, a: FloatArray, b: FloatArray) -> float:
-    """Loss of patterns with log odds t.
-
-    Examples
-    --------
-    >>> half = np.array([0.5])
-    >>> round(loss_at(np.array([0.0]), half, half), 4)
-    0.6931
-    """
+    """Loss of patterns with log odds t."""
     total = 0.0
     for u in range(t.size):
         x = t[u]
@@ -45,7 +38,7 @@ def loss_at(t: FloatArray, a: FloatArray, b: FloatArray) -> float:
     return total
 
 
-@inner
+@internal
 def _shifted_loss(t: Any, z: Any, k: int, step: float, a: Any, b: Any) -> Any:
     """Loss after adding ``step`` to coefficient k, and its slope there."""
     total, slope = 0.0, 0.0
@@ -63,7 +56,7 @@ def _shifted_loss(t: Any, z: Any, k: int, step: float, a: Any, b: Any) -> Any:
     return total, slope
 
 
-@inner
+@internal
 def _best_value(t: Any, z: Any, a: Any, b: Any, k: int, at: int, low: int, high: int) -> Any:
     """Whole number in low … high with the least loss, and that loss: halving by the slope."""
     left, right = low, high
@@ -147,15 +140,7 @@ def descend(
 def round_in_turn(
     z: FloatArray, a: FloatArray, b: FloatArray, low: IntArray, high: IntArray, start: FloatArray
 ) -> IntArray:
-    """Round coefficients one after the other, always the one whose rounding costs least.
-
-    Examples
-    --------
-    >>> one = np.ones((1, 1))
-    >>> box = np.array([-5]), np.array([5])
-    >>> round_in_turn(one, np.array([0.7]), np.array([0.3]), *box, np.array([0.6]))
-    array([1])
-    """
+    """Round coefficients one after the other, always the one whose rounding costs least."""
     n, p = z.shape
     w = np.minimum(np.maximum(start, low.astype(np.float64)), high.astype(np.float64))
     t = np.zeros(n)
@@ -182,9 +167,6 @@ def round_in_turn(
     return np.round(w).astype(np.int64)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Newton steps, and halvings of a step, before a box is left with the bound that it has.
 _STEPS, _HALVINGS = 60, 30
 #: Sweeps over the coordinates of a quadratic model.
@@ -193,7 +175,7 @@ _SWEEPS = 40
 _SHARE = 0.01
 
 
-@inner
+@internal
 def _state(z: Any, a: Any, b: Any, w: Any, gradient: Any, weight: Any) -> float:
     """Loss at w; fills the gradient, and the patterns' second derivatives."""
     n, p = z.shape
@@ -215,7 +197,7 @@ def _state(z: Any, a: Any, b: Any, w: Any, gradient: Any, weight: Any) -> float:
     return total
 
 
-@inner
+@internal
 def _cheapest(g: float, at: float, low: int, high: int, price: float) -> Any:
     """Least of g·(v − at) + price·[v ≠ 0] over whole v in low … high, and its value at v = 0."""
     zero = math.inf
@@ -228,7 +210,7 @@ def _cheapest(g: float, at: float, low: int, high: int, price: float) -> Any:
     return min(ends, zero), zero
 
 
-@inner
+@internal
 def _plane_bound(
     loss: float, g: Any, w: Any, low: Any, high: Any, price: Any, most: int, savings: Any
 ) -> float:
@@ -259,7 +241,7 @@ def _plane_bound(
     return total
 
 
-@inner
+@internal
 def _cholesky_solve(h: Any, rhs: Any, n: int) -> bool:
     """Solve h x = rhs for the leading n × n block; h becomes its factor, rhs the answer."""
     for i in range(n):
@@ -284,7 +266,7 @@ def _cholesky_solve(h: Any, rhs: Any, n: int) -> bool:
     return True
 
 
-@inner
+@internal
 def _slopes(k: int, low: Any, high: Any, price: Any) -> Any:
     """Slopes of the convex price of coefficient k below and above zero, and its constant part."""
     if low[k] > 0 or high[k] < 0:
@@ -294,7 +276,7 @@ def _slopes(k: int, low: Any, high: Any, price: Any) -> Any:
     return down, up, 0.0
 
 
-@inner
+@internal
 def _priced(w: Any, low: Any, high: Any, price: Any) -> float:
     total = 0.0
     for k in range(w.size):
@@ -303,7 +285,7 @@ def _priced(w: Any, low: Any, high: Any, price: Any) -> float:
     return total
 
 
-@inner
+@internal
 def _sweep(h: Any, r: Any, at: Any, low: Any, high: Any, price: Any, free: Any, size: int) -> float:
     """Minimise the quadratic model along each free coordinate in turn; the largest gain of one.
 
@@ -327,7 +309,7 @@ def _sweep(h: Any, r: Any, at: Any, low: Any, high: Any, price: Any, free: Any, 
     return largest
 
 
-@inner
+@internal
 def _finish(
     h: Any,
     r: Any,
@@ -464,9 +446,9 @@ def relax(
     return best, best_loss, best_g, spread
 
 
-@inner
+@internal
 def _curvature(z: Any, weight: Any, free: Any, size: int, h: Any) -> None:
-    """Second derivatives of the free coordinates, with a whiff of ridge for equal columns."""
+    """Second derivatives of the free coordinates, with a tiny ridge for equal columns."""
     n = z.shape[0]
     for i in range(size):
         for j in range(i + 1):
@@ -484,7 +466,7 @@ def _curvature(z: Any, weight: Any, free: Any, size: int, h: Any) -> None:
             h[j, i] = h[i, j]
 
 
-@inner
+@internal
 def _inverse_diagonal(
     z: Any, weight: Any, w: Any, low: Any, high: Any, free: Any, h: Any, spread: Any
 ) -> None:

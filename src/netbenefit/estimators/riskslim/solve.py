@@ -132,7 +132,7 @@ def branch(search: Search, root: Node, max_nodes: float = math.inf) -> None:
             elif child.bound < search.cutoff and (child.low <= child.high).all():
                 # a child's bound may be loose by rounding; its parent's holds as well
                 heapq.heappush(heap, (max(child.bound, bound), next(order), child))
-        search.tell()
+        search.notify()
     search.raise_bound(heap[0][0] if heap else math.inf, "branch and bound")
 
 
@@ -181,9 +181,6 @@ def _cut(
     return pieces
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Shares of the time limit that shaking and probing may take.
 _SHAKE, _PROBE = 0.1, 0.15
 
@@ -202,15 +199,6 @@ def solve_lattice(
     2. Round logistic regressions, polish them by discrete coordinate descent, shake the best.
     3. Probe the ends of each range.
     4. Branch and bound.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> table = PatternTable.from_arrays([[0], [1]] * 10, [0, 1] * 8 + [1, 0] * 2)
-    >>> lattice = Lattice.of(table, max_points=5, max_intercept=10, penalty=1e-3)
-    >>> search, status = solve_lattice(lattice)
-    >>> search.best, status
-    (array([-1,  2]), 'optimal')
     """
     _compile()
     search = Search(lattice, time_limit, callback)
@@ -240,7 +228,7 @@ def solve_lattice(
 
 @cache
 def _compile() -> None:
-    """Compile before the clock starts, once a process; takes no time where that was done before."""
+    """Compile before the clock starts, once per process; no time is lost where that was done."""
     z, half, box = np.ones((1, 1)), np.full(1, 0.5), np.ones(1, dtype=np.int64)
     price, w = np.zeros(1), np.zeros(1, dtype=np.int64)
     descend(z, half, half, -box, box, price, 0, w)

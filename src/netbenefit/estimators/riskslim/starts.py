@@ -85,14 +85,6 @@ def logistic(lattice: Lattice, strength: float) -> FloatArray:
     """Logistic regression of the patterns, intercept in front: Newton's method, steps halved.
 
     ``strength`` is scikit-learn's C: the coefficients' squares cost 1 / (2 C) in total loss.
-
-    Examples
-    --------
-    >>> a, b = np.array([0.3, 0.1]), np.array([0.1, 0.5])
-    >>> z, box = np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([9, 9])
-    >>> lattice = Lattice(z, a, b, -box, box, np.zeros(2), 1, total=10.0)
-    >>> logistic(lattice, 1e9).round(3), np.log([1 / 5, 3 * 5]).round(3)
-    (array([-1.609,  2.708]), array([-1.609,  2.708]))
     """
     z, a, b = lattice.z, lattice.a, lattice.b
     ridge = np.full(z.shape[1], 1.0 / (strength * lattice.total))

@@ -14,7 +14,7 @@ from netbenefit.estimators.slim.task import SlimRun, SlimTask
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.result import SolverResult, Status
 from netbenefit.solvers.base import Callback, check_time_limit
-from netbenefit.solvers.exact import Exact
+from netbenefit.solvers.search_then_prove import SearchThenProve
 
 __all__ = ["SlimExact"]
 
@@ -24,7 +24,7 @@ _SHARE = 0.85
 
 @dataclass(frozen=True)
 class SlimExact:
-    """Search and proof by the engine of :class:`~netbenefit.solvers.exact.Exact`.
+    """Search and proof by the engine of ``SearchThenProve``.
 
     Write g(m) for the least share of errors plus C0 · ‖λ‖₀ of all cards with ‖λ‖₁ ≤ m.
 
@@ -38,27 +38,10 @@ class SlimExact:
        L ≤ g(m) + ε · ‖λ‖₁ for the card of step 2.
     4. Go back to 2, until no card is left (L is optimal), m stays (the bound of g(m) has a gap), or
        time is over.  What is left has a loss of at least g(m): a bound in any case.
-    5. If m stays, but some g was found exactly, bound the loss once more, at the price C0 + ε a
+    5. If m stays, but some g was found exactly, bound the loss once more, at the price C0 + ε per
        column, as a column with points has at least one.
 
     With ε = 0 the first pass is all there is.
-
-    Parameters
-    ----------
-    time_limit : float or None, default=600.0
-        Seconds.
-    n_jobs : int, default=1
-        Threads.
-    seed : int, default=0
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
-    >>> task = SlimTask.build(table, penalty=Fraction(1, 10), point_price=Fraction(1, 100))
-    >>> result = SlimExact().solve(task)
-    >>> result.points, result.cutoffs, result.status
-    (array([1, 0]), (1,), 'optimal')
     """
 
     time_limit: float | None = 600.0
@@ -70,7 +53,7 @@ class SlimExact:
         run = SlimRun(task, "exact", check_time_limit(self.time_limit), callback)
         status: Status = "interrupted"
         try:
-            run.tell()
+            run.notify()
             status = self._descend(run)
         except KeyboardInterrupt:  # between two solves, or in the callback
             pass
@@ -137,7 +120,7 @@ class SlimExact:
     def _engine(self, run: SlimRun, problem: Problem) -> SolverResult:
         left = run.time_left
         seconds = None if math.isinf(left) else max(0.05, _SHARE * left)
-        engine = Exact(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
+        engine = SearchThenProve(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
         found = engine.solve(problem, callback=run.listener)
         run.evaluations += found.evaluations
         return found

@@ -6,7 +6,7 @@ positive when ⌊x·λ⌋ ≥ T, and
     loss(λ, T) = (false alarms + events missed) / N + C0 · ‖λ‖₀ + ε · ‖λ‖₁ .
 
 The share of errors is the prevalence less the net benefit at the threshold 0.5, (TP − FP) / N.  So
-a :class:`Problem` with this one threshold is SLIM but for two things:
+a :class:`Problem` with this one threshold is SLIM except for two things:
 
 1. *The last term.*  min loss = min over m of (least loss without it, given ‖λ‖₁ ≤ m) + ε · m, and
    a bound of ‖λ‖₁ is a limit that problems have.
@@ -55,28 +55,11 @@ class SlimValue(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SlimTask:
-    """Data, prices and limits of SLIM; build it with :meth:`build`.
+    """Data, prices and limits of SLIM; build it with :meth:`build`."""
 
-    Attributes
-    ----------
-    problem : Problem
-        The problem without the last term and with free cut-offs; its penalty is C0.
-    point_price : Fraction
-        ε.
-    max_intercept : int
-        B.
-
-    Examples
-    --------
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> task = SlimTask.build(table, penalty=Fraction(1, 10), point_price=Fraction(1, 100))
-    >>> task.evaluate(np.array([2])).loss, task.evaluate(np.array([0])).loss
-    (Fraction(3, 25), Fraction(1, 3))
-    """
-
-    problem: Problem
-    point_price: Fraction
-    max_intercept: int
+    problem: Problem  #: without the last term and with free cut-offs; its penalty is C0
+    point_price: Fraction  #: ε
+    max_intercept: int  #: B
 
     @classmethod
     def build(
@@ -125,7 +108,7 @@ class SlimTask:
         # Any allowed T calls the same rows as the first candidate from it on.
         first = int(np.searchsorted(candidates, -reach))
         last = int(np.searchsorted(candidates, reach))
-        if first == candidates.size:  # nobody reaches even −B
+        if first == candidates.size:  # no row reaches even −B
             best, cutoff = candidates.size - 1, -reach
         else:
             last = min(last, candidates.size - 1)
@@ -271,7 +254,7 @@ class SlimRun:
         if value.loss < self.value.loss:
             self.best, self.value = points.copy(), value
             self._note(source or self.solver)
-            self.tell()
+            self.notify()
         return value
 
     def raise_bound(self, bound: Fraction, method: str, *, rounding: Fraction) -> None:
@@ -280,24 +263,24 @@ class SlimRun:
             self.bound, self.method = bound, method
             self.rounding = max(self.rounding, rounding)
             self._note(method)
-            self.tell()
+            self.notify()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Call the callback."""
         if self._callback is not None:
             last = self._trace[-1]
-            told = Progress(
+            progress = Progress(
                 last.objective, last.size, self.seconds, self.evaluations, self._upper(self.bound)
             )
-            self._callback(told)
+            self._callback(progress)
 
     def follow(self, progress: Progress) -> None:
         """Pass on that a part of the work goes on."""
-        self.tell()
+        self.notify()
 
     @property
     def listener(self) -> Callback | None:
-        """What parts of the work call, if anybody listens."""
+        """What parts of the work call, if there is a callback."""
         return None if self._callback is None else self.follow
 
     def _upper(self, bound: Fraction) -> float:

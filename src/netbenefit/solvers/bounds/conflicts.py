@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from netbenefit.common.checks import IntArray
 from netbenefit.solvers.bounds.signs import Signs, Words
-from netbenefit.solvers.kernels.jit import inner, jit
+from netbenefit.solvers.kernels.jit import internal, jit
 
 __all__ = [
     "HittingSet",
@@ -166,23 +166,8 @@ def hitting_set(
 ) -> HittingSet:
     """Find at most ``most`` elements that meet every set, or show that there are none.
 
-    Parameters
-    ----------
-    member : (sets, elements) bool
-        Which elements a set has.
-    most : int
-    rival : (elements,) int, optional
-        An element that may not be taken together with this one; −1 for none.
-    weights, room : (R, elements) and (R,) int, optional
-        Σ weights[r, e] over the elements taken must be at most room[r]; weights are not negative.
-    should_stop : callable, optional
-        Asked now and then; the search ends without an answer when it says True.
-
-    Examples
-    --------
-    >>> family = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]], dtype=bool)
-    >>> hitting_set(family, 1).elements is None, sorted(hitting_set(family, 2).elements.tolist())
-    (True, [1, 2])
+    ``member`` is (sets, elements) bool; ``rival`` is an element that may not be taken together with
+    this one, or −1; Σ weights[r, e] ≤ room[r] over the elements taken, weights (R, elements) ≥ 0.
     """
     n_sets, n_elements = member.shape
     sizes = member.sum(axis=1).astype(np.int64)
@@ -226,9 +211,6 @@ def hitting_set(
             return HittingSet(None, nodes, False)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Sizes of repairs are told apart up to this.
 _SIZES = 512
 
@@ -244,7 +226,7 @@ class Pairs(NamedTuple):
     complete: bool  #: whether all pairs are listed
 
 
-@inner
+@internal
 def _count(x: Any) -> Any:
     """Number of ones of a word."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -253,7 +235,7 @@ def _count(x: Any) -> Any:
     return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@inner
+@internal
 def _repairs(bits: Any, ranks: Any, wide: Any, u: int, w: int, out: Any) -> None:
     """Write E(u, w) to ``out``."""
     n_words = bits.shape[1]
@@ -267,7 +249,7 @@ def _repairs(bits: Any, ranks: Any, wide: Any, u: int, w: int, out: Any) -> None
             out[(k >> 6) if a > b else n_words + (k >> 6)] |= one
 
 
-@inner
+@internal
 def _few(histogram: Any, most: int) -> int:
     """A size such that at most ``most`` pairs are smaller; but not below all of them."""
     kept, limit = 0, 0
@@ -277,7 +259,7 @@ def _few(histogram: Any, most: int) -> int:
     return limit if kept > 0 else limit + 1
 
 
-@inner
+@internal
 def _compact(out_u: Any, out_w: Any, sizes: Any, limit: int) -> int:
     """Drop pairs whose size is not below ``limit``."""
     kept = 0
@@ -288,7 +270,7 @@ def _compact(out_u: Any, out_w: Any, sizes: Any, limit: int) -> int:
     return kept
 
 
-@inner
+@internal
 def _distance(bits: Any, w: int, plus: Any, minus: Any) -> Any:
     """Number of repairs among columns with two values.
 
@@ -300,7 +282,7 @@ def _distance(bits: Any, w: int, plus: Any, minus: Any) -> Any:
     return size
 
 
-@inner
+@internal
 def _wide_distance(ranks: Any, wide: Any, u: int, w: int, allowed: Any) -> Any:
     """Number of repairs among columns with many values."""
     size, n_words = np.int64(0), allowed.size // 2
@@ -428,7 +410,7 @@ def _cells(signs: Signs, rows: IntArray, chosen: Words) -> tuple[IntArray, IntAr
     return rows[order], np.flatnonzero(new)
 
 
-@inner
+@internal
 def _take(gain: Any, loss: Any, u: int, w: int) -> Any:
     """Let a pair pay what both patterns have left; return the payment."""
     paid = np.int64(0)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds.cover_program import Point
 from netbenefit.solvers.bounds.cuts import CutPool
 from netbenefit.solvers.bounds.multipliers import null_multipliers
@@ -39,11 +39,11 @@ _MOST_MEMBERS = 700
 class Pricing:
     """The pricing program; one for each thread."""
 
-    def __init__(self, pieces: Pieces, pool: CutPool) -> None:
-        self.pieces, self.pool = pieces, pool
-        n, p = pieces.units.shape
+    def __init__(self, integers: IntegerProblem, pool: CutPool) -> None:
+        self.integers, self.pool = integers, pool
+        n, p = integers.units.shape
         self.n, self.p = n, p
-        x = pieces.units.astype(np.float64)
+        x = integers.units.astype(np.float64)
         self.range = np.maximum(x.max(axis=0) - x.min(axis=0), 1.0)
         scaled = sparse.csr_matrix((x / self.range).T)
         unit = sparse.identity(p, format="csr")
@@ -89,7 +89,7 @@ class Pricing:
 
     def choose(self, point: Point, i: int, random: np.random.Generator) -> None:
         """Pick the patterns of threshold i that may take part: all, or some of very many."""
-        gains = self.pieces.gains[i]
+        gains = self.integers.gains[i]
         sides = []
         for side in (gains > 0, gains < 0):
             members = np.flatnonzero(side)
@@ -102,19 +102,10 @@ class Pricing:
     def search(
         self, point: Point, i: int, extra: FloatArray, weight: float, passes: int
     ) -> list[int]:
-        """Cuts for threshold i near the point, by reweighted programs; numbers in the pool.
+        """Cuts for threshold i (of the last :meth:`choose`) near the point; numbers in the pool.
 
-        Parameters
-        ----------
-        point : Point
-        i : int
-            Threshold, the one of the last :meth:`choose`.
-        extra : (n,) array
-            Additional costs, to lead away from cuts that have been found.
-        weight : float
-            Price of a sign compared with that of a pattern.
-        passes : int
-            How often the program is solved.
+        The program is solved ``passes`` times, reweighted; ``extra`` (n,) costs lead away from
+        known cuts; ``weight`` is the price of a sign compared with that of a pattern.
         """
         n, p = self.n, self.p
         lost = np.tile(4.0 * (point.lost[i] + 1e-4 + extra), 2)
@@ -156,7 +147,7 @@ class Pricing:
     ) -> list[int] | None:
         if positives.size == 1 and negatives.size == 1:
             return [1, 1]
-        units = self.pieces.units
+        units = self.integers.units
         rows = np.concatenate([units[positives][:, zero], -units[negatives][:, zero]]).T
         sides = np.concatenate([np.ones(positives.size), -np.ones(negatives.size)])
         matrix = np.concatenate([rows, sides[None].astype(np.int64)])
@@ -195,7 +186,7 @@ def _best_pairs(
 
 def pair_cuts(pool: CutPool, point: Point, i: int, least: float, most: int) -> list[int]:
     """The most violated cuts of two patterns at threshold i, one for each positive."""
-    gains, lost = pool.pieces.gains[i], point.lost[i]
+    gains, lost = pool.integers.gains[i], point.lost[i]
     positives = np.flatnonzero((gains > 0) & (lost < 1 - least))
     negatives = np.flatnonzero((gains < 0) & (lost < 1 - least))
     if negatives.size == 0:
@@ -204,7 +195,7 @@ def pair_cuts(pool: CutPool, point: Point, i: int, least: float, most: int) -> l
     columns = np.argsort(-signs, kind="stable")[: int((signs > 0).sum())]
     best = np.zeros(positives.size)
     partner = _best_pairs(
-        pool.pieces.units, positives, negatives, lost, columns, point.plus, point.minus, best
+        pool.integers.units, positives, negatives, lost, columns, point.plus, point.minus, best
     )
     chosen = np.argsort(-best, kind="stable")[:most]
     found = [

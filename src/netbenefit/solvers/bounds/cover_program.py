@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds.cuts import GRID, Box, CutPool, coefficients
 from netbenefit.solvers.highs import quiet_highs
 
@@ -49,7 +49,7 @@ class Point(NamedTuple):
     minus: FloatArray
 
 
-class Rows(NamedTuple):
+class CoverRows(NamedTuple):
     """Cuts at thresholds as sparse rows: Σ weights / GRID · x ≥ 1."""
 
     start: IntArray
@@ -64,14 +64,14 @@ class CoverProgram:
     """
 
     def __init__(self, pool: CutPool, box: Box, support: SupportRows | None = None) -> None:
-        self.pool, self.box, self.pieces = pool, box, pool.pieces
+        self.pool, self.box, self.integers = pool, box, pool.integers
         self.support = support
-        m, n = self.pieces.gains.shape
+        m, n = self.integers.gains.shape
         self.shape = (m, n, box.lower.size)
         self.names: list[tuple[int, int]] = []
         self._present: set[tuple[int, int]] = set()
         self._parts: list[tuple[IntArray, IntArray]] = []
-        self._cost = np.abs(self.pieces.gains).ravel()
+        self._cost = np.abs(self.integers.gains).ravel()
         self.scale = 1.0 / max(1.0, float(self._cost.mean()))
         self.solver = quiet_highs(presolve="off", simplex_strategy=1)
         self._columns()
@@ -82,7 +82,7 @@ class CoverProgram:
     def _columns(self) -> None:
         m, n, p = self.shape
         count = m * n + 2 * p
-        cost = np.concatenate([self._cost, np.full(2 * p, self.pieces.price)]) * self.scale
+        cost = np.concatenate([self._cost, np.full(2 * p, self.integers.price)]) * self.scale
         upper = np.concatenate([np.ones(m * n), self.box.plus, self.box.minus]).astype(np.float64)
         self.solver.addVars(count, np.zeros(count), upper)
         self.solver.changeColsCost(count, np.arange(count, dtype=np.int32), cost)
@@ -196,7 +196,7 @@ class CoverProgram:
         n_support = len(self._support_left())
         first = self.fixed - n_support
         return lagrangian(
-            self.pieces,
+            self.integers,
             self.box,
             self._rows(),
             np.maximum(duals[self.fixed :], 0) / self.scale,
@@ -204,11 +204,11 @@ class CoverProgram:
             np.maximum(-duals[first : self.fixed], 0) / self.scale,
         )
 
-    def _rows(self) -> Rows:
+    def _rows(self) -> CoverRows:
         sizes = [index.size for index, _ in self._parts]
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         empty = np.zeros(0, dtype=np.int64)
-        return Rows(
+        return CoverRows(
             start,
             np.concatenate([empty, *(index for index, _ in self._parts)]),
             np.concatenate([empty, *(weights for _, weights in self._parts)]),
@@ -227,9 +227,9 @@ def _sign_part(
 
 
 def lagrangian(
-    pieces: Pieces,
+    integers: IntegerProblem,
     box: Box,
-    rows: Rows,
+    rows: CoverRows,
     duals: FloatArray,
     support: Sequence[tuple[IntArray, int]] = (),
     support_duals: FloatArray | None = None,
@@ -241,11 +241,11 @@ def lagrangian(
     3. The Lagrangian is Σ y − Σ support y · limit + Σ_z min(0, reduced) + Σ_k min(0, reduced of s⁺,
        of s⁻), since at most one of the two signs of a column can be 1.
     """
-    m, n = pieces.gains.shape
+    m, n = integers.gains.shape
     p = box.lower.size
-    ceiling = pieces.ceiling
-    cost = np.concatenate([np.abs(pieces.gains).ravel(), np.full(2 * p, pieces.price)])
-    top = sum(int(c) for c in np.abs(pieces.gains).sum(axis=1)) + 2 * p * pieces.price + 1
+    ceiling = integers.ceiling
+    cost = np.concatenate([np.abs(integers.gains).ravel(), np.full(2 * p, integers.price)])
+    top = sum(int(c) for c in np.abs(integers.gains).sum(axis=1)) + 2 * p * integers.price + 1
     room = 60 - (top * GRID).bit_length()
     fine = 2 ** max(0, min(room, 20))
     # sums of multipliers of one variable stay near its cost, except for nonsense from the solver
@@ -270,4 +270,4 @@ def lagrangian(
         total += min(0, best)
     loss = -(-total // (fine * GRID))
     loss = max(loss, 0) if not support else loss
-    return int(ceiling - pieces.price * box.paid - loss)
+    return int(ceiling - integers.price * box.paid - loss)

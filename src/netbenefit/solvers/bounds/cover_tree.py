@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds.cover_cuts import Pricing, pair_cuts
 from netbenefit.solvers.bounds.cover_program import CoverProgram, Point, SupportRows
 from netbenefit.solvers.bounds.cuts import Box, CutPool, PoolView, make_box
 from netbenefit.solvers.bounds.probing import Part, sign_parts
 
-__all__ = ["Effort", "Tree"]
+__all__ = ["CoverTree", "Effort"]
 
 Names = list[tuple[int, int]]
 
@@ -38,7 +38,7 @@ class Effort:
     rounds: int = 40  #: most rounds of cuts
     turn: int = 5  #: rounds after which a box waits if another one has a higher bound
     least_gain: float = 0.004  #: go on while a round adds this share of the loss proven so far
-    searches: int = 6  #: pricing programs a threshold and round
+    searches: int = 6  #: pricing programs per threshold and round
     passes: int = 3  #: solutions of each
     violation: float = 0.02
     most_rows: int = 1000
@@ -57,12 +57,12 @@ class _Node:
     depth: int = field(compare=False, default=0)
 
 
-class Tree:
+class CoverTree:
     """The search; :meth:`run` works until the time is up or no open box can beat the incumbent."""
 
     def __init__(
         self,
-        pieces: Pieces,
+        integers: IntegerProblem,
         parts: list[Part],
         *,
         incumbent: int | None,
@@ -75,7 +75,7 @@ class Tree:
         free_signs: bool = False,
     ) -> None:
         self.free_signs = free_signs
-        self.pieces, self.pool, self.support = pieces, CutPool(pieces), support
+        self.integers, self.pool, self.support = integers, CutPool(integers), support
         self.effort = effort or Effort()
         self.incumbent, self.deadline = incumbent, deadline
         self.on_bound, self.should_stop = on_bound, should_stop
@@ -88,7 +88,7 @@ class Tree:
         self._told: int | None = None
         self._lock = threading.Condition()
         self._error: BaseException | None = None
-        self._levels = np.array([np.unique(c).size for c in pieces.units.T])
+        self._levels = np.array([np.unique(c).size for c in integers.units.T])
         for part in parts:
             self._push(part.lower, part.upper, part.value, [], 0)
 
@@ -140,7 +140,7 @@ class Tree:
         pricing: Pricing | None = None
         try:
             while (node := self._take()) is not None:
-                pricing = pricing or Pricing(self.pieces, self.pool)
+                pricing = pricing or Pricing(self.integers, self.pool)
                 children = self._process(node, pricing)
                 self._replace(node, children)
         except BaseException as error:  # passed on to the caller's thread
@@ -183,9 +183,9 @@ class Tree:
 
     def _process(self, node: _Node, pricing: Pricing) -> list[tuple[IntArray, IntArray]] | None:
         if (node.lower == node.upper).all():
-            self._lower(node, self.pieces.value(node.lower))
+            self._lower(node, self.integers.value(node.lower))
             return []
-        box = make_box(self.pieces, node.lower, node.upper, free_signs=self.free_signs)
+        box = make_box(self.integers, node.lower, node.upper, free_signs=self.free_signs)
         program = CoverProgram(self.pool, box, self.support)
         program.add(node.rows)
         point = self._rounds(node, program, pricing)
@@ -202,7 +202,7 @@ class Tree:
     def _rounds(self, node: _Node, program: CoverProgram, pricing: Pricing) -> Point | None:
         """Solve and add cuts while that pays; None if that was cut short."""
         effort, random = self.effort, np.random.default_rng(node.number)
-        top = self.pieces.ceiling
+        top = self.integers.ceiling
         history: list[int] = []
         point: Point | None = None
         for turn in range(effort.rounds):

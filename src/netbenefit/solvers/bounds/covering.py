@@ -2,7 +2,7 @@
 
 Variables: z_iu = 1 if pattern u is lost at threshold i (a gain not called, or a loss called), and
 s⁺_k, s⁻_k = 1 if λ_k is positive, negative.  Convex combinations of positives and negatives that
-coincide on some columns show that either somebody in them is lost or one of the other columns must
+coincide on some columns show that either a pattern in them is lost or one of the other columns must
 be used with the right sign (see ``_cuts``).  The linear program over z and s with these cuts bounds
 every card of a box (``_cover_lp``); boxes are split where that helps (``_cover_tree``), after wide
 columns have been probed (``probing``).  All bounds are counted in whole numbers.
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from netbenefit.common.checks import InputError, IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds.cover_program import SupportRows
-from netbenefit.solvers.bounds.cover_tree import Effort, Tree
+from netbenefit.solvers.bounds.cover_tree import CoverTree, Effort
 from netbenefit.solvers.bounds.probing import Part, probe_columns, sign_parts
 
 __all__ = ["CoveringBound", "covering_bound"]
@@ -31,31 +31,17 @@ _MANY = 20
 
 @dataclass(frozen=True, eq=False)
 class CoveringBound:
-    """What the covering relaxation proves.
+    """What the covering relaxation proves."""
 
-    Attributes
-    ----------
-    value : int
-        No vector of the box is worth more, in the units of :class:`Pieces`.
-    leaves : list of Part
-        Boxes (lower, upper, value) that cover the box, each with its own bound.
-    nodes : int
-        Boxes worked on.
-    cuts : int
-        Convex combinations found.
-    details : dict
-        Figures for the trace.
-    """
-
-    value: int
-    leaves: list[Part]
-    nodes: int
-    cuts: int
-    details: dict[str, Any] = field(default_factory=dict)
+    value: int  #: no vector of the box is worth more, in the units of :class:`IntegerProblem`
+    leaves: list[Part]  #: boxes (lower, upper, value) that cover the box, each with its own bound
+    nodes: int  #: boxes worked on
+    cuts: int  #: convex combinations found
+    details: dict[str, Any] = field(default_factory=dict)  #: figures for the trace
 
 
 def covering_bound(
-    pieces: Pieces,
+    integers: IntegerProblem,
     *,
     lower: IntArray | None = None,
     upper: IntArray | None = None,
@@ -69,44 +55,16 @@ def covering_bound(
     effort: Effort | None = None,
     most_nodes: int | None = None,
 ) -> CoveringBound:
-    """Bound the values of all vectors of a box.
+    """Bound the values of all vectors of a box, at whatever moment it ends.
 
-    Parameters
-    ----------
-    pieces : Pieces
-    lower, upper : (P,) int arrays, optional
-        The box; that of ``pieces`` by default, and within it.
-    incumbent : int, optional
-        A value that is known to be reached: boxes that cannot beat it are closed.
-    seconds : float
-        Wall time; the bound holds whenever it ends.
-    n_jobs : int
-        Threads.
-    on_bound : callable
-        Called with the bound whenever it falls, from any thread but never from two at once.
-    should_stop : callable
-        Asked a few times a second whether to end early.
-    support, support_limit : (R, P) and (R,) int arrays, optional
-        Σ_k support[r, k] · [λ_k ≠ 0] ≤ support_limit[r]: vectors that break it need no bound.
-    effort : Effort, optional
-        How hard each box is worked on.
-    most_nodes : int, optional
-        Boxes to work on at most.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 0], [1, 0], [0, 1], [1, 1]], [0, 1, 1, 0])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.of([0.5]), penalty=0.01, max_points=1))
-    >>> covering_bound(pieces).value, pieces.value([1, 1])
-    (23, 23)
+    Boxes that cannot beat the ``incumbent`` are closed; vectors that break
+    Σ_k support[r, k] · [λ_k ≠ 0] ≤ support_limit[r] need no bound.  ``on_bound`` gets every lower
+    bound, from any thread but never from two at once.
     """
     begin = time.perf_counter()
-    low = pieces.lower if lower is None else np.asarray(lower, dtype=np.int64)
-    high = pieces.upper if upper is None else np.asarray(upper, dtype=np.int64)
-    if (low > high).any() or (low < pieces.lower).any() or (high > pieces.upper).any():
+    low = integers.lower if lower is None else np.asarray(lower, dtype=np.int64)
+    high = integers.upper if upper is None else np.asarray(upper, dtype=np.int64)
+    if (low > high).any() or (low < integers.lower).any() or (high > integers.upper).any():
         raise InputError("lower and upper must be a box within the problem's own bounds.")
     rows = None
     if support is not None and support_limit is not None:
@@ -116,12 +74,12 @@ def covering_bound(
     def over() -> bool:
         return time.perf_counter() > deadline or should_stop()
 
-    target = pieces.ceiling // 2 if incumbent is None else incumbent
-    parts = probe_columns(pieces, low, high, target, over)
+    target = integers.ceiling // 2 if incumbent is None else incumbent
+    parts = probe_columns(integers, low, high, target, over)
     probed = len(parts)
-    parts = [piece for part in parts for piece in _first_split(pieces, part, target)]
-    tree = Tree(
-        pieces,
+    parts = [piece for part in parts for piece in _first_split(integers, part, target)]
+    tree = CoverTree(
+        integers,
         parts,
         incumbent=incumbent,
         deadline=deadline,
@@ -148,10 +106,10 @@ def covering_bound(
     )
 
 
-def _first_split(pieces: Pieces, part: Part, target: int) -> list[Part]:
+def _first_split(integers: IntegerProblem, part: Part, target: int) -> list[Part]:
     """Split at the signs of the column with most values: either sign alone satisfies all cuts."""
     undecided = (part.lower <= 0) & (part.upper >= 0) & (part.lower < part.upper)
-    levels = np.array([np.unique(column).size for column in pieces.units.T])
+    levels = np.array([np.unique(column).size for column in integers.units.T])
     k = int(np.argmax(np.where(undecided, levels, 0)))
     if part.value <= target or not undecided.any() or levels[k] <= _MANY:
         return [part]

@@ -18,7 +18,7 @@ So, with z = 1 for a pattern that is lost (u not called, w called),
     Σ z + Σ_{D_k>0} min(1, D_k hi_k / need) s⁺_k + Σ_{D_k<0} min(1, D_k lo_k / need) s⁻_k ≥ 1
 
 holds for every λ of the box if need > 0, and says nothing otherwise.  If all contributions together
-stay below need, somebody is lost whatever λ is: Σ z ≥ 1.  Coefficients are rounded up to multiples
+stay below need, a pattern is lost whatever λ is: Σ z ≥ 1.  Coefficients are rounded up to multiples
 of 1 / GRID, which only weakens a cut.  Nothing but the box enters, so a cut is never used outside
 the box for which its coefficients were computed.
 """
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 
 __all__ = ["GRID", "Box", "Cut", "CutPool", "PoolView", "coefficients", "make_box"]
 
@@ -56,20 +56,13 @@ class Box(NamedTuple):
     minus: NDArray[np.bool_]  #: undecided columns that may be negative
 
 
-def make_box(pieces: Pieces, lower: IntArray, upper: IntArray, *, free_signs: bool = False) -> Box:
-    """Describe a box; with ``free_signs``, every sign that it allows may be used without pay.
-
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 0.5], [1, 0.3]], [0, 1])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.tenths()))
-    >>> make_box(pieces, np.array([1, 0]), np.array([3, 0])).grain
-    10
-    """
+def make_box(
+    integers: IntegerProblem, lower: IntArray, upper: IntArray, *, free_signs: bool = False
+) -> Box:
+    """Describe a box; with ``free_signs``, every sign that it allows may be used without pay."""
     low, high = np.asarray(lower, dtype=np.int64), np.asarray(upper, dtype=np.int64)
     used = (low != 0) | (high != 0)
-    grain = int(np.gcd.reduce(np.append(pieces.units[:, used].ravel(), pieces.unit)))
+    grain = int(np.gcd.reduce(np.append(integers.units[:, used].ravel(), integers.unit)))
     excluded = (low > 0) | (high < 0)
     decided = used if free_signs else excluded
     plus, minus = ~decided & (high > 0), ~decided & (low < 0)
@@ -111,15 +104,15 @@ def _shares(parts: IntArray, need: int) -> IntArray:
 class CutPool:
     """All cuts found so far; threads share it."""
 
-    def __init__(self, pieces: Pieces) -> None:
-        self.pieces = pieces
+    def __init__(self, integers: IntegerProblem) -> None:
+        self.integers = integers
         self.cuts: list[Cut] = []
         self._known: dict[tuple[bytes, bytes, bytes], int] = {}
         self._lock = threading.Lock()
-        most = np.maximum(np.abs(pieces.lower), np.abs(pieces.upper))
-        reach = np.abs(pieces.units).max(axis=0, initial=0) * np.maximum(most, 1)
+        most = np.maximum(np.abs(integers.lower), np.abs(integers.upper))
+        reach = np.abs(integers.units).max(axis=0, initial=0) * np.maximum(most, 1)
         # D_k λ_k ≤ 2 A · reach_k, and grain · A must fit as well
-        self._most_weight = _ROOM // (2 * sum(int(r) for r in reach) + pieces.unit + 1)
+        self._most_weight = _ROOM // (2 * sum(int(r) for r in reach) + integers.unit + 1)
 
     def __len__(self) -> int:
         return len(self.cuts)
@@ -134,10 +127,10 @@ class CutPool:
         if min(whole, default=0) <= 0 or weight != sum(whole[u.size :]):
             return None
         small = weight <= self._most_weight
-        units = self.pieces.units if small else self.pieces.units.astype(object)
+        units = self.integers.units if small else self.integers.units.astype(object)
         factors = np.array(whole, dtype=np.int64 if small else object)
         direction = factors[: u.size] @ units[u] - factors[u.size :] @ units[w]
-        gains = self.pieces.gains
+        gains = self.integers.gains
         valid = np.all(gains[:, u] > 0, axis=1) & np.all(gains[:, w] < 0, axis=1)
         if not valid.any():
             return None
@@ -163,11 +156,11 @@ class PoolView:
         members = [m for c in cuts for m in (c.positives, c.negatives)]
         index = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        shape = (self.size, pool.pieces.units.shape[0])
+        shape = (self.size, pool.integers.units.shape[0])
         self.members = sparse.csr_matrix((np.ones(index.size), index, start), shape=shape)
         columns = box.lower.size
         direction = np.array([c.ratio for c in cuts], dtype=np.float64).reshape(-1, columns)
-        thresholds = pool.pieces.gains.shape[0]
+        thresholds = pool.integers.gains.shape[0]
         self.valid = np.array([c.valid for c in cuts], dtype=bool).reshape(-1, thresholds)
         low, high = direction * box.lower, direction * box.upper
         need = box.grain - np.maximum(low, high)[:, box.decided].sum(axis=1)

@@ -7,7 +7,7 @@ same difference d, at every threshold: one sign decides for all of them.
    Σ_iu gains_iu z_iu − price · ‖λ‖₀ for the best cut-offs.
 2. For each direction d let rise_d = [d·λ > 0] and fall_d = [d·λ < 0]; then rise_d + fall_d ≤ 1.
    If d·λ ≥ 0 then ⌊s_v⌋ ≥ ⌊s_u⌋ for every pair v = u + c·d, c > 0, fractional columns included:
-   whoever calls u calls v.  Hence z_iu − z_iv ≤ fall_d, and likewise z_iv − z_iu ≤ rise_d.
+   calling u means calling v.  Hence z_iu − z_iv ≤ fall_d, and likewise z_iv − z_iu ≤ rise_d.
 3. For each column let plus_k = [λ_k > 0], minus_k = [λ_k < 0]; plus_k + minus_k ≤ 1, and the price
    is paid for plus_k + minus_k.  λ_k = 0 makes both 0: nothing is paid.
 4. A sum is positive only if a term is: rise_d ≤ Σ_{d_k>0} plus_k + Σ_{d_k<0} minus_k, and fall_d
@@ -44,21 +44,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds.first_order import (
+    FlowState,
     Model,
-    State,
     advance,
     exact_value,
     make_state,
     plain_value,
 )
-from netbenefit.solvers.kernels.jit import inner, jit
+from netbenefit.solvers.kernels.jit import internal, jit
 
 __all__ = [
     "DirectionBound",
     "Directions",
-    "DualState",
     "direction_bound",
     "find_directions",
     "merge_patterns",
@@ -96,13 +95,7 @@ class Directions(NamedTuple):
 def merge_patterns(
     units: IntArray, gains: IntArray, lower: IntArray, upper: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Patterns and gains after patterns that differ only in columns fixed at 0 became one.
-
-    >>> units, gains = np.array([[0, 1], [0, 2], [1, 1]]), np.array([[1, 2, 4]])
-    >>> merged = merge_patterns(units, gains, np.array([-1, 0]), np.array([1, 0]))
-    >>> merged[0].tolist(), merged[1].tolist()
-    ([[0, 0], [1, 0]], [[3, 4]])
-    """
+    """Patterns and gains after patterns that differ only in columns fixed at 0 became one."""
     rows = np.where((lower == 0) & (upper == 0), 0, units)
     unique, where = np.unique(rows, axis=0, return_inverse=True)
     sums = np.zeros((unique.shape[0], gains.shape[0]), dtype=np.int64)
@@ -178,7 +171,7 @@ def _collect(
     return Directions(first[kept], second[kept], owner[kept], start, column, up, rises, falls)
 
 
-@inner
+@internal
 def _distance(units: Array, u: int, v: int, most: int) -> int:
     """Number of columns in which two patterns differ, as far as it is at most ``most``."""
     count = 0
@@ -214,7 +207,7 @@ def _fill(
     return size
 
 
-@inner
+@internal
 def _divisor(units: Array, u: int, v: int) -> int:
     """Number by which v − u is divided: its greatest common divisor, with the leading sign."""
     divisor = 0
@@ -247,7 +240,7 @@ def _hash(units: Array, first: Array, second: Array, keys: Array) -> None:
         keys[e] = key
 
 
-@inner
+@internal
 def _same(units: Array, u: int, v: int, a: int, b: int) -> bool:
     """Whether v − u and b − a have the same direction."""
     one, two = _divisor(units, u, v), _divisor(units, a, b)
@@ -320,9 +313,6 @@ def _reach(
         rises[d], falls[d] = high > 0, low < 0
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Sums in whole numbers stay below this.
 _ROOM = 2**60
 #: Finest grid of multipliers: this part of a unit.
@@ -342,38 +332,19 @@ _MOST_FLOWS = 30_000_000
 OMEGA = 0.02
 
 
-class DualState(NamedTuple):
-    """Where a run ended, to start another one from: the same pairs, perhaps in another box."""
-
-    state: State
-    omega: float
-
-
 @dataclass(frozen=True, eq=False)
 class DirectionBound:
-    """A bound, and how it came about.
+    """A bound, and how it came about."""
 
-    Attributes
-    ----------
-    value : int
-        No vector of the box has a higher :meth:`Pieces.value`.
-    seconds : float
-    iterations : int
-        Steps of the method.
-    details : dict
-        Figures for the trace: patterns, pairs, directions and why it ended.
-    warm : DualState
-    """
-
-    value: int
+    value: int  #: no vector of the box has a higher :meth:`IntegerProblem.value`
     seconds: float
-    iterations: int
+    iterations: int  #: steps of the method
+    #: figures for the trace: patterns, pairs, directions, why it ended
     details: dict[str, Any] = field(default_factory=dict)
-    warm: DualState | None = None
 
 
 def direction_bound(
-    pieces: Pieces,
+    integers: IntegerProblem,
     *,
     lower: IntArray | None = None,
     upper: IntArray | None = None,
@@ -381,53 +352,19 @@ def direction_bound(
     target: int | None = None,
     weight: int = 4,
     iterations: int | None = None,
-    warm: DualState | None = None,
     on_bound: Callable[[int], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> DirectionBound:
-    """Bound the value of all vectors in a box.
+    """Bound the value of all vectors in a box; stop at ``target``, or where the bound stalls.
 
-    Parameters
-    ----------
-    pieces : Pieces
-    lower, upper : (P,) int, optional
-        The box; by default all allowed points.
-    seconds : float or None
-        Time limit, setting up included; by default until the bound stalls.
-    target : int, optional
-        Stop as soon as the bound is at most this.
-    weight : int, default=4
-        Most columns in which two patterns of a pair may differ.
-    iterations : int, optional
-        Most steps.
-    warm : DualState, optional
-        End of another run.  Used where it has as many patterns, pairs and directions, as after a
-        change of the box that fixed no further column at 0; any multipliers are valid.
-    on_bound : callable, optional
-        Told every new best bound.
-    should_stop : callable, optional
-        Asked several times a second.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.of([0.5], weights=[1.0]), penalty=0))
-    >>> pieces.ceiling, direction_bound(pieces).value, pieces.value([1, 1])
-    (2, 1, 1)
+    Patterns of a pair differ in at most ``weight`` columns.
     """
     clock = Clock(seconds, should_stop)
-    ready = prepare(pieces, lower, upper, weight, clock)
-    run = Run(ready.trivial, target, on_bound)
+    ready = prepare(integers, lower, upper, weight, clock)
+    run = DirectionRun(ready.trivial, target, on_bound)
     if ready.model is None or ready.grid is None or run.reached or clock.over():
         return run.result(clock, "trivial", ready.figures)
-    state, omega = make_state(ready.model), OMEGA
-    if warm is not None and _fits(warm.state, state):
-        state, omega = State(*(part.copy() for part in warm.state)), warm.omega
-    ended, omega = descend(ready.model, state, omega, ready.grid, run, clock, iterations)
-    run.warm = DualState(state, omega)
+    ended = descend(ready.model, ready.grid, run, clock, iterations)
     return run.result(clock, ended, ready.figures)
 
 
@@ -441,23 +378,27 @@ class Ready(NamedTuple):
 
 
 def prepare(
-    pieces: Pieces, lower: IntArray | None, upper: IntArray | None, weight: int, clock: Clock
+    integers: IntegerProblem,
+    lower: IntArray | None,
+    upper: IntArray | None,
+    weight: int,
+    clock: Clock,
 ) -> Ready:
     """Set up the relaxation of a box."""
-    low = np.asarray(pieces.lower if lower is None else lower, dtype=np.int64)
-    high = np.asarray(pieces.upper if upper is None else upper, dtype=np.int64)
-    units, gains = merge_patterns(pieces.units, pieces.gains, low, high)
+    low = np.asarray(integers.lower if lower is None else lower, dtype=np.int64)
+    high = np.asarray(integers.upper if upper is None else upper, dtype=np.int64)
+    units, gains = merge_patterns(integers.units, integers.gains, low, high)
     forced = (low > 0) | (high < 0)
-    paid = pieces.price * int(forced.sum())
+    paid = integers.price * int(forced.sum())
     trivial = int(np.maximum(gains, 0).sum()) - paid
-    used = int(np.abs(gains).sum()) + pieces.price * low.size
+    used = int(np.abs(gains).sum()) + integers.price * low.size
     if used >= _ROOM or clock.over():
         return Ready(trivial, None, None, {})
     fine = min(_FINE, max(1, 2 ** ((_ROOM // (64 * max(used, 1))).bit_length() - 1)))
     most = min(_MOST_PAIRS, _MOST_FLOWS // gains.shape[0])
     directions = find_directions(units, low, high, weight, clock.over, most)
     scale = max(used / max(units.shape[0], 1), 1.0)
-    prices = np.where(forced, 0, pieces.price)
+    prices = np.where(forced, 0, integers.price)
     model = _model(gains, prices, low, high, directions, scale)
     figures = {
         "patterns": units.shape[0],
@@ -494,7 +435,7 @@ class Clock:
         return self.should_stop is not None and self.should_stop()
 
 
-class Run:
+class DirectionRun:
     """The best bound so far."""
 
     def __init__(
@@ -504,7 +445,6 @@ class Run:
         self.target = target
         self.on_bound = on_bound
         self.steps = 0
-        self.warm: DualState | None = None
         if on_bound is not None:
             on_bound(value)
 
@@ -520,7 +460,7 @@ class Run:
 
     def result(self, clock: Clock, ended: str, figures: dict[str, Any]) -> DirectionBound:
         details = {**figures, "ended": ended}
-        return DirectionBound(self.best, clock.spent(), self.steps, details, self.warm)
+        return DirectionBound(self.best, clock.spent(), self.steps, details)
 
 
 def _model(
@@ -544,12 +484,7 @@ def _model(
     )
 
 
-def _fits(old: State, new: State) -> bool:
-    """Whether multipliers of another run can be taken over."""
-    return all(a.shape == b.shape for a, b in zip(old, new, strict=True))
-
-
-def _value(model: Model, state: State, grid: Grid) -> int | None:
+def _value(model: Model, state: FlowState, grid: Grid) -> int | None:
     """The bound (7) of the current multipliers; None where they are too large to count."""
     left = grid.gains.copy()
     sums = exact_value(model, state, left, grid.prices, grid.fine * grid.scale, float(_ROOM))
@@ -557,15 +492,10 @@ def _value(model: Model, state: State, grid: Grid) -> int | None:
 
 
 def descend(
-    model: Model,
-    state: State,
-    omega: float,
-    grid: Grid,
-    run: Run,
-    clock: Clock,
-    iterations: int | None,
-) -> tuple[str, float]:
-    """Step until something ends it; why, and the last ratio of step lengths."""
+    model: Model, grid: Grid, run: DirectionRun, clock: Clock, iterations: int | None
+) -> str:
+    """Step until something ends it; return what."""
+    state, omega = make_state(model), OMEGA
     history: list[tuple[int, int]] = []
     chunk, spent, cost = 1, 0.0, 0.0
     while True:
@@ -581,7 +511,7 @@ def descend(
             history.append((run.steps, run.best))
             spent, cost = 0.0, time.perf_counter() - began
             if ended or run.reached:
-                return ended or "target", omega
+                return ended or "target"
         steps = chunk if iterations is None else min(chunk, iterations - run.steps)
         began = time.perf_counter()
         advance(model, state, omega, steps)
@@ -592,7 +522,7 @@ def descend(
 
 
 def _ended(
-    run: Run, clock: Clock, iterations: int | None, history: list[tuple[int, int]]
+    run: DirectionRun, clock: Clock, iterations: int | None, history: list[tuple[int, int]]
 ) -> str | None:
     """Why to end now, if so."""
     if iterations is not None and run.steps >= iterations:
@@ -605,7 +535,7 @@ def _ended(
 
 
 def _balanced(
-    omega: float, steps: int, model: Model, state: State, grid: Grid, value: int
+    omega: float, steps: int, model: Model, state: FlowState, grid: Grid, value: int
 ) -> float:
     """A ratio of step lengths that brings the primal value nearer to the dual one.
 

@@ -5,8 +5,8 @@ u (whose call is a gain at a threshold) and w (whose call is a loss), let d = Σ
 If all u are called and no w is, then x_u·λ ≥ T > x_w·λ for a cut-off T, hence d·λ > 0.  So a card
 without a positive point where d_k > 0 and without a negative one where d_k < 0 loses one of these
 patterns, at every threshold where they are gains and losses.  Such combinations, packed so that no
-pattern pays twice, make a :class:`Cut`: a card whose signs avoid ``elements`` loses ``loss`` or
-more.  Nothing but the signs of points enters, so cuts hold in the whole box.
+pattern pays twice, make a :class:`FarkasCut`: a card whose signs avoid ``elements`` loses ``loss``
+or more.  Nothing but the signs of points enters, so cuts hold in the whole box.
 
 To show that no card comes within τ of the ceiling (price and losses together), sizes are settled
 one after another.  A card with j features may lose less than R = τ − j · price, so its signs have
@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds.combinations import Combination, Combiner
 from netbenefit.solvers.bounds.conflicts import (
     Pairs,
@@ -45,13 +45,13 @@ from netbenefit.solvers.bounds.conflicts import (
 )
 from netbenefit.solvers.bounds.signs import Signs, Words, make_signs
 
-__all__ = ["Cut", "FarkasBound", "farkas_bound", "nearly_separable"]
+__all__ = ["FarkasBound", "FarkasCut", "farkas_bound", "nearly_separable"]
 
 #: Pairs kept at first, and where those do not suffice.
 _FEW, _MANY = 100_000, 2_000_000
 
 
-class Cut(NamedTuple):
+class FarkasCut(NamedTuple):
     """A card whose signs avoid ``elements`` loses at least ``loss``."""
 
     elements: tuple[tuple[int, int], ...]  #: (column, +1 or −1)
@@ -61,51 +61,26 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FarkasBound:
-    """What the separability bound has shown.
+    """What the separability bound has shown."""
 
-    Attributes
-    ----------
-    value : int
-        No card is worth more, in units of :class:`Pieces`.
-    optimal : bool
-        Whether no card is worth more than the incumbent.
-    cuts : tuple of Cut
-    rounds : int
-        How often new cuts were looked for.
-    rounded : bool
-        Always False: floating-point numbers propose, whole numbers decide.
-    details : dict
-    """
-
-    value: int
-    optimal: bool
-    cuts: tuple[Cut, ...]
-    rounds: int
-    rounded: bool = False
+    value: int  #: no card is worth more, in units of :class:`IntegerProblem`
+    optimal: bool  #: whether no card is worth more than the incumbent
+    cuts: tuple[FarkasCut, ...]
+    rounds: int  #: how often new cuts were looked for
+    rounded: bool = False  #: always False: floating-point numbers propose, whole numbers decide
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def nearly_separable(pieces: Pieces, incumbent: int, *, most_features: int = 12) -> bool:
-    """Whether :func:`farkas_bound` is worth a try: few features cost all that an incumbent lacks.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.of([0.5]), penalty=0.01))
-    >>> nearly_separable(pieces, pieces.value([1])), nearly_separable(pieces, pieces.value([-1]))
-    (True, False)
-    """
-    lacking = pieces.ceiling - incumbent
+def nearly_separable(integers: IntegerProblem, incumbent: int, *, most_features: int = 12) -> bool:
+    """Whether :func:`farkas_bound` is worth a try: few features cost what an incumbent lacks."""
+    lacking = integers.ceiling - incumbent
     return lacking <= 0 or (
-        lacking <= most_features * pieces.price and 20 * lacking <= pieces.ceiling
+        lacking <= most_features * integers.price and 20 * lacking <= integers.ceiling
     )
 
 
 def farkas_bound(
-    pieces: Pieces,
+    integers: IntegerProblem,
     *,
     incumbent: int | None = None,
     seconds: float = math.inf,
@@ -114,39 +89,17 @@ def farkas_bound(
     support: IntArray | None = None,
     support_limit: IntArray | None = None,
 ) -> FarkasBound:
-    """Bound the value of every card of the box from above.
+    """Bound the value of every card of the box.
 
-    Parameters
-    ----------
-    pieces : Pieces
-    incumbent : int, optional
-        Value that is hoped to be the best; the bound goes no lower.  Nothing is assumed about it.
-    seconds : float, optional
-        Time limit.
-    on_bound : callable, optional
-        Told of every lower bound.
-    should_stop : callable, optional
-        Asked now and then.
-    support, support_limit : (R, P) and (R,) int, optional
-        Σ_k support[r, k] · [λ_k ≠ 0] ≤ support_limit[r] for every card that counts.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 1])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.of([0.5]), penalty=0.01))
-    >>> bound = farkas_bound(pieces, incumbent=pieces.value([1, 1]))
-    >>> bound.value == pieces.value([1, 1]), bound.optimal
-    (True, True)
+    Cards that count have Σ_k support[r, k] · [λ_k ≠ 0] ≤ support_limit[r].  The bound goes no lower
+    than ``incumbent``, about which nothing is assumed.
     """
     deadline = time.perf_counter() + seconds
 
     def stop() -> bool:
         return time.perf_counter() > deadline or (should_stop is not None and should_stop())
 
-    search = _Search(pieces, make_signs(pieces, support, support_limit), stop)
+    search = _Search(integers, make_signs(integers, support, support_limit), stop)
     return search.run(incumbent, on_bound or (lambda value: None))
 
 
@@ -157,15 +110,15 @@ class _Stopped(Exception):
 class _Search:
     """The state of one run: cuts, signs, counters."""
 
-    def __init__(self, pieces: Pieces, signs: Signs, stop: Callable[[], bool]) -> None:
-        self.pieces, self.signs, self.stop = pieces, signs, stop
-        self.gain = np.ascontiguousarray(np.maximum(pieces.gains, 0).T)
-        self.loss = np.ascontiguousarray(np.maximum(-pieces.gains, 0).T)
+    def __init__(self, integers: IntegerProblem, signs: Signs, stop: Callable[[], bool]) -> None:
+        self.integers, self.signs, self.stop = integers, signs, stop
+        self.gain = np.ascontiguousarray(np.maximum(integers.gains, 0).T)
+        self.loss = np.ascontiguousarray(np.maximum(-integers.gains, 0).T)
         self.rows_u = np.flatnonzero(self.gain.any(axis=1))
         self.rows_w = np.flatnonzero(self.loss.any(axis=1))
         self.combiner: Combiner | None = None
         self.masks: list[Words] = []
-        self.cuts: list[Cut] = []
+        self.cuts: list[FarkasCut] = []
         self.rounds = self.nodes = self.programs = 0
         size = signs.columns.size
         self.rival = np.concatenate([np.arange(size) + size, np.arange(size)])
@@ -173,22 +126,22 @@ class _Search:
     # -- the recipe ------------------------------------------------------------------------------
 
     def run(self, incumbent: int | None, on_bound: Callable[[int], None]) -> FarkasBound:
-        pieces, ceiling = self.pieces, self.pieces.ceiling
+        integers, ceiling = self.integers, self.integers.ceiling
         if incumbent is None:
-            zero = np.zeros_like(pieces.lower)
-            incumbent = pieces.value(np.clip(zero, pieces.lower, pieces.upper))
+            zero = np.zeros_like(integers.lower)
+            incumbent = integers.value(np.clip(zero, integers.lower, integers.upper))
         target = max(0, ceiling - incumbent)
         size = self.signs.n_forced
-        proven = min(target, size * pieces.price)
+        proven = min(target, size * integers.price)
         settled: dict[str, int] = {}
         on_bound(ceiling - proven)
         try:
-            while size * pieces.price < target and size <= self._largest():
+            while size * integers.price < target and size <= self._largest():
                 target = self._settle(size, target)
                 settled[str(size)] = len(self.cuts)
                 size += 1
-                if min(target, size * pieces.price) > proven:
-                    proven = min(target, size * pieces.price)
+                if min(target, size * integers.price) > proven:
+                    proven = min(target, size * integers.price)
                     on_bound(ceiling - proven)
             if target > proven:
                 proven = target
@@ -225,7 +178,7 @@ class _Search:
         while True:
             if self.stop():
                 raise _Stopped
-            need = target - size * self.pieces.price
+            need = target - size * self.integers.price
             if need <= 0:
                 return target
             signs = self._candidate(size - self.signs.n_forced, need)
@@ -237,7 +190,7 @@ class _Search:
             reached = self._complement(signs)
             if reached >= need:
                 continue
-            target = size * self.pieces.price + reached
+            target = size * self.integers.price + reached
 
     # -- 1. signs that meet all cuts -------------------------------------------------------------
 
@@ -355,7 +308,7 @@ class _Search:
             for k, way in self.signs.doubles[e % size]
         )
         self.masks.append(elements)
-        self.cuts.append(Cut(named, loss, combinations))
+        self.cuts.append(FarkasCut(named, loss, combinations))
 
 
 def _as_combinations(pairs: Pairs, which: IntArray) -> tuple[Combination, ...]:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.solvers.kernels.jit import inner, jit
+from netbenefit.solvers.kernels.jit import internal, jit
 
-__all__ = ["Model", "State", "advance", "exact_value", "make_state", "plain_value"]
+__all__ = ["FlowState", "Model", "advance", "exact_value", "make_state", "plain_value"]
 
 Array = Any
 #: Every so many steps all pairs are looked at, in between only those with flow.
@@ -38,7 +38,7 @@ class Model(NamedTuple):
     shares: Array  #: (P,) directions with this column
 
 
-class State(NamedTuple):
+class FlowState(NamedTuple):
     """Where the method is; the first three are multipliers, and all that a bound needs."""
 
     flow: Array  #: (m, E) float32: f of (6)
@@ -61,13 +61,13 @@ class State(NamedTuple):
     fall_pull: Array
 
 
-def make_state(model: Model) -> State:
+def make_state(model: Model) -> FlowState:
     """No flow, every pattern called right, every sign undecided."""
     n_pairs, n_directions = model.first.size, model.rises.size
     calls = (model.gains > 0).astype(np.float32)
     rise, fall = 0.5 * model.rises, 0.5 * model.falls
     plus, minus = 0.5 * model.above, 0.5 * model.below
-    return State(
+    return FlowState(
         flow=np.zeros((calls.shape[0], n_pairs), dtype=np.float32),
         tie_rise=np.zeros(n_directions),
         tie_fall=np.zeros(n_directions),
@@ -89,8 +89,8 @@ def make_state(model: Model) -> State:
     )
 
 
-@inner
-def _clear(model: Model, state: State, step: Any) -> None:
+@internal
+def _clear(model: Model, state: FlowState, step: Any) -> None:
     """Make the sums of flow empty, and note how far a step pulls flow towards 0."""
     state.load[:] = 0
     state.rise_load[:] = 0
@@ -100,9 +100,9 @@ def _clear(model: Model, state: State, step: Any) -> None:
         state.fall_pull[d] = step * np.float32(max(state.fall_ahead[d], 0.0))
 
 
-@inner
-def _pulled(state: State, d: int, moved: Any) -> Any:
-    """A flow after the pull of its direction's sign, which is told how much there is."""
+@internal
+def _pulled(state: FlowState, d: int, moved: Any) -> Any:
+    """A flow after the pull of its direction's sign, which learns how much there is."""
     if moved > state.fall_pull[d]:
         moved -= state.fall_pull[d]
         state.fall_load[d] += moved
@@ -114,8 +114,8 @@ def _pulled(state: State, d: int, moved: Any) -> Any:
     return np.float32(0)
 
 
-@inner
-def _move_all(model: Model, state: State, step: Any) -> Any:
+@internal
+def _move_all(model: Model, state: FlowState, step: Any) -> Any:
     """Step along the violation of every pair's order, pulled towards 0 by its direction's sign.
 
     Returns the number of entries that carry flow.
@@ -135,8 +135,8 @@ def _move_all(model: Model, state: State, step: Any) -> Any:
     return count
 
 
-@inner
-def _gather(model: Model, state: State, places: Array, flows: Array, ends: Array) -> None:
+@internal
+def _gather(model: Model, state: FlowState, places: Array, flows: Array, ends: Array) -> None:
     """Put the entries that carry flow side by side: where they are, and the flow."""
     count = 0
     for i in range(state.flow.shape[0]):
@@ -152,9 +152,9 @@ def _gather(model: Model, state: State, places: Array, flows: Array, ends: Array
         ends[i + 1] = count
 
 
-@inner
+@internal
 def _move_some(
-    model: Model, state: State, step: Any, places: Array, flows: Array, ends: Array
+    model: Model, state: FlowState, step: Any, places: Array, flows: Array, ends: Array
 ) -> None:
     """Do as :func:`_move_all` for the entries put side by side."""
     _clear(model, state, step)
@@ -169,15 +169,15 @@ def _move_some(
                 load[v] -= moved
 
 
-@inner
-def _scatter(state: State, places: Array, flows: Array, ends: Array) -> None:
+@internal
+def _scatter(state: FlowState, places: Array, flows: Array, ends: Array) -> None:
     """Write the flow back."""
     for i in range(state.flow.shape[0]):
         for j in range(ends[i], ends[i + 1]):
             state.flow[i, places[0, j]] = flows[j]
 
 
-@inner
+@internal
 def _share(a: float, b: float, use_a: bool, use_b: bool) -> Any:
     """The nearest point with a, b ≥ 0 and a + b ≤ 1; 0 where not to be used."""
     a = max(a, 0.0) if use_a else 0.0
@@ -188,8 +188,8 @@ def _share(a: float, b: float, use_a: bool, use_b: bool) -> Any:
     return a, b
 
 
-@inner
-def _move_signs(model: Model, state: State, omega: float, gain: Array) -> None:
+@internal
+def _move_signs(model: Model, state: FlowState, omega: float, gain: Array) -> None:
     """Move the multipliers of (4), then the signs of directions, then those of columns."""
     n_thresholds = state.flow.shape[0]
     gain[:] = 0
@@ -236,8 +236,8 @@ def _move_signs(model: Model, state: State, omega: float, gain: Array) -> None:
         state.plus[k], state.minus[k] = plus, minus
 
 
-@inner
-def _move_calls(model: Model, state: State, omega: float) -> None:
+@internal
+def _move_calls(model: Model, state: FlowState, omega: float) -> None:
     """Move z along what is left of the gains."""
     back = np.empty(model.degree.size, dtype=np.float32)
     for u in range(back.size):
@@ -252,7 +252,7 @@ def _move_calls(model: Model, state: State, omega: float) -> None:
 
 
 @jit
-def advance(model: Model, state: State, omega: float, steps: int) -> None:
+def advance(model: Model, state: FlowState, omega: float, steps: int) -> None:
     """Take ``steps`` steps; ``omega`` is the length of dual steps over that of primal ones.
 
     1. Every few steps move the flow of all pairs, and put those with flow side by side.
@@ -279,7 +279,7 @@ def advance(model: Model, state: State, omega: float, steps: int) -> None:
 
 
 @jit
-def plain_value(model: Model, state: State) -> float:
+def plain_value(model: Model, state: FlowState) -> float:
     """What the current z and signs would be worth, were they allowed."""
     value = 0.0
     for i in range(model.gains.shape[0]):
@@ -292,7 +292,7 @@ def plain_value(model: Model, state: State) -> float:
 
 @jit
 def exact_value(
-    model: Model, state: State, left: Array, prices: Array, grid: float, room: float
+    model: Model, state: FlowState, left: Array, prices: Array, grid: float, room: float
 ) -> Any:
     """Dual value (7) of the multipliers, rounded to whole numbers of a grid, in whole numbers.
 

@@ -72,13 +72,7 @@ def _reduce(matrix: IntArray, order: IntArray, prime: int) -> tuple[IntArray, In
 
 
 def null_multipliers(matrix: IntArray, weights: NDArray[np.float64]) -> list[int] | None:
-    """Positive whole x with matrix · x = 0, near to a multiple of ``weights``; None if not found.
-
-    Examples
-    --------
-    >>> null_multipliers(np.array([[2, -3, 0], [1, 1, -1]]), np.array([0.3, 0.2, 0.5]))
-    [3, 2, 5]
-    """
+    """Positive whole x with matrix · x = 0, near a multiple of ``weights``; None if not found."""
     order = np.argsort(-weights, kind="stable")
     first, pivots = _reduce(matrix.copy(), order, _PRIMES[0])
     free = sorted(set(range(matrix.shape[1])) - set(pivots.tolist()))

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.solvers.bounds.cuts import make_box
 from netbenefit.solvers.kernels.jit import jit
 
@@ -89,27 +89,14 @@ def _greedy_flow(
 
 
 def conflict_bound(
-    pieces: Pieces,
+    integers: IntegerProblem,
     lower: IntArray,
     upper: IntArray,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> int:
-    """No card of the box is worth more: ceiling − prices of decided columns − greedy flows.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.of([0.5]), penalty=0.01))
-    >>> conflict_bound(pieces, np.array([1]), np.array([3]))
-    197
-    >>> conflict_bound(pieces, np.array([-3]), np.array([-1]))
-    97
-    """
-    box = make_box(pieces, lower, upper)
-    gains = pieces.gains
+    """No card of the box is worth more: ceiling − prices of decided columns − greedy flows."""
+    box = make_box(integers, lower, upper)
+    gains = integers.gains
     positives = np.flatnonzero((gains > 0).any(axis=0))
     negatives = np.flatnonzero((gains < 0).any(axis=0))
     found = np.zeros((positives.size, negatives.size), dtype=np.bool_)
@@ -118,7 +105,7 @@ def conflict_bound(
         if should_stop():
             break  # fewer conflicts are found, which is no mistake
         some, place = positives[a : a + _BLOCK], found[a : a + _BLOCK]
-        _conflicts(pieces.units, columns, box.lower, box.upper, some, negatives, box.grain, place)
+        _conflicts(integers.units, columns, box.lower, box.upper, some, negatives, box.grain, place)
     order = np.argsort(found.sum(axis=1), kind="stable")
     turn = np.argsort(found.sum(axis=0), kind="stable")
     loss = 0
@@ -126,39 +113,28 @@ def conflict_bound(
         supply = np.maximum(row[positives], 0)
         room = np.maximum(-row[negatives], 0)
         loss += int(_greedy_flow(found, supply, room, order, turn))
-    return pieces.ceiling - pieces.price * box.paid - loss
+    return integers.ceiling - integers.price * box.paid - loss
 
 
-def wide_columns(pieces: Pieces, lower: IntArray, upper: IntArray, most: int = 4) -> list[int]:
-    """Columns whose spread outweighs all narrower ones together, widest first.
-
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 900, 1], [1, 5, 0], [1, 300, 1]], [0, 1, 1])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.tenths(), max_points=3))
-    >>> wide_columns(pieces, pieces.lower, pieces.upper)
-    [1]
-    """
-    x = pieces.units.astype(np.float64)
+def wide_columns(
+    integers: IntegerProblem, lower: IntArray, upper: IntArray, most: int = 4
+) -> list[int]:
+    """Columns whose spread outweighs all narrower ones together, widest first."""
+    x = integers.units.astype(np.float64)
     spread = np.abs(x - np.median(x, axis=0)).mean(axis=0)
     spread[(lower == 0) & (upper == 0)] = 0
     order = np.argsort(-spread, kind="stable")
     wide: list[int] = []
     for place, k in enumerate(order[:most]):
         rest = float(spread[order[place + 1 :]].sum())
-        if spread[k] <= rest / 4 or len(np.unique(pieces.units[:, k])) <= 2:
+        if spread[k] <= rest / 4 or len(np.unique(integers.units[:, k])) <= 2:
             break
         wide.append(int(k))
     return wide
 
 
 def sign_parts(lower: IntArray, upper: IntArray, k: int) -> list[tuple[IntArray, IntArray]]:
-    """The box split at λ_k < 0, = 0, > 0; empty parts are left out.
-
-    >>> [(a.tolist(), b.tolist()) for a, b in sign_parts(np.array([-2]), np.array([0]), 0)]
-    [([0], [0]), ([-2], [-1])]
-    """
+    """The box split at λ_k < 0, = 0, > 0; empty parts are left out."""
     parts = []
     for low, high in ((0, 0), (1, int(upper[k])), (int(lower[k]), -1)):
         low, high = max(low, int(lower[k])), min(high, int(upper[k]))
@@ -170,7 +146,7 @@ def sign_parts(lower: IntArray, upper: IntArray, k: int) -> list[tuple[IntArray,
 
 
 def probe_columns(
-    pieces: Pieces,
+    integers: IntegerProblem,
     lower: IntArray,
     upper: IntArray,
     target: int,
@@ -180,8 +156,8 @@ def probe_columns(
 
     Parts with all wide columns at 0 are not bounded: conflicts say little there.
     """
-    wide = wide_columns(pieces, lower, upper)
-    top = pieces.ceiling - pieces.price * int(((lower > 0) | (upper < 0)).sum())
+    wide = wide_columns(integers, lower, upper)
+    top = integers.ceiling - integers.price * int(((lower > 0) | (upper < 0)).sum())
     done: list[Part] = []
     todo = [(Part(lower, upper, top), 0)]
     while todo:
@@ -193,6 +169,6 @@ def probe_columns(
             value = part.value
             decided = (a[wide] > 0) | (b[wide] < 0)
             if decided.any() and not should_stop():
-                value = min(value, conflict_bound(pieces, a, b, should_stop))
+                value = min(value, conflict_bound(integers, a, b, should_stop))
             todo.append((Part(a, b, value), depth + 1))
     return done

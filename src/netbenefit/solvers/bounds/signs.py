@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 
 __all__ = ["Signs", "Words", "make_signs"]
 
@@ -36,7 +36,7 @@ class Signs(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Number of words a sign."""
+        """Number of words per sign."""
         return int(self.bits.shape[1])
 
     def mask(self, elements: Any) -> Words:
@@ -56,7 +56,7 @@ class Signs(NamedTuple):
 
 
 def make_signs(
-    pieces: Pieces, support: IntArray | None = None, support_limit: IntArray | None = None
+    integers: IntegerProblem, support: IntArray | None = None, support_limit: IntArray | None = None
 ) -> Signs:
     """Describe the signs that the box of a problem allows.
 
@@ -64,26 +64,16 @@ def make_signs(
     points of both could be added up, at no higher price.  It is left out where its signs are
     allowed for the other column too.  Limits on the support with negative coefficients are left
     out: a relaxation.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 1, 2], [1, 0, 2], [1, 0, 5]], [0, 1, 0])
-    >>> signs = make_signs(Pieces.of(Problem.build(table, Thresholds.of([0.5]))))
-    >>> signs.columns.tolist(), signs.wide.tolist(), signs.elements(signs.allowed).tolist()
-    ([0, 2], [], [0, 1, 2, 3])
     """
-    n_columns = pieces.lower.size
+    n_columns = integers.lower.size
     rows = np.zeros((0, n_columns), dtype=np.int64) if support is None else support
     limit = np.zeros(0, dtype=np.int64) if support_limit is None else support_limit
     usable = (rows >= 0).all(axis=1)
     rows, limit = rows[usable], limit[usable]
-    is_forced = (pieces.lower > 0) | (pieces.upper < 0)
-    groups = _groups(pieces, is_forced)
+    is_forced = (integers.lower > 0) | (integers.upper < 0)
+    groups = _groups(integers, is_forced)
     columns = np.array([group[0] for group in groups], dtype=np.int64)
-    units = np.ascontiguousarray(pieces.units[:, columns])
+    units = np.ascontiguousarray(integers.units[:, columns])
     n_words = max(1, -(-columns.size // 64))
     ranks = np.zeros(units.shape, dtype=np.int32)
     bits = np.zeros((units.shape[0], n_words), dtype=np.uint64)
@@ -97,7 +87,7 @@ def make_signs(
     weights = np.array([rows[:, group].min(axis=1) for group in groups], dtype=np.int64)
     signs = Signs(
         columns=columns,
-        doubles=tuple(tuple(_directions(pieces, group)) for group in groups),
+        doubles=tuple(tuple(_directions(integers, group)) for group in groups),
         units=units,
         ranks=ranks,
         bits=bits,
@@ -108,19 +98,19 @@ def make_signs(
         weights=np.ascontiguousarray(weights.reshape(columns.size, limit.size).T),
         room=limit - rows[:, is_forced].sum(axis=1),
     )
-    size, lower, upper = columns.size, pieces.lower[columns], pieces.upper[columns]
+    size, lower, upper = columns.size, integers.lower[columns], integers.upper[columns]
     plus, minus = np.flatnonzero(upper > 0), np.flatnonzero(lower < 0) + size
     must = [*np.flatnonzero(lower > 0), *(np.flatnonzero(upper < 0) + size)]
     return signs._replace(allowed=signs.mask([*plus, *minus]), forced=signs.mask(must))
 
 
-def _groups(pieces: Pieces, is_forced: NDArray[np.bool_]) -> list[list[int]]:
+def _groups(integers: IntegerProblem, is_forced: NDArray[np.bool_]) -> list[list[int]]:
     """Columns that count, each followed by its doubles."""
     groups: list[list[int]] = []
     first: dict[bytes, list[list[int]]] = {}
-    for k in range(pieces.lower.size):
-        column = pieces.units[:, k]
-        low, high = int(pieces.lower[k]), int(pieces.upper[k])
+    for k in range(integers.lower.size):
+        column = integers.units[:, k]
+        low, high = int(integers.lower[k]), int(integers.upper[k])
         if low == high == 0 or (column == column[0]).all():
             continue
         if is_forced[k]:
@@ -131,8 +121,8 @@ def _groups(pieces: Pieces, is_forced: NDArray[np.bool_]) -> list[list[int]]:
         family = first.setdefault(shape, [])
         for group in family:
             head = group[0]
-            turned = _shape(pieces.units[:, head])[1]
-            mine = [bool(pieces.upper[head] > 0), bool(pieces.lower[head] < 0)]
+            turned = _shape(integers.units[:, head])[1]
+            mine = [bool(integers.upper[head] > 0), bool(integers.lower[head] < 0)]
             mine = mine[:: -1 if turned else 1]
             if all(a <= b for a, b in zip(allowed, mine, strict=True)):
                 group.append(k)
@@ -143,9 +133,9 @@ def _groups(pieces: Pieces, is_forced: NDArray[np.bool_]) -> list[list[int]]:
     return groups
 
 
-def _directions(pieces: Pieces, group: list[int]) -> list[tuple[int, int]]:
+def _directions(integers: IntegerProblem, group: list[int]) -> list[tuple[int, int]]:
     """Columns of a group with 1, or −1 for those that fall where the first one rises."""
-    turned = [_shape(pieces.units[:, k])[1] for k in group]
+    turned = [_shape(integers.units[:, k])[1] for k in group]
     return [(k, 1 if t == turned[0] else -1) for k, t in zip(group, turned, strict=True)]
 
 

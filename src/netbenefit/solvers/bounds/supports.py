@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
-from netbenefit.solvers.kernels.jit import inner, jit
+from netbenefit.problem.integer import IntegerProblem
+from netbenefit.solvers.kernels.jit import internal, jit
 
 __all__ = ["SupportBound", "cells", "support_bound"]
 
@@ -55,7 +55,7 @@ class _Node(NamedTuple):
 
 
 def support_bound(
-    pieces: Pieces,
+    integers: IntegerProblem,
     max_size: int,
     incumbent: int | None = None,
     seconds: float = math.inf,
@@ -63,28 +63,10 @@ def support_bound(
 ) -> SupportBound:
     """Bound the value of every card of the box with at most ``max_size`` features.
 
-    Parameters
-    ----------
-    pieces : Pieces
-    max_size : int
-    incumbent : int, optional
-        The bound need not go lower; a good one saves time.
-    seconds : float, optional
-    should_stop : callable, optional
-        Asked now and then.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
-    >>> pieces = Pieces.of(Problem.build(table, Thresholds.of([0.5]), penalty=0))
-    >>> [support_bound(pieces, size).value for size in (0, 1, 2)]
-    [0, 0, 2]
+    The bound need not go lower than ``incumbent``; a good one saves time.
     """
     deadline = time.perf_counter() + seconds
-    search = _Enumeration(pieces, max_size, incumbent)
+    search = _Enumeration(integers, max_size, incumbent)
     while search.stack:
         if time.perf_counter() > deadline or (should_stop is not None and should_stop()):
             return SupportBound(search.open_bound(), search.nodes, False)
@@ -95,23 +77,23 @@ def support_bound(
 class _Enumeration:
     """The state of one run."""
 
-    def __init__(self, pieces: Pieces, max_size: int, incumbent: int | None) -> None:
-        forced = np.flatnonzero((pieces.lower > 0) | (pieces.upper < 0))
-        sums, self.shape = _factors(pieces.gains)
-        columns = _candidates(pieces, forced)
-        cell, count = cells(pieces.units, forced)
-        codes = np.empty((pieces.units.shape[0], columns.size), dtype=np.int64)
+    def __init__(self, integers: IntegerProblem, max_size: int, incumbent: int | None) -> None:
+        forced = np.flatnonzero((integers.lower > 0) | (integers.upper < 0))
+        sums, self.shape = _factors(integers.gains)
+        columns = _candidates(integers, forced)
+        cell, count = cells(integers.units, forced)
+        codes = np.empty((integers.units.shape[0], columns.size), dtype=np.int64)
         for j, k in enumerate(columns):
-            codes[:, j] = cells(pieces.units, [k])[0]
+            codes[:, j] = cells(integers.units, [k])[0]
         alone = [
             _gain(_join(cell, count, codes[:, j]), sums, self.shape) for j in range(columns.size)
         ]
         # columns that tell little come last: what follows them is closed soon
         codes = codes[:, np.argsort(-np.array(alone, dtype=np.int64), kind="stable")]
-        self.price, self.max_size, self.nodes = pieces.price, max_size, 0
+        self.price, self.max_size, self.nodes = integers.price, max_size, 0
         first = _gain(cell, sums, self.shape) - self.price * forced.size
         self.best: int = first if incumbent is None else max(first, int(incumbent))
-        ceiling = pieces.ceiling - self.price * forced.size
+        ceiling = integers.ceiling - self.price * forced.size
         self.stack = [_Node(cell, codes, sums, int(forced.size), ceiling)]
 
     def open_bound(self) -> int:
@@ -146,12 +128,12 @@ class _Enumeration:
         self.stack += below[::-1]  # the most telling columns first
 
 
-def _candidates(pieces: Pieces, forced: IntArray) -> IntArray:
+def _candidates(integers: IntegerProblem, forced: IntArray) -> IntArray:
     """Columns that may have points, without those that tell apart what another one does."""
     kept: list[int] = []
     seen: set[bytes] = set()
-    for k in np.flatnonzero((pieces.lower != 0) | (pieces.upper != 0)):
-        numbers, count = cells(pieces.units, [int(k)])
+    for k in np.flatnonzero((integers.lower != 0) | (integers.upper != 0)):
+        numbers, count = cells(integers.units, [int(k)])
         first = np.full(count, -1, dtype=np.int64)
         first[numbers[::-1]] = np.arange(numbers.size)[::-1]  # name cells by their first row
         shape = first[numbers].tobytes()
@@ -164,7 +146,7 @@ def _candidates(pieces: Pieces, forced: IntArray) -> IntArray:
 def _factors(gains: IntArray) -> tuple[IntArray, IntArray]:
     """(n, q) and (m, q) whole numbers whose product is ``gains`` transposed, with q small.
 
-    Gains are found_i · a_u − alarm_i · b_u: two numbers a pattern, where they can be found again.
+    Gains are found_i · a_u − alarm_i · b_u: two numbers per pattern, where they can be found again.
     """
     up, down = np.flatnonzero((gains > 0).all(axis=0)), np.flatnonzero((gains < 0).all(axis=0))
     trivial = np.ascontiguousarray(gains.T), np.eye(gains.shape[0], dtype=np.int64)
@@ -226,7 +208,7 @@ def _gain(cell: IntArray, sums: IntArray, shape: IntArray) -> int:
     return int(np.maximum(totals @ shape.T, 0).sum())
 
 
-@inner
+@internal
 def _worth(sums: Any, shape: Any) -> Any:
     """What the best calls of one cell add."""
     total = np.int64(0)
@@ -239,7 +221,7 @@ def _worth(sums: Any, shape: Any) -> Any:
     return total
 
 
-@inner
+@internal
 def _number(cell: Any, width: int, codes: Any, place: Any, out: Any) -> Any:
     """Number pairs of cell and code in order of appearance; their number."""
     place[:] = -1
@@ -303,13 +285,7 @@ def _last_two(
 
 
 def cells(units: IntArray, columns: Sequence[int] | IntArray) -> tuple[IntArray, int]:
-    """Number the cells of rows that are equal on ``columns``; and how many cells there are.
-
-    Examples
-    --------
-    >>> cells(np.array([[0, 5], [1, 5], [0, 5], [0, 6]]), [0, 1])
-    (array([0, 2, 0, 1]), 3)
-    """
+    """Number the cells of rows that are equal on ``columns``; and how many cells there are."""
     joined = np.zeros(units.shape[0], dtype=np.int64)
     count = 1
     for k in columns:

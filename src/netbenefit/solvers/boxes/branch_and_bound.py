@@ -14,7 +14,7 @@ import numpy as np
 
 from netbenefit.common.checks import IntArray
 from netbenefit.data.patterns import PatternTable
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.problem.result import Boxes, Proof, Status
 from netbenefit.solvers.base import Run, value_of
@@ -65,19 +65,7 @@ class Reduced(NamedTuple):
 
 
 def leave_out_references(problem: Problem, groups: IntArray) -> Reduced | None:
-    """Leave out the first column of each group; None where there is no group.
-
-    Examples
-    --------
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[1, 0, 0], [0, 1, 1]], [0, 1], names=["a", "b", "c"])
-    >>> problem = Problem.build(table, Thresholds.of([0.5]), penalty=0, max_points=3)
-    >>> reduced = leave_out_references(problem, np.array([[0, 2]]))
-    >>> reduced.problem.patterns.names, reduced.problem.lower, reduced.problem.upper
-    (('b', 'c'), array([-6, -3]), array([6, 3]))
-    >>> reduced.back(np.array([5, 1])), reduced.back(np.array([7, 0]))
-    (array([-2,  3,  1]), None)
-    """
+    """Leave out the first column of each group; None where there is no group."""
     if not len(groups):
         return None
     table = problem.patterns
@@ -103,25 +91,22 @@ def leave_out_references(problem: Problem, groups: IntArray) -> Reduced | None:
     return Reduced(reduced, kept, groups, problem.lower, problem.upper)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
-#: Share of the time for a proof that anybody can check, where there is a faster one.
+#: Share of the time for a proof that can be rechecked, where there is a faster one.
 _PLAIN_SHARE, _PLAIN_SECONDS = 0.1, 10.0
 #: Pairs of patterns that a search can hold, for each of its levels.
 MOST_PAIRS = 300_000
 
 
-def n_pairs(pieces: Pieces) -> int:
+def n_pairs(integers: IntegerProblem) -> int:
     """Pairs of a pattern worth calling positive and one that is not, padding included."""
-    above = int((pieces.gains > 0).any(axis=0).sum())
-    below = int((pieces.gains < 0).any(axis=0).sum())
+    above = int((integers.gains > 0).any(axis=0).sum())
+    below = int((integers.gains < 0).any(axis=0).sum())
     return above * max(WORD, -(-below // WORD) * WORD)  # as they are held, in words of bits
 
 
-def can_count(problem: Problem, pieces: Pieces) -> bool:
+def can_count(problem: Problem, integers: IntegerProblem) -> bool:
     """Whether vectors can be counted: rates need exact numbers."""
-    return problem.limits.rates is None or (problem.patterns.is_whole and pieces.exact)
+    return problem.limits.rates is None or (problem.patterns.is_whole and integers.exact)
 
 
 def no_card(problem: Problem, *, proven: bool) -> NoCardFound:
@@ -134,11 +119,11 @@ def no_card(problem: Problem, *, proven: bool) -> NoCardFound:
     )
 
 
-def prove_boxes(run: Run, pieces: Pieces, *, n_jobs: int) -> Status:
+def prove_boxes(run: Run, integers: IntegerProblem, *, n_jobs: int) -> Status:
     """Prove by branch and bound until done, out of time or interrupted; ``run`` keeps the proof.
 
     One-hot groups without a price for their size are searched twice where need be: as they are, for
-    a proof with boxes that anybody can check, and if that takes long without their first columns,
+    a proof with boxes that can be rechecked, and if that takes long without their first columns,
     which is faster.
     """
     problem = run.problem
@@ -147,23 +132,23 @@ def prove_boxes(run: Run, pieces: Pieces, *, n_jobs: int) -> Status:
         run.report(1, value_of(problem, zero), zero)
     reduced = leave_out_references(problem, free_groups(problem))
     with run.within(1.0 if reduced is None else _PLAIN_SHARE, _PLAIN_SECONDS):
-        status = _search(run, problem, pieces, lambda points: points, n_jobs)
+        status = _search(run, problem, integers, lambda points: points, n_jobs)
     if reduced is None or status != "time_limit" or run.must_stop or run.best is None:
         return status  # without a card, only the problem itself can tell whether there is one
-    return _search(run, reduced.problem, Pieces.of(reduced.problem), reduced.back, n_jobs)
+    return _search(run, reduced.problem, IntegerProblem.of(reduced.problem), reduced.back, n_jobs)
 
 
 def _search(
     run: Run,
     problem: Problem,
-    pieces: Pieces,
+    integers: IntegerProblem,
     back: Callable[[IntArray], IntArray | None],
     n_jobs: int,
 ) -> Status:
     """Prove a bound of the run's problem, or of one that holds all its cards."""
     incumbent = NO_INCUMBENT
     if run.best is not None:
-        incumbent = pieces.from_objective(run.problem.evaluate(run.best).objective)
+        incumbent = integers.from_objective(run.problem.evaluate(run.best).objective)
 
     def offer(points: IntArray, value: int) -> None:
         card = back(points)
@@ -172,7 +157,7 @@ def _search(
 
     search = BoxSearch(
         problem,
-        pieces,
+        integers,
         incumbent,
         must_stop=lambda: run.must_stop,
         offer=offer,
@@ -181,7 +166,7 @@ def _search(
 
     def claim(boxes: Boxes | None = None) -> Proof:
         proof = search.proof(boxes)
-        if pieces.exact or run.best is None:
+        if integers.exact or run.best is None:
             return proof
         # Rounded values: the incumbent's was rounded down, to leave no better card out.
         return replace(proof, bound=max(proof.bound, run.problem.evaluate(run.best).objective))

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.kernels.jit import inner, jit
+from netbenefit.solvers.kernels.jit import internal, jit
 from netbenefit.solvers.kernels.layout import Array
 
 __all__ = ["Counter", "best_vector", "make_counter", "vector_allowed"]
@@ -30,16 +30,16 @@ class Counter(NamedTuple):
     room: Array  #: (bins, columns of gains) zeros: room for a histogram
 
 
-def make_counter(problem: Problem, pieces: Pieces) -> Counter:
-    """Lay out a problem for counting; limits of rates need whole weights and exact pieces."""
-    gains, rates = pieces.gains.T, np.zeros((0, 3), dtype=np.int64)
+def make_counter(problem: Problem, integers: IntegerProblem) -> Counter:
+    """Lay out a problem for counting; limits of rates need whole weights and exact integers."""
+    gains, rates = integers.gains.T, np.zeros((0, 3), dtype=np.int64)
     if problem.limits.rates is not None:
         table = problem.patterns
         gains = np.column_stack([gains, table.events, table.others])
         rates = _rate_rows(problem)
     return Counter(
-        units=np.ascontiguousarray(pieces.units.T),
-        unit=pieces.unit,
+        units=np.ascontiguousarray(integers.units.T),
+        unit=integers.unit,
         gains=np.ascontiguousarray(gains, dtype=np.int64),
         rates=rates,
         room=np.zeros((_BINS, gains.shape[1]), dtype=np.int64),
@@ -57,12 +57,12 @@ def _rate_rows(problem: Problem) -> Array:
         found, alarms = math.ceil(limits.found[i]), math.floor(limits.alarms[i])
         rows.append([at if counts else -1, found, alarms])
         at += int(counts)
-    return np.array(rows[1:], dtype=np.int64).reshape(-1, 3)  # at p = 0 everybody is called
+    return np.array(rows[1:], dtype=np.int64).reshape(-1, 3)  # at p = 0 all rows are called
 
 
-@inner
+@internal
 def _best_sums(sums: Array, best: Array, current: Array) -> None:
-    """Highest sum of the rows from some row on, for each column; 0 is "nobody"."""
+    """Highest sum of the rows from some row on, for each column; 0 is "none"."""
     best[:] = 0
     current[:] = 0
     for t in range(sums.shape[0] - 1, -1, -1):
@@ -71,7 +71,7 @@ def _best_sums(sums: Array, best: Array, current: Array) -> None:
             best[i] = max(best[i], current[i])
 
 
-@inner
+@internal
 def _best_within(sums: Array, rates: Array, current: Array, best: Array) -> bool:
     """As above, with cut-offs within the rates; False where there are none."""
     n_gains = sums.shape[1] - 2
@@ -79,7 +79,7 @@ def _best_within(sums: Array, rates: Array, current: Array, best: Array) -> bool
     current[:] = 0
     for r in range(rates.shape[0]):
         best[r] = lowest
-    for t in range(sums.shape[0], -1, -1):  # "nobody" first, then one more score at a time
+    for t in range(sums.shape[0], -1, -1):  # "none" first, then one more score at a time
         if t < sums.shape[0]:
             for i in range(current.size):
                 current[i] += sums[t, i]
@@ -93,7 +93,7 @@ def _best_within(sums: Array, rates: Array, current: Array, best: Array) -> bool
     return met
 
 
-@inner
+@internal
 def _value(counter: Counter, scores: Array, hist: Array) -> int:
     """Sum over the thresholds of the best gain; scores holds units, and work space."""
     gains, unit, lowest = counter.gains, counter.unit, np.iinfo(np.int64).min
@@ -139,7 +139,7 @@ def _value(counter: Counter, scores: Array, hist: Array) -> int:
     return total
 
 
-@inner
+@internal
 def best_vector(
     counter: Counter,
     values: Array,
@@ -201,17 +201,7 @@ def vector_allowed(
     total: int,
     points: IntArray,
 ) -> bool:
-    """Whether a vector keeps to limits 1–3; ``base[k]`` is what ``values[k, 0]`` stands for.
-
-    Examples
-    --------
-    >>> base, values = np.array([-1, 0]), np.ones((2, 3), dtype=bool)  # −1 … 1 and 0 … 2
-    >>> one_column = np.array([[1, 1]]), np.array([1])
-    >>> vector_allowed(values, base, *one_column, 3, np.array([0, 2]))
-    True
-    >>> vector_allowed(values, base, *one_column, 3, np.array([1, 2]))
-    False
-    """
+    """Whether a vector keeps to limits 1–3; ``base[k]`` is what ``values[k, 0]`` stands for."""
     weight = 0
     for k in range(points.size):
         place = points[k] - base[k]

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.problem.integer import Pieces
-from netbenefit.solvers.kernels.jit import ONE, WORD, ZERO, count_bits, inner, lowest_bit
+from netbenefit.problem.integer import IntegerProblem
+from netbenefit.solvers.kernels.jit import ONE, WORD, ZERO, count_bits, internal, lowest_bit
 from netbenefit.solvers.kernels.layout import Array
 
 __all__ = ["Field", "Flow", "augment", "make_field", "make_flow", "narrow", "spread"]
@@ -63,28 +63,28 @@ class Flow(NamedTuple):
 TOTAL, LENGTH = 0, 1
 
 
-def make_field(pieces: Pieces) -> Field:
+def make_field(integers: IntegerProblem) -> Field:
     """List the pairs of a problem."""
-    above = np.flatnonzero((pieces.gains > 0).any(axis=0))
-    below = np.flatnonzero((pieces.gains < 0).any(axis=0))
+    above = np.flatnonzero((integers.gains > 0).any(axis=0))
+    below = np.flatnonzero((integers.gains < 0).any(axis=0))
     padded = max(WORD, -(-below.size // WORD) * WORD)
-    largest = np.maximum(np.abs(pieces.lower), np.abs(pieces.upper))
-    spread_of = pieces.units.max(axis=0) - pieces.units.min(axis=0)
+    largest = np.maximum(np.abs(integers.lower), np.abs(integers.upper))
+    spread_of = integers.units.max(axis=0) - integers.units.min(axis=0)
     reach = 2 * int((largest * spread_of).sum()) + 1
     most = max(reach, padded)  # numbers of conflicts are counted in the same type
     kind = next(k for k in (np.int16, np.int32, np.int64) if most < np.iinfo(k).max)
-    diff = np.zeros((pieces.units.shape[1], above.size, padded), dtype=kind)
+    diff = np.zeros((integers.units.shape[1], above.size, padded), dtype=kind)
     for k in range(diff.shape[0]):
-        column = pieces.units[:, k]
+        column = integers.units[:, k]
         diff[k, :, : below.size] = column[below][None, :] - column[above][:, None]
     blank = np.full((above.size, padded), -reach, dtype=kind)
     blank[:, : below.size] = np.where(above[:, None] == below[None, :], -reach, 0)
-    minus = np.zeros((pieces.gains.shape[0], padded), dtype=np.int64)
-    minus[:, : below.size] = np.maximum(-pieces.gains[:, below], 0)
+    minus = np.zeros((integers.gains.shape[0], padded), dtype=np.int64)
+    minus[:, : below.size] = np.maximum(-integers.gains[:, below], 0)
     return Field(
         diff=diff,
         blank=blank,
-        plus=np.maximum(pieces.gains[:, above], 0),
+        plus=np.maximum(integers.gains[:, above], 0),
         minus=minus,
         has_room=_as_bits(minus > 0),
     )
@@ -117,7 +117,7 @@ def make_flow(field: Field, log: int = 1 << 20) -> Flow:
 # -- conflicts -------------------------------------------------------------------------------------
 
 
-@inner
+@internal
 def _pack(slack: Array) -> Any:
     """Bits of the slacks of a word that are not negative."""
     bits = ZERO
@@ -127,7 +127,7 @@ def _pack(slack: Array) -> Any:
     return bits
 
 
-@inner
+@internal
 def spread(field: Field, lo: Array, hi: Array, slack: Array, bits: Array) -> None:
     """Slacks and conflicts of a box, from scratch."""
     kind = slack.dtype.type
@@ -145,7 +145,7 @@ def spread(field: Field, lo: Array, hi: Array, slack: Array, bits: Array) -> Non
             bits[u, b] = _pack(slack[u, b * WORD : (b + 1) * WORD])
 
 
-@inner
+@internal
 def _narrow_word(diff: Array, old: Array, new: Array, up: Any, down: Any) -> Any:
     """Slacks of one word after a change of ends; returns how many are not negative.
 
@@ -163,7 +163,7 @@ def _narrow_word(diff: Array, old: Array, new: Array, up: Any, down: Any) -> Any
     return np.int64(count)
 
 
-@inner
+@internal
 def narrow(
     diff: Array, old: Array, new: Array, bits: Array, new_bits: Array, rise: int, fall: int
 ) -> None:
@@ -189,7 +189,7 @@ def narrow(
 # -- flow ------------------------------------------------------------------------------------------
 
 
-@inner
+@internal
 def _send(flow: Flow, i: int, u: int, w: int, amount: int) -> None:
     """Send more (or less) along a pair, and log it."""
     before = flow.sent[i, u, w]
@@ -207,7 +207,7 @@ def _send(flow: Flow, i: int, u: int, w: int, amount: int) -> None:
     flow.state[LENGTH] = at + 1
 
 
-@inner
+@internal
 def _use(flow: Flow, i: int, u: int, w: int, amount: int) -> None:
     """Take supply from u and room from w at the ends of a path."""
     flow.left[i, u] -= amount
@@ -220,7 +220,7 @@ def _use(flow: Flow, i: int, u: int, w: int, amount: int) -> None:
         flow.is_free[i, word] |= bit
 
 
-@inner
+@internal
 def take_back(flow: Flow, mark: int) -> None:
     """Undo all changes after the log had ``mark`` entries."""
     for at in range(flow.state[LENGTH] - 1, mark - 1, -1):
@@ -237,7 +237,7 @@ def take_back(flow: Flow, mark: int) -> None:
     flow.state[LENGTH] = mark
 
 
-@inner
+@internal
 def _reach(bits: Array, has_room: Array, flow: Flow, i: int, source: int) -> Any:
     """Find a w with room that u = source can send to, by way of others; −1 where there is none.
 
@@ -277,7 +277,7 @@ def _reach(bits: Array, has_room: Array, flow: Flow, i: int, source: int) -> Any
     return -1
 
 
-@inner
+@internal
 def _leads_on(bits: Array, has_room: Array, flow: Flow, i: int, u: int) -> Any:
     """Whether u has a conflict with a w that has room left or was not visited: mostly not."""
     ahead = ZERO
@@ -286,7 +286,7 @@ def _leads_on(bits: Array, has_room: Array, flow: Flow, i: int, u: int) -> Any:
     return ahead != ZERO
 
 
-@inner
+@internal
 def _push(flow: Flow, i: int, source: int, end: int) -> None:
     """Send as much as possible along the path that ends at w = end."""
     from_above, from_below = flow.path[0], flow.path[1]
@@ -308,7 +308,7 @@ def _push(flow: Flow, i: int, source: int, end: int) -> None:
     _use(flow, i, source, end, amount)
 
 
-@inner
+@internal
 def augment(field: Field, flow: Flow, bits: Array, need: int) -> None:
     """Send more along the conflicts until ``need`` is sent or no more can be.
 

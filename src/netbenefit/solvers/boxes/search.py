@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.result import Boxes, Proof, Reason
 from netbenefit.solvers.boxes import tree as _tree
@@ -57,32 +57,20 @@ class BoxSearch:
 
     1. Open the box of all points.
     2. Set a target between the incumbent and the highest bound; search all open boxes, those with
-       the highest bound first, one a thread, until each part is bounded by the target.  A thread
+       the highest bound first, one per thread, until each part is bounded by the target.  A thread
        without work is given the highest open part of another one's stack.
     3. What is bounded by the incumbent is closed; the rest is open for the next target.  Go to 2
        until nothing is open or time is up.
 
-    Parameters
-    ----------
-    problem : Problem
-    pieces : Pieces
-    incumbent : int
-        Value of the best known vector; only better ones are looked for.
-    must_stop : callable
-        Asked often; True ends the search.
-    offer : callable
-        Called with (points, value) of better vectors, from one thread at a time.
-    n_jobs : int
-    keep : int
-        Boxes to keep; beyond that the outcome has none.
-    every_vector : bool
-        Leave out none that is worth more than the incumbent, see ``make_ground``.
+    ``offer`` is called with (points, value) of vectors better than ``incumbent``, from one thread
+    at a time.  Beyond ``keep`` boxes the outcome has none.  ``every_vector`` leaves out none that
+    is worth more than the incumbent, see ``make_tree_arrays``.
     """
 
     def __init__(
         self,
         problem: Problem,
-        pieces: Pieces,
+        integers: IntegerProblem,
         incumbent: int,
         *,
         must_stop: Callable[[], bool],
@@ -91,11 +79,11 @@ class BoxSearch:
         keep: int = MOST_BOXES,
         every_vector: bool = False,
     ) -> None:
-        self._ground = _tree.make_ground(problem, pieces, every_vector=every_vector)
+        self._arrays = _tree.make_tree_arrays(problem, integers, every_vector=every_vector)
         self._shared = np.array([incumbent], dtype=np.int64)
-        self._pieces, self._must_stop, self._offer = pieces, must_stop, offer
+        self._integers, self._must_stop, self._offer = integers, must_stop, offer
         self._n_jobs = max(1, n_jobs)
-        self._trees = [_tree.make_tree(self._ground) for _ in range(self._n_jobs)]
+        self._trees = [_tree.make_tree(self._arrays) for _ in range(self._n_jobs)]
         self._known = [incumbent] * self._n_jobs
         self._lock = threading.Lock()
         self._keep = keep
@@ -107,8 +95,8 @@ class BoxSearch:
         self._jobs: list[tuple[int, int, IntArray, IntArray]] = []
         self._later: list[tuple[int, int, IntArray, IntArray]] = []
         self._busy: dict[int, int] = {}
-        self._push(self._jobs, pieces.ceiling, pieces.lower, pieces.upper)
-        self._target = pieces.ceiling
+        self._push(self._jobs, integers.ceiling, integers.lower, integers.upper)
+        self._target = integers.ceiling
 
     # -- what is known -----------------------------------------------------------------------------
 
@@ -140,20 +128,20 @@ class BoxSearch:
     def proof(self, boxes: Boxes | None = None) -> Proof:
         """The present bound, as a proof."""
         details: dict[str, Any] = {"boxes": self.nodes, "vectors": self.vectors}
-        if len(self._ground.groups):
-            details["groups"] = self._ground.groups.tolist()
+        if len(self._arrays.groups):
+            details["groups"] = self._arrays.groups.tolist()
         return Proof(
             METHOD,
-            self._pieces.to_objective(self.value),
+            self._integers.to_objective(self.value),
             boxes=boxes,
-            rounding=self._pieces.rounding,
+            rounding=self._integers.rounding,
             details=details,
         )
 
     # -- the search --------------------------------------------------------------------------------
 
     def run(self, watch: Callable[[], None] | None = None) -> Outcome:
-        """Search until done or told to stop; ``watch`` is called from this thread now and then."""
+        """Search until done or stopped; ``watch`` is called from this thread now and then."""
         self._renew()
         first = self._top() - int(self._shared[0])
         with ThreadPoolExecutor(self._n_jobs) as pool:
@@ -198,7 +186,7 @@ class BoxSearch:
             future.result()
 
     def _work(self, number: int, stop: threading.Event) -> None:
-        """One thread: take boxes and search them, until none is left for anybody."""
+        """One thread: take boxes and search them, until none is left for any thread."""
         pace = 64
         while not (stop.is_set() or self._must_stop()):
             job = self._take(number)
@@ -225,7 +213,7 @@ class BoxSearch:
             if stop.is_set() or self._must_stop():
                 break
             begin = time.perf_counter()
-            _tree.explore(self._ground, tree, self._shared, self._target, pace)
+            _tree.explore(self._arrays, tree, self._shared, self._target, pace)
             spent = max(time.perf_counter() - begin, 1e-6)
             self._collect(number)
             pace = max(8, min(4 * pace, int(pace * _SLICE / spent), _MOST_PACE))
@@ -273,7 +261,7 @@ class BoxSearch:
         box, out = tree.out_box[:size], tree.out[:size]
         news: tuple[IntArray, int] | None = None
         with self._lock:
-            if self._ground.raises and tree.best[-1] > self._known[number]:
+            if self._arrays.raises and tree.best[-1] > self._known[number]:
                 self._known[number] = int(tree.best[-1])
                 news = tree.best[:-1].copy(), self._known[number]
             incumbent = self._incumbent()
@@ -301,14 +289,14 @@ class BoxSearch:
         if self._n_closed > self._keep:
             self._closed = None
             return
-        small = np.abs(self._ground.box).max(initial=0) < 2**15
+        small = np.abs(self._arrays.box).max(initial=0) < 2**15
         self._closed.append((box.astype(np.int16 if small else np.int64), out.copy()))
 
     def _boxes(self) -> Boxes | None:
         """All boxes, closed and open; None where there were too many to keep."""
         if self._closed is None or self._n_closed + len(self._jobs) > self._keep:
             return None
-        n_columns = self._ground.box.shape[1]
+        n_columns = self._arrays.box.shape[1]
         still_open = [
             (np.array([[lower, upper]]), np.array([[-bound, Reason.FLOW]], dtype=np.int64))
             for bound, _, lower, upper in self._jobs

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem, one_hot_groups
 from netbenefit.problem.result import Reason
 from netbenefit.solvers.boxes.count import Counter, best_vector, make_counter
@@ -29,19 +29,19 @@ from netbenefit.solvers.boxes.flow import (
     spread,
     take_back,
 )
-from netbenefit.solvers.kernels.jit import inner, jit
+from netbenefit.solvers.kernels.jit import internal, jit
 from netbenefit.solvers.kernels.layout import Array
 
 __all__ = [
     "NOTHING",
-    "Ground",
     "Tree",
+    "TreeArrays",
     "box_possible",
     "enter",
     "explore",
     "free_groups",
-    "make_ground",
     "make_tree",
+    "make_tree_arrays",
     "open_boxes",
 ]
 
@@ -53,7 +53,7 @@ _DOUBLED, _FORBIDDEN = int(Reason.DOUBLED), int(Reason.FORBIDDEN)
 _SHIFTED = int(Reason.SHIFTED)
 
 
-class Ground(NamedTuple):
+class TreeArrays(NamedTuple):
     """What is searched; never written to, shared by all threads."""
 
     field: Field
@@ -96,9 +96,9 @@ DEPTH, OUT, NODES, VECTORS = range(4)
 WAITING, DONE = -2, -1
 
 
-def make_ground(
-    problem: Problem, pieces: Pieces, *, every_vector: bool = False, few: int = 48
-) -> Ground:
+def make_tree_arrays(
+    problem: Problem, integers: IntegerProblem, *, every_vector: bool = False, few: int = 48
+) -> TreeArrays:
     """Lay out a problem for the search.
 
     With ``every_vector`` none is left out because another one is as good, and the incumbent stays:
@@ -109,16 +109,16 @@ def make_ground(
     widths = problem.upper - problem.lower + 1
     whole = all(bool(row[:width].all()) for row, width in zip(limits.values, widths, strict=True))
     doubles = whole and limits.total >= full and not every_vector
-    return Ground(
-        field=make_field(pieces),
-        counter=make_counter(problem, pieces),
-        box=np.stack([pieces.lower, pieces.upper]),
+    return TreeArrays(
+        field=make_field(integers),
+        counter=make_counter(problem, integers),
+        box=np.stack([integers.lower, integers.upper]),
         values=limits.values,
         support=limits.support,
         support_limit=limits.support_limit,
         total=limits.total,
-        price=pieces.price,
-        ceiling=pieces.ceiling,
+        price=integers.price,
+        ceiling=integers.ceiling,
         doubles=int(doubles),
         groups=free_groups(problem) if doubles else np.zeros((0, 2), dtype=np.int64),
         raises=int(not every_vector),
@@ -141,31 +141,31 @@ def free_groups(problem: Problem) -> Array:
     return np.array(fitting, dtype=np.int64) if fitting else none
 
 
-def make_tree(ground: Ground, answers: int = 4096) -> Tree:
+def make_tree(arrays: TreeArrays, answers: int = 4096) -> Tree:
     """Allocate a search."""
-    n_columns = ground.box.shape[1]
-    widths = ground.box[1] - ground.box[0] + 1
+    n_columns = arrays.box.shape[1]
+    widths = arrays.box[1] - arrays.box[0] + 1
     depth = int(sum(int(w).bit_length() + 1 for w in widths)) + 2
-    n_above, padded = ground.field.blank.shape
+    n_above, padded = arrays.field.blank.shape
     return Tree(
-        slack=np.empty((depth, n_above, padded), dtype=ground.field.blank.dtype),
-        bits=np.zeros((depth, n_above, ground.field.has_room.shape[1]), dtype=np.uint64),
+        slack=np.empty((depth, n_above, padded), dtype=arrays.field.blank.dtype),
+        bits=np.zeros((depth, n_above, arrays.field.has_room.shape[1]), dtype=np.uint64),
         lo=np.zeros((depth, n_columns), dtype=np.int64),
         hi=np.zeros((depth, n_columns), dtype=np.int64),
         node=np.zeros((depth, 5), dtype=np.int64),
         cuts=np.zeros((depth, 4), dtype=np.int64),
-        flow=make_flow(ground.field),
+        flow=make_flow(arrays.field),
         out_box=np.zeros((answers, 2, n_columns), dtype=np.int64),
         out=np.zeros((answers, 2), dtype=np.int64),
         state=np.array([DONE, 0, 0, 0], dtype=np.int64),
         best=np.full(n_columns + 1, NOTHING, dtype=np.int64),
         weight=np.zeros(n_above, dtype=np.int64),
-        hist=ground.counter.room.copy(),
-        scores=np.zeros((3, ground.counter.units.shape[1]), dtype=np.int64),
+        hist=arrays.counter.room.copy(),
+        scores=np.zeros((3, arrays.counter.units.shape[1]), dtype=np.int64),
     )
 
 
-@inner
+@internal
 def _write(tree: Tree, d: int, value: int, reason: int) -> None:
     """Write out the box at level d."""
     at = tree.state[OUT]
@@ -176,61 +176,61 @@ def _write(tree: Tree, d: int, value: int, reason: int) -> None:
     tree.state[OUT] = at + 1
 
 
-@inner
-def _shifts(ground: Ground, lo: Array, hi: Array) -> Any:
+@internal
+def _shifts(arrays: TreeArrays, lo: Array, hi: Array) -> Any:
     """Whether a group can be shifted so that the points of its first column come closer to 0.
 
     Each shift does so and each doubling doubles all differences between points, so going from box
     to box in this way ends: in a box that is neither, or in points that differ nowhere, which are
     worth as much as zero.
     """
-    for g in range(ground.groups.shape[0]):
-        first, last = ground.groups[g, 0], ground.groups[g, 1]
+    for g in range(arrays.groups.shape[0]):
+        first, last = arrays.groups[g, 0], arrays.groups[g, 1]
         down, up = lo[first] > 0, hi[first] < 0
         for k in range(first, last):
-            down = down and lo[k] > ground.box[0, k]
-            up = up and hi[k] < ground.box[1, k]
+            down = down and lo[k] > arrays.box[0, k]
+            up = up and hi[k] < arrays.box[1, k]
         if down or up:
             return True
     return False
 
 
-@inner
-def _settled(ground: Ground, tree: Tree, shared: Array, d: int) -> Any:
+@internal
+def _settled(arrays: TreeArrays, tree: Tree, shared: Array, d: int) -> Any:
     """Whether the box at level d needs no bound: not allowed, doubled elsewhere, or counted."""
     lo, hi = tree.lo[d], tree.hi[d]
     if not box_possible(
-        ground.values,
-        ground.box[0],
-        ground.support,
-        ground.support_limit,
-        ground.total,
+        arrays.values,
+        arrays.box[0],
+        arrays.support,
+        arrays.support_limit,
+        arrays.total,
         lo,
         hi,
     ):
         _write(tree, d, NOTHING, _FORBIDDEN)
         return True
     volume = 1.0
-    doubled = ground.doubles == 1
+    doubled = arrays.doubles == 1
     for k in range(lo.size):
         volume *= hi[k] - lo[k] + 1
-        doubled = doubled and 2 * lo[k] >= ground.box[0, k] and 2 * hi[k] <= ground.box[1, k]
+        doubled = doubled and 2 * lo[k] >= arrays.box[0, k] and 2 * hi[k] <= arrays.box[1, k]
     if doubled:
         _write(tree, d, NOTHING, _DOUBLED)
         return True
-    if _shifts(ground, lo, hi):
+    if _shifts(arrays, lo, hi):
         _write(tree, d, NOTHING, _SHIFTED)
         return True
-    if volume > ground.few:
+    if volume > arrays.few:
         return False
     best = best_vector(
-        ground.counter,
-        ground.values,
-        ground.box[0],
-        ground.support,
-        ground.support_limit,
-        ground.total,
-        ground.price,
+        arrays.counter,
+        arrays.values,
+        arrays.box[0],
+        arrays.support,
+        arrays.support_limit,
+        arrays.total,
+        arrays.price,
         lo,
         hi,
         tree.hist,
@@ -238,13 +238,13 @@ def _settled(ground: Ground, tree: Tree, shared: Array, d: int) -> Any:
         tree.best,
     )
     tree.state[VECTORS] += int(volume)
-    if best > shared[0] and ground.raises == 1:
+    if best > shared[0] and arrays.raises == 1:
         shared[0] = best
     _write(tree, d, best, _COUNTED)
     return True
 
 
-@inner
+@internal
 def _cut(lo: int, hi: int, cuts: Array) -> int:
     """Split an interval: at 0 where that is inside or an end, else in the middle; return parts."""
     cuts[0] = lo
@@ -263,7 +263,7 @@ def _cut(lo: int, hi: int, cuts: Array) -> int:
     return 2
 
 
-@inner
+@internal
 def _conflicts(diff: Array, slack: Array, weight: Array, rise: int, fall: int) -> int:
     """New conflicts of a child, each weighed by the supply that u has left."""
     kind = slack.dtype.type
@@ -282,8 +282,8 @@ def _conflicts(diff: Array, slack: Array, weight: Array, rise: int, fall: int) -
     return total
 
 
-@inner
-def _branch(ground: Ground, tree: Tree, d: int) -> None:
+@internal
+def _branch(arrays: TreeArrays, tree: Tree, d: int) -> None:
     """Choose the column whose children gain the most conflicts, and split it."""
     lo, hi, slack = tree.lo[d], tree.hi[d], tree.slack[d]
     for u in range(tree.weight.size):
@@ -299,7 +299,7 @@ def _branch(ground: Ground, tree: Tree, d: int) -> None:
         score = 0.0
         for c in range(parts):
             rise, fall = cuts[c] - lo[k], cuts[c + 1] - 1 - hi[k]
-            score += _conflicts(ground.field.diff[k], slack, tree.weight, rise, fall)
+            score += _conflicts(arrays.field.diff[k], slack, tree.weight, rise, fall)
         if score > best:
             best, chosen = score, k
     node = tree.node[d]
@@ -308,16 +308,16 @@ def _branch(ground: Ground, tree: Tree, d: int) -> None:
     node[NEXT] = 0
 
 
-@inner
-def _bound(ground: Ground, tree: Tree, shared: Array, target: int, d: int) -> None:
+@internal
+def _bound(arrays: TreeArrays, tree: Tree, shared: Array, target: int, d: int) -> None:
     """Bound the box at level d; write it out, or split it and stay there."""
     lo, hi = tree.lo[d], tree.hi[d]
     mark = tree.flow.state[LENGTH]
-    top = ground.ceiling
+    top = arrays.ceiling
     for k in range(lo.size):
-        top -= ground.price if (lo[k] > 0 or hi[k] < 0) else 0
+        top -= arrays.price if (lo[k] > 0 or hi[k] < 0) else 0
     aim = max(shared[0], target)
-    augment(ground.field, tree.flow, tree.bits[d], top - aim)
+    augment(arrays.field, tree.flow, tree.bits[d], top - aim)
     bound = top - tree.flow.state[TOTAL]
     if bound <= aim:
         _write(tree, d, bound, _FLOW)
@@ -325,7 +325,7 @@ def _bound(ground: Ground, tree: Tree, shared: Array, target: int, d: int) -> No
         return
     tree.node[d, MARK] = mark
     tree.node[d, BOUND] = bound
-    _branch(ground, tree, d)
+    _branch(arrays, tree, d)
     tree.state[DEPTH] = d
 
 
@@ -336,7 +336,7 @@ def enter(tree: Tree, lo: Array, hi: Array) -> None:
 
 
 @jit
-def explore(ground: Ground, tree: Tree, shared: Array, target: int, budget: int) -> None:
+def explore(arrays: TreeArrays, tree: Tree, shared: Array, target: int, budget: int) -> None:
     """Search on until the stack is empty, ``budget`` boxes are done, or the answers are full.
 
     1. Take the box that waits, or the next child of the deepest box on the stack; where it has no
@@ -369,14 +369,14 @@ def explore(ground: Ground, tree: Tree, shared: Array, target: int, budget: int)
             tree.hi[d + 1, k] = tree.cuts[d, c + 1] - 1
         state[NODES] += 1
         # 2.
-        if _settled(ground, tree, shared, d + 1):
+        if _settled(arrays, tree, shared, d + 1):
             continue
         # 3.
         if d < 0:
-            spread(ground.field, tree.lo[0], tree.hi[0], tree.slack[0], tree.bits[0])
+            spread(arrays.field, tree.lo[0], tree.hi[0], tree.slack[0], tree.bits[0])
         else:
             narrow(
-                ground.field.diff[k],
+                arrays.field.diff[k],
                 tree.slack[d],
                 tree.slack[d + 1],
                 tree.bits[d],
@@ -385,7 +385,7 @@ def explore(ground: Ground, tree: Tree, shared: Array, target: int, budget: int)
                 tree.hi[d + 1, k] - tree.hi[d, k],
             )
         # 4.
-        _bound(ground, tree, shared, target, d + 1)
+        _bound(arrays, tree, shared, target, d + 1)
 
 
 def open_boxes(tree: Tree, *, all_levels: bool = True) -> tuple[Array, Array, Array]:
@@ -432,15 +432,6 @@ def box_possible(
     Each limit is looked at by itself: a value in every interval; the least that each support row
     can sum to, given which columns the box leaves at 0, away from 0, or open; the least sum of
     absolute points.  For a box with a single vector the answer is exact.
-
-    Examples
-    --------
-    >>> base, values = np.array([-1, 0]), np.ones((2, 3), dtype=bool)  # −1 … 1 and 0 … 2
-    >>> one_column = np.array([[1, 1]]), np.array([1])
-    >>> box_possible(values, base, *one_column, 3, np.array([0, 1]), np.array([1, 2]))
-    True
-    >>> box_possible(values, base, *one_column, 3, np.array([1, 1]), np.array([1, 2]))
-    False
     """
     n_columns = lo.size
     zero = np.zeros(n_columns, dtype=np.bool_)  # 0 is allowed, and in the box

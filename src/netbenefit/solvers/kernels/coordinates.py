@@ -1,7 +1,7 @@
 """Compiled kernels: a point vector's gain, and that of all its neighbours along a coordinate.
 
 The *gain* of a point vector is Σ_i max_T (found_i · TP(T) − alarm_i · FP(T)), over the thresholds
-that matter, where T runs over the floors of the scores and "nobody".  The type of ``found`` decides
+that matter, where T runs over the floors of the scores and "none".  The type of ``found`` decides
 the arithmetic: int32 or int64, exact, for counts; float64 otherwise.  (Sums of int32 become int64
 unless they are told not to; staying narrow doubles the speed, and the layout has made sure that it
 is safe.)
@@ -32,7 +32,7 @@ from netbenefit.solvers.kernels.gains import (
     gain_of_keys,
     highest_sum,
 )
-from netbenefit.solvers.kernels.jit import inner, jit, merged
+from netbenefit.solvers.kernels.jit import inlined, internal, jit
 from netbenefit.solvers.kernels.layout import (
     FIRST,
     GROUP,
@@ -62,7 +62,7 @@ __all__ = ["coordinate_gains", "gain_now", "move", "pair_gains", "place"]
 # values: the first column's value joins them two by two, the second slides one sum along the other.
 
 
-@inner
+@internal
 def _split_in_four(columns: Columns, state: State, k: int, j: int, size: int) -> None:
     """Masses by score of the rows that deviate in neither, k only, j only, both: state.work."""
     low, whole, work = state.window[LOW], state.score[WHOLE], state.work
@@ -83,7 +83,7 @@ def _split_in_four(columns: Columns, state: State, k: int, j: int, size: int) ->
         work[0, t] = state.hist[base + t] - work[1, t] - work[2, t] - work[3, t]
 
 
-@inner
+@internal
 def _sum_shifted(out: Array, still: Array, moved: Array, offset: int) -> None:
     for t in range(out.size):
         out[t] = still[t] + moved[t + offset]
@@ -145,9 +145,6 @@ def pair_gains(columns: Columns, state: State, k: int, j: int, out: Array) -> bo
     return True
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Gains that a vectorised loop takes at once; the rest would go one by one.
 BLOCK = 32
 
@@ -155,7 +152,7 @@ BLOCK = 32
 # -- the state -------------------------------------------------------------------------------------
 
 
-@inner
+@internal
 def _fill_histogram(mass: Array, whole: Array, hist: Array, window: Array) -> None:
     """Count scores anew; the window is centred so that moves have room on both sides."""
     low, high = np.int64(whole[0]), np.int64(whole[0])
@@ -247,7 +244,7 @@ def move(columns: Columns, state: State, k: int, points: int) -> None:
 # -- one coordinate --------------------------------------------------------------------------------
 
 
-@inner
+@internal
 def _slide(
     still: Array, sliding: Array, size: int, slides: tuple[int, int, int, int], out: Array
 ) -> None:
@@ -262,7 +259,7 @@ def _slide(
         out[v] += highest_sum(still[begin:end], sliding[begin + offset : end + offset])
 
 
-@inner
+@internal
 def _count(rows: Array, masses: Array, whole: Array, low: int, even: Array, odd: Array) -> None:
     """Count rows by score, half of them into each array: two additions then run side by side."""
     half = rows.size // 2
@@ -273,7 +270,7 @@ def _count(rows: Array, masses: Array, whole: Array, low: int, even: Array, odd:
         even[np.uintp(whole[rows[2 * half]] - low)] += masses[2 * half]
 
 
-@inner
+@internal
 def _two_valued(columns: Columns, state: State, k: int, out: Array) -> bool:
     """Recipe 1; False, with nothing done, where the frame has no room."""
     group = columns.group[columns.column[k, GROUP]]
@@ -316,7 +313,7 @@ def _two_valued(columns: Columns, state: State, k: int, out: Array) -> bool:
     return True
 
 
-@inner
+@internal
 def _few_valued(columns: Columns, state: State, k: int, room: int, out: Array) -> None:
     """Recipe 2: histograms of the groups, added at the shifts of each value."""
     groups = columns.group[columns.column[k, GROUP] : columns.column[k + 1, GROUP]]
@@ -345,7 +342,7 @@ def _few_valued(columns: Columns, state: State, k: int, room: int, out: Array) -
     fill(stack[: groups.shape[0] * size], 0)
 
 
-@inner
+@internal
 def _advance(whole: Array, part: Array, by_whole: Array, by_part: Array, unit: Any) -> None:
     """Move each row by its own step; all of one type, so that the loop becomes vector code."""
     kind = whole.dtype.type
@@ -356,7 +353,7 @@ def _advance(whole: Array, part: Array, by_whole: Array, by_part: Array, unit: A
         whole[e] = kind(kind(whole[e] + by_whole[e]) + carry)
 
 
-@inner
+@internal
 def _negate(whole: Array, part: Array, unit: int) -> None:
     """Turn steps into their opposites, with 0 <= part < unit again."""
     for e in range(whole.size):
@@ -365,7 +362,7 @@ def _negate(whole: Array, part: Array, unit: int) -> None:
         part[e] = borrow * unit - part[e]
 
 
-@inner
+@internal
 def _walk(columns: Columns, state: State, k: int, room: int, out: Array) -> None:
     """Recipe 3: the rows that deviate walk up from the current value, then down."""
     window, own = state.window, state.points[k]
@@ -403,7 +400,7 @@ def _walk(columns: Columns, state: State, k: int, room: int, out: Array) -> None
     fill(rest[begin:end], 0)
 
 
-@inner
+@internal
 def _by_sorting(columns: Columns, state: State, k: int, out: Array) -> None:
     """Recipe 4: every value from its own sorted scores."""
     unit, keys = columns.unit, state.keys
@@ -417,7 +414,7 @@ def _by_sorting(columns: Columns, state: State, k: int, out: Array) -> None:
         out[v] = gain_of_keys(keys, columns.mass, columns.gains, state.curves)
 
 
-@merged
+@inlined
 def coordinate_gains(columns: Columns, state: State, k: int, out: Array) -> None:
     """Gain of every allowed value of column ``k``, all else as it is: out[v - lower]."""
     column, window = columns.column, state.window

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from netbenefit.solvers.kernels.jit import inner, negatives, positives
+from netbenefit.solvers.kernels.jit import internal, negatives, positives
 from netbenefit.solvers.kernels.layout import Array
 
 __all__ = [
@@ -23,21 +23,21 @@ __all__ = [
 # -- whole-array steps: loops compile far faster than array expressions ----------------------------
 
 
-@inner
+@internal
 def fill(target: Array, value: Any) -> None:
     """Set every cell."""
     for t in range(target.size):
         target[t] = value
 
 
-@inner
+@internal
 def copy(target: Array, source: Array) -> None:
     """Copy as many cells as the target has."""
     for t in range(target.size):
         target[t] = source[t]
 
 
-@inner
+@internal
 def add(target: Array, source: Array) -> None:
     """Add cell by cell."""
     for t in range(target.size):
@@ -47,7 +47,7 @@ def add(target: Array, source: Array) -> None:
 # -- gains of counts -------------------------------------------------------------------------------
 
 
-@inner
+@internal
 def cumulate(masses: Array, tp: Array, fp: Array) -> None:
     """Positives and negatives at or above each score; ``masses`` is overwritten."""
     above = masses[0] - masses[0]
@@ -59,7 +59,7 @@ def cumulate(masses: Array, tp: Array, fp: Array) -> None:
         fp[t] = negatives(masses[t])
 
 
-@inner
+@internal
 def best_gains(tp: Array, fp: Array, gains: Array) -> Any:
     """Σ_i max(0, max_t found_i tp_t − alarm_i fp_t)."""
     kind = gains.dtype.type
@@ -75,7 +75,7 @@ def best_gains(tp: Array, fp: Array, gains: Array) -> Any:
     return total
 
 
-@inner
+@internal
 def gain_of(masses: Array, gains: Array, curves: Array) -> Any:
     """Gain of masses by score; ``masses`` is overwritten."""
     tp, fp = curves[0, : masses.size], curves[1, : masses.size]
@@ -83,7 +83,7 @@ def gain_of(masses: Array, gains: Array, curves: Array) -> Any:
     return best_gains(tp, fp, gains)
 
 
-@inner
+@internal
 def _sort_keys(keys: Array, n: int, low: int, high: int) -> int:
     """Radix-sort keys[0] (in [low, high]) with keys[2]; the result is in rows 0, 2 or 1, 3."""
     counts = keys[4]
@@ -105,7 +105,7 @@ def _sort_keys(keys: Array, n: int, low: int, high: int) -> int:
     return side
 
 
-@inner
+@internal
 def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
     """Gain of the scores in keys[0], whatever their range."""
     n = mass.size
@@ -130,7 +130,7 @@ def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
 # -- gain curves -----------------------------------------------------------------------------------
 
 
-@inner
+@internal
 def gain_curve(out: Array, a: Any, b: Any, tp: Array, fp: Array, left: int, right: int) -> None:
     """Gain by score: constant for ``left`` cells below the lowest score, 0 above the highest."""
     size = tp.size
@@ -142,7 +142,7 @@ def gain_curve(out: Array, a: Any, b: Any, tp: Array, fp: Array, left: int, righ
     fill(out[left + size : left + size + right], 0)
 
 
-@inner
+@internal
 def highest_sum(x: Array, y: Array) -> Any:
     """max(0, max_t x_t + y_t)."""
     kind = x.dtype.type

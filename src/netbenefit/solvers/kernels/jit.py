@@ -1,7 +1,7 @@
 """One way to compile: plain functions on arrays, cached on disk, free of the interpreter lock.
 
 numba renews its cache when the file of a cached function changes, not when that of a function which
-it calls does.  An installation renews all files at once; whoever edits the kernels has to clear the
+it calls does.  An installation renews all files at once; after an edit of the kernels, clear the
 ``__pycache__`` folders (``make clean``), as the tests do for themselves.
 """
 
@@ -21,10 +21,10 @@ __all__ = [
     "WORD",
     "ZERO",
     "count_bits",
-    "inner",
+    "inlined",
+    "internal",
     "jit",
     "lowest_bit",
-    "merged",
     "negatives",
     "positives",
 ]
@@ -56,12 +56,9 @@ def _count_bits(typing_context: Any, word: Any) -> Any:
     return types.int64(types.uint64), code
 
 
-# numba passes the typing context by itself, which its annotations do not tell.
+# numba passes the typing context by itself, which its annotations leave out.
 lowest_bit: Any = intrinsic(_lowest_bit)
 count_bits: Any = intrinsic(_count_bits)
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -72,7 +69,7 @@ _ENTRY: dict[str, Any] = {
     "error_model": "numpy",
     "no_cfunc_wrapper": True,
 }
-_INNER: dict[str, Any] = {
+_INTERNAL: dict[str, Any] = {
     "error_model": "numpy",
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
@@ -84,15 +81,15 @@ def jit(function: F) -> F:
     return cast(F, numba.njit(**_ENTRY)(function))
 
 
-def inner(function: F) -> F:
+def internal(function: F) -> F:
     """Compile ``function`` for other compiled functions only: no way in from Python, no cache.
 
     Ways in take more time to compile than many a kernel.
     """
-    return cast(F, numba.njit(**_INNER)(function))
+    return cast(F, numba.njit(**_INTERNAL)(function))
 
 
-def merged(function: F) -> F:
+def inlined(function: F) -> F:
     """Compile ``function`` as part of each caller, which suits a large one with a single caller.
 
     Otherwise it would be optimised once by itself and again inside the caller.

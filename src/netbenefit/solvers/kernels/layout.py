@@ -88,13 +88,7 @@ class State(NamedTuple):
 
 
 def pack_masses(positives: Array, negatives: Array) -> Array:
-    """Pack counts into one int64 each; real weights and huge counts into a complex number.
-
-    Examples
-    --------
-    >>> pack_masses(np.array([1, 2]), np.array([3, 0])) == [(1 << 32) + 3, 2 << 32]
-    array([ True,  True])
-    """
+    """Pack counts into one int64 each; real weights and huge counts into a complex number."""
     whole = positives.dtype.kind in "iu" and negatives.dtype.kind in "iu"
     if whole and positives.sum() < _PACK_LIMIT and negatives.sum() < _PACK_LIMIT:
         return (positives.astype(np.int64) << 32) + negatives.astype(np.int64)
@@ -112,18 +106,9 @@ def make_columns(
 ) -> Columns:
     """Lay out patterns for the kernels.
 
-    Parameters
-    ----------
-    codes : (n, P) int64
-        Features in steps of ``10 ** -decimals[k]``.
-    decimals : tuple of int
-        Decimals of each column.
-    mass : (n,)
-        Packed masses of the patterns (:func:`pack_masses`).
-    found, alarm : (m,)
-        Worth of an event and cost of a false alarm: int64, or float64.
-    lower, upper : (P,) int64
-        Allowed points.
+    ``codes`` (n, P) int64 are in steps of 10 ** -decimals[k], ``mass`` (n,) is packed
+    (:func:`pack_masses`), ``found`` and ``alarm`` (m,) are the value of an event and the cost of a
+    false alarm (int64 or float64), ``lower`` and ``upper`` (P,) the allowed points.
     """
     n_columns = codes.shape[1]
     digits = max(decimals, default=0)

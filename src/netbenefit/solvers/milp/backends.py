@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.solvers.milp.model import MilpModel
 
-__all__ = ["Answer", "Backend", "End", "News", "Order"]
+__all__ = ["Backend", "BackendAnswer", "End", "News", "Order"]
 
 #: How a solver ended; "failed" is anything that is not one of the others.
 End = Literal["optimal", "infeasible", "time_limit", "interrupted", "failed"]
 
 
 class News(NamedTuple):
-    """What a solver tells while it runs; None where there is nothing new.
+    """What a solver reports while it runs; None where there is nothing new.
 
     ``points`` are the values of the points block, ``claimed`` is what the solver takes their
     objective to be, ``bound`` is what no solution exceeds, as far as the solver knows.
@@ -29,7 +29,7 @@ class News(NamedTuple):
     bound: float | None = None
 
 
-class Answer(NamedTuple):
+class BackendAnswer(NamedTuple):
     """What a solver says at the end; the same fields as :class:`News`."""
 
     end: End
@@ -49,25 +49,13 @@ def _never() -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """How a model is to be solved.
+    """How a model is to be solved."""
 
-    Attributes
-    ----------
-    time_limit : float
-        Seconds; may be infinite.
-    warm_start : (variables,) int64 or None
-        A feasible solution.
-    on_news : callable
-        Called with :class:`News`, from whatever thread the solver uses; must not raise.
-    should_stop : callable
-        Asked often; True ends the search.
-    n_jobs, seed : int
-    """
-
-    time_limit: float = float("inf")
-    warm_start: IntArray | None = None
+    time_limit: float = float("inf")  #: seconds; may be infinite
+    warm_start: IntArray | None = None  #: (variables,) a feasible solution
+    #: called from whatever thread the solver uses; must not raise
     on_news: Callable[[News], None] = _say_nothing
-    should_stop: Callable[[], bool] = _never
+    should_stop: Callable[[], bool] = _never  #: called often; True ends the search
     n_jobs: int = 1
     seed: int = 0
 
@@ -91,5 +79,5 @@ class Backend(ABC):
             ) from error
 
     @abstractmethod
-    def solve(self, model: MilpModel, order: Order) -> Answer:
+    def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
         """Maximise; with tolerances of ``TOLERANCE`` and no gap below one unit of the objective."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from netbenefit.common.checks import InputError
-from netbenefit.solvers.milp.backends import Answer, Backend, End, News, Order
+from netbenefit.solvers.milp.backends import Backend, BackendAnswer, End, News, Order
 from netbenefit.solvers.milp.model import TOLERANCE, MilpModel
 
 __all__ = ["GurobiBackend"]
@@ -22,18 +22,13 @@ class GurobiBackend(Backend):
 
     The package that pip installs brings a licence for models of up to 2,000 variables and 2,000
     rows; anything larger is refused with a message that says so.
-
-    Examples
-    --------
-    >>> GurobiBackend().name
-    'Gurobi'
     """
 
     name: ClassVar[str] = "Gurobi"
     package: ClassVar[str] = "gurobipy"
     install: ClassVar[str] = "netbenefit[gurobi]"
 
-    def solve(self, model: MilpModel, order: Order) -> Answer:
+    def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
         """Maximise."""
         gurobi = self.require()
         try:
@@ -63,7 +58,7 @@ def _explained(error: Any, model: MilpModel) -> Exception:
     return error if isinstance(error, Exception) else RuntimeError(str(error))
 
 
-def _solve(gurobi: Any, program: Any, model: MilpModel, order: Order) -> Answer:
+def _solve(gurobi: Any, program: Any, model: MilpModel, order: Order) -> BackendAnswer:
     for name, value in _parameters(order).items():
         program.setParam(name, value)
     z = program.addMVar(
@@ -115,7 +110,7 @@ def _listener(gurobi: Any, z: Any, model: MilpModel, order: Order) -> Any:
     return listen
 
 
-def _answer(gurobi: Any, program: Any, z: Any, model: MilpModel, order: Order) -> Answer:
+def _answer(gurobi: Any, program: Any, z: Any, model: MilpModel, order: Order) -> BackendAnswer:
     codes = gurobi.GRB.Status
     ends: dict[int, End] = {
         codes.OPTIMAL: "optimal",
@@ -126,15 +121,15 @@ def _answer(gurobi: Any, program: Any, z: Any, model: MilpModel, order: Order) -
     end: End = ends.get(program.Status, "failed")
     details = f"Gurobi status {program.Status}"
     if end in ("infeasible", "failed"):
-        return Answer(end, details=details)
+        return BackendAnswer(end, details=details)
     bound = _bound(program.ObjBound)
     if not program.SolCount:
-        return _start_as_answer(Answer(end, bound=bound, details=details), model, order)
+        return _start_as_answer(BackendAnswer(end, bound=bound, details=details), model, order)
     points = np.asarray(z.X, dtype=np.float64)[model.blocks["points"]]
-    return Answer(end, points, program.ObjVal, bound, details)
+    return BackendAnswer(end, points, program.ObjVal, bound, details)
 
 
-def _start_as_answer(answer: Answer, model: MilpModel, order: Order) -> Answer:
+def _start_as_answer(answer: BackendAnswer, model: MilpModel, order: Order) -> BackendAnswer:
     """Gurobi was stopped before it took the warm start in: the start is what it leaves with."""
     if order.warm_start is None:
         return answer

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from netbenefit.solvers.highs import linear_program
-from netbenefit.solvers.milp.backends import Answer, Backend, End, News, Order
+from netbenefit.solvers.milp.backends import Backend, BackendAnswer, End, News, Order
 from netbenefit.solvers.milp.model import TOLERANCE, MilpModel
 
 __all__ = ["HighsBackend"]
@@ -19,25 +19,20 @@ class HighsBackend(Backend):
 
     It searches with one thread: HiGHS keeps one pool of threads for the whole process, whose size
     cannot be changed while other parts of a program use it, and gains little from more threads.
-
-    Examples
-    --------
-    >>> HighsBackend().require().__name__
-    'highspy'
     """
 
     name: ClassVar[str] = "HiGHS"
     package: ClassVar[str] = "highspy"
     install: ClassVar[str] = "highspy"
 
-    def solve(self, model: MilpModel, order: Order) -> Answer:
+    def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
         """Maximise, by minimising the negative."""
         highspy = self.require()
         highs = highspy.Highs()
         for option, value in _options(order).items():
             highs.setOptionValue(option, value)
         if highs.passModel(_program(model)) == highspy.HighsStatus.kError:
-            return Answer("failed", details="HiGHS refused the model")
+            return BackendAnswer("failed", details="HiGHS refused the model")
         if order.warm_start is not None:
             start = highspy.HighsSolution()
             start.col_value = order.warm_start.astype(np.float64).tolist()
@@ -79,7 +74,7 @@ def _program(model: MilpModel) -> Any:
 
 
 def _listen(highs: Any, model: MilpModel, order: Order) -> None:
-    """Hear of better solutions and bounds, and pass on the wish to stop."""
+    """Report better solutions and bounds, and interrupt the solver when it should stop."""
     block = model.blocks["points"]
 
     def improved(event: Any) -> None:
@@ -105,7 +100,7 @@ def _bound(dual: float) -> float | None:
     return -dual if math.isfinite(dual) else None
 
 
-def _answer(highspy: Any, highs: Any, model: MilpModel) -> Answer:
+def _answer(highspy: Any, highs: Any, model: MilpModel) -> BackendAnswer:
     status, info = highs.getModelStatus(), highs.getInfo()
     known = highspy.HighsModelStatus
     ends: dict[Any, End] = {
@@ -117,11 +112,11 @@ def _answer(highspy: Any, highs: Any, model: MilpModel) -> Answer:
     end: End = ends.get(status, "failed")
     details = highs.modelStatusToString(status)
     if end == "infeasible":
-        return Answer(end, details=details)
+        return BackendAnswer(end, details=details)
     bound = _bound(info.mip_dual_bound) if end != "failed" else None
     if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-        return Answer(end, bound=bound, details=details)
+        return BackendAnswer(end, bound=bound, details=details)
     values = np.array(highs.getSolution().col_value, dtype=np.float64)
-    return Answer(
+    return BackendAnswer(
         end, values[model.blocks["points"]], -info.objective_function_value, bound, details
     )

@@ -24,12 +24,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from netbenefit.common.checks import FloatArray, IntArray
 from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.milp import rows as rows_of
 
@@ -47,68 +46,28 @@ _COARSE = 2**30
 
 @dataclass(frozen=True, eq=False)
 class MilpModel:
-    """Maximise objective·z with row_lower ≤ matrix·z ≤ row_upper, lower ≤ z ≤ upper, z whole.
-
-    Attributes
-    ----------
-    problem : Problem
-    pieces : Pieces
-        Where the whole numbers come from.
-    matrix : (rows, variables) sparse array
-        Whole numbers, where they are large divided by a power of two a row.
-    row_lower, row_upper, lower, upper : float64
-    objective : (variables,) float64
-        Whole numbers.
-    grain : int
-        value of :class:`Pieces` ≤ grain · objective·z for the best z of a point vector; equal where
-        ``rounded`` is False.
-    rounded : bool
-        Whether gains were rounded up (and the price down) to multiples of ``grain``.
-    blocks : mapping of str to slice
-        Which variables are what: "points", "used", "cutoffs", "called", "choices", "sides" and
-        "sizes".
-    plan : Plan
-        What stands behind the variables.
-    big_m : int
-        Largest big-M, in units of the scores.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> model = build_model(Problem.build(table, Thresholds.of([0.5]), penalty=0.01))
-    >>> model.names()
-    ['points x0', 'used x0', 'cutoff p=0.5', 'called p=0.5 #0', 'called p=0.5 #1']
-    >>> model.solution(np.array([2]))
-    array([2, 1, 2, 0, 1])
-    >>> model.value(np.array([2]))
-    197
-    """
+    """Maximise objective·z with row_lower ≤ matrix·z ≤ row_upper, lower ≤ z ≤ upper, z whole."""
 
     problem: Problem
-    pieces: Pieces
-    matrix: Any
+    integers: IntegerProblem
+    matrix: Any  #: (rows, variables) sparse whole numbers, large rows divided by a power of two
     row_lower: FloatArray
     row_upper: FloatArray
     lower: FloatArray
     upper: FloatArray
-    objective: FloatArray
+    objective: FloatArray  #: (variables,) whole numbers
+    #: value of the integers ≤ grain · objective·z of the best z; equal unless ``rounded``
     grain: int
-    rounded: bool
+    rounded: bool  #: whether gains were rounded up (and the price down) to multiples of ``grain``
+    #: which variables are points, used, cutoffs, called, choices, sides and sizes
     blocks: Mapping[str, slice]
-    plan: rows_of.Plan
-    big_m: int
+    plan: rows_of.RowPlan
+    big_m: int  #: largest big-M, in units of the scores
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and of variables."""
         return int(self.row_lower.size), int(self.lower.size)
-
-    @property
-    def integrality(self) -> NDArray[np.bool_]:
-        """Which variables are whole numbers: all of them."""
-        return np.ones(self.lower.size, dtype=np.bool_)
 
     @property
     def trusted(self) -> bool:
@@ -162,24 +121,7 @@ class MilpModel:
 
     def to_objective(self, bound: float) -> Fraction:
         """Largest objective of a card, if objective·z ≤ bound + margin for all z."""
-        return self.pieces.to_objective(self.grain * math.floor(bound + self.margin))
-
-    def names(self) -> list[str]:
-        """What each variable is, for people."""
-        plan, columns = self.plan, self.problem.patterns.names
-        at = [f"p={self.problem.thresholds.values[i]:g}" for i in plan.levels]
-        called = zip(plan.called_level.tolist(), plan.called_pattern.tolist(), strict=True)
-        choices = zip(plan.choice_column.tolist(), plan.choice_value.tolist(), strict=True)
-        sides = zip(plan.side_column.tolist(), plan.side_sign.tolist(), strict=True)
-        return [
-            *(f"points {name}" for name in columns),
-            *(f"used {name}" for name in columns),
-            *(f"cutoff {p}" for p in at),
-            *(f"called {at[i]} #{u}" for i, u in called),
-            *(f"choice {columns[k]}={v}" for k, v in choices),
-            *(f"side {columns[k]}{'+' if sign > 0 else '-'}" for k, sign in sides),
-            *(f"size {columns[k]}" for k in plan.size_column.tolist()),
-        ]
+        return self.integers.to_objective(self.grain * math.floor(bound + self.margin))
 
 
 def build_model(problem: Problem) -> MilpModel:
@@ -187,15 +129,15 @@ def build_model(problem: Problem) -> MilpModel:
 
     Program ilp:formulation of the paper, on patterns.
     """
-    pieces = Pieces.of(problem)
-    plan = rows_of.make_plan(problem, pieces)
+    integers = IntegerProblem.of(problem)
+    plan = rows_of.make_plan(problem, integers)
     blocks = _blocks(plan)
     lower, upper = _bounds(plan, blocks)
-    objective, grain, rounded = _objective(plan, pieces, blocks)
-    parts, big_m = rows_of.all_rows(problem, pieces, plan, blocks)
+    objective, grain, rounded = _objective(plan, integers, blocks)
+    parts, big_m = rows_of.all_rows(problem, integers, plan, blocks)
     return MilpModel(
         problem=problem,
-        pieces=pieces,
+        integers=integers,
         matrix=sparse.vstack([part.matrix for part in parts], format="csr"),
         row_lower=np.concatenate([part.lower for part in parts]),
         row_upper=np.concatenate([part.upper for part in parts]),
@@ -210,7 +152,7 @@ def build_model(problem: Problem) -> MilpModel:
     )
 
 
-def _blocks(plan: rows_of.Plan) -> dict[str, slice]:
+def _blocks(plan: rows_of.RowPlan) -> dict[str, slice]:
     sizes = {
         "points": plan.lower.size,
         "used": plan.lower.size,
@@ -226,7 +168,7 @@ def _blocks(plan: rows_of.Plan) -> dict[str, slice]:
     }
 
 
-def _bounds(plan: rows_of.Plan, blocks: Mapping[str, slice]) -> tuple[FloatArray, FloatArray]:
+def _bounds(plan: rows_of.RowPlan, blocks: Mapping[str, slice]) -> tuple[FloatArray, FloatArray]:
     """Bounds of all variables; those without a word below are 0 or 1."""
     count = blocks["sizes"].stop
     lower, upper = np.zeros(count), np.ones(count)
@@ -240,15 +182,15 @@ def _bounds(plan: rows_of.Plan, blocks: Mapping[str, slice]) -> tuple[FloatArray
 
 
 def _objective(
-    plan: rows_of.Plan, pieces: Pieces, blocks: Mapping[str, slice]
+    plan: rows_of.RowPlan, integers: IntegerProblem, blocks: Mapping[str, slice]
 ) -> tuple[FloatArray, int, bool]:
     """Gains and prices in whole numbers that floats hold, the worth of one, whether it rounded."""
     gains = plan.gains[plan.called_level, plan.called_pattern]
-    common = int(np.gcd.reduce(np.append(gains, pieces.price))) or 1
-    largest = max(int(np.abs(gains).max(initial=0)), pieces.price) // common
+    common = int(np.gcd.reduce(np.append(gains, integers.price))) or 1
+    largest = max(int(np.abs(gains).max(initial=0)), integers.price) // common
     coarser = 1 << max(0, largest.bit_length() - _COARSE.bit_length() + 1)
     grain = common * coarser
     objective = np.zeros(blocks["sizes"].stop)
     objective[blocks["called"]] = -(-gains // grain)
-    objective[blocks["used"]] = -(pieces.price // grain)
+    objective[blocks["used"]] = -(integers.price // grain)
     return objective, grain, coarser > 1

@@ -1,4 +1,4 @@
-"""The rows of the integer program that ``_milp_model`` describes, one function a kind."""
+"""The rows of the integer program that :mod:`netbenefit.solvers.milp.model` describes, by kind."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import Problem
 
-__all__ = ["Plan", "Rows", "all_rows", "make_plan"]
+__all__ = ["ProgramRows", "RowPlan", "all_rows", "make_plan"]
 
 BoolArray = NDArray[np.bool_]
 #: Rows with larger numbers are divided by a power of two until they are below this.
@@ -28,7 +28,7 @@ _SPARE = 0.25
 _MOST_PAIRS = 300_000_000
 
 
-class Rows(NamedTuple):
+class ProgramRows(NamedTuple):
     """Some rows: lower ≤ matrix·z ≤ upper."""
 
     matrix: Any
@@ -37,47 +37,27 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """Which variables the integer program has, and what they stand for.
+class RowPlan:
+    """Which variables the integer program has, and what they stand for."""
 
-    Attributes
-    ----------
-    lower, upper : (P,) int64
-        Smallest and largest allowed points.
-    levels : tuple of int
-        The thresholds that matter: those with a weight or with a limited rate, but not 0.
-    gains : (levels, n) int64
-    up, down : (levels, n) bool
-        Whether a positive call must be true, and whether a negative one must be.
-    called_level, called_pattern : (C,) int
-        Level and pattern of each φ.
-    choice_column, choice_value : (Z,) int
-        One variable an allowed value, for columns with gaps between allowed values.
-    side_column, side_sign : (S,) int
-        "λ_k is positive" and "λ_k is negative", where α_k = 1 has to mean λ_k ≠ 0.
-    size_column : (A,) int
-        Columns that need a variable for |λ_k|.
-    cutoff_range : (int, int)
-        Lowest and highest cut-off of all cards.
-    """
-
-    lower: IntArray
-    upper: IntArray
-    levels: tuple[int, ...]
-    gains: IntArray
-    up: BoolArray
-    down: BoolArray
-    called_level: IntArray
-    called_pattern: IntArray
+    lower: IntArray  #: (P,) smallest allowed points
+    upper: IntArray  #: (P,) largest allowed points
+    levels: tuple[int, ...]  #: thresholds with a weight or a limited rate, but not 0
+    gains: IntArray  #: (levels, n)
+    up: BoolArray  #: (levels, n) whether a positive call must be true
+    down: BoolArray  #: (levels, n) whether a negative call must be true
+    called_level: IntArray  #: (C,) level of each φ
+    called_pattern: IntArray  #: (C,) pattern of each φ
+    #: (Z,) columns with gaps between allowed values: one variable per value
     choice_column: IntArray
-    choice_value: IntArray
-    side_column: IntArray
-    side_sign: IntArray
-    size_column: IntArray
-    cutoff_range: tuple[int, int]
+    choice_value: IntArray  #: (Z,)
+    side_column: IntArray  #: (S,) where α_k = 1 has to mean λ_k ≠ 0
+    side_sign: IntArray  #: (S,) "λ_k is positive" or "λ_k is negative"
+    size_column: IntArray  #: (A,) columns that need a variable for |λ_k|
+    cutoff_range: tuple[int, int]  #: lowest and highest cut-off of all cards
 
 
-def make_plan(problem: Problem, pieces: Pieces) -> Plan:
+def make_plan(problem: Problem, integers: IntegerProblem) -> RowPlan:
     """Decide which variables are needed."""
     allowed = _allowed_values(problem)
     lower = np.array([values[0] for values in allowed], dtype=np.int64)
@@ -88,10 +68,10 @@ def make_plan(problem: Problem, pieces: Pieces) -> Plan:
     strict[gaps] = False  # their choices tell exactly
     sides = np.flatnonzero(strict)
     bounded = problem.limits.total < int(np.maximum(np.abs(lower), np.abs(upper)).sum())
-    levels, gains, up, down = _calls(problem, pieces)
+    levels, gains, up, down = _calls(problem, integers)
     called_level, called_pattern = np.nonzero(up | down)
-    low, high = _score_range(pieces, lower, upper)
-    return Plan(
+    low, high = _score_range(integers, lower, upper)
+    return RowPlan(
         lower=lower,
         upper=upper,
         levels=levels,
@@ -105,7 +85,7 @@ def make_plan(problem: Problem, pieces: Pieces) -> Plan:
         side_column=np.repeat(sides, 2).astype(np.int64),
         side_sign=np.tile(np.array([1, -1], dtype=np.int64), sides.size),
         size_column=np.flatnonzero(both & bounded).astype(np.int64),
-        cutoff_range=(int(low.min()) // pieces.unit, int(high.max()) // pieces.unit + 1),
+        cutoff_range=(int(low.min()) // integers.unit, int(high.max()) // integers.unit + 1),
     )
 
 
@@ -124,7 +104,7 @@ def _allowed_values(problem: Problem) -> list[list[int]]:
 
 
 def _calls(
-    problem: Problem, pieces: Pieces
+    problem: Problem, integers: IntegerProblem
 ) -> tuple[tuple[int, ...], IntArray, BoolArray, BoolArray]:
     """Levels, their gains, and which calls must be true in which direction."""
     thresholds, table, rates = problem.thresholds, problem.patterns, problem.limits.rates
@@ -137,8 +117,8 @@ def _calls(
         for i, p in enumerate(thresholds.values)
         if p > 0 and (weighed[i] or finds[i] or alarms[i])
     )
-    gains = np.zeros((len(levels), pieces.units.shape[0]), dtype=np.int64)
-    gains[[weighed[i] for i in levels]] = pieces.gains
+    gains = np.zeros((len(levels), integers.units.shape[0]), dtype=np.int64)
+    gains[[weighed[i] for i in levels]] = integers.gains
     find = np.array([finds[i] for i in levels], dtype=np.bool_)[:, None]
     alarm = np.array([alarms[i] for i in levels], dtype=np.bool_)[:, None]
     up = (gains > 0) | (find & (table.events > 0))
@@ -150,10 +130,12 @@ def _sum(masses: NDArray[Any]) -> Fraction:
     return sum((Fraction(m) for m in masses.tolist()), Fraction(0))
 
 
-def _score_range(pieces: Pieces, lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
+def _score_range(
+    integers: IntegerProblem, lower: IntArray, upper: IntArray
+) -> tuple[IntArray, IntArray]:
     """Lowest and highest score of each pattern, in units."""
-    plus: IntArray = np.maximum(pieces.units, 0)
-    minus: IntArray = np.minimum(pieces.units, 0)
+    plus: IntArray = np.maximum(integers.units, 0)
+    minus: IntArray = np.minimum(integers.units, 0)
     low: IntArray = plus @ lower + minus @ upper
     high: IntArray = plus @ upper + minus @ lower
     return low, high
@@ -161,13 +143,13 @@ def _score_range(pieces: Pieces, lower: IntArray, upper: IntArray) -> tuple[IntA
 
 def all_rows(
     problem: Problem,
-    pieces: Pieces,
-    plan: Plan,
+    integers: IntegerProblem,
+    plan: RowPlan,
     blocks: Mapping[str, slice],
-) -> tuple[list[Rows], int]:
+) -> tuple[list[ProgramRows], int]:
     """All rows, and the largest big-M."""
     width = blocks["sizes"].stop
-    calls, big_m = _call_rows(pieces, plan, blocks)
+    calls, big_m = _call_rows(integers, plan, blocks)
     parts = [
         _order_rows(plan, blocks),
         calls,
@@ -179,31 +161,33 @@ def all_rows(
         _rate_rows(problem, plan, blocks),
     ]
     # no rows at all would have no width
-    parts.append(Rows(sparse.csr_array((0, width)), np.zeros(0), np.zeros(0)))
+    parts.append(ProgramRows(sparse.csr_array((0, width)), np.zeros(0), np.zeros(0)))
     return parts, big_m
 
 
 # -- calls and cut-offs --------------------------------------------------------------------------
 
 
-def _call_rows(pieces: Pieces, plan: Plan, blocks: Mapping[str, slice]) -> tuple[Rows, int]:
+def _call_rows(
+    integers: IntegerProblem, plan: RowPlan, blocks: Mapping[str, slice]
+) -> tuple[ProgramRows, int]:
     """Rows 2 and 3: what a call says about a score.
 
     up:    S_u − unit·T_i − M φ_iu ≥ −M  with M ≥ unit·T_i − S_u,
     down:  S_u − unit·T_i − M φ_iu ≤ −1  with M ≥ S_u − unit·T_i + 1.
     """
-    most_up, most_down = _big_m(pieces, plan)
+    most_up, most_down = _big_m(integers, plan)
     up = plan.up[plan.called_level, plan.called_pattern]
     down = plan.down[plan.called_level, plan.called_pattern]
     place = np.concatenate([np.flatnonzero(up), np.flatnonzero(down)])
     is_up = np.arange(place.size) < int(up.sum())
     pattern, level = plan.called_pattern[place], plan.called_level[place]
     big = np.where(is_up, most_up[pattern], most_down[pattern])
-    scores = sparse.csr_array(pieces.units)[pattern].tocoo()
+    scores = sparse.csr_array(integers.units)[pattern].tocoo()
     row = np.arange(place.size)
     entries = [
         (scores.row, scores.col + blocks["points"].start, scores.data),
-        (row, blocks["cutoffs"].start + level, np.full(row.size, -pieces.unit)),
+        (row, blocks["cutoffs"].start + level, np.full(row.size, -integers.unit)),
         (row, blocks["called"].start + place, -big),
     ]
     bound = np.where(is_up, -big, -1)
@@ -211,17 +195,17 @@ def _call_rows(pieces: Pieces, plan: Plan, blocks: Mapping[str, slice]) -> tuple
     return rows, int(big.max(initial=0))
 
 
-def _big_m(pieces: Pieces, plan: Plan) -> tuple[IntArray, IntArray]:
+def _big_m(integers: IntegerProblem, plan: RowPlan) -> tuple[IntArray, IntArray]:
     """Largest unit·T − S_u and S_u − unit·T + 1 of each pattern."""
-    unit, (first, last) = pieces.unit, plan.cutoff_range
-    low, high = _score_range(pieces, plan.lower, plan.upper)
+    unit, (first, last) = integers.unit, plan.cutoff_range
+    low, high = _score_range(integers, plan.lower, plan.upper)
     up, down = unit * last - low, high - unit * first + 1
-    n, n_columns = pieces.units.shape
+    n, n_columns = integers.units.shape
     if n * n * n_columns > _MOST_PAIRS:
         return np.maximum(up, 1), np.maximum(down, 1)
     for u in range(n):
         # ⌊s_v⌋ ≤ T ≤ ⌊s_w⌋ + 1 for the lowest score s_v and the highest s_w, whichever they are
-        d = pieces.units - pieces.units[u]
+        d = integers.units - integers.units[u]
         plus, minus = np.maximum(d, 0), np.minimum(d, 0)
         above = int((plus @ plan.upper + minus @ plan.lower).max())
         below = int((plus @ plan.lower + minus @ plan.upper).min())
@@ -231,7 +215,7 @@ def _big_m(pieces: Pieces, plan: Plan) -> tuple[IntArray, IntArray]:
 
 def _whole_rows(
     entries: Sequence[tuple[Any, Any, Any]], bound: IntArray, is_lower: BoolArray, width: int
-) -> Rows:
+) -> ProgramRows:
     """Rows of whole numbers with one bound each; large ones are divided by a power of two."""
     row = np.concatenate([r for r, _, _ in entries]).astype(np.int64)
     column = np.concatenate([c for _, c, _ in entries]).astype(np.int64)
@@ -242,14 +226,14 @@ def _whole_rows(
     scale = 2.0**-power
     spare = _SPARE
     matrix = sparse.csr_array((data * scale[row], (row, column)), shape=(bound.size, width))
-    return Rows(
+    return ProgramRows(
         matrix,
         np.where(is_lower, (bound - spare) * scale, -np.inf),
         np.where(is_lower, np.inf, (bound + spare) * scale),
     )
 
 
-def _order_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _order_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows T_i ≤ T_{i+1}, and φ of a higher threshold ≤ φ of the next lower one that has it."""
     place = np.arange(plan.called_level.size)
     by_pattern = np.lexsort((plan.called_level, plan.called_pattern))
@@ -261,7 +245,7 @@ def _order_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
     return _at_most(small, large, blocks)
 
 
-def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> Rows:
+def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows z[small] − z[large] ≤ 0."""
     row = np.arange(small.size)
     ones = np.ones(small.size)
@@ -269,7 +253,7 @@ def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> R
         (np.concatenate([ones, -ones]), (np.tile(row, 2), np.concatenate([small, large]))),
         shape=(small.size, blocks["sizes"].stop),
     )
-    return Rows(matrix, np.full(small.size, -np.inf), np.zeros(small.size))
+    return ProgramRows(matrix, np.full(small.size, -np.inf), np.zeros(small.size))
 
 
 # -- points --------------------------------------------------------------------------------------
@@ -277,25 +261,25 @@ def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> R
 
 def _from_lists(
     found: Sequence[tuple[dict[int, float], float, float]], blocks: Mapping[str, slice]
-) -> Rows:
+) -> ProgramRows:
     """Rows given one by one, as {variable: coefficient}, lower, upper."""
     row = [r for r, (terms, _, _) in enumerate(found) for _ in terms]
     column = [j for terms, _, _ in found for j in terms]
     data = [float(c) for terms, _, _ in found for c in terms.values()]
     matrix = sparse.csr_array((data, (row, column)), shape=(len(found), blocks["sizes"].stop))
-    return Rows(
+    return ProgramRows(
         matrix,
         np.array([low for _, low, _ in found], dtype=np.float64),
         np.array([high for _, _, high in found], dtype=np.float64),
     )
 
 
-def _use_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _use_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows 1: λ_k = 0 unless α_k = 1; and α_k = 0 if λ_k = 0, where that comes for free."""
     found: list[tuple[dict[int, float], float, float]] = []
-    told = {*plan.choice_column.tolist(), *plan.side_column.tolist()}
+    known = {*plan.choice_column.tolist(), *plan.side_column.tolist()}
     for k, (low, high) in enumerate(zip(plan.lower.tolist(), plan.upper.tolist(), strict=True)):
-        if k in told or low > 0 or high < 0 or low == high:
+        if k in known or low > 0 or high < 0 or low == high:
             continue
         points, used = blocks["points"].start + k, blocks["used"].start + k
         least, most = (1 if low == 0 else low), (-1 if high == 0 else high)
@@ -304,7 +288,7 @@ def _use_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
     return _from_lists(found, blocks)
 
 
-def _choice_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _choice_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows for columns with gaps: one of the allowed values; α_k = 0 if that is 0."""
     found: list[tuple[dict[int, float], float, float]] = []
     for k in sorted(set(plan.choice_column.tolist())):
@@ -320,7 +304,7 @@ def _choice_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
     return _from_lists(found, blocks)
 
 
-def _side_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _side_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows that make α_k = 1 mean λ_k ≠ 0: α = π + ν, π + low·ν ≤ λ ≤ high·π − ν."""
     found: list[tuple[dict[int, float], float, float]] = []
     for place in range(0, plan.side_column.size, 2):
@@ -338,7 +322,7 @@ def _side_rows(plan: Plan, blocks: Mapping[str, slice]) -> Rows:
 # -- limits --------------------------------------------------------------------------------------
 
 
-def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> Rows:
+def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows Σ support[r, k] α_k ≤ limit[r]."""
     limits = problem.limits
     first, found = blocks["used"].start, []
@@ -348,7 +332,7 @@ def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> Rows:
     return _from_lists(found, blocks)
 
 
-def _total_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _total_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows β_k ≥ |λ_k|, where there is a β_k, and Σ |λ_k| ≤ total."""
     first = blocks["points"].start
     most = np.maximum(np.abs(plan.lower), np.abs(plan.upper))
@@ -370,7 +354,7 @@ def _total_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Ro
     return _from_lists(found, blocks)
 
 
-def _rate_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Rows:
+def _rate_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows for events found and false alarms; real masses get their bounds rounded outward."""
     rates, table = problem.limits.rates, problem.patterns
     found: list[tuple[dict[int, float], float, float]] = []
@@ -378,7 +362,7 @@ def _rate_rows(problem: Problem, plan: Plan, blocks: Mapping[str, slice]) -> Row
         return _from_lists(found, blocks)
     if rates.alarms[0] < _sum(table.others):
         raise InputError(
-            "no card meets the constraints: everybody is called positive at threshold 0, so false "
+            "no card meets the constraints: all rows are called positive at threshold 0, so false "
             "alarms cannot be limited there. Limit them at a threshold above 0."
         )
     place = np.full(plan.gains.shape, -1)

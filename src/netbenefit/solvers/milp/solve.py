@@ -15,13 +15,21 @@ from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.problem.result import Proof, SolverResult, Status, TraceRow
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.solvers.milp.backends import Answer, Backend, News, Order
+from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model
 
-__all__ = ["BACKENDS", "Answer", "Backend", "MixedInteger", "News", "Worker", "find_backend"]
+__all__ = [
+    "BACKENDS",
+    "Backend",
+    "BackendAnswer",
+    "MixedInteger",
+    "News",
+    "SolverThread",
+    "find_backend",
+]
 
 
-# -- mixed-integer solvers behind one interface; each is imported when it is asked for -------------
+# -- mixed-integer solvers behind one interface; each is imported when it is needed ----------------
 
 
 #: Names that :func:`find_backend` knows.
@@ -29,13 +37,7 @@ BACKENDS = ("highs", "gurobi")
 
 
 def find_backend(name: str) -> Backend:
-    """Return a backend by name, or say what is missing.
-
-    Examples
-    --------
-    >>> find_backend("highs").name
-    'HiGHS'
-    """
+    """Return a backend by name, or say what is missing."""
     backend: Backend
     if name == "highs":
         from netbenefit.solvers.milp.highs import HighsBackend
@@ -52,12 +54,9 @@ def find_backend(name: str) -> Backend:
     return backend
 
 
-# --------------------------------------------------------------------------------------------------
-
-
-#: Seconds between two looks at what the solver tells.
+#: Seconds between two looks at what the solver reports.
 LOOK_SECONDS = 0.05
-#: Seconds that a solver has to obey when it is told to stop; after that it is left behind.
+#: Seconds that a solver has to obey when it has to stop; after that it is left behind.
 OBEY_SECONDS = 1.0
 #: Longest wait for solvers that were left behind, at the end of Python.
 _AT_EXIT = 60.0
@@ -72,7 +71,7 @@ _AT_WORK: set[threading.Event] = set()
 def _wait_for_solvers() -> None:
     """Python must not end under a running solver, which would abort the process.
 
-    All of them have been told to stop, and do when they next look.
+    All of them have been stopped, and end when they next look.
     """
     for done in list(_AT_WORK):
         done.wait(_AT_EXIT)
@@ -83,39 +82,20 @@ class MixedInteger:
     """Search and proof by a general mixed-integer solver.
 
     1. Take the points that were given, or those of a short local search.
-    2. Write the problem as an integer program (see ``_milp_model``) and start the solver in its own
-       thread, from these points.
+    2. Write the problem as an integer program (:mod:`netbenefit.solvers.milp.model`) and start the
+       solver in its own thread, from these points.
     3. Count the objective of every answer from the data.  A solver's tolerances can make it believe
        in a better value than there is; the counted value is reported, and the difference is put
        into the trace and into the details of the proof.
     4. Believe the solver's bound only after adding a margin for its tolerances, and not at all if
        the program's numbers are too large for them or if a counted value exceeds it.  Values are
        whole numbers, so a bound below the next one proves optimality.  The proof is marked
-       ``rounded``, since it rests on floating-point arithmetic that nobody has checked.
-
-    Parameters
-    ----------
-    time_limit : float or None, default=600.0
-        Seconds.
-    backend : {"highs", "gurobi"}, default="highs"
-        The latter needs ``netbenefit[gurobi]``.
-    n_jobs : int, default=1
-        Threads; only Gurobi and the local search use more than one.
-    seed : int, default=0
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
-    >>> result = MixedInteger().solve(Problem.build(table, Thresholds.tenths()))
-    >>> result.points, result.status
-    (array([1, 0]), 'optimal')
+       ``rounded``, since it rests on floating-point arithmetic that is not checked.
     """
 
     time_limit: float | None = 600.0
     backend: str = "highs"
-    n_jobs: int = 1
+    n_jobs: int = 1  #: threads; only Gurobi and the local search use more than one
     seed: int = 0
 
     def solve(
@@ -135,12 +115,12 @@ class MixedInteger:
         run = Run(problem, "milp", limit, callback, spent=seconds)
         try:
             model = build_model(problem)
-            hunt = _Hunt(model, run, backend)
+            monitor = SolverMonitor(model, run, backend)
             if stopped:
-                hunt.begin(first)
-                return hunt.result("interrupted")
-            return self._solve(hunt, first)
-        finally:  # whatever happened, the solver is told to end
+                monitor.begin(first)
+                return monitor.result("interrupted")
+            return self._solve(monitor, first)
+        finally:  # whatever happened, the solver has to end
             run.stop.set()
 
     def _first_card(
@@ -158,26 +138,26 @@ class MixedInteger:
             return None, seconds, False
         return found.points, found.seconds, found.status == "interrupted"
 
-    def _solve(self, hunt: _Hunt, first: IntArray | None) -> SolverResult:
+    def _solve(self, monitor: SolverMonitor, first: IntArray | None) -> SolverResult:
         """Steps 2 to 4."""
-        run = hunt.run
-        worker: Worker | None = None
+        run = monitor.run
+        worker: SolverThread | None = None
         status: Status = "interrupted"
         try:
-            hunt.begin(first)
-            if hunt.proven:
-                return hunt.result("finished")
+            monitor.begin(first)
+            if monitor.proven:
+                return monitor.result("finished")
             order = Order(
                 time_limit=max(0.01, run.time_left),
-                warm_start=None if first is None else hunt.model.solution(first),
-                on_news=hunt.news.append,
+                warm_start=None if first is None else monitor.model.solution(first),
+                on_news=monitor.news.append,
                 should_stop=lambda: run.must_stop,
                 n_jobs=self.n_jobs,
                 seed=self.seed,
             )
-            worker = Worker(hunt.backend, hunt.model, order)
+            worker = SolverThread(monitor.backend, monitor.model, order)
             while worker.running(LOOK_SECONDS) and run.overtime < OBEY_SECONDS:
-                hunt.digest()
+                monitor.digest()
             status = "finished"
         except KeyboardInterrupt:
             run.stop.set()
@@ -188,20 +168,20 @@ class MixedInteger:
         if answer is None and status == "finished":
             status = "time_limit"  # the solver did not look at the clock
         try:
-            hunt.digest(answer)
+            monitor.digest(answer)
         except KeyboardInterrupt:
             status = "interrupted"
-            hunt.digest(answer, quiet=True)
+            monitor.digest(answer, quiet=True)
         if answer is not None and status == "finished":
-            status = hunt.conclude(answer)
-        return hunt.result(status)
+            status = monitor.conclude(answer)
+        return monitor.result(status)
 
 
-class Worker:
+class SolverThread:
     """A solver in a thread of its own, so that the main one stays free for Ctrl-C."""
 
     def __init__(self, backend: Backend, model: MilpModel, order: Order) -> None:
-        self._answer: Answer | None = None
+        self._answer: BackendAnswer | None = None
         self._error: BaseException | None = None
         # an event, as Ctrl-C during Thread.join makes Python 3.11 take the thread for ended
         self._done = threading.Event()
@@ -212,7 +192,7 @@ class Worker:
     def _work(self, backend: Backend, model: MilpModel, order: Order) -> None:
         try:
             self._answer = backend.solve(model, order)
-        except BaseException as error:  # raised again where somebody sees it
+        except BaseException as error:  # raised again by ``answer``
             self._error = error
         finally:
             _AT_WORK.discard(self._done)
@@ -223,15 +203,15 @@ class Worker:
         return not self._done.wait(seconds)
 
     @property
-    def answer(self) -> Answer | None:
-        """What the solver said; None if it is still at work.  Raises what went wrong."""
+    def answer(self) -> BackendAnswer | None:
+        """The solver's answer; None if it is still at work.  Raises what went wrong."""
         if self._error is not None:
             raise self._error
         return self._answer
 
 
-class _Hunt:
-    """What a solver has told, judged by the data."""
+class SolverMonitor:
+    """What a solver reports, checked against the data."""
 
     def __init__(self, model: MilpModel, run: Run, backend: Backend) -> None:
         self.model, self.run, self.backend = model, run, backend
@@ -240,7 +220,7 @@ class _Hunt:
         self._worth: dict[tuple[int, ...], int | None] = {}
         self._notes: list[str] = []
         self._trivial = Proof(
-            "every pattern called right", model.pieces.to_objective(model.pieces.ceiling)
+            "every pattern called right", model.integers.to_objective(model.integers.ceiling)
         )
         self._proof = self._trivial
         self._believed = model.trusted
@@ -263,21 +243,21 @@ class _Hunt:
 
     # -- steps 3 and 4 ---------------------------------------------------------------------------
 
-    def digest(self, answer: Answer | None = None, *, quiet: bool = False) -> None:
+    def digest(self, answer: BackendAnswer | None = None, *, quiet: bool = False) -> None:
         """Judge all news, and the answer if there is one; ``quiet`` ignores Ctrl-C."""
-        told = []
+        items = []
         while self.news:
-            told.append(self.news.popleft())
+            items.append(self.news.popleft())
         if answer is not None:
-            told.append(News(answer.points, answer.claimed, answer.bound))
+            items.append(News(answer.points, answer.claimed, answer.bound))
         stops: list[KeyboardInterrupt] = []
-        for item in told:
+        for item in items:
             try:
                 if item.points is not None:
                     self._judge(item.points, item.claimed)
             except KeyboardInterrupt as stop:  # from the callback: the rest still counts
                 stops.append(stop)
-        bounds = [item.bound for item in told if item.bound is not None]
+        bounds = [item.bound for item in items if item.bound is not None]
         try:
             if bounds:
                 self._bound(min(bounds))
@@ -304,12 +284,12 @@ class _Hunt:
         self._count(points)
 
     def _objective(self, value: float) -> float:
-        return float(self.model.pieces.to_objective(0) + self._step * Fraction(value))
+        return float(self.model.integers.to_objective(0) + self._step * Fraction(value))
 
     @property
     def _step(self) -> Fraction:
         """Objective of one unit of the program's objective."""
-        return self.model.grain / self.model.pieces.total
+        return self.model.grain / self.model.integers.total
 
     def _count(self, points: IntArray) -> None:
         problem = self.model.problem
@@ -326,7 +306,7 @@ class _Hunt:
             return
         objective = self.model.to_objective(bound)
         if self._best is not None and objective < self._best:
-            self._disbelieve(f"claimed bound {float(objective)!r}, data have {float(self._best)!r}")
+            self._distrust(f"claimed bound {float(objective)!r}, data have {float(self._best)!r}")
             return
         if objective < self._proof.bound:
             rows, variables = self.model.shape
@@ -345,8 +325,8 @@ class _Hunt:
             )
             self.run.report_proof(self._proof)
 
-    def _disbelieve(self, why: str) -> None:
-        """The solver is wrong: nothing that it says of bounds counts, not even what it said."""
+    def _distrust(self, why: str) -> None:
+        """The solver is wrong: none of its bounds counts, not even earlier ones."""
         self._believed = False
         self._note(f"{self.backend.name}: solver {why}; its bounds are not used")
         self._proof = self.run.proof = self._trivial
@@ -357,7 +337,7 @@ class _Hunt:
 
     # -- the end ---------------------------------------------------------------------------------
 
-    def conclude(self, answer: Answer) -> Status:
+    def conclude(self, answer: BackendAnswer) -> Status:
         """What the way in which the solver ended means."""
         if answer.end == "infeasible":
             if self._best is None:
@@ -365,7 +345,7 @@ class _Hunt:
                     f"no card meets the constraints: {self.backend.name} has proven that there is "
                     "none. Loosen or drop some of them."
                 )
-            self._disbelieve("claimed that there is no card at all")
+            self._distrust("claimed that there is no card at all")
         if answer.end == "failed":
             self._note(f"{self.backend.name}: failed ({answer.details})")
             return "interrupted"
@@ -378,7 +358,7 @@ class _Hunt:
         if best is None or self._best is None:
             raise self.model.problem.nothing_found()
         if self._proof.bound < self._best:  # a card was counted after the bound had been believed
-            self._disbelieve(f"claimed bound {float(self._proof.bound)!r}")
+            self._distrust(f"claimed bound {float(self._proof.bound)!r}")
         if self._notes:
             details: dict[str, Any] = {**self._proof.details, "notes": list(self._notes)}
             self._proof = run.proof = replace(self._proof, details=details)

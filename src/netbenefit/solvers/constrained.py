@@ -21,7 +21,7 @@ from netbenefit.problem.problem import Problem
 from netbenefit.solvers.chain import Chain, anneal, random
 from netbenefit.solvers.kernels.coordinates import gain_now, move
 from netbenefit.solvers.kernels.gains import _sort_keys, copy, cumulate, fill
-from netbenefit.solvers.kernels.jit import inner, jit, negatives, positives
+from netbenefit.solvers.kernels.jit import internal, jit, negatives, positives
 from netbenefit.solvers.kernels.layout import (
     HIGH,
     IN_USE,
@@ -37,7 +37,14 @@ from netbenefit.solvers.kernels.layout import (
     pack_masses,
 )
 
-__all__ = ["Rules", "judge", "list_values", "make_rules", "walk", "walk_singly"]
+__all__ = [
+    "Rules",
+    "anneal_constrained",
+    "judge",
+    "list_values",
+    "make_rules",
+    "metropolis_constrained",
+]
 
 #: How often a second column changes along with the first.
 _TOGETHER = 0.25
@@ -115,7 +122,7 @@ def _rates(problem: Problem, strict: bool) -> tuple[Array, Array]:
 # -- gains within rates ----------------------------------------------------------------------------
 
 
-@inner
+@internal
 def _count(columns: Columns, state: State, outcomes: Array) -> Any:
     """Events and others at or above each score: curves[0] and curves[1]; return how many scores.
 
@@ -142,7 +149,7 @@ def _count(columns: Columns, state: State, outcomes: Array) -> Any:
     return size
 
 
-@inner
+@internal
 def _curves(mass: Array, keys: Array, side: int, events: Array, others: Array) -> Any:
     """Mass at or above each score, of rows that are sorted; return how many scores."""
     n = mass.size
@@ -160,7 +167,7 @@ def _curves(mass: Array, keys: Array, side: int, events: Array, others: Array) -
     return size
 
 
-@inner
+@internal
 def _rated_gain(columns: Columns, state: State, rules: Rules) -> Any:
     """Gain of the best cut-offs within the rates, and the share of events that they miss.
 
@@ -177,7 +184,7 @@ def _rated_gain(columns: Columns, state: State, rules: Rules) -> Any:
     for i in range(rules.gains.shape[1]):
         a, b = rules.gains[0, i], rules.gains[1, i]
         least, most = rules.rates[0, i], rules.rates[1, i]
-        first = 0  # the lowest cut-off with few enough false alarms, perhaps "nobody"
+        first = 0  # the lowest cut-off with few enough false alarms, perhaps above all scores
         while first < size and alarms[first] > most:
             first += 1
         best, reach = none, 0.0
@@ -199,7 +206,7 @@ def _rated_gain(columns: Columns, state: State, rules: Rules) -> Any:
 # -- what is missing -------------------------------------------------------------------------------
 
 
-@inner
+@internal
 def _excess(points: Array, rules: Rules, k: int, used: bool) -> Any:
     """How far support rows are beyond their limits if column k has points, or has none."""
     excess = 0
@@ -212,7 +219,7 @@ def _excess(points: Array, rules: Rules, k: int, used: bool) -> Any:
     return float(excess)
 
 
-@inner
+@internal
 def _beyond(points: Array, rules: Rules, k: int, value: int) -> Any:
     """How far the absolute points are beyond their sum with points[k] = value."""
     weight = float(abs(value))
@@ -269,14 +276,14 @@ def list_values(columns: Columns, state: State, chain: Chain, rules: Rules, k: i
 # -- walks -----------------------------------------------------------------------------------------
 
 
-@inner
+@internal
 def _set(columns: Columns, state: State, chain: Chain, k: int, value: int) -> None:
     """Give column k other points, and keep the size."""
     chain.size[0] += (1 if value != 0 else 0) - (1 if state.points[k] != 0 else 0)
     move(columns, state, k, value)
 
 
-@inner
+@internal
 def _keep_best(state: State, chain: Chain, rules: Rules) -> None:
     """Remember the current points if they are allowed and better."""
     if rules.miss[0] == 0.0 and (rules.found[0] == 0 or chain.value[0] > chain.value[1]):
@@ -286,13 +293,13 @@ def _keep_best(state: State, chain: Chain, rules: Rules) -> None:
             chain.best[k] = state.points[k]
 
 
-@inner
+@internal
 def _adapt(rules: Rules, heat: float) -> None:
     factor = _DEARER if rules.miss[0] > 0.0 else _CHEAPER
     rules.price[0] = min(max(rules.price[0] * factor, 2.0 * heat), rules.price[1])
 
 
-@inner
+@internal
 def _best_value(values: Array, missing: Array) -> int:
     """Index of the least missing, and among those of the highest value."""
     top = -1
@@ -306,7 +313,7 @@ def _best_value(values: Array, missing: Array) -> int:
     return top
 
 
-@inner
+@internal
 def _draw_value(values: Array, missing: Array, price: float, heat: float, part: float) -> int:
     """Index at ``part`` of the softmax of values less the price of what is missing."""
     high = -np.inf
@@ -328,7 +335,7 @@ def _draw_value(values: Array, missing: Array, price: float, heat: float, part: 
     return last
 
 
-@inner
+@internal
 def _another(columns: Columns, state: State, chain: Chain, rules: Rules, k: int) -> Any:
     """A second column and its new points: 0 if it has some, else any; the column −1 for none."""
     j = chain.free[int(random(chain.rng) * chain.free.size)]
@@ -342,10 +349,10 @@ def _another(columns: Columns, state: State, chain: Chain, rules: Rules, k: int)
 
 
 @jit
-def walk(
+def anneal_constrained(
     columns: Columns, state: State, chain: Chain, rules: Rules, plan: Array, begin: int, end: int
 ) -> int:
-    """Anneal or descend, as :func:`netbenefit.solvers.chain.anneal` does, across forbidden ground.
+    """Anneal or descend, as :func:`netbenefit.solvers.chain.anneal` does, across forbidden vectors.
 
     A descent first lowers what is missing, then raises the value.  In an annealing, now and then a
     second column changes along with the first.
@@ -396,7 +403,7 @@ def walk(
 
 
 @jit
-def walk_singly(
+def metropolis_constrained(
     columns: Columns, state: State, chain: Chain, rules: Rules, plan: Array, begin: int, end: int
 ) -> int:
     """Published annealing, one column and one other value a step, across forbidden ground."""

@@ -12,13 +12,13 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFeatures, MinTPR
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.problem.result import Progress, Proof
-from netbenefit.solvers import exact
+from netbenefit.solvers import search_then_prove
 from netbenefit.solvers.base import Run
-from netbenefit.solvers.exact import Exact, Step, plan
 from netbenefit.solvers.progress import conclude
+from netbenefit.solvers.search_then_prove import BoundStep, SearchThenProve, plan
 from tests.helpers.strategies import brute_force, constrained_problems
 
 
@@ -33,8 +33,8 @@ def make_problem(n: int, columns: int, top: int, noise: float = 1.0, **options: 
 
 
 def methods(problem: Problem, incumbent: int | None = None) -> list[str]:
-    pieces = Pieces.of(problem)
-    return [step.method for step in plan(problem, pieces, pieces.ceiling // 2)]
+    integers = IntegerProblem.of(problem)
+    return [step.method for step in plan(problem, integers, integers.ceiling // 2)]
 
 
 def test_few_columns_are_searched_first() -> None:
@@ -56,8 +56,8 @@ def test_few_features_have_few_supports() -> None:
 
 def test_nearly_separable_data_are_cut() -> None:
     problem = make_problem(3000, 20, 1)
-    pieces = Pieces.of(problem)
-    assert plan(problem, pieces, pieces.ceiling - pieces.price)[0].method == "Farkas cuts"
+    integers = IntegerProblem.of(problem)
+    assert plan(problem, integers, integers.ceiling - integers.price)[0].method == "Farkas cuts"
 
 
 WAYS = ["branch and bound", "supports", "Farkas cuts", "direction signs", "covering"]
@@ -65,14 +65,14 @@ WAYS = ["branch and bound", "supports", "Farkas cuts", "direction signs", "cover
 
 @pytest.mark.parametrize("method", WAYS)
 def test_every_way_is_right_on_small_problems(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "plan", lambda *_: [Step(method, 1.0)])
+    monkeypatch.setattr(search_then_prove, "plan", lambda *_: [BoundStep(method, 1.0)])
 
     @settings(max_examples=25)
     @given(constrained_problems(most_vectors=300, rates=False))
     def check(problem: Problem) -> None:
         best = brute_force(problem)
         assert best is not None
-        result = Exact(time_limit=2.0).solve(problem)
+        result = SearchThenProve(time_limit=2.0).solve(problem)
         assert problem.feasible(result.points)
         assert result.proof is not None
         assert problem.evaluate(result.points).objective <= best[0] <= result.proof.bound
@@ -81,7 +81,7 @@ def test_every_way_is_right_on_small_problems(method: str, monkeypatch: pytest.M
 
 
 def test_the_trace_says_what_gave_the_bound() -> None:
-    result = Exact(time_limit=20.0).solve(make_problem(120, 5, 3))
+    result = SearchThenProve(time_limit=20.0).solve(make_problem(120, 5, 3))
     assert result.status == "optimal"
     sources = [row.source for row in result.trace]
     assert sources[0] == "local"
@@ -94,7 +94,7 @@ def test_the_trace_says_what_gave_the_bound() -> None:
 @pytest.mark.parametrize("columns", [12, 20])
 def test_time_is_kept_and_the_bound_valid(columns: int) -> None:
     problem = make_problem(300, columns, 9)
-    result = Exact(time_limit=3.0, n_jobs=2).solve(problem)
+    result = SearchThenProve(time_limit=3.0, n_jobs=2).solve(problem)
     assert result.status == "time_limit"
     assert result.bound is not None
     assert result.objective < result.bound
@@ -110,7 +110,7 @@ def test_an_interrupt_keeps_card_and_bound(columns: int) -> None:
         if progress.bound is not None and progress.seconds > 1.5:
             raise KeyboardInterrupt
 
-    result = Exact(time_limit=60.0, search_share=0.01).solve(problem, callback=stop)
+    result = SearchThenProve(time_limit=60.0, search_share=0.01).solve(problem, callback=stop)
     assert result.status == "interrupted"
     assert result.bound is not None
     assert problem.feasible(result.points)
@@ -121,14 +121,14 @@ def test_impossible_rates_are_proven_impossible() -> None:
     table = PatternTable.from_arrays([[0], [0], [1], [1]], [0, 1, 0, 1])
     wanted = [MinTPR(0.5, 1.0)]
     problem = Problem.build(table, Thresholds.of([0.5]), constraints=wanted)
-    assert Exact().solve(problem).status == "optimal"  # everybody is called
+    assert SearchThenProve().solve(problem).status == "optimal"  # everybody is called
     from netbenefit.problem.constraints import MaxFPR
 
     worse = Problem.build(
         table, Thresholds.of([0.5]), constraints=[MinTPR(0.5, 0.9), MaxFPR(0.5, 0.4)]
     )
     with pytest.raises(NoCardFound, match=r"proven.*at least 0.9"):
-        Exact().solve(worse)
+        SearchThenProve().solve(worse)
 
 
 def test_a_bound_below_a_card_is_never_believed(
@@ -136,13 +136,13 @@ def test_a_bound_below_a_card_is_never_believed(
 ) -> None:
     problem = make_problem(100, 5, 3)
 
-    def wrong(run: Run, pieces: Pieces, n_jobs: int) -> None:
-        exact._reporter(run, pieces, "supports")(0)
+    def wrong(run: Run, integers: IntegerProblem, n_jobs: int) -> None:
+        search_then_prove._reporter(run, integers, "supports")(0)
 
-    monkeypatch.setitem(exact._METHODS, "supports", wrong)
-    monkeypatch.setattr(exact, "plan", lambda *_: [Step("supports", 1.0)])
+    monkeypatch.setitem(search_then_prove._METHODS, "supports", wrong)
+    monkeypatch.setattr(search_then_prove, "plan", lambda *_: [BoundStep("supports", 1.0)])
     with caplog.at_level(logging.ERROR):
-        result = Exact(time_limit=2.0).solve(problem)
+        result = SearchThenProve(time_limit=2.0).solve(problem)
     assert "below a card that exists" in caplog.text
     assert result.status != "optimal"
     assert result.bound is not None
@@ -157,7 +157,7 @@ def test_a_bound_below_a_card_is_never_believed(
 @given(st.data())
 def test_sentences_are_true(data: st.DataObject) -> None:
     problem = data.draw(constrained_problems(most_vectors=100, rates=False))
-    result = Exact(time_limit=10.0).solve(problem)
+    result = SearchThenProve(time_limit=10.0).solve(problem)
     assert conclude(result).startswith("Proven optimal: no card")
 
 
@@ -169,7 +169,7 @@ def test_real_weights_and_no_rule_worth_its_price() -> None:
     weights = [0.37, 1.1, 2.3, 0.9, 1.7, 0.51, 1.01]
     table = PatternTable.from_arrays(X, [0, 1, 0, 1, 1, 0, 1], sample_weight=weights)
     problem = Problem.build(table, Thresholds.tenths(), penalty=0.5, max_points=100)
-    result = Exact(time_limit=20.0).solve(problem)
+    result = SearchThenProve(time_limit=20.0).solve(problem)
     assert result.size == 0
     assert result.status == "optimal"
     assert result.proof is not None
@@ -183,7 +183,7 @@ def test_real_weights_and_high_thresholds(top: float) -> None:
     problem = Problem.build(table, Thresholds.of([0.5, top]), max_points=3)
     best = brute_force(problem)
     assert best is not None
-    result = Exact(time_limit=20.0).solve(problem)
+    result = SearchThenProve(time_limit=20.0).solve(problem)
     assert result.proof is not None
     assert result.proof.bound >= best[0]
     assert float(result.proof.bound - best[0]) < 1e-6
@@ -197,7 +197,7 @@ def test_rates_without_exact_numbers_still_give_a_card(rough: bool) -> None:
     grid = Thresholds.of([0.0857, 0.4491], weights="length") if rough else Thresholds.of([0.1, 0.5])
     wanted = [MinTPR(grid.values[-1], 0.9)]
     problem = Problem.build(table, grid, max_points=3, constraints=wanted)
-    result = Exact(time_limit=5.0).solve(problem)
+    result = SearchThenProve(time_limit=5.0).solve(problem)
     assert problem.feasible(result.points)
     assert result.proof is not None
     best = brute_force(problem)
@@ -211,7 +211,7 @@ def test_an_interrupt_of_the_search_leaves_the_trivial_bound() -> None:
             raise KeyboardInterrupt
 
     problem = make_problem(300, 12, 9)
-    result = Exact(time_limit=60.0).solve(problem, callback=stop)
+    result = SearchThenProve(time_limit=60.0).solve(problem, callback=stop)
     assert result.status == "interrupted"
     assert result.bound is not None
     assert result.bound >= result.objective

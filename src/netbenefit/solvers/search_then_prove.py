@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import Pieces
+from netbenefit.problem.integer import IntegerProblem
 from netbenefit.problem.problem import NoCardFound, Problem
 from netbenefit.problem.result import Boxes, Proof, Reason, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit
@@ -23,104 +23,72 @@ from netbenefit.solvers.boxes.branch_and_bound import (
 )
 from netbenefit.solvers.local_search import LocalSearch
 
-__all__ = ["Exact", "Step", "plan"]
+__all__ = ["BoundStep", "SearchThenProve", "plan"]
 
 logger = logging.getLogger(__name__)
 
 #: With at most this many columns the boxes of points are few enough to be searched to the end.
 _FEW_COLUMNS = 16
-#: With at most this many features asked for, all supports can be enumerated.
+#: With at most this many features, all supports can be enumerated.
 _FEW_FEATURES = 5
 #: Two-valued data with at least this many patterns have many pairs that share a direction.
 _MANY_PATTERNS = 1000
 
 
-class Step(NamedTuple):
+class BoundStep(NamedTuple):
     """One way to a bound, and the share of the time left that it may take."""
 
     method: str
     share: float
 
 
-def plan(problem: Problem, pieces: Pieces, incumbent: int) -> list[Step]:
+def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[BoundStep]:
     """Choose the bounds that fit a problem, in the order in which to try them.
 
     1. Few columns and patterns: branch and bound, whose proof can be checked box by box; where it
        does not come to its end, the covering relaxation has the last part of the time.
-    2. Few features asked for: enumerate supports first.
+    2. Few features allowed: enumerate supports first.
     3. Nearly separable: Farkas cuts.  Many two-valued patterns: direction signs.
     4. Otherwise the signed covering relaxation; of plain outcomes, after a short branch and bound
        where it fits.  Of blended masses, boxes of many columns say next to nothing.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-    >>> problem = Problem.build(table, Thresholds.of([0.5]))
-    >>> plan(problem, Pieces.of(problem), 0)
-    [Step(method='branch and bound', share=0.7), Step(method='covering', share=1.0)]
     """
     from netbenefit.solvers.bounds.farkas import nearly_separable
 
     free = int((problem.upper > problem.lower).sum())
-    fits = _fits(problem, pieces)
+    fits = _fits(problem, integers)
     if fits and free <= _FEW_COLUMNS:
-        return [Step("branch and bound", 0.7), Step("covering", 1.0)]
+        return [BoundStep("branch and bound", 0.7), BoundStep("covering", 1.0)]
     steps = []
     if problem.max_features <= min(_FEW_FEATURES, free - 1):
-        steps.append(Step("supports", 0.2))
-    if nearly_separable(pieces, incumbent):
-        return [*steps, Step("Farkas cuts", 1.0)]
-    two_valued = all(np.unique(column).size <= 2 for column in pieces.units.T)
-    if two_valued and pieces.units.shape[0] >= _MANY_PATTERNS:
-        return [*steps, Step("direction signs", 1.0)]
+        steps.append(BoundStep("supports", 0.2))
+    if nearly_separable(integers, incumbent):
+        return [*steps, BoundStep("Farkas cuts", 1.0)]
+    two_valued = all(np.unique(column).size <= 2 for column in integers.units.T)
+    if two_valued and integers.units.shape[0] >= _MANY_PATTERNS:
+        return [*steps, BoundStep("direction signs", 1.0)]
     if fits and problem.patterns.outcomes is None:
-        steps.append(Step("branch and bound", 0.1))
-    return [*steps, Step("covering", 1.0)]
+        steps.append(BoundStep("branch and bound", 0.1))
+    return [*steps, BoundStep("covering", 1.0)]
 
 
 @dataclass(frozen=True)
-class Exact:
+class SearchThenProve:
     """Local search, then proof within the time limit; ends early when proven.
 
     1. The local search finds the incumbent, in at most ``search_share`` of the time.
     2. Bounds that fit the data (see :func:`plan`) are lowered in turn; the trace says which bound
        gave what.  Better cards that turn up on the way are kept.
     3. Once the bound meets the incumbent, it is optimal.
-
-    Parameters
-    ----------
-    time_limit : float or None, default=60.0
-        Seconds; None goes on until the card is proven optimal, or the bounds give no more.
-    n_jobs : int, default=1
-        Threads.
-    seed : int, default=0
-        Seed of the local search.
-    search_share : float, default=0.3
-        Share of the time for the local search.
-    patience : float or None, default=None
-        Seconds within which a method has to lower the gap by a tenth to go on; None lets it have
-        all of the time.
-    name : str, default="exact"
-        What the result calls the solver.
-
-    Examples
-    --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
-    >>> result = Exact().solve(Problem.build(table, Thresholds.tenths()))
-    >>> result.points, result.status, result.bound == result.objective
-    (array([1, 0]), 'optimal', True)
     """
 
+    #: None goes on until the card is proven optimal, or the bounds give no more
     time_limit: float | None = 60.0
     n_jobs: int = 1
     seed: int = 0
-    search_share: float = 0.3
+    search_share: float = 0.3  #: share of the time for the local search
+    #: seconds for a method to lower the gap by a tenth; None: all of the time
     patience: float | None = None
-    name: str = "exact"
+    name: str = "exact"  #: what the result calls the solver
 
     #: Seconds for the local search where there is no time limit.
     _SEARCH = 30.0
@@ -148,7 +116,7 @@ class Exact:
         if status != "interrupted":
             status = self._prove(run)
         if run.best is not None:  # whatever has stopped the work, something is proven
-            run.finish_proof(_ceiling(Pieces.of(problem)))
+            run.finish_proof(_ceiling(IntegerProblem.of(problem)))
         if run.best is None:
             raise no_card(problem, proven=status == "finished")
         return run.result(problem.primitive(run.best), status)
@@ -156,16 +124,16 @@ class Exact:
     def _prove(self, run: Run) -> Status:
         """Step 2."""
         problem = run.problem
-        pieces = Pieces.of(problem)
-        incumbent = _incumbent(run, pieces)
+        integers = IntegerProblem.of(problem)
+        incumbent = _incumbent(run, integers)
         status: Status = "finished"
         try:
             if incumbent is None:  # only counting can tell whether there is a card at all
-                if not _fits(problem, pieces):
+                if not _fits(problem, integers):
                     return "time_limit"
-                return prove_boxes(run, pieces, n_jobs=self.n_jobs)
-            run.report_proof(_ceiling(pieces))
-            for step in plan(problem, pieces, incumbent):
+                return prove_boxes(run, integers, n_jobs=self.n_jobs)
+            run.report_proof(_ceiling(integers))
+            for step in plan(problem, integers, incumbent):
                 if run.must_stop or _proven(run):
                     break
                 # With all the time there is, what can come to an end should.
@@ -174,7 +142,7 @@ class Exact:
                 blended = problem.patterns.outcomes is not None
                 patience = self.patience if self.patience is not None and blended else np.inf
                 with run.within(1.0 if endless else step.share), run.patient(patience):
-                    status = self._take(step, run, pieces)
+                    status = self._take(step, run, integers)
         except KeyboardInterrupt:
             run.stop.set()
             return "interrupted"
@@ -182,35 +150,35 @@ class Exact:
             return "interrupted"
         return "time_limit" if run.out_of_time else "finished" if run.gave_up else status
 
-    def _take(self, step: Step, run: Run, pieces: Pieces) -> Status:
+    def _take(self, step: BoundStep, run: Run, integers: IntegerProblem) -> Status:
         """Lower the bound in one way."""
         if step.method == "branch and bound":
-            return prove_boxes(run, pieces, n_jobs=self.n_jobs)
-        _METHODS[step.method](run, pieces, self.n_jobs)
+            return prove_boxes(run, integers, n_jobs=self.n_jobs)
+        _METHODS[step.method](run, integers, self.n_jobs)
         return "finished"
 
 
-def _fits(problem: Problem, pieces: Pieces) -> bool:
+def _fits(problem: Problem, integers: IntegerProblem) -> bool:
     """Whether branch and bound can hold and count a problem."""
-    return n_pairs(pieces) <= MOST_PAIRS and can_count(problem, pieces)
+    return n_pairs(integers) <= MOST_PAIRS and can_count(problem, integers)
 
 
-def _ceiling(pieces: Pieces) -> Proof:
+def _ceiling(integers: IntegerProblem) -> Proof:
     """The trivial bound: every pattern called right, with one box for all points."""
     everything = Boxes(
-        pieces.lower[None, :],
-        pieces.upper[None, :],
-        np.array([pieces.ceiling]),
+        integers.lower[None, :],
+        integers.upper[None, :],
+        np.array([integers.ceiling]),
         np.array([Reason.FLOW], dtype=np.uint8),
     )
-    bound = pieces.to_objective(pieces.ceiling)
-    return Proof("ceiling", bound, boxes=everything, rounding=pieces.rounding)
+    bound = integers.to_objective(integers.ceiling)
+    return Proof("ceiling", bound, boxes=everything, rounding=integers.rounding)
 
 
-def _incumbent(run: Run, pieces: Pieces) -> int | None:
+def _incumbent(run: Run, integers: IntegerProblem) -> int | None:
     if run.best is None:
         return None
-    return pieces.from_objective(run.problem.evaluate(run.best).objective)
+    return integers.from_objective(run.problem.evaluate(run.best).objective)
 
 
 def _proven(run: Run) -> bool:
@@ -220,46 +188,46 @@ def _proven(run: Run) -> bool:
     return bool(run.proof.bound <= best + run.proof.rounding)
 
 
-def _reporter(run: Run, pieces: Pieces, method: str) -> Callable[[int], None]:
+def _reporter(run: Run, integers: IntegerProblem, method: str) -> Callable[[int], None]:
     """What a bound calls with every lower value."""
-    least = _incumbent(run, pieces)
+    least = _incumbent(run, integers)
     assert least is not None
 
     def report(value: int) -> None:
         if value < least:  # it cannot be; but if it is, nothing of it must be believed
             logger.error("%s gave a bound below a card that exists: ignored", method)
             return
-        bound = pieces.to_objective(int(value))
-        if not pieces.exact:  # the incumbent's value was rounded down
+        bound = integers.to_objective(int(value))
+        if not integers.exact:  # the incumbent's value was rounded down
             assert run.best is not None
             bound = max(bound, run.problem.evaluate(run.best).objective)
-        run.report_proof(Proof(method, bound, rounding=pieces.rounding))
+        run.report_proof(Proof(method, bound, rounding=integers.rounding))
 
     return report
 
 
-def _supports(run: Run, pieces: Pieces, n_jobs: int) -> None:
+def _supports(run: Run, integers: IntegerProblem, n_jobs: int) -> None:
     from netbenefit.solvers.bounds.supports import support_bound
 
-    report = _reporter(run, pieces, "supports")
+    report = _reporter(run, integers, "supports")
     found = support_bound(
-        pieces,
+        integers,
         run.problem.max_features,
-        incumbent=_incumbent(run, pieces),
+        incumbent=_incumbent(run, integers),
         seconds=run.time_left,
         should_stop=run.poll,
     )
     report(found.value)
 
 
-def _farkas(run: Run, pieces: Pieces, n_jobs: int) -> None:
+def _farkas(run: Run, integers: IntegerProblem, n_jobs: int) -> None:
     from netbenefit.solvers.bounds.farkas import farkas_bound
 
     limits = run.problem.limits
-    report = _reporter(run, pieces, "Farkas cuts")
+    report = _reporter(run, integers, "Farkas cuts")
     found = farkas_bound(
-        pieces,
-        incumbent=_incumbent(run, pieces),
+        integers,
+        incumbent=_incumbent(run, integers),
         seconds=run.time_left,
         on_bound=report,
         should_stop=run.poll,
@@ -269,28 +237,28 @@ def _farkas(run: Run, pieces: Pieces, n_jobs: int) -> None:
     report(found.value)
 
 
-def _directions(run: Run, pieces: Pieces, n_jobs: int) -> None:
+def _directions(run: Run, integers: IntegerProblem, n_jobs: int) -> None:
     from netbenefit.solvers.bounds.directions import direction_bound
 
-    report = _reporter(run, pieces, "direction signs")
+    report = _reporter(run, integers, "direction signs")
     found = direction_bound(
-        pieces,
+        integers,
         seconds=None if np.isinf(run.time_left) else run.time_left,
-        target=_incumbent(run, pieces),
+        target=_incumbent(run, integers),
         on_bound=report,
         should_stop=run.poll,
     )
     report(found.value)
 
 
-def _covering(run: Run, pieces: Pieces, n_jobs: int) -> None:
+def _covering(run: Run, integers: IntegerProblem, n_jobs: int) -> None:
     from netbenefit.solvers.bounds.covering import covering_bound
 
     limits = run.problem.limits
-    report = _reporter(run, pieces, "covering")
+    report = _reporter(run, integers, "covering")
     found = covering_bound(
-        pieces,
-        incumbent=_incumbent(run, pieces),
+        integers,
+        incumbent=_incumbent(run, integers),
         seconds=run.time_left,
         n_jobs=n_jobs,
         on_bound=report,
@@ -301,7 +269,7 @@ def _covering(run: Run, pieces: Pieces, n_jobs: int) -> None:
     report(found.value)
 
 
-_METHODS: dict[str, Callable[[Run, Pieces, int], None]] = {
+_METHODS: dict[str, Callable[[Run, IntegerProblem, int], None]] = {
     "supports": _supports,
     "Farkas cuts": _farkas,
     "direction signs": _directions,

@@ -1,0 +1,57 @@
+"""Small parts that all solvers share."""
+
+from __future__ import annotations
+
+import io
+from fractions import Fraction
+
+import numpy as np
+from rich.console import Console
+
+from netbenefit.data.patterns import PatternTable
+from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.problem import Problem
+from netbenefit.problem.result import Progress
+from netbenefit.solvers.base import allowed_start, check_time_limit, round_up
+from netbenefit.solvers.local_search import plainness
+from netbenefit.solvers.progress import LiveLine, conclude, describe
+from netbenefit.solvers.search_then_prove import SearchThenProve
+
+
+def test_no_time_limit_is_endless() -> None:
+    assert check_time_limit(None) == float("inf")
+
+
+def test_a_bound_is_rounded_up() -> None:
+    assert round_up(Fraction(1, 3)) > Fraction(1, 3)
+    assert round_up(Fraction(1, 4)) == 0.25
+
+
+def test_a_start_is_moved_into_its_bounds_or_dropped() -> None:
+    table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
+    problem = Problem.build(table, Thresholds.tenths(), max_points=3, max_features=1)
+    moved = allowed_start(problem, [5, 0])
+    assert moved is not None
+    assert moved.tolist() == [3, 0]
+    assert allowed_start(problem, [5, 1]) is None
+
+
+def test_fewer_and_smaller_points_are_plainer() -> None:
+    assert plainness(np.array([0, 2, -1])) == (2, 3, (0, -2, 1))
+
+
+def test_progress_is_one_line() -> None:
+    progress = Progress(0.25, 4, 1.26, 2_500_000)
+    text = "objective 0.250000 · size 4 · 1.3 s · 2,500,000 cards tried"
+    assert describe(progress) == text
+    out = io.StringIO()
+    with LiveLine(Console(file=out)) as line:  # no terminal
+        line(progress)
+    assert not out.getvalue()
+
+
+def test_the_conclusion_of_a_proof() -> None:
+    table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+    result = SearchThenProve().solve(Problem.build(table, Thresholds.of([0.5])))
+    text = "Proven optimal: no card within these limits has a higher objective."
+    assert conclude(result) == text
