@@ -11,7 +11,7 @@ import pytest
 
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.scorecard import Rule, Scorecard
-from netbenefit.cards.scoring import Plan
+from netbenefit.cards.scoring import CardLogic
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.common.checks import InputError
 from netbenefit.metrics.thresholds import Thresholds
@@ -139,11 +139,13 @@ def answers(rules: list[Rule]) -> list:
     return [*NUMBERS, *fine, *near, -1e9, 1e9, None]
 
 
-def units_of_answers(plan: Plan, rules: list[Rule]) -> set[int]:
+def units_of_answers(logic: CardLogic, rules: list[Rule]) -> set[int]:
     """What one column can bring, answer by answer."""
     found = set()
     name = rules[0].term.feature
-    column = Plan(tuple(c for c in plan.columns if c.name == name), plan.unit, plan.readings)
+    column = CardLogic(
+        tuple(c for c in logic.columns if c.name == name), logic.unit, logic.readings
+    )
     for value in answers(rules):
         try:
             found.add(sum(units for _, units in column.units_of_row({name: value})))
@@ -157,9 +159,9 @@ def random_case(rng: random.Random) -> tuple[list[Rule], list[Reading], list[int
     parts = [random_column(rng, f"x{k}") for k in range(rng.randint(1, 3))]
     rules = [rule for own, _ in parts for rule in own]
     readings = [reading for _, own in parts for reading in own]
-    plan = Plan.of(rules, readings)
-    totals = [units_of_answers(plan, own) for own, _ in parts]
-    scores = {sum(units) // plan.unit for units in itertools.product(*totals)}
+    logic = CardLogic.of(rules, readings)
+    totals = [units_of_answers(logic, own) for own, _ in parts]
+    scores = {sum(units) // logic.unit for units in itertools.product(*totals)}
     return rules, readings, sorted(scores)
 
 
@@ -168,7 +170,7 @@ def test_scores_that_can_occur_are_those_of_all_combinations_of_answers():
     rng = random.Random(11)
     for _ in range(400):
         rules, readings, scores = random_case(rng)
-        assert Plan.of(rules, readings).scores() == scores, (rules, readings)
+        assert CardLogic.of(rules, readings).scores() == scores, (rules, readings)
 
 
 @pytest.mark.filterwarnings("ignore")

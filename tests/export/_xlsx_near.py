@@ -8,25 +8,27 @@ from __future__ import annotations
 from typing import Any
 
 from netbenefit import PerUnit
-from netbenefit.export.logic import Logic, Step, log_ends, unit_ends
+from netbenefit.cards.pieces import unit_ends
+from netbenefit.cards.scoring import CardLogic, ColumnLogic
+from netbenefit.cards.terms import log_ends
 
 
-def undecidable(logic: Logic, row: dict[str, Any]) -> bool:
+def undecidable(logic: CardLogic, row: dict[str, Any]) -> bool:
     """Whether a value comes nearer to a cut than 1e-14 of its size without being equal to it."""
-    return any(_near(step, row) for step in logic.steps if step.kind == "number")
+    return any(_near(column, row) for column in logic.columns if column.kind == "number")
 
 
-def _near(step: Step, row: dict[str, Any]) -> bool:
+def _near(column: ColumnLogic, row: dict[str, Any]) -> bool:
     parts = []
-    for one in step.inputs:
+    for one in column.inputs:
         value = row[one.name]
         value = one.fill if value is None or value in one.special else value
         if not isinstance(value, int | float):
             return False
         parts.append(float(value))
-    combine = {"sum": sum, "max": max, "min": min, None: sum}[step.combine]
+    combine = {"sum": sum, "max": max, "min": min, None: sum}[column.combine]
     x, size = float(combine(parts)), max(map(abs, parts))
-    return any(_near_term(term, x, size) for term, _ in step.terms)
+    return any(_near_term(term, x, size) for term, _ in column.terms)
 
 
 def _near_term(term: Any, x: float, size: float) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
-from netbenefit.export.calculator_fields import Field, groups_of
+from netbenefit.export.calculator import groups_of
+from netbenefit.export.calculator_page import Field
 from tests.helpers.browser import why_not
 
 NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")

@@ -9,9 +9,8 @@ import pytest
 
 from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.export import xlsx
-from netbenefit.export.calculator import to_calculator
+from netbenefit.export.calculator import groups_of, to_calculator
 from netbenefit.export.javascript import to_javascript
-from netbenefit.export.logic import logic_of
 from netbenefit.export.pmml import to_pmml
 from netbenefit.export.python import to_python
 from netbenefit.export.sql import to_sql
@@ -25,7 +24,7 @@ def test_a_column_that_is_added_up_is_a_number(missing_first: bool) -> None:
     late = Reading(feature="late", sources=("a", "b"), combine="sum", fill=0)
     if missing_first:
         rules.reverse()
-    logic = logic_of(Scorecard.from_levels(rules, [1], [0.1, 0.6], HALF, readings=[late]))
+    logic = Scorecard.from_levels(rules, [1], [0.1, 0.6], HALF, readings=[late])._logic
     assert {one.name: one.kind for one in logic.inputs} == {"a": "number", "b": "number"}
     hints = {one.name: xlsx._hint(logic, one) for one in logic.inputs}
     assert hints["b"].startswith("number")
@@ -38,7 +37,7 @@ def test_what_is_refused_is_never_filled() -> None:
     card = Scorecard.from_levels(
         [Rule(Condition("age", ">=", 1), 1)], [1], [0.1, 0.6], HALF, readings=[reading]
     )
-    logic = logic_of(card)
+    logic = card._logic
     (one,) = logic.inputs
     assert (one.fill, one.refuse) == (None, True)
     assert xlsx._hint(logic, one) == "number; 7 means missing; needed"
@@ -50,3 +49,22 @@ def test_what_is_no_card_is_refused(export: Callable[..., Any]) -> None:
         export({"age": 60})
     with pytest.raises(InputError, match="card must be a Scorecard, not dict"):
         xlsx.to_xlsx({"age": 60}, "nowhere.xlsx")  # type: ignore[arg-type]
+
+
+def test_fields_say_where_points_change_and_what_others_are() -> None:
+    rules = [
+        Rule(Condition("age", ">=", 52), 2),
+        Rule(PerUnit("utilisation", decimals=1, lower=0, upper=1.5), 1),
+        Rule(Condition("stage", "in", ("II", "other")), 1),
+        Rule(Condition("code", "==", 0.5), 1),
+    ]
+    card = Scorecard.from_levels(rules, [1], [0.1, 0.6], HALF)
+    fields = {one.name: one for group in groups_of(card) for one in group.fields}
+    controls = {name: one.control for name, one in fields.items()}
+    assert controls == dict.fromkeys(["age", "utilisation"], "number") | dict.fromkeys(
+        ["stage", "code"], "select"
+    )
+    assert fields["age"].hint == "points change at 52"
+    assert fields["utilisation"].hint == "counted in steps of 0.1, from 0 to 1.5"
+    assert fields["stage"].options == (("II", "II"), ("other", "other"), ("other", "other…"))
+    assert fields["code"].options == (("0.5", 0.5), ("another number", 1.5))

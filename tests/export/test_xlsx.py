@@ -20,8 +20,8 @@ from xml.etree import ElementTree
 import pytest
 
 from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
+from netbenefit.cards.terms import log_ends
 from netbenefit.export import xlsx
-from netbenefit.export.logic import log_ends, logic_of
 from tests.export._xlsx_near import undecidable
 from tests.export.truth import (
     EMOJI,
@@ -96,7 +96,7 @@ def calculator_answer(table: list[list[str]]) -> tuple[float | None, float | Non
 @pytest.mark.parametrize(("x", "near"), [(18.499999999999996, True), (18.5, False), (18.4, False)])
 def test_the_rule_takes_only_what_is_near_and_not_equal(x: float, near: bool) -> None:
     card = Scorecard.from_levels([Rule(Condition("bmi", ">=", 18.5), 1)], [1], [0.1, 0.6], HALF)
-    assert undecidable(logic_of(card), {"bmi": x}) is near
+    assert undecidable(card._logic, {"bmi": x}) is near
 
 
 # -- agreement -----------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def calculated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_agree_with_python(calculated: dict[str, Any], name: str) -> None:
     truth = truths()[name]
-    logic = logic_of(truth.card)
+    logic = truth.card._logic
     table = calculated[name]["Rows"][1:]
     compared, wrong = 0, []
     for k, row in enumerate(truth.rows):
@@ -133,7 +133,7 @@ def test_rows_agree_with_python(calculated: dict[str, Any], name: str) -> None:
 def test_values_next_to_a_cut_are_taken_for_equal(calculated: dict[str, Any], name: str) -> None:
     """What the docstring says of such rows is so: each gets the score of a row on the cut."""
     truth = truths()[name]
-    logic, table = logic_of(truth.card), calculated[name]["Rows"][1:]
+    logic, table = truth.card._logic, calculated[name]["Rows"][1:]
     on_cut = {
         ("bmi", 18.499999999999996): 18.5,
         ("bmi", 24.999999999999996): 25,
@@ -161,7 +161,7 @@ def test_the_calculator_agrees_with_python(tmp_path: Path) -> None:
     chosen = []
     for name in ("conditions", "units"):
         truth = truths()[name]
-        usable = [not undecidable(logic_of(truth.card), row) for row in truth.rows]
+        usable = [not undecidable(truth.card._logic, row) for row in truth.rows]
         chosen += [(name, k) for k in (*range(20), *range(-5, 0)) if usable[k]]
     chosen += [("hostile", 5), ("200 rules", 1), ("binned", 0), ("binned", 9), ("no rules", 0)]
     books = {}

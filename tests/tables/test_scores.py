@@ -14,10 +14,10 @@ from tests.export.truth import Truth
 from tests.helpers.engine_tables import FEW_EAGER, FULL, LAZY, in_engine, rows_of
 
 #: Three of the random cards are enough (without logarithms that have no end, which take engines
-#: long to plan): the same ones meet every other export.
+#: long to logic): the same ones meet every other export.
 OTHERS = {f"random {k}" for k in range(99)} - {"random 1", "random 3", "random 6"}
 NAMES = [name for name in sorted(all_truths()) if name not in OTHERS]
-#: Long cards, and logarithms without an end, take these engines long to plan.
+#: Long cards, and logarithms without an end, take these engines long to logic.
 SLOW = {"200 rules", "extremes", "combined"}
 
 
@@ -52,10 +52,10 @@ def check(engine: str, truth: Truth) -> None:
 
 def _too_large(truth: Truth, k: int) -> bool:
     """Whether a row holds a number of which no logarithm is taken, or whose points may overflow."""
-    plan = truth.card._plan
-    n_terms = sum(len(column.terms) for column in plan.columns)
-    for column in plan.columns:
-        sources = plan.readings.sources(column.name)
+    logic = truth.card._logic
+    n_terms = sum(len(column.terms) for column in logic.columns)
+    for column in logic.columns:
+        sources = logic.readings.sources(column.name)
         values = [truth.rows[k][name] for name in sources]
         numbers = [v for v in values if isinstance(v, float | int) and v == v]
         for term, factor in column.terms:

@@ -1,4 +1,4 @@
-"""Fitted binners as JSON: a versioned format, written exactly and read strictly."""
+"""FittedBins binners as JSON: a versioned format, written exactly and read strictly."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.columns import Kind, missing_error
+from netbenefit.cards.columns import Kind
 from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
 from netbenefit.cards.readings import Reading, Readings
-from netbenefit.cards.terms import Condition, PerUnit, Term
+from netbenefit.cards.scoring import CardLogic, ColumnLogic, columns_with_others
+from netbenefit.cards.terms import PerUnit, Term
 from netbenefit.common.checks import InputError, InputWarning
 from netbenefit.common.strict_json import (
     at,
@@ -30,7 +32,7 @@ from netbenefit.metrics.thresholds import Thresholds, as_thresholds
 __all__ = ["SCHEMA", "FittedBins", "dtype_of", "dumps", "loads"]
 
 
-# -- what a binner has learnt, and how it is applied to raw rows -----------------------------------
+# -- what a binner has learnt, and how it turns raw rows into codes --------------------------------
 
 
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
@@ -57,23 +59,33 @@ class FittedBins:
             groups[term.feature].append(k)
         return {name: tuple(places) for name, places in groups.items()}
 
+    @cached_property
+    def logic(self) -> CardLogic:
+        """How raw columns are read and turned into codes, as a card with one point per code."""
+        known = Readings(self.readings, columns_with_others(self.terms))
+        columns = (
+            ColumnLogic.of(
+                name,
+                self.kinds[name],
+                name in self.own_missing,
+                [(self.terms[k], 1) for k in places],
+                known.by_name,
+            )
+            for name, places in self.groups.items()
+        )
+        return CardLogic(tuple(columns), 1, known)
+
     @property
     def sources(self) -> tuple[str, ...]:
         """Raw columns that are needed."""
-        readings = Readings(self.readings)
-        return tuple(dict.fromkeys(n for name in self.groups for n in readings.sources(name)))
+        return self.logic.features
 
     def codes(self, data: Mapping[str, Any], n_rows: int) -> NDArray[Any]:
-        """Evaluate all conditions on raw columns."""
-        others = [term.feature for term in self.terms if _takes_others(term)]
-        readings = Readings(self.readings, others)
+        """Turn raw columns into the codes of all conditions."""
         matrix = np.empty((n_rows, len(self.terms)), dtype=dtype_of(self.terms), order="F")
-        for name, places in self.groups.items():
-            column = readings.column(name, data, self.kinds[name])
-            if column.missing is not None and name not in self.own_missing:
-                raise missing_error(name, column.missing)
+        for column, places in zip(self.logic.read(data, n_rows), self.groups.values(), strict=True):
             for k in places:
-                matrix[:, k] = self.terms[k].column_codes(column)
+                matrix[:, k] = self.terms[k].column_codes(column[1])
         return matrix
 
     def readings_of(self, features: Sequence[str]) -> tuple[Reading, ...]:
@@ -86,10 +98,6 @@ class FittedBins:
         """What was made of each column, as columns of a table."""
         keys = ("column", "taken for", "conditions", "missing")
         return {key: [row[key] for row in self.rows] for key in keys}
-
-
-def _takes_others(term: Term) -> bool:
-    return isinstance(term, Condition) and term.op in ("not in", "!=")
 
 
 def dtype_of(terms: Sequence[Term]) -> np.dtype[Any]:

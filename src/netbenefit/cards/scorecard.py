@@ -34,12 +34,12 @@ from netbenefit.cards.rules import (
     is_finite,
     steps_of_levels,
 )
-from netbenefit.cards.scoring import Plan, check_readings, check_rules
+from netbenefit.cards.scoring import CardLogic, check_readings, check_rules
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_names, shorten
 from netbenefit.common.files import write_text
 from netbenefit.metrics.thresholds import Thresholds
 
-__all__ = ["Provenance", "Reading", "RiskRow", "Rule", "Scorecard"]
+__all__ = ["Provenance", "Reading", "RiskRow", "Rule", "Scorecard", "check_card"]
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Scorecard:
     @cached_property
     def features(self) -> tuple[str, ...]:
         """Raw columns that the rules come to, in order of appearance."""
-        return self._plan.features
+        return self._logic.features
 
     @property
     def text_features(self) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ class Scorecard:
         >>> Scorecard(rules, [(0, 0.1)], Thresholds.of([0.5])).score_limits
         (0, 3)
         """
-        limits, unit = self._plan.limits(), self._plan.unit
+        limits, unit = self._logic.limits(), self._logic.unit
         return None if limits is None else (limits[0] // unit, limits[1] // unit)
 
     @cached_property
@@ -260,7 +260,7 @@ class Scorecard:
 
     @cached_property
     def _scores(self) -> Sequence[int] | None:
-        return self._plan.scores()
+        return self._logic.scores()
 
     @cached_property
     def _risk_rows(self) -> tuple[RiskRow, ...]:
@@ -297,9 +297,9 @@ class Scorecard:
             rule, the column's other rules count nothing.)
         """
         if isinstance(X, Mapping) and is_one_row(X, self.features):
-            return sum(units for _, units in self._plan.units_of_row(X)) // self._plan.unit
+            return sum(units for _, units in self._logic.units_of_row(X)) // self._logic.unit
         data, n_rows = read_columns(X, self.features, self.feature_names)
-        return self._plan.units_of_rows(data, n_rows) // self._plan.unit
+        return self._logic.units_of_rows(data, n_rows) // self._logic.unit
 
     def level(self, X: Any) -> Any:
         """Return the level of each row: how many thresholds above 0 its risk reaches."""
@@ -345,8 +345,8 @@ class Scorecard:
         """
         if not (isinstance(row, Mapping) and is_one_row(row, self.features)):
             raise InputError("explain takes one row: a dict of plain values by column name.")
-        unit, by_term = self._plan.unit, {rule.term: rule for rule in self.rules}
-        found = {term: units for term, units in self._plan.units_of_row(row) if units}
+        unit, by_term = self._logic.unit, {rule.term: rule for rule in self.rules}
+        found = {term: units for term, units in self._logic.units_of_row(row) if units}
         return [
             (rule, found[term] / unit if found[term] % unit else found[term] // unit)
             for term, rule in by_term.items()
@@ -354,8 +354,8 @@ class Scorecard:
         ]
 
     @cached_property
-    def _plan(self) -> Plan:
-        return Plan.of(self.rules, self.readings)
+    def _logic(self) -> CardLogic:
+        return CardLogic.of(self.rules, self.readings)
 
     @cached_property
     def _step_arrays(self) -> tuple[IntArray, FloatArray]:
@@ -392,3 +392,10 @@ class Scorecard:
 
     def _repr_html_(self) -> str:
         return _card_text.render_html(self)
+
+
+def check_card(card: Any) -> Scorecard:
+    """Return a card; anything else is an InputError."""
+    if not isinstance(card, Scorecard):
+        raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
+    return card

@@ -1,28 +1,53 @@
 """How the rules of a card add up: integer units, column by column, for one row or for many.
 
 One unit is 10^-D of a point, with D the most decimals of any rule, so that no float takes part.
+
+The same steps in every language, for each :class:`ColumnLogic` of a card's :class:`CardLogic`:
+
+1. Read the raw inputs.  An input is missing where it is null, not a number, blank text, or one of
+   its special codes.  With ``refuse`` the row then has no score; otherwise a missing input counts
+   as its ``fill``, and without one it stays missing.
+2. A column with several inputs combines them (sum, largest, smallest), from left to right; it is
+   missing where one of them is.  Its own special codes and fill follow, as for an input.
+3. A column that is missing still has no score to give: the row has none, unless ``may_miss``,
+   where its terms count 0, except for "missing", which counts 1.
+4. Each term turns the value into a whole code: 1 or 0 for a condition; for points per unit
+   ``floor(clip(x) * 10**decimals + 0.5)`` in double precision, or, with ``log``, the number of
+   :func:`netbenefit.cards.terms.log_ends` that x reaches.  A term brings factor · code units.
+
+The score is ``floor(units / unit)``, in whole numbers.  The risk is that of the last row of the
+card's table of risks whose lowest score it reaches.  A row without a score has no risk: what Python
+refuses with an error, exports answer with nothing.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.columns import Kind, check_present, missing_error
+from netbenefit.cards.columns import Column, Kind, check_present, missing_error
+from netbenefit.cards.pieces import OTHERS, samples, total_of
 from netbenefit.cards.readings import Reading, Readings
 from netbenefit.cards.rules import INT64, Rule
 from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends
 from netbenefit.common.checks import InputError, IntArray, shorten
 from netbenefit.common.strict_json import Value
 
-__all__ = ["ColumnPlan", "Input", "Plan", "Step", "check_readings", "check_rules", "make_steps"]
+__all__ = [
+    "CardLogic",
+    "ColumnLogic",
+    "InputColumn",
+    "check_readings",
+    "check_rules",
+    "columns_with_others",
+]
 
 #: Scores are listed where at most so many units lie between the fewest and the most.
 _MOST_UNITS = 100_000
@@ -31,7 +56,7 @@ _MOST_STEPS = 2_000
 
 
 def check_rules(rules: Any) -> tuple[Rule, ...]:
-    """Return rules that can stand on one card: no term twice, one kind of value a column."""
+    """Return rules that can stand on one card: no term twice, one kind of value per column."""
     seen: dict[Term, int] = {}
     kinds: dict[str, Kind] = {}
     for i, rule in enumerate(rules):
@@ -52,7 +77,7 @@ def check_rules(rules: Any) -> tuple[Rule, ...]:
 
 
 def check_readings(readings: Any, rules: Sequence[Rule]) -> tuple[Reading, ...]:
-    """Return the readings of a card: one a column, of columns that its rules come to."""
+    """Return the readings of a card: one per column, of columns that its rules use."""
     by_name: dict[str, Reading] = {}
     for i, reading in enumerate(readings):
         if not isinstance(reading, Reading):
@@ -85,57 +110,153 @@ def check_readings(readings: Any, rules: Sequence[Rule]) -> tuple[Reading, ...]:
     return tuple(by_name.values())
 
 
-class ColumnPlan(NamedTuple):
-    """What to do with one column: raw, or derived from some that are."""
+@dataclass(frozen=True)
+class InputColumn:
+    """A raw column, as it comes."""
+
+    name: str
+    kind: Kind  #: "number", "text", or "any" where only being missing matters
+    special: tuple[Value, ...] = ()
+    fill: Value | None = None
+    refuse: bool = False
+    text: bool = False  #: whether training held its numbers as text
+    saw_missing: bool = False  #: whether training had missing values
+    whole: bool = False  #: whether training had whole numbers only
+    levels: tuple[Value, ...] = ()  #: that training had, where that is known
+    has_reading: bool = False  #: with a reading, a number is the level that it is written as
+
+
+@dataclass(frozen=True)
+class ColumnLogic:
+    """A column that rules use: a raw one, or one combined from several."""
 
     name: str
     kind: Kind
-    missing_allowed: bool
+    inputs: tuple[InputColumn, ...]
+    combine: str | None  #: "sum", "max" or "min"; None for a raw column
+    special: tuple[Value, ...]  #: of a combined column
+    fill: Value | None  #: of a combined column
+    may_miss: bool
     terms: tuple[tuple[Term, int], ...]  #: with the units of one step; terms worth 0 left out
+    whole: bool = False  #: whether training had whole numbers only
+    levels: tuple[Value, ...] = ()  #: that training had, where that is known
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        kind: Kind,
+        may_miss: bool,
+        terms: Iterable[tuple[Term, int]],
+        readings: Mapping[str, Reading],
+    ) -> ColumnLogic:
+        """Describe a column with these terms."""
+        reading = readings.get(name, Reading(feature=name))
+        combined = bool(reading.sources)
+        return cls(
+            name=name,
+            kind=kind,
+            inputs=tuple(_input(source, "number", readings) for source in reading.sources)
+            or (_input(name, kind, readings),),
+            combine=reading.combine,
+            special=reading.special if combined else (),
+            fill=reading.fill if combined else None,
+            # What is refused is not allowed (and has no fill), whatever rules say.
+            may_miss=may_miss and not reading.refuse,
+            terms=tuple(terms),
+            whole=reading.whole,
+            levels=reading.levels,
+        )
+
+    @property
+    def last(self) -> ColumnLogic | InputColumn:
+        """Whose special codes and fill come last: the combined column, or the raw one."""
+        return self.inputs[0] if self.combine is None else self
 
 
-class Plan(NamedTuple):
-    """What to do with each raw column.
+def _input(name: str, kind: Kind, readings: Mapping[str, Reading]) -> InputColumn:
+    own = readings.get(name, Reading(feature=name))
+    return InputColumn(
+        name=name,
+        kind=kind,
+        special=own.special,
+        fill=own.fill,
+        refuse=own.refuse,
+        text=own.text,
+        saw_missing=own.saw_missing,
+        whole=own.whole,
+        levels=own.levels,
+        has_reading=name in readings,
+    )
+
+
+@dataclass(frozen=True)
+class CardLogic:
+    """All that scoring, printing and every export need to know of a card's columns.
 
     Examples
     --------
-    >>> plan = Plan.of([Rule(PerUnit("bmi", decimals=1), 2), Rule(Condition("age", ">=", 40), 3)])
-    >>> plan.unit, plan.units_of_row({"bmi": 25.25, "age": 30})
+    >>> logic = CardLogic.of(
+    ...     [Rule(PerUnit("bmi", decimals=1), 2), Rule(Condition("age", ">=", 40), 3)])
+    >>> logic.unit, logic.units_of_row({"bmi": 25.25, "age": 30})
     (10, [(PerUnit(feature='bmi', decimals=1, ...), 506), (Condition(feature='age', ...), 0)])
+    >>> late = Reading(feature="late", sources=("a", "b"), combine="sum", fill=0)
+    >>> CardLogic.of([Rule(Condition("late", ">=", 1), 3)], [late]).features
+    ('a', 'b')
     """
 
-    columns: tuple[ColumnPlan, ...]
+    columns: tuple[ColumnLogic, ...]
     unit: int  #: units in one point, 10**D
     readings: Readings
 
     @classmethod
-    def of(cls, rules: Sequence[Rule], readings: Sequence[Reading] = ()) -> Plan:
-        """Make the plan of a card with these rules."""
+    def of(cls, rules: Sequence[Rule], readings: Sequence[Reading] = ()) -> CardLogic:
+        """Describe a card with these rules."""
         decimals = max((rule.term.decimals for rule in rules), default=0)
         by_column: dict[str, list[Rule]] = {}
         for rule in rules:
             by_column.setdefault(rule.term.feature, []).append(rule)
+        known = Readings(readings, columns_with_others(rule.term for rule in rules))
         columns = []
         for name, own in by_column.items():
-            kinds = {rule.term.kind for rule in own} - {"any"}
-            holes = any(rule.term.kind == "any" for rule in own)
-            terms = tuple(
+            kinds = [rule.term.kind for rule in own if rule.term.kind != "any"]
+            may_miss = any(rule.term.kind == "any" for rule in own)
+            terms = [
                 (rule.term, rule.points * 10 ** (decimals - rule.term.decimals))
                 for rule in own
                 if rule.points
-            )
-            columns.append(ColumnPlan(name, kinds.pop() if kinds else "any", holes, terms))
-        others = {rule.term.feature for rule in rules if _takes_others(rule.term)}
-        return cls(tuple(columns), int(10**decimals), Readings(readings, others))
+            ]
+            kind = kinds[0] if kinds else "any"
+            columns.append(ColumnLogic.of(name, kind, may_miss, terms, known.by_name))
+        return cls(tuple(columns), int(10**decimals), known)
 
-    @property
+    @cached_property
+    def inputs(self) -> tuple[InputColumn, ...]:
+        """All raw columns, in the order in which rules use them."""
+        found: dict[str, InputColumn] = {}
+        for column in self.columns:
+            for one in column.inputs:  # where only being missing matters, any kind will do
+                if found.setdefault(one.name, one).kind == "any":
+                    found[one.name] = one
+        return tuple(found.values())
+
+    @cached_property
     def features(self) -> tuple[str, ...]:
-        """Raw columns, in the order in which rules come to them."""
-        return tuple(
-            dict.fromkeys(
-                name for plan in self.columns for name in self.readings.sources(plan.name)
-            )
-        )
+        """Names of raw columns, in the order in which rules use them."""
+        return tuple(one.name for one in self.inputs)
+
+    def read(self, data: Mapping[str, Any], n_rows: int) -> Iterator[tuple[ColumnLogic, Column]]:
+        """Read raw columns by name; refuse missing values that no term is for."""
+        for logic in self.columns:
+            column = self.readings.column(logic.name, data, logic.kind)
+            if len(column.values) != n_rows:
+                raise InputError(
+                    f"column {logic.name!r} has {len(column.values)} rows, but "
+                    f"{self.columns[0].name!r} has {n_rows}. Pass columns of equal length."
+                )
+            if column.missing is not None and not logic.may_miss:
+                raise missing_error(logic.name, column.missing)
+            yield logic, column
 
     def units_of_row(self, row: Mapping[str, Any]) -> list[tuple[Term, int]]:
         """Return the units that each term brings for one row of plain values."""
@@ -143,11 +264,11 @@ class Plan(NamedTuple):
             row = {str(name): value for name, value in row.items()}
             check_present(self.features, list(row))
         units, total = [], 0
-        for plan in self.columns:
-            value = self.readings.value(plan.name, row, plan.kind)
-            if value is None and not plan.missing_allowed:
-                raise missing_error(plan.name)
-            for term, factor in plan.terms:
+        for column in self.columns:
+            value = self.readings.value(column.name, row, column.kind)
+            if value is None and not column.may_miss:
+                raise missing_error(column.name)
+            for term, factor in column.terms:
                 part = factor * term.value_code(value)
                 total += part
                 units.append((term, part))
@@ -160,16 +281,8 @@ class Plan(NamedTuple):
         total = np.zeros(n_rows, dtype=np.int64)
         bound = 0  # of the units so far, as a Python int: it cannot overflow
         parts = []
-        for plan in self.columns:
-            column = self.readings.column(plan.name, data, plan.kind)
-            if len(column.values) != n_rows:
-                raise InputError(
-                    f"column {plan.name!r} has {len(column.values)} rows, but "
-                    f"{self.columns[0].name!r} has {n_rows}. Pass columns of equal length."
-                )
-            if column.missing is not None and not plan.missing_allowed:
-                raise missing_error(plan.name, column.missing)
-            for term, factor in plan.terms:
+        for logic, column in self.read(data, n_rows):
+            for term, factor in logic.terms:
                 codes = term.column_codes(column)
                 largest = 1 if codes.dtype == np.bool_ else int(np.abs(codes).max(initial=0))
                 bound += abs(factor) * largest
@@ -189,13 +302,13 @@ class Plan(NamedTuple):
             low, high = low + limits[0], high + limits[1]
         return low, high
 
-    def _column_limits(self, column: ColumnPlan) -> tuple[int, int] | None:
+    def _column_limits(self, column: ColumnLogic) -> tuple[int, int] | None:
         units = [term for term, _ in column.terms if isinstance(term, PerUnit) and not term.binary]
         if len(units) < 2:
             totals = self._totals(column)
             return None if totals is None else (min(totals), max(totals))
         # Roundings may work against each other: bound each on its own.
-        parts = [self._column_limits(column._replace(terms=(pair,))) for pair in column.terms]
+        parts = [self._column_limits(replace(column, terms=(pair,))) for pair in column.terms]
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return None
@@ -208,7 +321,7 @@ class Plan(NamedTuple):
         to list, all whole numbers between the lowest and the highest score are returned.
 
         >>> ages = [Rule(Condition("age", ">=", 40), 3), Rule(Condition("age", ">=", 60), 1)]
-        >>> Plan.of([*ages, Rule(Condition("sex", "==", "m"), 2)]).scores()
+        >>> CardLogic.of([*ages, Rule(Condition("sex", "==", "m"), 2)]).scores()
         [0, 2, 3, 4, 5, 6]
         """
         limits = self.limits()
@@ -222,17 +335,14 @@ class Plan(NamedTuple):
         low, high = (end // self.unit for end in limits)
         return range(low, high + 1) if high - low < INT64 - 1 else None
 
-    def _totals(self, column: ColumnPlan, every: bool = False) -> set[int] | None:
+    def _totals(self, column: ColumnLogic, every: bool = False) -> set[int] | None:
         """Return units that one column can bring, the fewest and the most among them, or None.
 
         With ``every``, all of them; None then also stands for too many.  Codes only change at the
         numbers that terms name and at the ends of steps, so these and their neighbours are tried.
         """
-        terms = column.terms
-        reading = self.readings.by_name.get(column.name)
-        missing = column.missing_allowed
-        if reading is not None and (reading.fill is not None or reading.refuse):
-            missing = False  # filled in, or refused
+        terms, read = column.terms, column.last
+        missing = column.may_miss and read.fill is None
         values: list[Any] = []
         for term, _ in terms:
             if isinstance(term, Condition):
@@ -251,21 +361,17 @@ class Plan(NamedTuple):
                     return None
                 if every:
                     values += _within(term, first, last)
-        if column.kind == "text":
-            values.append("".join(values) + "…")  # equals none of them
-        elif any(isinstance(term, PerUnit) and term.binary for term, _ in terms):
+        if any(isinstance(term, PerUnit) and term.binary for term, _ in terms):
             values = [0.0, 1.0]
         else:
-            near = values or [0.0]
-            values = near + [math.nextafter(v, end) for v in near for end in (-math.inf, math.inf)]
-        coded = () if reading is None else reading.special
-        answers = [value for value in values if value not in coded] or values
-        answers += [None] if missing else []
-        return {sum(factor * term.value_code(v) for term, factor in terms) for v in answers}
+            values = samples(values, column.kind)
+        answers = [value for value in values if value not in read.special] or values
+        return {total_of(terms, value) for value in [*answers, *([None] if missing else [])]}
 
 
-def _takes_others(term: Term) -> bool:
-    return isinstance(term, Condition) and term.op in ("not in", "!=")
+def columns_with_others(terms: Iterable[Term]) -> set[str]:
+    """Return the columns with a term for all levels that it does not name."""
+    return {term.feature for term in terms if isinstance(term, Condition) and term.op in OTHERS}
 
 
 def _within(term: PerUnit, first: int, last: int) -> list[float]:
@@ -304,72 +410,3 @@ def _too_large(row: int | None) -> InputError:
         f"the score{where} does not fit into 64 bits. Correct the values, or give the card's "
         "per-unit rules an upper and lower end."
     )
-
-
-# -- a card's columns as steps: what to read, how to combine it, what its terms bring --------------
-
-
-@dataclass(frozen=True)
-class Input:
-    """A raw column, as it comes."""
-
-    name: str
-    kind: Kind  #: "number", "text", or "any" where it is only asked whether it is missing
-    special: tuple[Value, ...] = ()
-    fill: Value | None = None
-    refuse: bool = False
-    text: bool = False  #: whether training held its numbers as text
-
-
-@dataclass(frozen=True)
-class Step:
-    """A column that rules speak of: a raw one, or one combined from several."""
-
-    name: str
-    kind: Kind
-    inputs: tuple[Input, ...]
-    combine: str | None  #: "sum", "max" or "min"; None for a raw column
-    special: tuple[Value, ...]  #: of a combined column
-    fill: Value | None  #: of a combined column
-    may_miss: bool
-    terms: tuple[tuple[Term, int], ...]  #: with the units of one step of its code
-    whole: bool = False  #: whether training had whole numbers only
-    levels: tuple[Value, ...] = ()  #: that training had, where that is known
-
-
-def make_steps(columns: Iterable[ColumnPlan], readings: Mapping[str, Reading]) -> tuple[Step, ...]:
-    """Say of each column what is read, and how.
-
-    >>> plan = ColumnPlan("late", "number", False, ())
-    >>> total = Reading(feature="late", sources=("a", "b"), combine="sum")
-    >>> [one.name for one in make_steps([plan], {"late": total})[0].inputs]
-    ['a', 'b']
-    """
-    return tuple(_step(column, readings) for column in columns)
-
-
-def _step(column: ColumnPlan, readings: Mapping[str, Reading]) -> Step:
-    reading = readings.get(column.name, Reading(feature=column.name))
-    if reading.sources:
-        own = [readings.get(name, Reading(feature=name)) for name in reading.sources]
-        inputs = tuple(_input(source, "number") for source in own)
-    else:
-        inputs = (_input(reading, column.kind),)
-    combined = bool(reading.sources)
-    return Step(
-        name=column.name,
-        kind=column.kind,
-        inputs=inputs,
-        combine=reading.combine,
-        special=reading.special if combined else (),
-        fill=reading.fill if combined else None,
-        # What is refused is not allowed (and has no fill), whatever rules say.
-        may_miss=column.missing_allowed and not reading.refuse,
-        terms=column.terms,
-        whole=reading.whole,
-        levels=reading.levels,
-    )
-
-
-def _input(reading: Reading, kind: Kind) -> Input:
-    return Input(reading.feature, kind, reading.special, reading.fill, reading.refuse, reading.text)

@@ -299,7 +299,7 @@ def _pad(text: str, width: int, align: str) -> str:
 def strip_control(text: str) -> str:
     r"""Make a name safe to print: no control characters, line breaks or direction overrides.
 
-    >>> clean("dose\n(mg)\x1b")
+    >>> strip_control("dose\n(mg)\x1b")
     'dose (mg)�'
     """
     kept = []
@@ -357,7 +357,7 @@ def render_html(card: Scorecard) -> str:
     --------
     >>> from netbenefit.cards.scorecard import Scorecard
     >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> "<table" in render(Scorecard([], [(0, 0.2)], Thresholds.of([0.5])))
+    >>> "<table" in render_html(Scorecard([], [(0, 0.2)], Thresholds.of([0.5])))
     True
     """
     told = contents(card)

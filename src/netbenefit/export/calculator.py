@@ -8,26 +8,32 @@ it talk to nobody.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 
 from netbenefit._version import __version__
+from netbenefit.cards.pieces import LEVELS, cuts, level_order, named, unit_ends
 from netbenefit.cards.rows import card_rows
 from netbenefit.cards.rules import is_finite
-from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.scorecard import Scorecard, check_card
+from netbenefit.cards.scoring import CardLogic, ColumnLogic, InputColumn, columns_with_others
+from netbenefit.cards.terms import Condition, PerUnit, Term, join_words, value_text
 from netbenefit.cards.text import integer_text, percent, strip_control
 from netbenefit.common.checks import InputError, shorten
-from netbenefit.export.calculator_fields import Field, groups_of
-from netbenefit.export.calculator_page import Words, page
+from netbenefit.common.strict_json import Value
+from netbenefit.export.calculator_page import Control, Field, FieldLabels, Group, page
 from netbenefit.export.javascript import asset, card_script, literal, term_data
 from netbenefit.export.scaling import Scaling
 
-__all__ = ["to_calculator"]
+__all__ = ["groups_of", "to_calculator"]
 
 #: In this order: what holds for wide screens and for paper comes last.
 _STYLES = ("fields", "result", "media")
+_MOST_CUTS = 6
+_WAYS = {"sum": "sum", "max": "largest", "min": "smallest"}
 
 
 def to_calculator(
@@ -84,13 +90,13 @@ def to_calculator(
     groups = groups_of(card)
     fields = [one for group in groups for one in group.fields]
     numbers = {one.name for one in fields if one.control == "number"}
-    words = Words(
+    field_labels = FieldLabels(
         _checked(labels, "labels", card),
         _checked(units, "units", card),
         _checked_ranges(ranges, card, numbers),
     )
     exact = None if threshold is None else float(threshold)
-    data = _page_data(card, fields, words, exact)
+    data = _page_data(card, fields, field_labels, exact)
     script = (
         f'"use strict";\n(() => {{\n{card_script(card, scaling)}\nconst PAGE = {literal(data)};\n\n'
         f"{asset('calculator.js')}}})();\n"
@@ -99,7 +105,7 @@ def to_calculator(
     return page(
         card,
         groups,
-        words,
+        field_labels,
         threshold="" if exact is None else _percent_text(exact),
         script=script,
         style=style,
@@ -149,24 +155,24 @@ def _check_names(given: Mapping[str, Any] | None, what: str, card: Scorecard) ->
 
 
 def _page_data(
-    card: Scorecard, fields: list[Field], words: Words, threshold: float | None
+    card: Scorecard, fields: list[Field], labels: FieldLabels, threshold: float | None
 ) -> dict[str, Any]:
     """Return what the page's own script has to know, as data for JSON."""
     places = {row.risk: place for place, row in enumerate(card._risk_rows)}
-    steps = {column.name: place for place, column in enumerate(card._plan.columns)}
+    steps = {column.name: place for place, column in enumerate(card._logic.columns)}
     decimals = max((rule.term.decimals for rule in card.rules), default=0)
     return {
         "fields": [
             {
                 "name": one.name,
-                "label": strip_control(words.labels.get(one.name, one.name)),
+                "label": strip_control(labels.labels.get(one.name, one.name)),
                 "control": one.control,
                 "values": [value for _, value in one.options],
                 "canMiss": one.unknown is not None,
                 "unseen": one.unseen,
                 "whole": one.whole,
-                "range": words.ranges.get(one.name),
-                "rangeText": words.range_text(one.name),
+                "range": labels.ranges.get(one.name),
+                "rangeText": labels.range_text(one.name),
             }
             for one in fields
         ],
@@ -190,11 +196,7 @@ def _page_data(
 
 
 def _percent_text(threshold: float) -> str:
-    """Write a threshold in percent, as short as four decimals allow.
-
-    >>> _percent_text(0.07), _percent_text(1 / 3)
-    ('7', '33.3333')
-    """
+    """Write a threshold in percent, as short as four decimals allow."""
     percent = Decimal(repr(threshold)).scaleb(2)
     short = round(percent, 4)
     return f"{(short or percent).normalize():f}"
@@ -215,3 +217,163 @@ def _policy(script: str, style: str) -> str:
 
 def _hash(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+# -- what it asks for: one field per raw column, of the kind that fits its rules -------------------
+
+
+def groups_of(card: Scorecard) -> tuple[Group, ...]:
+    """Return the fields of a card, in the order of the printed card."""
+    logic = check_card(card)._logic
+    printed = dict.fromkeys(row.feature for row in card_rows(card))
+    order = {name: place for place, name in enumerate(printed)}
+    columns = sorted(logic.columns, key=lambda column: order.get(column.name, len(order)))
+    groups, shown = [], set()
+    for column in columns:
+        names = [one.name for one in column.inputs if one.name not in shown]
+        shown |= set(names)
+        fields = tuple(_field(name, logic) for name in dict.fromkeys(names))
+        if fields:
+            groups.append(Group(column.name, _note(column), fields))
+    return tuple(groups)
+
+
+def _note(column: ColumnLogic) -> str:
+    if column.combine is None:
+        return ""
+    changes = _changes([term for term, _ in column.terms])
+    sources = ", ".join(one.name for one in column.inputs)
+    return "; ".join(filter(None, [f"the {_WAYS[column.combine]} of {sources}", changes]))
+
+
+def _field(name: str, logic: CardLogic) -> Field:
+    """Describe the field of one raw column, for all the columns that use it."""
+    uses = [column for column in logic.columns if any(one.name == name for one in column.inputs)]
+    one = next(one for one in logic.inputs if one.name == name)
+    own = next((column for column in uses if column.combine is None), None)
+    terms = [term for term, _ in own.terms] if own is not None else []
+    unknown = _unknown(one, uses)
+    control = _control(one, uses, terms, unknown)
+    found = Field(
+        name, control, unknown=unknown, unseen=one.fill is not None and not one.saw_missing
+    )
+    if control == "number":
+        step = "1" if one.whole else "any"
+        return replace(found, whole=one.whole, hint=_hint(one, terms), step=step)
+    if control == "select":
+        return replace(found, options=_options(one, terms))
+    if one.kind == "any":
+        return replace(found, options=(("known", _apart(one.special)),))
+    return replace(found, options=(("yes", 1), ("no", 0)))
+
+
+def _control(
+    one: InputColumn, uses: Sequence[ColumnLogic], terms: Sequence[Term], unknown: str | None
+) -> Control:
+    present = [term for term in terms if term.kind != "any"]
+    if any(column.combine is not None for column in uses):
+        return "number"  # what it adds up to depends on the number itself
+    if one.kind == "text":
+        return "select"
+    if one.kind == "any":
+        return "choice"
+    if any(isinstance(term, PerUnit) and term.binary for term in present):
+        return "check" if unknown is None else "choice"
+    if present and all(isinstance(term, Condition) and term.op in LEVELS for term in present):
+        return "select"
+    return "number"
+
+
+def _unknown(one: InputColumn, uses: Iterable[ColumnLogic]) -> str | None:
+    """Say what "not known" means for a column; None where the card needs its value."""
+    if one.refuse:
+        return None
+    if one.fill is not None:
+        return f"not known (counts as {value_text(one.fill)})"
+    words = []
+    for column in uses:
+        if not (column.may_miss or column.fill is not None):
+            return None
+        if column.fill is not None:
+            words.append(f"{column.name} counts as {value_text(column.fill)}")
+    return f"not known ({', '.join(words)})" if words else "not known"
+
+
+# -- levels ----------------------------------------------------------------------------------------
+
+
+def _options(one: InputColumn, terms: Sequence[Term]) -> tuple[tuple[str, Value], ...]:
+    """List the levels of a column, and "other" where the card can tell what others are worth."""
+    more = named(terms) if one.levels else level_order(terms, ())
+    levels = list(dict.fromkeys([*one.levels, *more]))
+    usable = [v for v in levels if v not in one.special and not _is_blank(v)]
+    options = [(value_text(level), level) for level in usable]
+    if columns_with_others(terms) or not one.levels:
+        words = "other" if one.kind == "text" else "another number"
+        options.append((words, _apart([*levels, *one.special], text=one.kind == "text")))
+    return tuple(options)
+
+
+def _is_blank(value: Value) -> bool:
+    return isinstance(value, str) and not value.strip()
+
+
+def _apart(taken: Iterable[Value], text: bool = False) -> Value:
+    """Return a value that is none of some."""
+    values = set(taken)
+    if text:
+        level = "other"
+        while level in values:
+            level += "…"
+        return level
+    number = 0.5
+    while number in values:
+        number += 1
+    return number
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _hint(one: InputColumn, terms: Sequence[Term]) -> str:
+    parts = ["whole number"] if one.whole else []
+    parts += filter(None, [_changes(terms)])
+    codes = [value_text(code) for code in one.special if not isinstance(code, str)]
+    if codes:
+        parts.append(f"{join_words(codes)} means not known")
+    return "; ".join(parts)
+
+
+def _changes(terms: Sequence[Term]) -> str:
+    """Say where numbers make a difference."""
+    places = cuts(terms)
+    parts = []
+    if 0 < len(places) <= _MOST_CUTS:
+        *first, last = [value_text(place) for place in places]
+        where = f"{', '.join(first)} and {last}" if first else last
+        parts.append(f"points change at {where}")
+    elif places:
+        ends = f"{value_text(places[0])} and {value_text(places[-1])}"
+        parts.append(f"points change at {len(places)} places between {ends}")
+    for term in terms:
+        if isinstance(term, PerUnit):
+            parts.append(_counted(term))
+    return "; ".join(parts)
+
+
+def _counted(term: PerUnit) -> str:
+    """Say how points per unit count a number."""
+    lower, upper = unit_ends(term)
+    low, high = (None if v is None else value_text(_short(v)) for v in (lower, upper))
+    step = f"{10**-term.decimals:.{term.decimals}f}"
+    words = f"counted {'as ln(1 + x) ' if term.log else ''}in steps of {step}"
+    name = "x " if term.log else ""
+    if low and high:
+        return f"{words}, {name}from {low} to {high}"
+    if low or high:
+        return f"{words}, {name}" + (f"from {low} on" if low else f"up to {high}")
+    return words
+
+
+def _short(number: float) -> float:
+    return int(number) if float(number).is_integer() else number

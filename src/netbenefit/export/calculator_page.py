@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import pairwise
+from typing import Literal
 
 from netbenefit.cards.rows import Row, card_rows
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import value_text
 from netbenefit.cards.text import contents, points_text, side_by_side, strip_control
-from netbenefit.export.calculator_fields import Field, Group
+from netbenefit.common.strict_json import Value
 
-__all__ = ["Words", "page"]
+__all__ = ["Control", "Field", "FieldLabels", "Group", "page"]
+
+Control = Literal["check", "choice", "select", "number"]
 
 #: A wall has room for large letters where there are few lines.
 _SIZES = ((15, "few"), (28, "some"))
@@ -78,7 +81,30 @@ stored or sent.</p></footer>
 
 
 @dataclass(frozen=True)
-class Words:
+class Field:
+    """One raw column, and how to ask for it."""
+
+    name: str
+    control: Control
+    options: tuple[tuple[str, Value], ...] = ()  #: words and value, of a choice or select
+    unknown: str | None = None  #: words for "not known", where the card can do without
+    unseen: bool = False  #: whether training had no missing value
+    whole: bool = False  #: whether training had whole numbers only
+    hint: str = ""
+    step: str = "any"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The fields of one column that rules speak of: several where it is combined."""
+
+    name: str
+    note: str  #: how it is combined; empty for a raw column
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True)
+class FieldLabels:
     """What the author of a page calls raw columns, and what they are measured in."""
 
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -96,7 +122,7 @@ class Words:
 def page(
     card: Scorecard,
     groups: Sequence[Group],
-    words: Words,
+    labels: FieldLabels,
     *,
     threshold: str,
     script: str,
@@ -115,7 +141,7 @@ def page(
         if some
         else "There is nothing to fill in.",
         style=style,
-        form=_form(groups, words) if some else "",
+        form=_form(groups, labels) if some else "",
         threshold=escape(threshold),
         card=_card(card, scaling),
         scaled='\n<div><dt>Scaled score</dt><dd id="scaled"></dd></div>' if scaling else "",
@@ -126,12 +152,12 @@ def page(
 # -- the form --------------------------------------------------------------------------------------
 
 
-def _form(groups: Sequence[Group], words: Words) -> str:
+def _form(groups: Sequence[Group], labels: FieldLabels) -> str:
     parts, place = [], 0
     for group in groups:
         fields = []
         for one in group.fields:
-            fields.append(_field(place, one, words))
+            fields.append(_field(place, one, labels))
             place += 1
         inner = "\n".join(fields)
         if group.note:
@@ -150,16 +176,16 @@ def _form(groups: Sequence[Group], words: Words) -> str:
     )
 
 
-def _field(place: int, one: Field, words: Words) -> str:
+def _field(place: int, one: Field, labels: FieldLabels) -> str:
     """Return one field; controls are found by the field's number, never by a name."""
-    label = _name(words.labels.get(one.name, one.name))
-    if one.name in words.labels and strip_control(words.labels[one.name]) != strip_control(
+    label = _name(labels.labels.get(one.name, one.name))
+    if one.name in labels.labels and strip_control(labels.labels[one.name]) != strip_control(
         one.name
     ):
         label += f' <span class="column">({_name(one.name)} on the card)</span>'
-    unit = _text(words.units[one.name]) if one.name in words.units else ""
-    if one.name in words.ranges:
-        usual = f"usually {words.range_text(one.name)}"
+    unit = _text(labels.units[one.name]) if one.name in labels.units else ""
+    if one.name in labels.ranges:
+        usual = f"usually {labels.range_text(one.name)}"
         one = replace(one, hint=f"{usual}; {one.hint}" if one.hint else usual)
     inner = {
         "check": _check,
@@ -234,7 +260,7 @@ def _name(name: str) -> str:
 
 def _card(card: Scorecard, scaling: str) -> str:
     """Return the card as it hangs on a wall."""
-    told, rows = contents(card), card_rows(card)
+    printed, rows = contents(card), card_rows(card)
     places = {row.risk: place for place, row in enumerate(card._risk_rows)}
     body = "".join(_row(place, row, first) for place, (row, first) in enumerate(_starts(rows)))
     if not rows:
@@ -242,24 +268,24 @@ def _card(card: Scorecard, scaling: str) -> str:
     risks = "".join(
         f'<tr role="row" data-level="{places[row.risk]}"><th role="rowheader" scope="row">'
         f'{escape(scores)}</th><td role="cell">{escape(risk)}</td></tr>'
-        for row, (scores, risk) in zip(card.risk_table(), told.table, strict=True)
+        for row, (scores, risk) in zip(card.risk_table(), printed.table, strict=True)
     )
-    notes = "".join(f"<li>{_text(note)}</li>" for note in [*told.notes, scaling] if note)
+    notes = "".join(f"<li>{_text(note)}</li>" for note in [*printed.notes, scaling] if note)
     # Five levels stand beside each other on paper, and take two lines.
-    lines = len(rows) + 2 * -(-len(told.table) // 5) + len(told.notes)
+    lines = len(rows) + 2 * -(-len(printed.table) // 5) + len(printed.notes)
     # A long table of risks stands below the rules, not beside them.
-    long = " long" if len(side_by_side(told.table)) > 1 else ""
+    long = " long" if len(side_by_side(printed.table)) > 1 else ""
     size = next((name for most, name in _SIZES if lines <= most), "many")
     return (
         f'<section class="card {size}" aria-labelledby="card-title">'
         '<div class="card-head"><h2 id="card-title"><span class="on-screen">The card</span>'
-        f'<span class="on-paper"><bdi>{escape(told.title)}</bdi></span></h2>'
+        f'<span class="on-paper"><bdi>{escape(printed.title)}</bdi></span></h2>'
         '<button type="button" id="print">Print the card</button></div>'
         f'<div class="card-body{long}"><table class="rules">'
         '<thead><tr><th scope="col">Rule</th><th scope="col">Points</th>'
         '<th scope="col" class="on-paper blank"><span class="unseen">Your points</span></th></tr>'
         f"</thead><tbody>{body}</tbody><tfoot><tr>"
-        f'<th scope="row" colspan="2">{escape(told.score)}</th>'
+        f'<th scope="row" colspan="2">{escape(printed.score)}</th>'
         '<td class="on-paper blank">= <span class="line-out"></span></td></tr></tfoot></table>'
         '<div><table class="risks" role="table"><caption class="unseen">Risk by score</caption>'
         '<thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Score</th>'
@@ -267,7 +293,7 @@ def _card(card: Scorecard, scaling: str) -> str:
         f'<tbody role="rowgroup">{risks}</tbody></table>'
         '<p class="act-note" id="act-note" hidden></p>'
         + (f'<ul class="notes">{notes}</ul>' if notes else "")
-        + (f'<p class="origin">{escape(told.footer)}</p>' if told.footer else "")
+        + (f'<p class="origin">{escape(printed.footer)}</p>' if printed.footer else "")
         + "</div></div></section>"
     )
 

@@ -12,10 +12,10 @@ from importlib.resources import files
 from typing import Any
 
 from netbenefit._version import __version__
-from netbenefit.cards.readings import Reading
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import PerUnit, Term
-from netbenefit.export.logic import Input, Logic, Step, log_ends, logic_of, unit_ends
+from netbenefit.cards.pieces import unit_ends
+from netbenefit.cards.scorecard import Scorecard, check_card
+from netbenefit.cards.scoring import CardLogic, ColumnLogic, InputColumn
+from netbenefit.cards.terms import PerUnit, Term, log_ends
 from netbenefit.export.scaling import Scaling
 
 __all__ = ["asset", "card_data", "card_script", "literal", "term_data", "to_javascript"]
@@ -80,20 +80,19 @@ def card_data(card: Scorecard) -> dict[str, Any]:
 
     Whole numbers that may be beyond 2**53 are text.
     """
-    logic = logic_of(card)
-    readings = card._plan.readings.by_name
-    inputs = list(dict.fromkeys(one for step in logic.steps for one in step.inputs))
+    logic = check_card(card)._logic
+    inputs = list(dict.fromkeys(one for column in logic.columns for one in column.inputs))
     place = {one: index for index, one in enumerate(inputs)}
     return {
-        "inputs": [_input_data(one, readings.get(one.name)) for one in inputs],
-        "steps": [_step_data(step, place) for step in logic.steps],
+        "inputs": [_input_data(one) for one in inputs],
+        "steps": [_column_data(column, place) for column in logic.columns],
         "ends": _ends(logic),
         "unit": str(logic.unit),
-        "risks": [[None if row.low is None else str(row.low), row.risk] for row in logic.risks],
+        "risks": [[None if row.low is None else str(row.low), row.risk] for row in card._risk_rows],
     }
 
 
-def _input_data(one: Input, reading: Reading | None) -> dict[str, Any]:
+def _input_data(one: InputColumn) -> dict[str, Any]:
     return {
         "name": one.name,
         "kind": one.kind,
@@ -102,29 +101,25 @@ def _input_data(one: Input, reading: Reading | None) -> dict[str, Any]:
         "refuse": one.refuse,
         # What Python does with a column that has a reading: numbers that came as text are read,
         # and a number is the level that it would be written as.
-        "numerals": reading is not None and reading.text,
-        "spelt": reading is not None,
+        "numerals": one.text,
+        "spelt": one.has_reading,
     }
 
 
-def _step_data(step: Step, place: dict[Input, int]) -> dict[str, Any]:
+def _column_data(column: ColumnLogic, place: dict[InputColumn, int]) -> dict[str, Any]:
     return {
-        "name": step.name,
-        "inputs": [place[one] for one in step.inputs],
-        "combine": step.combine,
-        "special": step.special,
-        "fill": step.fill,
-        "mayMiss": step.may_miss,
-        "terms": [[term_data(term), str(factor)] for term, factor in step.terms],
+        "name": column.name,
+        "inputs": [place[one] for one in column.inputs],
+        "combine": column.combine,
+        "special": column.special,
+        "fill": column.fill,
+        "mayMiss": column.may_miss,
+        "terms": [[term_data(term), str(factor)] for term, factor in column.terms],
     }
 
 
 def term_data(term: Term) -> dict[str, Any]:
-    """Return a term as data for JSON.
-
-    >>> term_data(PerUnit("income", log=True))
-    {'op': 'log', 'decimals': 0, 'lower': 0.0, 'upper': None}
-    """
+    """Return a term as data for JSON."""
     if not isinstance(term, PerUnit):
         return {"op": term.op, "value": term.value}
     lower, upper = unit_ends(term)
@@ -132,11 +127,11 @@ def term_data(term: Term) -> dict[str, Any]:
     return {"op": op, "decimals": term.decimals, "lower": lower, "upper": upper}
 
 
-def _ends(logic: Logic) -> dict[str, list[float]]:
+def _ends(logic: CardLogic) -> dict[str, list[float]]:
     """List the ends of steps of ln(1 + x), by decimals, as far as a card's terms come."""
     largest: dict[int, float] = {}
-    for step in logic.steps:
-        for term, _ in step.terms:
+    for column in logic.columns:
+        for term, _ in column.terms:
             if isinstance(term, PerUnit) and term.log:
                 upper = float("inf") if term.upper is None else term.upper
                 largest[term.decimals] = max(upper, largest.get(term.decimals, 0.0))

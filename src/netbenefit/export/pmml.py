@@ -18,18 +18,30 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import zip_longest
 from typing import cast
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from netbenefit._version import __version__
+from netbenefit.cards.pieces import (
+    edges,
+    group_levels,
+    intervals,
+    log_steps,
+    named,
+    total_of,
+    unit_ends,
+)
 from netbenefit.cards.readings import plain_number
-from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.rules import RiskRow
+from netbenefit.cards.scorecard import Scorecard, check_card
+from netbenefit.cards.scoring import CardLogic, ColumnLogic, InputColumn
 from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.cards.text import contents
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT
 from netbenefit.common.strict_json import Value
-from netbenefit.export.logic import Input, Logic, Step, log_ends, logic_of, unit_ends
 from netbenefit.export.scaling import Scaling
 
 __all__ = [
@@ -63,11 +75,7 @@ _Pairs = Sequence[tuple[Term, int]]
 
 
 def number_text(number: float) -> str:
-    """Write a number so that every reader gets the same double.
-
-    >>> number_text(52), number_text(0.1), number_text(1e300)
-    ('52', '0.1', '1e+300')
-    """
+    """Write a number so that every reader gets the same double."""
     return repr(number)
 
 
@@ -94,29 +102,24 @@ def apply(function: str, *arguments: Element) -> Element:
 # -- attributes ------------------------------------------------------------------------------------
 
 
-def attributes(step: Step, field: str, logs: dict[PerUnit, str], largest: float) -> list[Element]:
+def attributes(
+    column: ColumnLogic, field: str, logs: dict[PerUnit, str], largest: float
+) -> list[Element]:
     """Return the attributes of a column: when which points count.
 
-    Parameters
-    ----------
-    step : Step
-    field : str
-        The field that holds its value.
-    logs : dict
-        The fields that hold the steps of logarithms.
-    largest : float
-        Codes beyond are refused, so that sums stay exact.
+    ``field`` holds its value, ``logs`` name the fields that hold the steps of logarithms, and codes
+    beyond ``largest`` are refused, so that sums stay exact.
     """
     found = []
-    if step.may_miss:  # sources that are refused have a guard of their own
-        missing = sum(factor for term, factor in step.terms if term.kind == "any")
+    if column.may_miss:  # sources that are refused have a guard of their own
+        missing = sum(factor for term, factor in column.terms if term.kind == "any")
         found.append(_attribute(missing, _simple(field, "isMissing")))
-    terms = [(term, factor) for term, factor in step.terms if term.kind != "any"]
+    terms = [(term, factor) for term, factor in column.terms if term.kind != "any"]
     if any(isinstance(term, PerUnit) for term, _ in terms):
         return [*found, _counted(terms, field, logs, largest)]
     if not terms:
         return [*found, _attribute(0, _simple(field, "isNotMissing"))]
-    if step.kind == "text":
+    if column.kind == "text":
         return found + _level_attributes(terms, field)
     return found + _number_attributes(terms, field)
 
@@ -142,57 +145,28 @@ def _all_of(predicates: Sequence[Element], operator: str = "and") -> Element:
     return found
 
 
-def _values(pairs: _Pairs) -> list[Value]:
-    found: dict[Value, None] = {}
-    for term, _ in pairs:
-        found |= dict.fromkeys(cast(Condition, term).values)
-    return list(found)
-
-
-def _total(pairs: _Pairs, value: Value) -> int:
-    return sum(factor * term.value_code(value) for term, factor in pairs)
-
-
 def _level_attributes(pairs: _Pairs, field: str) -> list[Element]:
     """One attribute for all levels of equal total, one for all others."""
-    others = sum(factor for term, factor in pairs if cast(Condition, term).op in ("!=", "not in"))
-    together: dict[int, list[Value]] = {}
-    for level in _values(pairs):
-        together.setdefault(_total(pairs, level), []).append(level)
-    together.pop(others, None)
+    groups, others = group_levels([term for term, _ in pairs], partial(total_of, pairs))
     found = [
         _attribute(total, _all_of([_simple(field, "equal", level) for level in levels], "or"))
-        for total, levels in together.items()
+        for total, levels in groups.items()
     ]
     return [*found, _attribute(others, _simple(field, "isNotMissing"))]
 
 
 def _number_attributes(pairs: _Pairs, field: str) -> list[Element]:
-    """One attribute for each interval of equal total, ascending.
-
-    >>> pairs = [(Condition("age", ">=", 40), 1), (Condition("age", ">", 60), 2)]
-    >>> [one.get("partialScore") for one in _number_attributes(pairs, "age")]
-    ['0', '1', '3']
-    >>> [one.get("partialScore") for one in _number_attributes([(Condition("x", "==", 2), 5)], "x")]
-    ['0', '5', '0']
-    """
-    edges = sorted({float(value) for value in _values(pairs)})
-    # Each piece starts at an end or just above it, and goes on to the next that is worth another.
-    pieces: list[tuple[float, bool, int]] = [(-math.inf, False, _total(pairs, -math.inf))]
-    for edge, after in zip(edges, [*edges[1:], math.inf], strict=True):
-        pieces.append((edge, True, _total(pairs, edge)))
-        above = math.nextafter(edge, math.inf)
-        if above < after:  # else no number lies between
-            pieces.append((edge, False, _total(pairs, above)))
-    pieces = [piece for k, piece in enumerate(pieces) if k == 0 or piece[2] != pieces[k - 1][2]]
+    """One attribute for each interval of equal total, ascending."""
+    pieces = intervals(edges(term for term, _ in pairs), partial(total_of, pairs))
     found = []
-    for k, (low, closed, total) in enumerate(pieces):
+    for (low, total), after in zip_longest(pieces, pieces[1:]):
         bounds = []
-        if low > -math.inf:
-            bounds.append(_simple(field, "greaterOrEqual" if closed else "greaterThan", low))
-        if k + 1 < len(pieces):
-            high, above_closed, _ = pieces[k + 1]
-            bounds.append(_simple(field, "lessThan" if above_closed else "lessOrEqual", high))
+        if low.value > -math.inf:
+            operator = "greaterThan" if low.above else "greaterOrEqual"
+            bounds.append(_simple(field, operator, float(low.value)))
+        if after is not None:
+            operator = "lessOrEqual" if after[0].above else "lessThan"
+            bounds.append(_simple(field, operator, float(after[0].value)))
         found.append(_attribute(total, _all_of(bounds or [_simple(field, "isNotMissing")])))
     return found
 
@@ -268,18 +242,9 @@ def _code(term: PerUnit, field: str, logs: dict[PerUnit, str]) -> Element:
 
 
 def log_bins(term: PerUnit) -> list[tuple[float | None, float]]:
-    """Return where each step of a logarithm starts, and its code; clipped ones are left out.
-
-    >>> [(start and round(start, 3), code) for start, code in
-    ...     log_bins(PerUnit("income", log=True, upper=10))]
-    [(None, 0), (0.649, 1), (3.482, 2)]
-    """
-    low, high = unit_ends(term)
-    ends = log_ends(term.decimals).tolist()
-    first = sum(end <= (low or 0.0) for end in ends)
-    last = len(ends) if high is None else sum(end <= max(high, low or 0.0) for end in ends)
-    later: list[tuple[float | None, float]] = [(ends[k], k + 1) for k in range(first, last)]
-    return [(None, first), *later]
+    """Return where each step of a logarithm starts, and its code; clipped ones are left out."""
+    first, ends = log_steps(term)
+    return [(None, first), *((end, first + k) for k, end in enumerate(ends, start=1))]
 
 
 def discretize(field: str, bins: Sequence[tuple[float | None, float]]) -> Element:
@@ -334,17 +299,16 @@ def to_pmml(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     >>> '<Attribute partialScore="2">' in text and '<Characteristic name="age">' in text
     True
     """
-    logic = logic_of(card)
+    logic = check_card(card)._logic
     root = Element("PMML", version="4.4", xmlns="http://www.dmg.org/PMML-4_4")
     header = SubElement(root, "Header", description=_checked(contents(card).title))
     SubElement(header, "Application", name="netbenefit", version=__version__)
-    inputs = _distinct_inputs(logic)
-    _check_levels(logic)
+    _check(logic)
     # A dictionary has at least one field; that of a card without rules plays no part.
-    shown = inputs or (Input("none", "any"),)
+    shown = logic.inputs or (InputColumn("none", "any"),)
     fields = SubElement(root, "DataDictionary", numberOfFields=str(len(shown)))
     fields.extend(_data_field(one) for one in shown)
-    root.append(_scorecard(logic, inputs, scaling))
+    root.append(_scorecard(logic, card._risk_rows, scaling))
     indent(root)
     text = tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
@@ -360,31 +324,21 @@ def _checked(text: str) -> str:
     return text
 
 
-def _distinct_inputs(logic: Logic) -> tuple[Input, ...]:
-    """Return the raw columns, each with one type."""
-    found: dict[str, Input] = {}
-    for step in logic.steps:
-        for one in step.inputs:
-            other = found.get(one.name, one)
-            if "any" not in (one.kind, other.kind) and one.kind != other.kind:
-                raise InputError(
-                    f"column {one.name!r} is read as {one.kind} and as {other.kind}, but a field "
-                    "of PMML has one type. Split the column in two."
-                )
-            found[one.name] = other if one.kind == "any" else one
-    for one in found.values():
+def _check(logic: CardLogic) -> None:
+    """Refuse raw columns of two types, and what XML cannot hold."""
+    known = {one.name: one.kind for one in logic.inputs}
+    for one in (one for column in logic.columns for one in column.inputs):
+        if one.kind not in ("any", known[one.name]):
+            raise InputError(
+                f"column {one.name!r} is read as {one.kind} and as {known[one.name]}, but a field "
+                "of PMML has one type. Split the column in two."
+            )
+    for one in logic.inputs:
         for text in (one.name, one.fill, *one.special):
             _checked(str(text))
-    return tuple(found.values())
-
-
-def _check_levels(logic: Logic) -> None:
-    for step in logic.steps:
-        _checked(step.name)
-        for term, _ in step.terms:
-            if isinstance(term, Condition):
-                for value in term.values:
-                    _checked(str(value))
+    for column in logic.columns:
+        for value in (column.name, *named(term for term, _ in column.terms)):
+            _checked(str(value))
 
 
 class _Fields:
@@ -394,18 +348,18 @@ class _Fields:
         self._taken = set(taken)
         self.elements: list[Element] = []
 
-    def name(self, wish: str) -> str:
+    def name(self, base: str) -> str:
         """Return a name that is free."""
-        name, k = wish, 1
+        name, k = base, 1
         while name in self._taken:
             k += 1
-            name = f"{wish} {k}"
+            name = f"{base} {k}"
         self._taken.add(name)
         return name
 
-    def add(self, wish: str, kind: str, expression: Element) -> str:
+    def add(self, base: str, kind: str, expression: Element) -> str:
         """Add a derived field; return its name."""
-        name, number = self.name(wish), kind != "string"
+        name, number = self.name(base), kind != "string"
         optype = "continuous" if number else "categorical"
         field = Element("DerivedField", name=name, optype=optype, dataType=kind)
         field.append(expression)
@@ -413,7 +367,7 @@ class _Fields:
         return name
 
 
-def _scorecard(logic: Logic, inputs: tuple[Input, ...], scaling: Scaling | None) -> Element:
+def _scorecard(logic: CardLogic, risks: Sequence[RiskRow], scaling: Scaling | None) -> Element:
     found = Element(
         "Scorecard",
         modelName="scorecard",
@@ -421,31 +375,31 @@ def _scorecard(logic: Logic, inputs: tuple[Input, ...], scaling: Scaling | None)
         initialScore="0",
         useReasonCodes="false",
     )
-    names = [one.name for one in inputs]
-    names += [step.name for step in logic.steps]
-    fields = _Fields(names)
+    fields = _Fields([*logic.features, *(column.name for column in logic.columns)])
     schema = SubElement(found, "MiningSchema")
-    schema.extend(_mining_field(one) for one in inputs)
-    if not inputs:
+    schema.extend(_mining_field(one) for one in logic.inputs)
+    if not logic.inputs:
         SubElement(schema, "MiningField", name="none", usageType="supplementary")
-    found.append(_output(logic, fields, scaling))
+    found.append(_output(logic.unit, risks, fields, scaling))
     characteristics = Element("Characteristics")
     # Codes up to here: all units together are then exact in doubles.
-    total = sum(abs(factor) for step in logic.steps for _, factor in step.terms)
+    total = sum(abs(factor) for column in logic.columns for _, factor in column.terms)
     largest = LARGEST_EXACT / max(total, 1)
-    read = {one.name: _read(one, fields) for one in inputs}
-    for step in logic.steps:
-        value = _value(step, read, fields)
+    read = {one.name: _read(one, fields) for one in logic.inputs}
+    for column in logic.columns:
+        value = _value(column, read, fields)
         logs = {
-            term: fields.add(f"{step.name} (ln steps)", "double", discretize(value, log_bins(term)))
-            for term, _ in step.terms
+            term: fields.add(
+                f"{column.name} (ln steps)", "double", discretize(value, log_bins(term))
+            )
+            for term, _ in column.terms
             if isinstance(term, PerUnit) and term.log
         }
-        part = SubElement(characteristics, "Characteristic", name=step.name)
-        part.extend(attributes(step, value, logs, largest))
-        if step.combine is not None:
-            characteristics.extend(_guard(one) for one in step.inputs if one.refuse)
-    if not logic.steps:
+        part = SubElement(characteristics, "Characteristic", name=column.name)
+        part.extend(attributes(column, value, logs, largest))
+        if column.combine is not None:
+            characteristics.extend(_guard(one) for one in column.inputs if one.refuse)
+    if not logic.columns:
         part = SubElement(characteristics, "Characteristic", name="no rules")
         SubElement(SubElement(part, "Attribute", partialScore="0"), "True")
     if fields.elements:
@@ -454,7 +408,7 @@ def _scorecard(logic: Logic, inputs: tuple[Input, ...], scaling: Scaling | None)
     return found
 
 
-def _guard(one: Input) -> Element:
+def _guard(one: InputColumn) -> Element:
     """Give no score where a source is missing that must not be."""
     found = Element("Characteristic", name=f"{one.name}: present")
     attribute = SubElement(found, "Attribute", partialScore="0")
@@ -465,7 +419,7 @@ def _guard(one: Input) -> Element:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _data_field(one: Input) -> Element:
+def _data_field(one: InputColumn) -> Element:
     if _is_text(one):
         return Element("DataField", name=one.name, optype="categorical", dataType="string")
     found = Element("DataField", name=one.name, optype="continuous", dataType="double")
@@ -478,13 +432,13 @@ def _data_field(one: Input) -> Element:
     return found
 
 
-def _is_text(one: Input) -> bool:
+def _is_text(one: InputColumn) -> bool:
     return one.kind == "text" or (
         one.kind == "any" and all(isinstance(code, str) for code in one.special)
     )
 
 
-def _number_codes(one: Input) -> list[str]:
+def _number_codes(one: InputColumn) -> list[str]:
     """Write the special codes of a field of numbers; text that is a number counts as one."""
     found: dict[str, None] = {}
     for code in one.special:
@@ -495,7 +449,7 @@ def _number_codes(one: Input) -> list[str]:
     return [code for code in found if code.strip()]
 
 
-def _text_codes(one: Input) -> list[str]:
+def _text_codes(one: InputColumn) -> list[str]:
     texts = [code for code in one.special if isinstance(code, str)]
     odd = [code for code in one.special if not isinstance(code, str) and str(code) not in texts]
     if odd:
@@ -506,19 +460,19 @@ def _text_codes(one: Input) -> list[str]:
     return [code for code in texts if code.strip()]
 
 
-def _mining_field(one: Input) -> Element:
+def _mining_field(one: InputColumn) -> Element:
     found = Element(
         "MiningField", name=one.name, usageType="active", invalidValueTreatment="returnInvalid"
     )
     if one.fill is not None and not _is_text(one):
-        # Where it is only asked whether a value is there, any number says so.
+        # Where only being missing matters, any number will do.
         number = 0 if isinstance(one.fill, str) else one.fill
         found.set("missingValueReplacement", number_text(number))
         found.set("missingValueTreatment", "asValue")
     return found
 
 
-def _read(one: Input, fields: _Fields) -> str:
+def _read(one: InputColumn, fields: _Fields) -> str:
     """Return the field that holds an input as read: blank text and codes missing, or filled."""
     if not _is_text(one):
         return one.name
@@ -540,22 +494,22 @@ def _filled(name: str, fill: Value | None, kind: str, fields: _Fields) -> str:
     return fields.add(f"{name}, filled", kind, filled)
 
 
-def _value(step: Step, read: dict[str, str], fields: _Fields) -> str:
+def _value(column: ColumnLogic, read: dict[str, str], fields: _Fields) -> str:
     """Return the field that holds the value of a column, combined where it is."""
-    sources = [read[one.name] for one in step.inputs]
-    if step.combine is None:
+    sources = [read[one.name] for one in column.inputs]
+    if column.combine is None:
         return sources[0]
-    if step.combine == "sum":
+    if column.combine == "sum":
         value = field_ref(sources[0])
         for source in sources[1:]:
             value = apply("+", value, field_ref(source))
     else:
-        value = apply(step.combine, *map(field_ref, sources))
+        value = apply(column.combine, *map(field_ref, sources))
     for source in sources:  # max and min pass over what is missing, which the card does not
         value = apply("if", apply("isNotMissing", field_ref(source)), value)
     # A rule's column may bear the name of a raw one: the derived field has its own.
-    name = fields.add(f"{step.name} ({step.combine})", "double", value)
-    numbers = [code for code in step.special if not isinstance(code, str)]
+    name = fields.add(f"{column.name} ({column.combine})", "double", value)
+    numbers = [code for code in column.special if not isinstance(code, str)]
     if numbers:
         value = field_ref(name)
         for code in numbers:
@@ -565,32 +519,34 @@ def _value(step: Step, read: dict[str, str], fields: _Fields) -> str:
             "if", apply("isNotMissing", field_ref(name)), value
         )  # some engines ask for it
         name = fields.add(f"{name}, read", "double", value)
-    return _filled(name, step.fill, "double", fields)
+    return _filled(name, column.fill, "double", fields)
 
 
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def _output(logic: Logic, fields: _Fields, scaling: Scaling | None) -> Element:
+def _output(
+    unit: int, risks: Sequence[RiskRow], fields: _Fields, scaling: Scaling | None
+) -> Element:
     found = Element("Output")
 
-    def add(wish: str, feature: str, kind: str) -> tuple[str, Element]:
-        name = fields.name(wish)
+    def add(base: str, feature: str, kind: str) -> tuple[str, Element]:
+        name = fields.name(base)
         field = Element(
             "OutputField", name=name, feature=feature, optype="continuous", dataType=kind
         )
         found.append(field)
         return name, field
 
-    if logic.unit == 1:
+    if unit == 1:
         score, _ = add("score", "predictedValue", "double")
     else:
         units, _ = add("units", "predictedValue", "double")
         score, field = add("score", "transformedValue", "double")
-        points = apply("/", field_ref(units), constant(logic.unit))
+        points = apply("/", field_ref(units), constant(unit))
         field.append(apply("floor", points))
     _, field = add("risk", "transformedValue", "double")
-    field.append(_risk(logic, score))
+    field.append(_risk(risks, score))
     if scaling is not None:
         _, field = add("scaled score", "transformedValue", "double")
         times = apply("*", constant(scaling.multiplier), field_ref(score))
@@ -598,16 +554,10 @@ def _output(logic: Logic, fields: _Fields, scaling: Scaling | None) -> Element:
     return found
 
 
-def _risk(logic: Logic, score: str) -> Element:
-    """Look a score up in the table, from its end (engines may give the bins of Discretize as text).
-
-    >>> from netbenefit.cards.scorecard import RiskRow
-    >>> logic = Logic((), 1, (RiskRow(None, 0, 0.1), RiskRow(1, None, 0.6)), "")
-    >>> [one.tag for one in _risk(logic, "score")[1]], _risk(logic, "score")[1].get("function")
-    (['Apply', 'Constant', 'Constant'], 'if')
-    """
-    found = constant(logic.risks[0].risk)
-    for row in logic.risks[1:]:
+def _risk(risks: Sequence[RiskRow], score: str) -> Element:
+    """Look a score up, from the end (engines may give the bins of Discretize as text)."""
+    found = constant(risks[0].risk)
+    for row in risks[1:]:
         reached = apply("greaterOrEqual", field_ref(score), constant(row.low or 0))
         found = apply("if", reached, constant(row.risk), found)
     return apply("if", apply("isNotMissing", field_ref(score)), found)

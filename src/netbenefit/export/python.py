@@ -5,16 +5,17 @@ from __future__ import annotations
 import builtins
 import keyword
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
-from netbenefit.cards.readings import Reading
-from netbenefit.cards.rules import INT64
-from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.pieces import log_steps
+from netbenefit.cards.rules import INT64, RiskRow
+from netbenefit.cards.scorecard import Scorecard, check_card
+from netbenefit.cards.scoring import ColumnLogic, InputColumn
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.cards.text import contents
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT
-from netbenefit.export.logic import Input, Logic, Step, log_ends, logic_of, reached
 from netbenefit.export.scaling import Scaling
 
 __all__ = ["to_python"]
@@ -113,17 +114,16 @@ def to_python(
     ((2, 0.6), (None, None))
     """
     _check_function(function)
-    logic = logic_of(card)
-    readings = card._plan.readings.by_name
-    inputs = list(dict.fromkeys(one for step in logic.steps for one in step.inputs))
+    logic = check_card(card)._logic
+    inputs = list(dict.fromkeys(one for column in logic.columns for one in column.inputs))
     nothing = "None, None" if scaling is None else "None, None, None"
     parts = [f"def {function}(row):", _docstring(card, scaling), f"    nothing = ({nothing})"]
     if inputs:
-        columns = [f"        {_column(one, readings)},\n" for one in inputs]
+        columns = [f"        {_input(one)},\n" for one in inputs]
         parts.append("".join([_START, *columns, _READ]))
     parts.append("    units = 0")
-    parts += [_step(step) for step in logic.steps]
-    parts.append(_result(logic, scaling))
+    parts += [_column(column) for column in logic.columns]
+    parts.append(_result(logic.unit, card._risk_rows, scaling))
     return "\n".join(parts) + "\n"
 
 
@@ -147,56 +147,55 @@ def _docstring(card: Scorecard, scaling: Scaling | None) -> str:
     )
 
 
-def _column(one: Input, readings: dict[str, Reading]) -> str:
-    reading = readings.get(one.name)
-    spelt = reading is not None and reading.text and one.kind != "text"
+def _input(one: InputColumn) -> str:
+    spelt = one.text and one.kind != "text"
     fill = float(one.fill) if isinstance(one.fill, int) else one.fill
-    data = (one.name, one.kind, reading is not None, spelt, one.special, fill, one.refuse)
+    data = (one.name, one.kind, one.has_reading, spelt, one.special, fill, one.refuse)
     return repr(data)
 
 
-# -- steps -----------------------------------------------------------------------------------------
+# -- columns ---------------------------------------------------------------------------------------
 
 
-def _step(step: Step) -> str:
+def _column(column: ColumnLogic) -> str:
     """Write what one column brings."""
-    lines = [f"x = {_read(step.inputs[0])}"]
-    if step.combine is not None:
-        lines = _combined(step)
+    lines = [f"x = {_read(column.inputs[0])}"]
+    if column.combine is not None:
+        lines = _combined(column)
     refused = ["if x is None:", "    return nothing"]
-    asked = [pair for pair in step.terms if pair[0].kind != "any"]
-    holes = sum(factor for term, factor in step.terms if term.kind == "any")
-    filled = step.combine is not None and step.fill is not None
-    if not step.may_miss and not filled:
+    present = [pair for pair in column.terms if pair[0].kind != "any"]
+    missing = sum(factor for term, factor in column.terms if term.kind == "any")
+    filled = column.combine is not None and column.fill is not None
+    if not column.may_miss and not filled:
         lines += refused
-    elif step.may_miss and holes:
-        lines += ["if x is None:", f"    units += {holes}"]
+    elif column.may_miss and missing:
+        lines += ["if x is None:", f"    units += {missing}"]
     counted = []
-    for term, factor in asked:
+    for term, factor in present:
         counted += _condition(term, factor) if isinstance(term, Condition) else _unit(term, factor)
-    if counted and step.may_miss:
-        lines += ["else:" if holes else "if x is not None:", *(f"    {line}" for line in counted)]
+    if counted and column.may_miss:
+        lines += ["else:" if missing else "if x is not None:", *(f"    {line}" for line in counted)]
     else:
         lines += counted
     return textwrap.indent("\n".join(lines), "    ")
 
 
-def _read(one: Input) -> str:
-    # One column may be read in two ways: as a number, and for holes only.
+def _read(one: InputColumn) -> str:
+    # One column may be read in two ways: as a number, and for being missing only.
     return f"read[{one.name!r}, {one.kind!r}]"
 
 
-def _combined(step: Step) -> list[str]:
-    parts = [_read(one) for one in step.inputs]
+def _combined(column: ColumnLogic) -> list[str]:
+    parts = [_read(one) for one in column.inputs]
     lines = ["parts = (", *(f"    {part}," for part in parts), ")", "x = None"]
-    whole = f"{step.combine}(parts)"
-    if step.combine == "sum":  # sum() rounds differently in newer versions of Python
+    whole = f"{column.combine}(parts)"
+    if column.combine == "sum":  # sum() rounds differently in newer versions of Python
         whole = " + ".join(f"parts[{i}]" for i in range(len(parts)))
     lines += ["if None not in parts:", f"    x = {whole}"]
-    if step.special:
-        lines += [f"if x in {step.special!r}:", "    x = None"]
-    if step.fill is not None:
-        lines += ["if x is None:", f"    x = {step.fill!r}"]
+    if column.special:
+        lines += [f"if x in {column.special!r}:", "    x = None"]
+    if column.fill is not None:
+        lines += ["if x is None:", f"    x = {column.fill!r}"]
     return lines
 
 
@@ -226,21 +225,20 @@ def _unit(term: PerUnit, factor: int) -> list[str]:
 
 def _log(term: PerUnit, factor: int) -> list[str]:
     """List the ends of steps within the clip; those below it are always reached."""
-    ends: list[float] = log_ends(term.decimals).tolist()
-    first, last = reached(term, ends)
-    listed = textwrap.wrap(" ".join(f"{end!r}," for end in ends[first:last]), _WIDTH - 12)
+    first, ends = log_steps(term)
+    listed = textwrap.wrap(" ".join(f"{end!r}," for end in ends), _WIDTH - 12)
     count = "bisect.bisect_right(ends, x)" + (f" + {first}" if first else "")
     return ["ends = (", *(f"    {line}" for line in listed), ")", f"units += {factor} * ({count})"]
 
 
-def _result(logic: Logic, scaling: Scaling | None) -> str:
+def _result(unit: int, risks: Sequence[RiskRow], scaling: Scaling | None) -> str:
     lines = [f"if not {-INT64} <= units < {INT64}:", "    return nothing"]
-    lines.append(f"score = units // {logic.unit}")
+    lines.append(f"score = units // {unit}")
     scaled = ""
     if scaling is not None:
         lines.append(f"scaled = {scaling.offset} + ({scaling.multiplier}) * score")
         scaled = ", scaled"
-    for row in reversed(logic.risks):
+    for row in reversed(risks):
         answer = f"return score, {float(row.risk)!r}{scaled}"
         lines += [answer] if row.low is None else [f"if score >= {row.low}:", f"    {answer}"]
     return textwrap.indent("\n".join(lines), "    ")

@@ -1,9 +1,9 @@
 """A card as SQL: a query, or two expressions to paste into one.
 
-The work is done in layers: raw columns with a type, their values once holes and codes are dealt
-with, combined columns, units, score, risk.  So nothing is written twice, and a table's own columns
-never meet the names in between.  Numbers are compared and rounded in double precision, and added up
-as whole numbers.
+The work is done in layers: raw columns with a type, their values once codes and missing values are
+dealt with, combined columns, units, score, risk.  So nothing is written twice, and a table's own
+columns never meet the names in between.  Numbers are compared and rounded in double precision, and
+added up as whole numbers.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
-from netbenefit.cards.readings import Reading, plain_number
+from netbenefit.cards.pieces import log_steps
+from netbenefit.cards.readings import plain_number
 from netbenefit.cards.rules import INT64
-from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.scorecard import Scorecard, check_card
+from netbenefit.cards.scoring import ColumnLogic, InputColumn
 from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT, to_step
 from netbenefit.common.strict_json import Value
-from netbenefit.export.logic import Input, Logic, Step, logic_of, reached
 from netbenefit.export.scaling import Scaling
 
-__all__ = ["DIALECTS", "Wanted", "Words", "largest_exact", "most_of", "to_sql"]
+__all__ = ["DIALECTS", "Requirement", "SqlDialect", "largest_exact", "most_of", "to_sql"]
 
 
 # -- how databases write names, values and types, quoted so that none can be taken for SQL ---------
@@ -39,7 +40,7 @@ _CLASS = r"[\t-\r\x1c-\x1f\x85\pZ]"  # the same, as a regular expression
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 
 
-class _Dialect(NamedTuple):
+class _Syntax(NamedTuple):
     """How a database says it; {} stands for a value."""
 
     double: str = "DOUBLE PRECISION"
@@ -50,7 +51,7 @@ class _Dialect(NamedTuple):
     nan: str = "{0} <> {0}"
     trim: str = "TRIM({0})"
     is_number: str | None = None  #: whether text is plainly a number; None: it has to be
-    is_text: str | None = None  #: whether a column holds text; None: nobody knows
+    is_text: str | None = None  #: whether a column holds text; None: not known
     is_flag: str = "1 = 0"  #: whether a column holds booleans
     no_level: str | None = None  #: whether a column's type has no levels: a flag, a real number
     parse: str = "{0}"  #: text that is plainly a number, made ready for the cast
@@ -61,8 +62,8 @@ class _Dialect(NamedTuple):
 
 
 DIALECTS = {
-    "ansi": _Dialect(),
-    "duckdb": _Dialect(
+    "ansi": _Syntax(),
+    "duckdb": _Syntax(
         double="DOUBLE",
         wide="HUGEINT",
         divide="//",
@@ -73,7 +74,7 @@ DIALECTS = {
         is_flag="TYPEOF({0}) = 'BOOLEAN'",
         no_level="TYPEOF({0}) IN ('BOOLEAN', 'FLOAT', 'DOUBLE') OR TYPEOF({0}) LIKE 'DECIMAL%'",
     ),
-    "postgresql": _Dialect(
+    "postgresql": _Syntax(
         text="TEXT",
         wide="NUMERIC",
         nan="{0} = 'NaN'",
@@ -92,7 +93,7 @@ DIALECTS = {
         # Else the planner writes each expression out wherever it is used, layer by layer.
         fence="\nOFFSET 0",
     ),
-    "spark": _Dialect(
+    "spark": _Syntax(
         double="DOUBLE",
         text="STRING",
         quote="`",
@@ -108,18 +109,18 @@ DIALECTS = {
 }
 
 
-class Words:
+class SqlDialect:
     """Names and values, quoted so that none of them can be taken for SQL.
 
     Their line breaks are written as NUL, which they cannot hold, so that lines can be indented.
 
-    >>> Words("ansi").name('a"b'), Words("spark").name("a`b"), Words("duckdb").number(0.1)
-    ('"a""b"', '`a``b`', '0.1e0')
+    >>> SqlDialect("ansi").name('a"b'), SqlDialect("duckdb").number(0.1)
+    ('"a""b"', '0.1e0')
     """
 
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
-        self.say = DIALECTS[dialect]
+        self.syntax = DIALECTS[dialect]
 
     @staticmethod
     def finished(text: str) -> str:
@@ -137,7 +138,7 @@ class Words:
             )
         if self.dialect == "spark" and "${" in name:  # replaced before Spark reads the query
             raise InputError(f"the name {name!r} cannot stand in Spark SQL. Rename the column.")
-        quote = self.say.quote
+        quote = self.syntax.quote
         return quote + name.replace(quote, 2 * quote).replace("\n", "\0") + quote
 
     def literal(self, text: str) -> str:
@@ -172,14 +173,14 @@ class Words:
 
     def cast(self, what: str, kind: str) -> str:
         """Cast to a type by the dialect's name for it."""
-        return f"CAST({what} AS {getattr(self.say, kind, kind)})"
+        return f"CAST({what} AS {getattr(self.syntax, kind, kind)})"
 
 
 # -- what a value has to be for its row to get a score, and how far codes can go -------------------
 
 
 @dataclass
-class Wanted:
+class Requirement:
     """What has to hold of a value for its row to get a score."""
 
     present: bool = False
@@ -191,12 +192,12 @@ class Wanted:
         self.low = max((x for x in (self.low, low) if x is not None), default=None)
         self.high = min((x for x in (self.high, high) if x is not None), default=None)
 
-    def text(self, value: str, words: Words) -> str | None:
-        """Say it in SQL; None where there is nothing to ask."""
+    def text(self, value: str, sql: SqlDialect) -> str | None:
+        """Say it in SQL; None where nothing is required."""
         ends = [(f"{value} >=", self.low), (f"{value} <=", self.high)]
         if self.low is not None and self.high == -self.low:
             ends = [(f"ABS({value}) <=", self.high)]
-        tests = [f"{test} {words.number(end)}" for test, end in ends if end is not None]
+        tests = [f"{test} {sql.number(end)}" for test, end in ends if end is not None]
         if not tests:
             return f"{value} IS NOT NULL" if self.present else None
         within = " AND ".join(tests)
@@ -286,12 +287,12 @@ def to_sql(
     """
     if dialect not in DIALECTS:
         raise InputError(f"dialect={dialect!r} is not known. Use one of {', '.join(DIALECTS)}.")
-    words = Words(dialect)
+    sql = SqlDialect(dialect)
     names = [score_as, risk_as] + ([] if scaling is None else [scaled_as])
-    quoted = [words.name(name) for name in names]
+    quoted = [sql.name(name) for name in names]
     if len({name.casefold() for name in names}) < len(names):
         raise InputError(f"the new columns {', '.join(quoted)} need different names.")
-    writer = _Writer(card, words, "" if table is None else "netbenefit_row.", scaling)
+    writer = _Writer(card, sql, "" if table is None else "netbenefit_row.", scaling)
     clash = {name.casefold() for name in names} & {name.casefold() for name in card.features}
     if clash:
         raise InputError(f"{min(clash)!r} is a column that the card reads. Use another name.")
@@ -300,13 +301,13 @@ def to_sql(
             f"(\n  SELECT {column}\n  FROM (\n{_indented(query, 4)}\n  ) AS nb\n) AS {name}"
             for column, query, name in zip(writer.found, writer.nested(), quoted, strict=True)
         ]
-        return words.finished(",\n".join(parts))
+        return sql.finished(",\n".join(parts))
     path = [table] if isinstance(table, str) else list(table)
     if not path:
         raise InputError("the path to the table is empty. Name the table.")
-    place = ".".join(map(words.name, path))
+    place = ".".join(map(sql.name, path))
     added = ", ".join(f"{a} AS {b}" for a, b in zip(writer.found, quoted, strict=True))
-    return words.finished(
+    return sql.finished(
         f"SELECT netbenefit_row.*, {added}\nFROM {place} AS netbenefit_row\n{writer.chained()}"
     )
 
@@ -322,27 +323,26 @@ def _indented(text: str, by: int) -> str:
 class _Writer:
     """All layers of a card's query."""
 
-    def __init__(self, card: Scorecard, words: Words, row: str, scaling: Scaling | None) -> None:
-        self.logic: Logic = logic_of(card)
-        self.readings = card._plan.readings.by_name
-        self.words, self.say, self.row = words, words.say, row
+    def __init__(self, card: Scorecard, sql: SqlDialect, row: str, scaling: Scaling | None) -> None:
+        self.logic, self.risks = check_card(card)._logic, card._risk_rows
+        self.sql, self.syntax, self.row = sql, sql.syntax, row
         names = [one.name.casefold() for one in self.logic.inputs]
         self.prefix = "nb"
         while any(name.startswith(self.prefix) for name in names):
             self.prefix += "_"  # DuckDB would take our name in place of the table's column
-        terms = [pair for step in self.logic.steps for pair in step.terms]
+        terms = [pair for column in self.logic.columns for pair in column.terms]
         most = self.logic.unit + sum(abs(factor) * most_of(term) for term, factor in terms)
         self.kind = "BIGINT" if most < INT64 else "wide"
         self.layers: list[list[tuple[str, str]]] = [[] for _ in range(8)]
-        self.wanted: dict[str, Wanted] = {}
+        self.requirements: dict[str, Requirement] = {}
         self.refused: list[str] = []  #: what must not hold of a row
-        self.values: dict[Input, str] = {}
-        for step in self.logic.steps:
-            for one in step.inputs:
+        self.values: dict[InputColumn, str] = {}
+        for column in self.logic.columns:
+            for one in column.inputs:
                 if one not in self.values:
                     self.values[one] = self._input(one, len(self.values) + 1)
-        steps = enumerate(self.logic.steps, start=1)
-        units = self._sum([part for k, step in steps for part in self._step(step, k)])
+        columns = enumerate(self.logic.columns, start=1)
+        units = self._sum([part for k, column in columns for part in self._units(column, k)])
         score = self._score(units)
         #: How to call the score, the risk and the scaled score.
         self.found = [score, self._risk(score)]
@@ -365,7 +365,7 @@ class _Writer:
                 columns, inner = _columns(layer), _indented(queries[-1], 2)
                 around = f"SELECT *,\n{columns}\nFROM (\n{inner}\n) AS nb"
                 query = around if queries[-1] else f"SELECT\n{columns}"
-                queries.append(query + self.say.fence)
+                queries.append(query + self.syntax.fence)
         scored = len(queries) - 2
         return [queries[scored], *[queries[-1]] * (len(self.found) - 1)]
 
@@ -374,79 +374,77 @@ class _Writer:
         layers = [(f"{self.prefix}{k}", layer) for k, layer in enumerate(self.layers) if layer]
         return "\n".join(
             "CROSS JOIN LATERAL (\n  SELECT\n"
-            f"{_indented(_columns(layer) + self.say.fence, 2)}\n) AS {name}"
+            f"{_indented(_columns(layer) + self.syntax.fence, 2)}\n) AS {name}"
             for name, layer in layers
         )
 
     def _sum(self, units: Sequence[str]) -> str:
         """Add up units; NULL where a value is missing or unusable that has to be there."""
-        total = "\n+ ".join([self.words.cast("0", self.kind), *units])
-        tests = [wanted.text(value, self.words) for value, wanted in self.wanted.items()]
+        total = "\n+ ".join([self.sql.cast("0", self.kind), *units])
+        tests = [required.text(value, self.sql) for value, required in self.requirements.items()]
         tests += [f"NOT ({test})" for test in self.refused]
-        asked = "\n  AND ".join(filter(None, tests))
-        return self._put(5, "units", f"CASE WHEN {asked}\nTHEN {total} END" if asked else total)
+        test = "\n  AND ".join(filter(None, tests))
+        return self._put(5, "units", f"CASE WHEN {test}\nTHEN {total} END" if test else total)
 
     def _score(self, units: str) -> str:
         unit, score = self.logic.unit, units
         if unit > 1:  # exact: take the remainder away, also that of a negative number
             rest = f"MOD(MOD({units}, {unit}) + {unit}, {unit})"
-            score = f"({units} - {rest}) {self.say.divide} {unit}"
-        score = self.words.cast(score, "BIGINT")
+            score = f"({units} - {rest}) {self.syntax.divide} {unit}"
+        score = self.sql.cast(score, "BIGINT")
         if self.kind == "wide":
             score = f"CASE WHEN {units} BETWEEN {-INT64} AND {INT64 - 1} THEN {score} END"
         return self._put(6, "score", score)
 
     def _risk(self, score: str) -> str:
         lines = [f"CASE WHEN {score} IS NULL THEN NULL"]
-        for row in reversed(self.logic.risks):
+        for row in reversed(self.risks):
             when = "ELSE" if row.low is None else f"WHEN {score} >= {row.low} THEN"
-            lines.append(f"  {when} {self.words.number(float(row.risk))}")
-        return self._put(7, "risk", self.words.cast("\n".join([*lines, "END"]), "double"))
+            lines.append(f"  {when} {self.sql.number(float(row.risk))}")
+        return self._put(7, "risk", self.sql.cast("\n".join([*lines, "END"]), "double"))
 
     def _scaled(self, score: str, scaling: Scaling) -> str:
         # In wide numbers: the product may pass 64 bits where the score does not.
         times, more, own = (
-            self.words.cast(str(part), "wide")
-            for part in (scaling.multiplier, scaling.offset, score)
+            self.sql.cast(str(part), "wide") for part in (scaling.multiplier, scaling.offset, score)
         )
         scaled = f"{own} * {times} + {more}"
         fits = f"{scaled} BETWEEN {-INT64} AND {INT64 - 1}"
-        whole = self.words.cast(scaled, "BIGINT")
+        whole = self.sql.cast(scaled, "BIGINT")
         return self._put(7, "scaled", f"CASE WHEN {fits} THEN {whole} END")
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def _input(self, one: Input, k: int) -> str:
+    def _input(self, one: InputColumn, k: int) -> str:
         """Write the layers that read a raw column, and return the name of its value."""
-        reading = self.readings.get(one.name)
         texts = [code for code in one.special if isinstance(code, str)]
         numbers = [code for code in one.special if not isinstance(code, str)]
-        column = self.row + self.words.name(one.name)
-        fill, wanted = one.fill, Wanted(one.refuse)
+        column = self.row + self.sql.name(one.name)
+        fill, required = one.fill, Requirement(one.refuse)
         tests: list[str] = []
         if one.kind == "number":
-            wanted.within(-_LARGEST, _LARGEST)
+            required.within(-_LARGEST, _LARGEST)
             # The code "-9" beside −9 says no more than that some tables come as text.
-            words = [code for code in texts if plain_number(code) is None]
-            if reading is not None and (reading.text or words):
+            spelt = any(plain_number(code) is None for code in texts)
+            if one.has_reading and (one.text or spelt):
                 raw = self._spelt_number(column, texts, k)
             else:
-                raw = self._put(0, f"raw{k}", self.words.cast(column, "double"))
-                tests.append(self.say.nan.format(raw))
+                raw = self._put(0, f"raw{k}", self.sql.cast(column, "double"))
+                tests.append(self.syntax.nan.format(raw))
             if numbers:
-                tests.append(f"{raw} IN {self.words.listed(numbers)}")
+                tests.append(f"{raw} IN {self.sql.listed(numbers)}")
         elif one.kind == "any":
             raw = self._put(0, f"raw{k}", column)
-            tests = self._any_missing(raw, reading, texts, numbers)
+            tests = self._any_missing(raw, one, texts, numbers)
         else:
-            raw = self._put(0, f"raw{k}", self.words.cast(column, "text"))
+            raw = self._put(0, f"raw{k}", self.sql.cast(column, "text"))
             tests = self._blank(raw, texts)
-            if self.say.no_level is not None:
-                self.refused.append(self.say.no_level.format(column))
+            if self.syntax.no_level is not None:
+                self.refused.append(self.syntax.no_level.format(column))
         present = "1" if one.kind == "any" else raw
         fill = 1 if one.kind == "any" and fill is not None else fill
         value = self._put(2, str(k), self._filled(raw, present, tests, fill))
-        self.wanted[value] = wanted
+        self.requirements[value] = required
         return value
 
     def _filled(self, raw: str, present: str, tests: list[str], fill: Value | None) -> str:
@@ -454,96 +452,98 @@ class _Writer:
         if raw == present and fill is None and not tests:
             return raw
         missing = " OR ".join([f"{raw} IS NULL", *tests])
-        then = "NULL" if fill is None else self.words.value(fill)
+        then = "NULL" if fill is None else self.sql.value(fill)
         return f"CASE WHEN {missing} THEN {then} ELSE {present} END"
 
     def _blank(self, raw: str, codes: Sequence[str]) -> list[str]:
         """Say when text is blank or a code; spaces around a code do not matter."""
-        tests = [f"{self.say.trim.format(raw)} IN {self.words.listed(['', *codes])}"]
+        tests = [f"{self.syntax.trim.format(raw)} IN {self.sql.listed(['', *codes])}"]
         padded = [code for code in codes if code != code.strip()]
-        return tests + ([f"{raw} IN {self.words.listed(padded)}"] if padded else [])
+        return tests + ([f"{raw} IN {self.sql.listed(padded)}"] if padded else [])
 
     def _spelt_number(self, column: str, codes: Sequence[str], k: int) -> str:
         """Read numbers that come as text; other text is no number, and refused as such."""
-        text = self.say.trim.format(self.words.cast(column, "text"))
-        if self.say.is_text is not None:  # a column that is none after all
-            is_text, is_flag = (t.format(column) for t in (self.say.is_text, self.say.is_flag))
+        text = self.syntax.trim.format(self.sql.cast(column, "text"))
+        if self.syntax.is_text is not None:  # a column that is none after all
+            is_text, is_flag = (
+                t.format(column) for t in (self.syntax.is_text, self.syntax.is_flag)
+            )
             flag = f"CASE {text} WHEN 'true' THEN '1' WHEN 'false' THEN '0' END"
             nan = f"NOT ({is_text}) AND LOWER({text}) = 'nan'"
             text = f"CASE WHEN {is_flag} THEN {flag} WHEN {nan} THEN NULL ELSE {text} END"
         bare = self._put(0, f"text{k}", text)
-        hole = f"{bare} IS NULL OR {bare} IN {self.words.listed(['', *codes])}"
-        number = self._parsed(bare, self.words.cast("'NaN'", "double"))
-        return self._put(1, f"raw{k}", f"CASE WHEN {hole} THEN NULL ELSE {number} END")
+        missing = f"{bare} IS NULL OR {bare} IN {self.sql.listed(['', *codes])}"
+        number = self._parsed(bare, self.sql.cast("'NaN'", "double"))
+        return self._put(1, f"raw{k}", f"CASE WHEN {missing} THEN NULL ELSE {number} END")
 
     def _parsed(self, text: str, otherwise: str) -> str:
-        number = self.words.cast(self.say.parse.format(text), "double")
-        if self.say.is_number is None:
+        number = self.sql.cast(self.syntax.parse.format(text), "double")
+        if self.syntax.is_number is None:
             return number
-        return f"CASE WHEN {self.say.is_number.format(text)} THEN {number} ELSE {otherwise} END"
+        return f"CASE WHEN {self.syntax.is_number.format(text)} THEN {number} ELSE {otherwise} END"
 
     def _any_missing(
-        self, raw: str, reading: Reading | None, texts: list[str], numbers: Sequence[Value]
+        self, raw: str, one: InputColumn, texts: list[str], numbers: Sequence[Value]
     ) -> list[str]:
         """Say when a column of any type is missing: a number is NaN, text is blank, or a code."""
-        as_text = self.words.cast(raw, "text")
+        as_text = self.sql.cast(raw, "text")
         blank = self._blank(as_text, texts)
-        if self.say.is_text is None:
-            coded = [f"{raw} IN {self.words.listed(numbers)}"] if numbers else []
-            return [self.say.nan.format(raw), *blank, *coded]
-        is_text = self.say.is_text.format(raw)
+        if self.syntax.is_text is None:
+            coded = [f"{raw} IN {self.sql.listed(numbers)}"] if numbers else []
+            return [self.syntax.nan.format(raw), *blank, *coded]
+        is_text = self.syntax.is_text.format(raw)
         tests = [f"CASE WHEN {is_text} THEN {' OR '.join(blank)} ELSE LOWER({as_text}) = 'nan' END"]
-        if reading is not None and numbers:
-            number = self._parsed(self.say.trim.format(as_text), "NULL")
-            coded_here = f"{number} IN {self.words.listed(numbers)}"
-            tests.append(coded_here if reading.text else f"NOT {is_text} AND {coded_here}")
+        if one.has_reading and numbers:
+            number = self._parsed(self.syntax.trim.format(as_text), "NULL")
+            coded_here = f"{number} IN {self.sql.listed(numbers)}"
+            tests.append(coded_here if one.text else f"NOT {is_text} AND {coded_here}")
         return tests
 
-    def _combined(self, step: Step, k: int) -> str:
+    def _combined(self, column: ColumnLogic, k: int) -> str:
         """Write the layers that combine columns, and return the name of the result."""
-        parts = [self.values[one] for one in step.inputs]
+        parts = [self.values[one] for one in column.inputs]
         whole = " + ".join(parts)
-        bounded = step.combine == "sum" and self.say.overflows
+        bounded = column.combine == "sum" and self.syntax.overflows
         if bounded:  # a row must not end the query: what comes near has no score
             large = " OR ".join(f"ABS({part}) > 1e307" for part in parts)
-            nan = self.words.cast("'NaN'", "double")
+            nan = self.sql.cast("'NaN'", "double")
             whole = f"CASE WHEN {large} THEN {nan} ELSE {whole} END"
-        if step.combine != "sum":  # GREATEST and LEAST would pass over what is missing
-            sign = ">=" if step.combine == "max" else "<="
+        if column.combine != "sum":  # GREATEST and LEAST would pass over what is missing
+            sign = ">=" if column.combine == "max" else "<="
             ways = [f"CASE WHEN {' OR '.join(f'{part} IS NULL' for part in parts)} THEN NULL"]
             for i, part in enumerate(parts[:-1], start=1):
                 tests = " AND ".join(f"{part} {sign} {other}" for other in parts[i:])
                 ways.append(f"WHEN {tests} THEN {part}")
             whole = " ".join([*ways, f"ELSE {parts[-1]} END"])
-        codes = [code for code in step.special if not isinstance(code, str)]
+        codes = [code for code in column.special if not isinstance(code, str)]
         raw = self._put(3, f"of{k}", whole)
-        coded = [f"{raw} IN {self.words.listed(codes)}"] if codes else []
-        read = self._filled(raw, raw, coded, step.fill)
+        coded = [f"{raw} IN {self.sql.listed(codes)}"] if codes else []
+        read = self._filled(raw, raw, coded, column.fill)
         value = self._put(4, f"all{k}", read)
-        self.wanted[value] = Wanted()
+        self.requirements[value] = Requirement()
         if bounded:
-            self.wanted[value].within(-_LARGEST, _LARGEST)
+            self.requirements[value].within(-_LARGEST, _LARGEST)
         return value
 
     # -- rules -------------------------------------------------------------------------------------
 
-    def _step(self, step: Step, k: int) -> list[str]:
+    def _units(self, column: ColumnLogic, k: int) -> list[str]:
         """Return the units that each rule of a column brings."""
-        value = self._combined(step, k) if step.combine else self.values[step.inputs[0]]
-        wanted = self.wanted[value]
-        wanted.present |= not step.may_miss
+        value = self._combined(column, k) if column.combine else self.values[column.inputs[0]]
+        required = self.requirements[value]
+        required.present |= not column.may_miss
         units = []
-        for term, factor in step.terms:
+        for term, factor in column.terms:
             if isinstance(term, Condition):
                 what = f"CASE WHEN {self._condition(term, value)} THEN {factor} ELSE 0 END"
             else:
                 if not term.log:
                     most = largest_exact(term.decimals)
                     low, high = term.lower is None, term.upper is None
-                    wanted.within(-most if low else None, most if high else None)
+                    required.within(-most if low else None, most if high else None)
                 count = self._log_steps if term.log else self._steps
                 what = count(term, factor, value)
-                if step.may_miss:
+                if column.may_miss:
                     what = f"CASE WHEN {value} IS NULL THEN 0 ELSE {what} END"
             units.append(what)
         return units
@@ -553,41 +553,40 @@ class _Writer:
             return f"{value} IS NULL"
         if not isinstance(term.value, tuple):
             sign = {"==": "=", "!=": "<>"}.get(term.op, term.op)
-            return f"{value} {sign} {self.words.value(cast(Value, term.value))}"
+            return f"{value} {sign} {self.sql.value(cast(Value, term.value))}"
         if term.op != "between":
-            return f"{value} {term.op.upper()} {self.words.listed(term.value)}"
-        low, high = map(self.words.value, term.value)
+            return f"{value} {term.op.upper()} {self.sql.listed(term.value)}"
+        low, high = map(self.sql.value, term.value)
         return f"{value} >= {low} AND {value} < {high}"
 
     def _steps(self, term: PerUnit, factor: int, value: str) -> str:
         """Count decimal steps; at the ends their number is known."""
-        number = self.words.number
+        number = self.sql.number
         ends = [
             f"WHEN {value} {sign} {number(end)} THEN {factor * to_step(end, term.decimals)}"
             for sign, end in (("<=", term.lower), (">=", term.upper))
             if end is not None
         ]
         scaled = f"{value} * {10**term.decimals}" if term.decimals else value
-        whole = self.words.cast(f"FLOOR({scaled} + {number(0.5)})", "BIGINT")
-        times = str(factor) if self.kind == "BIGINT" else self.words.cast(str(factor), self.kind)
+        whole = self.sql.cast(f"FLOOR({scaled} + {number(0.5)})", "BIGINT")
+        times = str(factor) if self.kind == "BIGINT" else self.sql.cast(str(factor), self.kind)
         between = f"{whole} * {times}"
         return f"CASE {' '.join(ends)} ELSE {between} END" if ends else between
 
     def _log_steps(self, term: PerUnit, factor: int, value: str) -> str:
         """Find the last end that a value reaches, by halves where no function counts them."""
-        ends = [float(end) for end in log_ends(term.decimals)]
-        first, last = reached(term, ends)
-        if self.say.reached is not None and last > first:
-            listed = ", ".join(map(self.words.number, ends[first:last]))
-            return f"({first} + {self.say.reached.format(value, listed)}) * {factor}"
+        first, ends = log_steps(term)
+        if self.syntax.reached is not None and ends:
+            listed = ", ".join(map(self.sql.number, ends))
+            return f"({first} + {self.syntax.reached.format(value, listed)}) * {factor}"
 
         def found(low: int, high: int) -> str:
             if low == high:
-                return str(factor * low)
+                return str(factor * (first + low))
             middle = (low + high) // 2
-            reaches = f"{value} >= {self.words.number(ends[middle])}"
+            reaches = f"{value} >= {self.sql.number(ends[middle])}"
             return (
                 f"CASE WHEN {reaches} THEN {found(middle + 1, high)} ELSE {found(low, middle)} END"
             )
 
-        return found(first, last)
+        return found(0, len(ends))

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from itertools import zip_longest
 
-from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.scorecard import Scorecard, check_card
 from netbenefit.cards.text import Contents, contents, side_by_side
-from netbenefit.common.checks import InputError
 from netbenefit.export.scaling import Scaling
 
 __all__ = ["to_latex", "to_markdown"]
@@ -91,18 +90,18 @@ def to_markdown(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     | 2 | 60.0% |
     <BLANKLINE>
     """
-    told = _contents(card, scaling)
-    lines = [f"**{_markdown(told.title)}**", "", "| Rule | Points |", "| :--- | ---: |"]
-    lines += [f"| {_markdown(name)} | {_markdown(points)} |" for name, points in told.rules]
-    lines += [rf"| **{_markdown(told.score)}** | = \_\_\_\_\_ |", ""]
-    columns = side_by_side(told.table)
+    printed = _contents(card, scaling)
+    lines = [f"**{_markdown(printed.title)}**", "", "| Rule | Points |", "| :--- | ---: |"]
+    lines += [f"| {_markdown(name)} | {_markdown(points)} |" for name, points in printed.rules]
+    lines += [rf"| **{_markdown(printed.score)}** | = \_\_\_\_\_ |", ""]
+    columns = side_by_side(printed.table)
     lines += ["|" + " SCORE | RISK |" * len(columns), "|" + " :---: | :---: |" * len(columns)]
     for row in zip_longest(*columns, fillvalue=("", "")):
         lines.append("|" + "".join(f" {_markdown(a)} | {_markdown(b)} |" for a, b in row))
-    if told.notes:
-        lines += ["", *(f"- {_markdown_line(note)}" for note in told.notes)]
-    if told.footer:
-        lines += ["", _markdown_line(told.footer)]
+    if printed.notes:
+        lines += ["", *(f"- {_markdown_line(note)}" for note in printed.notes)]
+    if printed.footer:
+        lines += ["", _markdown_line(printed.footer)]
     return "\n".join(lines) + "\n"
 
 
@@ -154,17 +153,17 @@ def to_latex(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     \end{table}
     <BLANKLINE>
     """
-    told = _contents(card, scaling)
-    rows = [rf"{_latex(name)} & {_latex(points)} \\" for name, points in told.rules]
+    printed = _contents(card, scaling)
+    rows = [rf"{_latex(name)} & {_latex(points)} \\" for name, points in printed.rules]
     head = ["\\toprule", r"Rule & Points \\", "\\midrule"]
-    score = ["\\midrule", rf"{_latex(told.score)} & = \underline{{\hspace{{3em}}}} \\"]
+    score = ["\\midrule", rf"{_latex(printed.score)} & = \underline{{\hspace{{3em}}}} \\"]
     columns = r"{>{\raggedright\arraybackslash}p{0.6\linewidth}r}"
-    caption = rf"\caption{{{_latex(told.title)}}}"
-    below = _latex_below(told)
+    caption = rf"\caption{{{_latex(printed.title)}}}"
+    below = _latex_below(printed)
     long = len(rows) > _MOST_ON_A_PAGE
     packages = "array,booktabs,longtable" if long else "array,booktabs"
     lines = [rf"% Needs \usepackage{{{packages}}} in the preamble."]
-    if any(ord(char) > 0x17F for text in _all(told) for char in text if char not in _LATEX):
+    if any(ord(char) > 0x17F for text in _all(printed) for char in text if char not in _LATEX):
         lines.append("% Some names need XeLaTeX or LuaLaTeX, and a font that has their characters.")
     if long:
         lines += [rf"\begin{{longtable}}{columns}", rf"{caption}\\", *head, r"\endfirsthead"]
@@ -177,17 +176,15 @@ def to_latex(card: Scorecard, *, scaling: Scaling | None = None) -> str:
 
 
 def _contents(card: Scorecard, scaling: Scaling | None) -> Contents:
-    if not isinstance(card, Scorecard):
-        raise InputError(f"card must be a Scorecard, not {type(card).__name__}.")
-    told = contents(card)
+    printed = contents(check_card(card))
     if scaling is None:
-        return told
-    return told._replace(notes=[*told.notes, scaling.text()])
+        return printed
+    return printed._replace(notes=[*printed.notes, scaling.text()])
 
 
-def _all(told: Contents) -> list[str]:
-    pairs = [text for pair in (*told.rules, *told.table) for text in pair]
-    return [told.title, *pairs, *told.notes, told.footer]
+def _all(printed: Contents) -> list[str]:
+    pairs = [text for pair in (*printed.rules, *printed.table) for text in pair]
+    return [printed.title, *pairs, *printed.notes, printed.footer]
 
 
 def _markdown(text: str) -> str:
@@ -229,16 +226,16 @@ def _latex(text: str) -> str:
     return "".join(found)
 
 
-def _latex_below(told: Contents) -> list[str]:
+def _latex_below(printed: Contents) -> list[str]:
     """The table of risks, notes and footer."""
-    columns = side_by_side(told.table)
+    columns = side_by_side(printed.table)
     heads = " & ".join(["SCORE & RISK"] * len(columns))
     lines = [rf"\begin{{tabular}}{{{'cc' * len(columns)}}}", "\\toprule"]
     lines += [rf"{heads} \\", "\\midrule"]
     for row in zip_longest(*columns, fillvalue=("", "")):
         lines.append(" & ".join(f"{_latex(a)} & {_latex(b)}" for a, b in row) + r" \\")
     lines += ["\\bottomrule", r"\end{tabular}"]
-    small = [line for line in (*told.notes, told.footer) if line]
+    small = [line for line in (*printed.notes, printed.footer) if line]
     if small:
         words = "\\par\n".join(_latex(line) for line in small)
         lines += ["", r"\bigskip", rf"\parbox{{0.9\linewidth}}{{\footnotesize {words}}}"]

@@ -32,13 +32,15 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import Condition, PerUnit, Term, join_words, value_text
+from netbenefit.cards.pieces import named, unit_ends
+from netbenefit.cards.rules import RiskRow
+from netbenefit.cards.scorecard import Scorecard, check_card
+from netbenefit.cards.scoring import CardLogic, ColumnLogic, InputColumn
+from netbenefit.cards.terms import Condition, PerUnit, Term, join_words, log_ends, value_text
 from netbenefit.cards.text import Contents, contents, strip_control
 from netbenefit.common.checks import InputError
 from netbenefit.common.files import write_bytes
 from netbenefit.common.strict_json import Value
-from netbenefit.export.logic import Input, Logic, Step, log_ends, logic_of, unit_ends
 from netbenefit.export.scaling import Scaling
 
 __all__ = [
@@ -131,32 +133,32 @@ def letters(column: int) -> str:
     return text
 
 
-def columns_of(logic: Logic, constants: Constants) -> list[Column]:
+def columns_of(logic: CardLogic, constants: Constants) -> list[Column]:
     """Return the columns of the sheet "Steps": first all readings, then the units of all rules."""
     place = {one.name: k for k, one in enumerate(logic.inputs)}
     readings: list[Column] = []
-    read: dict[Input, str] = {}
+    read: dict[InputColumn, str] = {}
     units: list[Column] = []
 
     def add(title: str, formula: str) -> str:
         readings.append(Column(title, formula, False))
         return f"{letters(len(readings) - 1)}{{row}}"
 
-    for step in logic.steps:
-        for one in step.inputs:
+    for column in logic.columns:
+        for one in column.inputs:
             if one not in read:
                 formula = _read(one, f"{{cell[{place[one.name]}]}}", constants)
                 read[one] = add(f"{one.name}: as read", formula)
-        value = read[step.inputs[0]]
-        if step.combine is not None:
-            value = add(step.name, _combined(step, [read[one] for one in step.inputs]))
-            if step.special or step.fill is not None:
-                value = add(f"{step.name}: as read", _reread(step, value, constants))
-        units += _units(step, value, constants)
+        value = read[column.inputs[0]]
+        if column.combine is not None:
+            value = add(column.name, _combined(column, [read[one] for one in column.inputs]))
+            if column.special or column.fill is not None:
+                value = add(f"{column.name}: as read", _reread(column, value, constants))
+        units += _units(column, value, constants)
     return readings + units
 
 
-def score_of(logic: Logic, units: str, entered: str, n_units: int) -> str:
+def score_of(logic: CardLogic, units: str, entered: str, n_units: int) -> str:
     """Return the formula of the score, from the ranges of units and of what was entered."""
     if not n_units:
         return "=0"
@@ -172,8 +174,8 @@ def score_of(logic: Logic, units: str, entered: str, n_units: int) -> str:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _read(one: Input, cell: str, constants: Constants) -> str:
-    hole = _hole(one.fill, one.refuse, constants)
+def _read(one: InputColumn, cell: str, constants: Constants) -> str:
+    missing = _missing(one.fill, one.refuse, constants)
     numbers = [code for code in one.special if not isinstance(code, str)]
     texts = [code for code in one.special if isinstance(code, str)]
     blank = f"LEN({_stripped(cell, constants)})=0"
@@ -182,17 +184,17 @@ def _read(one: Input, cell: str, constants: Constants) -> str:
         present = f"N({cell})"
         if numbers:
             found = _number_code(present, numbers, constants)
-            present = f"IF({found},{hole},{present})"
+            present = f"IF({found},{missing},{present})"
         is_number = f"OR(ISNUMBER({cell}),ISLOGICAL({cell}))"  # booleans are 1 and 0
-        return f"=IF({is_number},{present},IF({coded},{hole},NA()))"
+        return f"=IF({is_number},{present},IF({coded},{missing},NA()))"
     if numbers:
         coded = f"IF(ISNUMBER({cell}),{_number_code(cell, numbers, constants)},{coded})"
     if one.kind == "any":
-        return f"=IF({coded},{hole},1)"
-    return f"=IF(ISLOGICAL({cell}),NA(),IF({coded},{hole},{_as_text(cell)}))"
+        return f"=IF({coded},{missing},1)"
+    return f"=IF(ISLOGICAL({cell}),NA(),IF({coded},{missing},{_as_text(cell)}))"
 
 
-def _hole(fill: Value | None, refuse: bool, constants: Constants) -> str:
+def _missing(fill: Value | None, refuse: bool, constants: Constants) -> str:
     if refuse:
         return "NA()"
     return '""' if fill is None else constants.cell(fill)
@@ -236,18 +238,14 @@ def _any(questions: Sequence[str]) -> str:
     return questions[0] if len(questions) == 1 else f"OR({','.join(questions)})"
 
 
-def _combined(step: Step, parts: Sequence[str]) -> str:
+def _combined(column: ColumnLogic, parts: Sequence[str]) -> str:
     missing = _many("OR", [f'{part}=""' for part in parts])
-    function = {"sum": "SUM", "max": "MAX", "min": "MIN"}[str(step.combine)]
+    function = {"sum": "SUM", "max": "MAX", "min": "MIN"}[str(column.combine)]
     return f'=IF({missing},"",{_many(function, parts)})'
 
 
 def _many(function: str, arguments: Sequence[str]) -> str:
-    """Call a function that takes any number of arguments, in groups where there are many.
-
-    >>> _many("SUM", ["A1", "B1"])
-    'SUM(A1,B1)'
-    """
+    """Call a function that takes any number of arguments, in groups where there are many."""
     calls = list(arguments)
     while len(calls) > _MOST_ARGUMENTS:
         groups = range(0, len(calls), _MOST_ARGUMENTS)
@@ -255,21 +253,21 @@ def _many(function: str, arguments: Sequence[str]) -> str:
     return f"{function}({','.join(calls)})"
 
 
-def _reread(step: Step, value: str, constants: Constants) -> str:
+def _reread(column: ColumnLogic, value: str, constants: Constants) -> str:
     questions = [f'{value}=""']
-    numbers = [code for code in step.special if not isinstance(code, str)]
+    numbers = [code for code in column.special if not isinstance(code, str)]
     if numbers:
         questions.append(_number_code(value, numbers, constants))
-    return f"=IF({_any(questions)},{_hole(step.fill, False, constants)},{value})"
+    return f"=IF({_any(questions)},{_missing(column.fill, False, constants)},{value})"
 
 
 # -- points ----------------------------------------------------------------------------------------
 
 
-def _units(step: Step, value: str, constants: Constants) -> list[Column]:
-    missing = "0" if step.may_miss else "NA()"
+def _units(column: ColumnLogic, value: str, constants: Constants) -> list[Column]:
+    missing = "0" if column.may_miss else "NA()"
     found = []
-    for term, factor in step.terms:
+    for term, factor in column.terms:
         if term.kind == "any":
             formula = f'=IF({value}="",{factor},0)'
         else:
@@ -277,7 +275,7 @@ def _units(step: Step, value: str, constants: Constants) -> list[Column]:
             formula = f'=IF({value}="",{missing},{present})'
         found.append(Column(term.text(), formula, True))
     if not found:  # no points, but a row may have no score because of it
-        found.append(Column(f"{step.name}: no points", f'=IF({value}="",{missing},0)', True))
+        found.append(Column(f"{column.name}: no points", f'=IF({value}="",{missing},0)', True))
     return found
 
 
@@ -382,8 +380,9 @@ class _Exact(float):
 class _Book(NamedTuple):
     """All that the sheets are written from."""
 
-    logic: Logic
-    told: Contents
+    logic: CardLogic
+    risks: tuple[RiskRow, ...]
+    printed: Contents
     constants: Constants
     steps: list[Column]
     rows: int
@@ -411,7 +410,7 @@ def workbook_bytes(
         raise InputError(
             "writing a workbook needs XlsxWriter. Install it with `pip install 'netbenefit[xlsx]'`."
         ) from None
-    logic, constants = logic_of(card), Constants()
+    logic, constants = check_card(card)._logic, Constants()
     steps = columns_of(logic, constants)
     if max(len(steps), len(logic.inputs) + 2) > _MOST_COLUMNS:
         raise InputError(
@@ -420,11 +419,11 @@ def workbook_bytes(
         )
     stream = io.BytesIO()
     file = xlsxwriter.Workbook(stream, {"in_memory": True})
-    told = contents(card)
+    printed = contents(card)
     if scaling is not None:
-        told = told._replace(notes=[*told.notes, scaling.text()])
-    looks = _formats(file, told)
-    book = _Book(logic, told, constants, steps, rows, file, looks, scaling)
+        printed = printed._replace(notes=[*printed.notes, scaling.text()])
+    looks = _formats(file, printed)
+    book = _Book(logic, card._risk_rows, printed, constants, steps, rows, file, looks, scaling)
     sheets = {name: file.add_worksheet(name) for name in ("Card", "Calculator", "Rows")}
     for name in ("Steps", "Values"):
         sheets[name] = file.add_worksheet(name)
@@ -439,10 +438,10 @@ def workbook_bytes(
     return stream.getvalue()
 
 
-def _formats(file: Any, told: Contents) -> dict[str, Any]:
-    shares = [share.strip("<>%").partition(".")[2] for _, share in told.table]
+def _formats(file: Any, printed: Contents) -> dict[str, Any]:
+    shares = [share.strip("<>%").partition(".")[2] for _, share in printed.table]
     most = max(len(digits) for digits in shares)
-    if any(share[0] in "<>" for _, share in told.table):
+    if any(share[0] in "<>" for _, share in printed.table):
         most = 5  # "<0.1%" says more than 0.0% does
     percent = f"0.{'0' * max(most, 1)}%"
     kinds: dict[str, dict[str, Any]] = {
@@ -476,18 +475,21 @@ def _put(sheet: Any, row: int, column: int, value: Value, look: Any = None) -> N
 
 
 def _write_card(book: _Book, sheet: Any) -> None:
-    told, looks = book.told, book.formats
+    printed, looks = book.printed, book.formats
     sheet.set_column(0, 0, 60)
     sheet.set_column(1, 1, 18)
     sheet.fit_to_pages(1, 0)
-    lines: list[tuple[str, str, str, str]] = [(told.title, "", "title", "title"), ("", "", "", "")]
+    lines: list[tuple[str, str, str, str]] = [
+        (printed.title, "", "title", "title"),
+        ("", "", "", ""),
+    ]
     lines.append(("Rule", "Points", "head", "head right"))
-    lines += [(name, points, "wrap", "right") for name, points in told.rules]
-    lines += [(told.score, "= _____", "score", "score right"), ("", "", "", "")]
+    lines += [(name, points, "wrap", "right") for name, points in printed.rules]
+    lines += [(printed.score, "= _____", "score", "score right"), ("", "", "", "")]
     lines.append(("SCORE", "RISK", "head", "head right"))
-    lines += [(scores, risk, "wrap", "right") for scores, risk in told.table]
+    lines += [(scores, risk, "wrap", "right") for scores, risk in printed.table]
     lines.append(("", "", "", ""))
-    lines += [(line, "", "small", "small") for line in (*told.notes, told.footer) if line]
+    lines += [(line, "", "small", "small") for line in (*printed.notes, printed.footer) if line]
     for row, (left, right, *kinds) in enumerate(lines):
         for column, (text, kind) in enumerate(zip((left, right), kinds, strict=True)):
             if text:
@@ -501,7 +503,7 @@ def _write_calculator(book: _Book, sheet: Any, entry: Mapping[str, Value | None]
     sheet.set_column(2, 2, 70)
     sheet.set_landscape()
     sheet.fit_to_pages(1, 0)
-    _put(sheet, 0, 0, book.told.title, looks["title"])
+    _put(sheet, 0, 0, book.printed.title, looks["title"])
     for column, heading in enumerate(("Enter", "Value", "How it is read")):
         _put(sheet, _FIRST - 1, column, heading, looks["head"])
     for k, one in enumerate(inputs):
@@ -586,8 +588,8 @@ def _score(book: _Book, row: int, entered: str) -> str:
 
 
 def _risk(book: _Book, score: str) -> str:
-    lows = [LOWEST if row.low is None else row.low for row in book.logic.risks]
-    risks = [row.risk for row in book.logic.risks]
+    lows = [LOWEST if row.low is None else row.low for row in book.risks]
+    risks = [row.risk for row in book.risks]
     at, found = book.constants.span(lows), book.constants.span(risks)
     return f'=IF({score}="","",INDEX({found},MATCH({score},{at},1)))'
 
@@ -599,25 +601,18 @@ def _scaled(scaling: Scaling, score: str) -> str:
 # -- what to enter ---------------------------------------------------------------------------------
 
 
-def _own_step(logic: Logic, one: Input) -> tuple[bool, tuple[Value, ...], bool]:
+def _own_column(logic: CardLogic, one: InputColumn) -> tuple[bool, tuple[Value, ...], bool]:
     """Return whether an input is whole, its levels, and whether it is yes or no."""
-    for step in logic.steps:
-        if step.combine is None and step.name == one.name:
-            binary = any(isinstance(t, PerUnit) and t.binary for t, _ in step.terms)
-            named = step.levels or tuple(
-                dict.fromkeys(
-                    value
-                    for term, _ in step.terms
-                    if term.kind == "text" and not isinstance(term, PerUnit)
-                    for value in term.values
-                )
-            )
-            return step.whole, named, binary
+    for column in logic.columns:
+        if column.combine is None and column.name == one.name:
+            binary = any(isinstance(t, PerUnit) and t.binary for t, _ in column.terms)
+            texts = [term for term, _ in column.terms if term.kind == "text"]
+            return column.whole, column.levels or tuple(named(texts)), binary
     return False, (), False
 
 
-def _hint(logic: Logic, one: Input) -> str:
-    whole, levels, binary = _own_step(logic, one)
+def _hint(logic: CardLogic, one: InputColumn) -> str:
+    whole, levels, binary = _own_column(logic, one)
     if one.kind == "text":
         words = "text" + (f", such as {shorten_levels(levels)}" if levels else "")
     elif one.kind == "any":
@@ -629,9 +624,9 @@ def _hint(logic: Logic, one: Input) -> str:
     if one.fill is not None:
         return strip_control(f"{words}; missing counts as {value_text(one.fill)}")
     may_miss = all(
-        step.fill is not None or step.may_miss
-        for step in logic.steps
-        if one.name in [source.name for source in step.inputs]
+        column.fill is not None or column.may_miss
+        for column in logic.columns
+        if one.name in [source.name for source in column.inputs]
     )
     return strip_control(
         f"{words}; {'may be missing' if may_miss and not one.refuse else 'needed'}"
@@ -650,9 +645,9 @@ def shorten_levels(levels: Sequence[Value]) -> str:
     return f"{', '.join(words[:8])} and {len(words) - 8} more"
 
 
-def _validation(book: _Book, one: Input) -> dict[str, Any] | None:
+def _validation(book: _Book, one: InputColumn) -> dict[str, Any] | None:
     """Say what a cell takes: a list of levels or numbers.  The card reads others, so it may ask."""
-    whole, levels, binary = _own_step(book.logic, one)
+    whole, levels, binary = _own_column(book.logic, one)
     ask = {
         "error_type": "warning",
         "error_title": "Not as in training",

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from netbenefit.cards.pieces import LEVELS, cuts
 from netbenefit.cards.rows import Row, card_rows
-from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards.scorecard import Scorecard, check_card
+from netbenefit.cards.scoring import ColumnLogic, InputColumn
 from netbenefit.cards.terms import Condition, PerUnit, value_text
-from netbenefit.export.logic import Input, Step, logic_of
 
 __all__ = ["ColumnRow", "column_rows"]
 
@@ -38,25 +39,26 @@ def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
     [ColumnRow(name='age', prepared='cut at 52; missing counts as 50', missing=1, share=0.25)]
     """
     printed = card_rows(card)
-    logic = logic_of(card)
+    logic = check_card(card)._logic
     rows = []
     for one in logic.inputs:
-        steps = [step for step in logic.steps if one.name in (i.name for i in step.inputs)]
+        uses = [column for column in logic.columns if one.name in (i.name for i in column.inputs)]
         missing, size = _count_missing(card, one, columns), len(columns[one.name])
         share = missing / size if size else 0.0
-        rows.append(ColumnRow(one.name, _words(one, steps, printed), missing, share))
+        rows.append(ColumnRow(one.name, _words(one, uses, printed), missing, share))
     return rows
 
 
-def _count_missing(card: Scorecard, one: Input, columns: Mapping[str, Any]) -> int:
-    column = card._plan.readings.raw(one.name, columns, one.kind)
+def _count_missing(card: Scorecard, one: InputColumn, columns: Mapping[str, Any]) -> int:
+    column = card._logic.readings.raw(one.name, columns, one.kind)
     return 0 if column.missing is None else int(np.count_nonzero(column.missing))
 
 
-def _words(one: Input, steps: Sequence[Step], printed: Sequence[Row]) -> str:
+def _words(one: InputColumn, uses: Sequence[ColumnLogic], printed: Sequence[Row]) -> str:
     """Say what all uses of a column do with it, nothing twice."""
-    uses = [[_combined(one, step), _cuts(step, printed)] for step in steps]
-    parts = ["; ".join(filter(None, use)) for use in uses]
+    parts = [
+        "; ".join(filter(None, [_combined(one, column), _cuts(column, printed)])) for column in uses
+    ]
     if one.special:
         codes = ", ".join(value_text(code) for code in one.special if not isinstance(code, str))
         parts.append(f"{codes or 'special codes'} read as missing")
@@ -64,43 +66,37 @@ def _words(one: Input, steps: Sequence[Step], printed: Sequence[Row]) -> str:
         parts.append("missing is refused")
     elif one.fill is not None:
         parts.append(f"missing counts as {value_text(one.fill)}")
-    elif any(step.fill is None and not step.may_miss for step in steps):
+    elif any(column.fill is None and not column.may_miss for column in uses):
         parts.append("missing is refused")
     else:
-        parts += [_when_missing(step) for step in steps]
+        parts += [_when_missing(column) for column in uses]
     return "; ".join(dict.fromkeys(part for part in parts if part))
 
 
-def _combined(one: Input, step: Step) -> str:
-    if step.combine is None:
+def _combined(one: InputColumn, column: ColumnLogic) -> str:
+    if column.combine is None:
         return ""
     how = {"sum": "added up", "max": "the largest taken", "min": "the smallest taken"}
-    others = ", ".join(other.name for other in step.inputs if other.name != one.name)
-    return f"{how[step.combine]} with {others} as “{step.name}”"
+    others = ", ".join(other.name for other in column.inputs if other.name != one.name)
+    return f"{how[column.combine]} with {others} as “{column.name}”"
 
 
-def _when_missing(step: Step) -> str:
+def _when_missing(column: ColumnLogic) -> str:
     """Say what a use does with a missing value that nothing was filled in for."""
-    if step.fill is not None:  # of the combined column: its sources' own are filled in before
-        return f"where missing, {step.name} then counts as {value_text(step.fill)}"
-    return f"missing has its own row{f' of {step.name}' if step.combine else ''}"
+    if column.fill is not None:  # of the combined column: its sources' own are filled in before
+        return f"where missing, {column.name} then counts as {value_text(column.fill)}"
+    return f"missing has its own row{f' of {column.name}' if column.combine else ''}"
 
 
-def _cuts(step: Step, printed: Sequence[Row]) -> str:
-    cuts: dict[float, None] = {}
-    words = []
-    for row in printed:
-        if row.feature != step.name:
-            continue
-        term = row.term
+def _cuts(column: ColumnLogic, printed: Sequence[Row]) -> str:
+    terms = [row.term for row in printed if row.feature == column.name]
+    conditions = [term for term in terms if isinstance(term, Condition)]
+    places = cuts(term for term in conditions if term.op not in LEVELS)
+    words = ["cut at " + ", ".join(map(value_text, places))] if places else []
+    for term in terms:
         if isinstance(term, PerUnit):
-            words.append(term.text().removeprefix(f"{step.name} ").strip("()") or "as it is")
-            if term.binary:
-                words[-1] = "yes or no"
-        elif isinstance(term, Condition) and term.op in (">=", "<", "between", ">", "<="):
-            cuts |= dict.fromkeys(v for v in term.values if isinstance(v, int | float))
-        elif isinstance(term, Condition) and term.op != "missing":
+            text = term.text().removeprefix(f"{column.name} ").strip("()") or "as it is"
+            words.append("yes or no" if term.binary else text)
+        elif term.op in LEVELS:
             words.append("by its levels")
-    if cuts:
-        words.insert(0, "cut at " + ", ".join(value_text(cut) for cut in sorted(cuts)))
     return ", ".join(dict.fromkeys(words))

@@ -1,6 +1,6 @@
-"""The steps of a card, or of a binner, as expressions that an engine computes.
+"""The columns of a card, or of a binner, as expressions that an engine computes.
 
-The arithmetic is that of :mod:`netbenefit.export.logic`: what Python refuses with an error has no
+The arithmetic is that of :mod:`netbenefit.cards.scoring`: what Python refuses with an error has no
 score here.
 """
 
@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, cast
 
 import narwhals as nw
 
+from netbenefit.cards.pieces import Edge, edges, group_levels, intervals, log_steps, named
 from netbenefit.cards.readings import plain_number
 from netbenefit.cards.rules import INT64
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.scoring import Input, Step, make_steps
-from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends
+from netbenefit.cards.scoring import ColumnLogic, InputColumn
+from netbenefit.cards.terms import PerUnit, Term
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT
 from netbenefit.common.strict_json import Value
@@ -24,20 +26,19 @@ from netbenefit.data.engine import EngineTable
 
 __all__ = [
     "LARGEST_LOG",
-    "Edge",
+    "ColumnCodes",
     "IntType",
     "States",
-    "StepCodes",
     "added",
     "any_of",
     "choose",
+    "codes_of_column",
     "largest_code",
     "risk_of",
     "score_of",
     "states_of_flags",
     "states_of_numbers",
     "states_of_text",
-    "step_codes",
     "whole",
 ]
 
@@ -59,35 +60,15 @@ _FEW = 8
 IntType = type[nw.Int64] | type[nw.Int32] | type[nw.Int16]
 
 
-class Edge(NamedTuple):
-    """Where a state begins: at a number, or just above it."""
-
-    value: float  #: or a whole number, to be compared as such
-    above: bool = False
-
-    def reached(self, x: nw.Expr) -> nw.Expr:
-        """Whether a value is in this state or a later one."""
-        return x > self.value if self.above else x >= self.value
-
-    def missed(self, x: nw.Expr) -> nw.Expr:
-        """Whether a value is in an earlier state."""
-        return x <= self.value if self.above else x < self.value
-
-    def whole(self) -> Edge:
-        """Return the same edge among whole numbers."""
-        number = math.floor(self.value) + 1 if self.above else math.ceil(self.value)
-        return Edge(number)
-
-
 class States(NamedTuple):
     """The states of a column: what each term says of them, and how to tell them apart.
 
     Attributes
     ----------
     codes : list of tuple of int
-        Codes of all terms, one tuple a state; the last state is "missing".
+        Codes of all terms, one tuple per state; the last state is "missing".
     pick : callable
-        Given one whole number a state, and their type, returns the expression of the number of a
+        Given one whole number per state, and their type, returns the expression of the number of a
         row's state.
     """
 
@@ -102,16 +83,7 @@ def choose(
 
     By halving: a few comparisons decide among hundreds of edges.  A comparison with null is
     neither true nor false and leads to "otherwise", so it is put such that null gets
-    values[null_at], without being asked for.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> frame = nw.from_native(pl.DataFrame({"x": [1.0, 2.0, 3.0, None]}))
-    >>> words = [nw.lit(text) for text in ("low", "two", "high")]
-    >>> picked = choose(nw.col("x"), [Edge(2.0), Edge(2.0, above=True)], words, null_at=1)
-    >>> frame.select(picked.alias("x"))["x"].to_list()
-    ['low', 'two', 'high', 'two']
+    values[null_at], without a test of its own.
     """
     if not edges:
         return values[0]
@@ -120,8 +92,23 @@ def choose(
     low = choose(x, edges[:middle], values[: middle + 1], min(null_at, middle))
     high = choose(x, edges[middle + 1 :], values[middle + 1 :], max(null_at - middle - 1, 0))
     if late:
-        return nw.when(edges[middle].missed(x)).then(low).otherwise(high)
-    return nw.when(edges[middle].reached(x)).then(high).otherwise(low)
+        return nw.when(_missed(edges[middle], x)).then(low).otherwise(high)
+    return nw.when(_reached(edges[middle], x)).then(high).otherwise(low)
+
+
+def _reached(edge: Edge, x: nw.Expr) -> nw.Expr:
+    """Whether a value is in the state that begins at an edge, or in a later one."""
+    return x > edge.value if edge.above else x >= edge.value
+
+
+def _missed(edge: Edge, x: nw.Expr) -> nw.Expr:
+    """Whether a value is in an earlier state."""
+    return x <= edge.value if edge.above else x < edge.value
+
+
+def _whole_edge(edge: Edge) -> Edge:
+    """Return the same edge among whole numbers."""
+    return Edge(math.floor(edge.value) + 1 if edge.above else math.ceil(edge.value))
 
 
 def added(parts: Sequence[nw.Expr]) -> nw.Expr:
@@ -150,57 +137,36 @@ def states_of_numbers(
 ) -> States:
     """Return the states that conditions (and logarithms) tell apart among numbers.
 
-    Parameters
-    ----------
-    x : expression
-        The column; what it holds where it is missing does not matter.
-    missing : sequence of expressions
-        One of them holds where it is missing; the first says whether it is null.
-    terms : sequence of Condition or PerUnit
-    fill : number, optional
-        What a missing value counts as.
-    integers : bool, default=False
-        Whether the column's type holds small integers, which engines compare fastest.
-
-    Examples
-    --------
-    >>> x = nw.col("age")
-    >>> terms = [Condition("age", ">=", 40), Condition("age", "==", 60)]
-    >>> states_of_numbers(x, [x.is_null()], terms).codes
-    [(0, 0), (1, 0), (1, 1), (1, 0), (0, 0)]
+    ``x`` is missing, and then counts as ``fill``, where one of ``missing`` holds, the first of
+    which says whether it is null.  Engines are fastest where ``integers`` says that x holds small
+    ones.
     """
-    edges = sorted({edge for term in terms for edge in _edges(term)})
-    kept: list[Edge] = []
-    codes = [_codes(terms, _before(edges))]
-    for edge in edges:
-        code = _codes(terms, math.nextafter(edge.value, math.inf) if edge.above else edge.value)
-        if code != codes[-1]:
-            kept.append(edge)
-            codes.append(code)
-    compared = [edge.whole() for edge in kept] if integers else kept
+    pieces = intervals(_edges(terms), partial(_codes, terms))
+    codes = [code for _, code in pieces]
+    starts = [_whole_edge(edge) if integers else edge for edge, _ in pieces[1:]]
 
     def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
         # States of equal value are one.
         steps = [k for k in range(1, len(codes)) if values[k] != values[k - 1]]
-        own, hole = [values[0], *(values[k] for k in steps)], values[-1]
-        passed = [compared[k - 1] for k in steps]
-        found = _number_at(x, passed, own, hole, dtype)
-        for test in reversed(missing[1:]):  # of null, the first, nobody has to ask
-            found = nw.when(test).then(whole(hole, dtype)).otherwise(found)
+        own, absent = [values[0], *(values[k] for k in steps)], values[-1]
+        passed = [starts[k - 1] for k in steps]
+        found = _number_at(x, passed, own, absent, dtype)
+        for test in reversed(missing[1:]):  # of null, the first, there is no need
+            found = nw.when(test).then(whole(absent, dtype)).otherwise(found)
         return found
 
     return States([*codes, _codes(terms, fill)], pick)
 
 
 def _number_at(
-    x: nw.Expr, edges: Sequence[Edge], values: Sequence[int], hole: int, dtype: IntType
+    x: nw.Expr, edges: Sequence[Edge], values: Sequence[int], absent: int, dtype: IntType
 ) -> nw.Expr:
-    """Return values[k] where x has reached exactly k of some ascending edges, ``hole`` for null.
+    """Return values[k] where x has reached exactly k of some ascending edges, ``absent`` for null.
 
     Of a few edges it is a sum of steps, which engines add up faster than they go through nested
     cases.  The sum starts from the value of null, which reaches no edge and misses none.
     """
-    null_at = values.index(hole) if hole in values else 0
+    null_at = values.index(absent) if absent in values else 0
     if len(edges) > _FEW:
         found = choose(x, edges, [whole(value, dtype) for value in values], null_at)
     else:
@@ -208,49 +174,38 @@ def _number_at(
         for k, edge in enumerate(edges, start=1):
             rise = values[k] - values[k - 1]
             if k <= null_at:
-                parts.append(nw.when(edge.missed(x)).then(whole(-rise, dtype)).otherwise(nothing))
+                parts.append(nw.when(_missed(edge, x)).then(whole(-rise, dtype)).otherwise(nothing))
             else:
-                parts.append(nw.when(edge.reached(x)).then(whole(rise, dtype)).otherwise(nothing))
+                parts.append(nw.when(_reached(edge, x)).then(whole(rise, dtype)).otherwise(nothing))
         if values[null_at] or not parts:
             parts.append(whole(values[null_at], dtype))
         found = added(parts)
-    if hole in values:
+    if absent in values:
         return found
-    return nw.when(x.is_null()).then(whole(hole, dtype)).otherwise(found)
+    return nw.when(x.is_null()).then(whole(absent, dtype)).otherwise(found)
 
 
 def states_of_flags(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None) -> States:
-    """Return the states of true and false.
-
-    >>> states_of_flags(nw.col("smoker"), [PerUnit("smoker", binary=True)]).codes
-    [(0,), (1,), (0,)]
-    """
+    """Return the states of true and false."""
 
     def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
-        no, yes, hole = (whole(value, dtype) for value in values)
+        no, yes, absent = (whole(value, dtype) for value in values)
         if values[0] == values[2]:
             return nw.when(x).then(yes).otherwise(no)
         if values[1] == values[2]:
             return nw.when(~x).then(no).otherwise(yes)
-        return nw.when(x.is_null()).then(hole).otherwise(nw.when(x).then(yes).otherwise(no))
+        return nw.when(x.is_null()).then(absent).otherwise(nw.when(x).then(yes).otherwise(no))
 
     return States([_codes(terms, 0.0), _codes(terms, 1.0), _codes(terms, fill)], pick)
 
 
-def _edges(term: Term) -> list[Edge]:
-    if isinstance(term, PerUnit):
-        top = LARGEST_LOG if term.upper is None else float(term.upper)
-        return [Edge(end) for end in log_ends(term.decimals).tolist() if end <= top]
-    numbers = [float(value) for value in term.values if not isinstance(value, str)]
-    if term.op in (">=", "<", "between"):
-        return [Edge(number) for number in numbers]
-    if term.op in (">", "<="):
-        return [Edge(number, above=True) for number in numbers]
-    return [Edge(number, above) for number in numbers for above in (False, True)]
-
-
-def _before(edges: Sequence[Edge]) -> float:
-    return math.nextafter(edges[0].value, -math.inf) if edges else 0.0
+def _edges(terms: Sequence[Term]) -> list[Edge]:
+    """Where states may begin, as floats, which engines compare with floats."""
+    found = [Edge(float(value), above) for value, above in edges(terms)]
+    for term in terms:
+        if isinstance(term, PerUnit):
+            found += [Edge(end) for end in log_steps(term)[1] if end <= LARGEST_LOG]
+    return found
 
 
 def _codes(terms: Sequence[Term], value: float | str | None) -> tuple[int, ...]:
@@ -262,7 +217,7 @@ def _codes(terms: Sequence[Term], value: float | str | None) -> tuple[int, ...]:
 
 def states_of_text(
     x: nw.Expr,
-    hole: nw.Expr,
+    absent: nw.Expr,
     terms: Sequence[Term],
     fill: Value | None = None,
     known: Sequence[Value] = (),
@@ -270,46 +225,25 @@ def states_of_text(
 ) -> States:
     """Return the states that conditions tell apart among texts: levels of equal codes, all others.
 
-    Parameters
-    ----------
-    x : expression
-        The column.
-    hole : expression
-        Whether it is missing; asked last, because looking for blanks takes time.
-    terms : sequence of Condition
-    fill : str, optional
-        What a missing value counts as.
-    known : sequence of str
-        Other levels that are common, of which nobody has to ask whether they are missing.
-    spell : callable
-        How the column itself writes a level; None where it cannot.
-
-    Examples
-    --------
-    >>> terms = [Condition("stage", "in", ("III", "IV")), Condition("stage", "==", "IV")]
-    >>> states_of_text(nw.col("stage"), nw.col("stage").is_null(), terms).codes
-    [(1, 0), (1, 1), (0, 0), (0, 0)]
+    Whether ``x`` is ``absent`` is tested last, because looking for blanks takes time, and not at
+    all of ``known`` levels.  ``spell`` says how the column writes a level; None where it cannot.
     """
-    named = [v for term in terms if isinstance(term, Condition) for v in term.values]
-    together: dict[tuple[int, ...], list[Value]] = {}
-    others = _codes(terms, "".join(map(str, named)) + "…")  # equals none of them
-    for level in dict.fromkeys(str(value) for value in named):
-        spelt, code = spell(level), _codes(terms, level)
-        if spelt is not None and code != others:
-            together.setdefault(code, []).append(spelt)
+    levels = [level for level in named(terms) if spell(str(level)) is not None]
+    groups, others = group_levels(terms, partial(_codes, terms), levels)
+    together = [[cast(Value, spell(str(level))) for level in own] for own in groups.values()]
 
     common = [spelt for spelt in map(spell, map(str, known)) if spelt is not None]
-    common = [level for level in common if not any(level in own for own in together.values())]
+    common = [level for level in common if not any(level in own for own in together)]
 
     def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
         *here, other, missing = values
         alike: dict[int, list[Value]] = {other: list(common)}
-        for levels, value in zip(together.values(), here, strict=True):
+        for levels, value in zip(together, here, strict=True):
             alike.setdefault(value, []).extend(levels)
         present = alike.pop(other)
         found = rest = whole(other, dtype)
         if missing != other:
-            found = nw.when(hole).then(whole(missing, dtype)).otherwise(rest)
+            found = nw.when(absent).then(whole(missing, dtype)).otherwise(rest)
             if present:
                 found = nw.when(_is_one(x, present)).then(rest).otherwise(found)
         for value, levels in alike.items():
@@ -318,7 +252,7 @@ def states_of_text(
                 found = nw.when(_is_one(x, some)).then(whole(value, dtype)).otherwise(found)
         return found
 
-    return States([*together, others, _codes(terms, fill)], pick)
+    return States([*groups, others, _codes(terms, fill)], pick)
 
 
 def _is_one(x: nw.Expr, levels: Sequence[Value]) -> nw.Expr:
@@ -347,13 +281,13 @@ class UnitCode(NamedTuple):
     code: nw.Expr
 
 
-class StepCodes(NamedTuple):
-    """What a step's terms make of rows.
+class ColumnCodes(NamedTuple):
+    """What a column's terms make of rows.
 
     Attributes
     ----------
     places : list of int
-        The terms that the states tell of.
+        The terms that the states are of.
     states : States
         Of conditions and logarithms.
     units : list of UnitCode
@@ -390,25 +324,25 @@ def any_of(tests: Sequence[nw.Expr]) -> nw.Expr | None:
     return both if last is None else both | last
 
 
-def step_codes(table: EngineTable, step: Step, n_terms: int = 1) -> StepCodes:
-    """Put a step in expressions; ``n_terms`` of all steps together add up to a score."""
-    terms = [term for term, _ in step.terms]
-    if step.kind == "text":
-        return StepCodes(list(range(len(terms))), *_text_states(table, step, terms))
-    if step.kind == "any":
-        missing = _absence(table, step.inputs[0])
-        refused = [] if step.may_miss else [missing]
+def codes_of_column(table: EngineTable, column: ColumnLogic, n_terms: int = 1) -> ColumnCodes:
+    """Put a column in expressions; ``n_terms`` of all steps together add up to a score."""
+    terms = [term for term, _ in column.terms]
+    if column.kind == "text":
+        return ColumnCodes(list(range(len(terms))), *_text_states(table, column, terms))
+    if column.kind == "any":
+        missing = _absence(table, column.inputs[0])
+        refused = [] if column.may_miss else [missing]
         there = nw.when(~missing).then(nw.lit(1.0))
-        states = states_of_numbers(there, [there.is_null()], terms, step.inputs[0].fill)
-        return StepCodes(list(range(len(terms))), states, [], refused)
-    single = step.inputs[0] if step.combine is None else None
+        states = states_of_numbers(there, [there.is_null()], terms, column.inputs[0].fill)
+        return ColumnCodes(list(range(len(terms))), states, [], refused)
+    single = column.inputs[0] if column.combine is None else None
     if single is not None and table.types[single.name] == "boolean" and not single.special:
-        return _flag_codes(table, step, terms)
+        return _flag_codes(table, column, terms)
     units = [k for k, term in enumerate(terms) if isinstance(term, PerUnit) and not term.log]
     places = [k for k in range(len(terms)) if k not in units]
-    number = _number(table, step)
+    number = _number(table, column)
     refused = number.refused
-    if number.fill is None and not step.may_miss:
+    if number.fill is None and not column.may_miss:
         refused.append(number.missing)
     if any(isinstance(term, PerUnit) and term.log and term.upper is None for term in terms):
         refused.append(~number.missing & (number.x > LARGEST_LOG))
@@ -416,34 +350,30 @@ def step_codes(table: EngineTable, step: Step, n_terms: int = 1) -> StepCodes:
     for k in units:
         term = terms[k]
         assert isinstance(term, PerUnit)
-        most = largest_code(step.terms[k][1], n_terms)
+        most = largest_code(column.terms[k][1], n_terms)
         code, large = _unit_code(number.filled(), term, most)
         made.append(UnitCode(k, code))
         refused += large
-    asked = [terms[k] for k in places]
+    others = [terms[k] for k in places]
     states = states_of_numbers(
-        number.x,
-        number.tests,
-        asked,
-        number.fill,
-        integers=number.integers,
+        number.x, number.tests, others, number.fill, integers=number.integers
     )
-    return StepCodes(places, states, made, refused)
+    return ColumnCodes(places, states, made, refused)
 
 
-def _flag_codes(table: EngineTable, step: Step, terms: Sequence[Term]) -> StepCodes:
-    one = step.inputs[0]
+def _flag_codes(table: EngineTable, column: ColumnLogic, terms: Sequence[Term]) -> ColumnCodes:
+    one = column.inputs[0]
     x = table.column(one.name)
-    needed = one.refuse or (one.fill is None and not step.may_miss)
+    needed = one.refuse or (one.fill is None and not column.may_miss)
     states = states_of_flags(x, terms, one.fill)
-    return StepCodes(list(range(len(terms))), states, [], [x.is_null()] if needed else [])
+    return ColumnCodes(list(range(len(terms))), states, [], [x.is_null()] if needed else [])
 
 
 # -- numbers ---------------------------------------------------------------------------------------
 
 
 class _Number(NamedTuple):
-    """A number that a step's terms see."""
+    """A number that a column's terms see."""
 
     x: nw.Expr  #: where it is not missing
     tests: list[nw.Expr]  #: it is missing where one of these holds
@@ -465,19 +395,19 @@ class _Number(NamedTuple):
         return there if self.fill is None else there.fill_null(float(self.fill))
 
 
-def _number(table: EngineTable, step: Step) -> _Number:
-    parts = [_input_number(table, one) for one in step.inputs]
-    if step.combine is None:
+def _number(table: EngineTable, column: ColumnLogic) -> _Number:
+    parts = [_input_number(table, one) for one in column.inputs]
+    if column.combine is None:
         return parts[0]
     refused = [test for part in parts for test in part.refused]
     value = parts[0].filled()
     for part in parts[1:]:
-        value = _combined(step.combine, value, part.filled())
-    tests = [value.is_null(), *_codes_among(value, step.special)]
-    return _Number(value, tests, _plain_fill(step.fill), refused)
+        value = _combined(column.combine, value, part.filled())
+    tests = [value.is_null(), *_codes_among(value, column.special)]
+    return _Number(value, tests, _plain_fill(column.fill), refused)
 
 
-def _input_number(table: EngineTable, one: Input) -> _Number:
+def _input_number(table: EngineTable, one: InputColumn) -> _Number:
     """Read a column of numbers, of booleans, or of text that stands for numbers."""
     kind = table.types[one.name]
     refused: list[nw.Expr] = []
@@ -511,7 +441,7 @@ def _codes_among(x: nw.Expr, special: Sequence[Value]) -> list[nw.Expr]:
     return [x == float(code) for code in special if not isinstance(code, str)]
 
 
-def _parsed(table: EngineTable, one: Input, refused: list[nw.Expr]) -> nw.Expr:
+def _parsed(table: EngineTable, one: InputColumn, refused: list[nw.Expr]) -> nw.Expr:
     words = [code for code in one.special if isinstance(code, str)]
     if not (one.text or words):
         raise _wrong_kind(one.name, "text", "numbers")
@@ -553,46 +483,46 @@ def _unit_code(x: nw.Expr, term: PerUnit, most: int) -> tuple[nw.Expr, list[nw.E
 
 
 def _text_states(
-    table: EngineTable, step: Step, terms: Sequence[Term]
+    table: EngineTable, column: ColumnLogic, terms: Sequence[Term]
 ) -> tuple[States, list[UnitCode], list[nw.Expr]]:
-    one = step.inputs[0]
+    one = column.inputs[0]
     kind = table.types[one.name]
     if kind == "text":
         x = table.text(one.name)
-        hole = _blank(x, one)
+        missing = _blank(x, one)
         codes = {"", *(code for code in one.special if isinstance(code, str))}
 
         def spell(level: str) -> str | None:  # what is missing is no level
             return None if level in codes or level.strip() in codes else level
 
-        states = states_of_text(x, hole, terms, one.fill, step.levels, spell)
+        states = states_of_text(x, missing, terms, one.fill, column.levels, spell)
     elif kind == "number":  # 7 is the level "7"
         x = table.number(one.name)
         numbers = [c if not isinstance(c, str) else _unspelt(c) for c in one.special]
         coded = [code for code in numbers if code is not None]
-        hole = x.is_null()
+        missing = x.is_null()
         for test in _codes_among(x, coded):
-            hole = hole | test
+            missing = missing | test
 
         def unspelt(level: str) -> float | None:
             number = _unspelt(level)
             return None if number in coded else number
 
-        states = states_of_text(x, hole, terms, one.fill, spell=unspelt)
+        states = states_of_text(x, missing, terms, one.fill, spell=unspelt)
     else:
         raise _wrong_kind(one.name, kind, "text")
-    refused = [hole] if one.refuse or (one.fill is None and not step.may_miss) else []
+    refused = [missing] if one.refuse or (one.fill is None and not column.may_miss) else []
     if kind == "number" and table.has_nan(one.name):
         refused += [x == math.inf, x == -math.inf]
     return states, [], refused
 
 
-def _blank(x: nw.Expr, one: Input) -> nw.Expr:
+def _blank(x: nw.Expr, one: InputColumn) -> nw.Expr:
     """Whether text is missing: null, blank, or a code, spaces around it aside."""
     codes = [code for code in one.special if isinstance(code, str)]
-    hole = x.is_null() | _bare(x).is_in(["", *codes])
+    missing = x.is_null() | _bare(x).is_in(["", *codes])
     padded = [code for code in codes if code != code.strip()]
-    return hole | x.is_in(padded) if padded else hole
+    return missing | x.is_in(padded) if padded else missing
 
 
 def _bare(x: nw.Expr) -> nw.Expr:
@@ -609,27 +539,18 @@ def _unspelt(level: str) -> float | None:
     return number if spelt == level else None
 
 
-def _absence(table: EngineTable, one: Input) -> nw.Expr:
+def _absence(table: EngineTable, one: InputColumn) -> nw.Expr:
     """Whether a column of any type has no value."""
     kind = table.types[one.name]
     if kind == "text":
-        hole = _blank(table.text(one.name), one)
+        missing = _blank(table.text(one.name), one)
         if one.text:  # "-9.0" is the code −9, too
             for code in _codes_among(_parsed(table, one, []), one.special):
-                hole = hole | nw.when(code).then(nw.lit(True)).otherwise(nw.lit(False))
-        return hole
+                missing = missing | nw.when(code).then(nw.lit(True)).otherwise(nw.lit(False))
+        return missing
     if kind == "number":
         return _input_number(table, one).missing
     return table.column(one.name).is_null()
-
-
-_HELD = {
-    "number": "numbers",
-    "boolean": "true and false",
-    "text": "text",
-    "date": "dates",
-    "other": "objects",
-}
 
 
 def _wrong_kind(name: str, kind: str, wanted: str) -> InputError:
@@ -643,29 +564,24 @@ def _wrong_kind(name: str, kind: str, wanted: str) -> InputError:
 
 
 def largest_code(factor: int, n_terms: int) -> int:
-    """Return the largest code of points per unit of which the score surely fits into 64 bits.
-
-    >>> largest_code(2, 5) == LARGEST_EXACT, largest_code(10**10, 5) < LARGEST_EXACT
-    (True, True)
-    """
+    """Return the largest code of points per unit of which the score surely fits into 64 bits."""
     return min(LARGEST_EXACT, INT64 // (n_terms + 1) // max(1, abs(factor)))
 
 
 # -- the score and the risk of a card as expressions -----------------------------------------------
 
 
-#: Tests that are asked one by one.
+#: Tests that are made one by one.
 _MOST_LISTED = 6
 
 
 def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
     """Return the expression of a card's score; null where the card refuses a row."""
-    plan = card._plan
+    logic = card._logic
     table.require(card.features)
-    n_terms = sum(len(column.terms) for column in plan.columns)
-    steps = make_steps(plan.columns, plan.readings.by_name)
-    codes = [step_codes(table, step, n_terms) for step in steps]
-    factors = [[factor for _, factor in step.terms] for step in steps]
+    n_terms = sum(len(column.terms) for column in logic.columns)
+    codes = [codes_of_column(table, column, n_terms) for column in logic.columns]
+    factors = [[factor for _, factor in column.terms] for column in logic.columns]
     sums = [one.sums(own) for one, own in zip(codes, factors, strict=True)]
     largest = 2 * sum(max(map(abs, own), default=0) for own in sums)  # parts of sums, too
     dtype: IntType = nw.Int16 if largest < 2**15 else nw.Int32 if largest < 2**31 else nw.Int64
@@ -674,8 +590,8 @@ def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
     parts = [one.total(own, dtype) for one, own in zip(codes, factors, strict=True)]
     units = added([part for part in parts if part is not None] or [whole(0)])
     score = units if dtype is nw.Int64 else units.cast(nw.Int64)
-    if plan.unit > 1:  # rounded down, also where an engine rounds towards zero
-        unit = whole(plan.unit)
+    if logic.unit > 1:  # rounded down, also where an engine rounds towards zero
+        unit = whole(logic.unit)
         near = score // unit
         score = nw.when(near * unit > score).then(near - whole(1)).otherwise(near)
     refused = [test for one in codes for test in one.refused]

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.binning.fitted import FittedBins
-from netbenefit.cards.scoring import ColumnPlan, make_steps
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.data.engine import EngineTable
-from netbenefit.tables.expressions import StepCodes, added, any_of, step_codes, whole
+from netbenefit.tables.expressions import ColumnCodes, added, any_of, codes_of_column, whole
 from netbenefit.tables.rows import event_key
 from netbenefit.tables.survey import Survey
 
@@ -30,7 +29,7 @@ class Counted(NamedTuple):
     codes: IntArray
     event: NDArray[np.bool_]
     weight: NDArray[np.float64]
-    risk: NDArray[np.float64] | None = None  #: mean of a column of risks, where one was asked for
+    risk: NDArray[np.float64] | None = None  #: mean of a column of risks, where there is one
 
 
 class _Digit(NamedTuple):
@@ -44,7 +43,7 @@ class _Digit(NamedTuple):
 class _Keys(NamedTuple):
     """What rows are grouped by."""
 
-    steps: list[StepCodes]
+    columns: list[ColumnCodes]
     packed: list[list[_Digit]]
     expressions: dict[str, nw.Expr]
 
@@ -73,7 +72,7 @@ def count_patterns(
     a few: engines group by those much faster than by columns.  ``risks`` is a column of which each
     group gets the mean.
     """
-    steps, packed, keys = _keys(table, survey, fitted)
+    columns, packed, keys = _keys(table, survey, fitted)
     used = survey.used if where is None or survey.used is None else survey.used & where
     used = where if used is None else used
     groups = table.group(
@@ -89,7 +88,7 @@ def count_patterns(
             "missing values that are to be refused, or text among numbers. Correct them."
         )
     units = {name: values.astype(np.int64) for name, values in groups.keys.items()}
-    codes = _codes(steps, list(fitted.groups.values()), found, units, groups.size)
+    codes = _codes(columns, list(fitted.groups.values()), found, units, groups.size)
     counted = Counted(codes, found[_EVENT] == 1, groups.weight.astype(np.float64))
     if risks is None:
         return counted
@@ -108,31 +107,23 @@ def _order(keys: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
 
 def _keys(table: EngineTable, survey: Survey | None, fitted: FittedBins) -> _Keys:
     """Put conditions in keys; the outcome is one of them where a survey tells of it."""
-    plans = [
-        ColumnPlan(
-            name,
-            fitted.kinds[name],
-            name in fitted.own_missing,
-            tuple((fitted.terms[k], 1) for k in places),
-        )
-        for name, places in fitted.groups.items()
-    ]
-    by_name = {reading.feature: reading for reading in fitted.readings}
-    steps = [step_codes(table, step) for step in make_steps(plans, by_name)]
-    refused = any_of([test for step in steps for test in step.refused])
+    columns = [codes_of_column(table, column) for column in fitted.logic.columns]
+    refused = any_of([test for column in columns for test in column.refused])
     digits = [] if survey is None else [_Digit(_EVENT, event_key(survey), 2)]
     if refused is not None:
         flag = nw.when(refused).then(whole(1)).otherwise(whole(0))
         digits.append(_Digit(_REFUSED, flag, 2))
     keys: dict[str, nw.Expr] = {}
-    for k, step in enumerate(steps):
-        count = len(step.states.codes)
-        if step.places:
-            digits.append(_Digit(f"nb_state_{k}", step.states.pick(range(count), nw.Int64), count))
-        keys |= {f"nb_unit_{k}_{unit.place}": unit.code for unit in step.units}
+    for k, column in enumerate(columns):
+        count = len(column.states.codes)
+        if column.places:
+            digits.append(
+                _Digit(f"nb_state_{k}", column.states.pick(range(count), nw.Int64), count)
+            )
+        keys |= {f"nb_unit_{k}_{unit.place}": unit.code for unit in column.units}
     packed = _packed(digits)
     keys = {f"nb_key_{k}": _number_of(part) for k, part in enumerate(packed)} | keys
-    return _Keys(steps, packed, keys)
+    return _Keys(columns, packed, keys)
 
 
 def _packed(digits: Sequence[_Digit]) -> list[list[_Digit]]:
@@ -169,17 +160,17 @@ def _unpacked(
 
 
 def _codes(
-    steps: Sequence[StepCodes],
+    columns: Sequence[ColumnCodes],
     places: Sequence[tuple[int, ...]],
     found: dict[str, IntArray],
     units: dict[str, IntArray],
     n_groups: int,
 ) -> IntArray:
     codes = np.zeros((n_groups, sum(map(len, places))), dtype=np.int64)
-    for k, (step, own) in enumerate(zip(steps, places, strict=True)):
-        if step.places:
-            table = np.array(step.states.codes, dtype=np.int64)
-            codes[:, [own[p] for p in step.places]] = table[found[f"nb_state_{k}"]]
-        for unit in step.units:
+    for k, (column, own) in enumerate(zip(columns, places, strict=True)):
+        if column.places:
+            table = np.array(column.states.codes, dtype=np.int64)
+            codes[:, [own[p] for p in column.places]] = table[found[f"nb_state_{k}"]]
+        for unit in column.units:
             codes[:, own[unit.place]] = units[f"nb_unit_{k}_{unit.place}"]
     return codes

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from netbenefit.binning.cells import count_cells
 from netbenefit.cards.columns import as_column
+from netbenefit.cards.pieces import Edge
 from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.data.engine import EngineTable, Groups
 from netbenefit.data.patterns import merge_rows
 from netbenefit.data.raw_table import RawColumn, RawTable, storage_of
-from netbenefit.tables.expressions import Edge, added, choose, whole
+from netbenefit.tables.expressions import added, choose, whole
 from netbenefit.tables.survey import Survey
 
 __all__ = [

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.columns import Column, Kind, read_columns
+from netbenefit.cards.columns import Column, read_columns
 from netbenefit.cards.rows import card_rows
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import PerUnit, value_text
@@ -460,17 +460,17 @@ def _read(
         data, _ = read_columns(X, card.features, card.feature_names)
         columns = _raw_columns(card, data)
         seen = {
-            plan.name: card._plan.readings.column(plan.name, data, plan.kind)
-            for plan in card._plan.columns
+            column.name: card._logic.readings.column(column.name, data, column.kind)
+            for column in card._logic.columns
         }
     return _Rows(columns, seen, score, check_weights(sample_weight, score.size), event)
 
 
 def _raw_columns(card: Scorecard, data: Mapping[str, Any]) -> dict[str, Column]:
     """Raw columns with their special codes read as missing, and nothing filled in."""
-    readings = card._plan.readings
-    found = {name: readings.raw(name, data, kind) for name, kind in _kinds(card).items()}
-    return {name: _as_numbers(column) for name, column in found.items()}
+    logic = card._logic
+    found = (logic.readings.raw(one.name, data, one.kind) for one in logic.inputs)
+    return {column.name: _as_numbers(column) for column in found}
 
 
 def _as_numbers(column: Column) -> Column:
@@ -483,15 +483,6 @@ def _as_numbers(column: Column) -> Column:
     values = np.full(column.values.size, np.nan)
     values[slice(None) if column.missing is None else ~column.missing] = there.astype(np.float64)
     return column._replace(values=values)
-
-
-def _kinds(card: Scorecard) -> dict[str, Kind]:
-    kinds: dict[str, Kind] = {}
-    for plan in card._plan.columns:
-        sources = card._plan.readings.sources(plan.name)
-        for source in sources:
-            kinds[source] = plan.kind if source == plan.name else "number"
-    return kinds
 
 
 # -- tables ----------------------------------------------------------------------------------------

@@ -348,12 +348,12 @@ class RiskSLIMClassifier(CardClassifier):
         """Log odds of each row, and the smallest step that they can differ by."""
         rows, card = self._rows(X), self.scorecard_
         data, n_rows = read_columns(rows, card.features, card.feature_names)
-        plan = card._plan  # the card's own exact sums, before it rounds them down
-        scores: FloatArray = plan.units_of_rows(data, n_rows) / plan.unit
-        if plan.unit == 1:  # as the card reads them: beyond the ends of its table, as at the ends
+        logic = card._logic  # the card's own exact sums, before it rounds them down
+        scores: FloatArray = logic.units_of_rows(data, n_rows) / logic.unit
+        if logic.unit == 1:  # as the card reads them: beyond the ends of its table, as at the ends
             low, high = card.score_range or (card.cutoffs[0] - 1, card.cutoffs[-1])
             scores = np.clip(scores, low, high)
-        return scores + self.intercept_, 1.0 / plan.unit
+        return scores + self.intercept_, 1.0 / logic.unit
 
     def _provenance(
         self, table: PatternTable, search: Search, status: Status, outcome: str, seed: int
