@@ -363,7 +363,7 @@ def log_ends(decimals: int) -> NDArray[np.float64]:
 def join_words(words: Sequence[str]) -> str:
     """Join words as a sentence does.
 
-    >>> listed(["a"]), listed(["a", "b", "c"])
+    >>> join_words(["a"]), join_words(["a", "b", "c"])
     ('a', 'a, b or c')
     """
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -299,7 +299,7 @@ def _pad(text: str, width: int, align: str) -> str:
 def strip_control(text: str) -> str:
     r"""Make a name safe to print: no control characters, line breaks or direction overrides.
 
-    >>> clean("dose\n(mg)\x1b")
+    >>> strip_control("dose\n(mg)\x1b")
     'dose (mg)�'
     """
     kept = []
