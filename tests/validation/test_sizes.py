@@ -514,17 +514,20 @@ def test_bad_options(table: Path, options: list[str], message: str) -> None:
     assert message in error("sizes", table, *CALL, *options)
 
 
-def test_raw_tables(table: Path) -> None:
+def test_raw_tables(table: Path, tmp_path: Path) -> None:
     """Text and missing values: conditions are cut, and the teacher learns, anew in every fold."""
+    other, journal = tmp_path / "towns.csv", tmp_path / "journal"
     call = ["--target", "ill", "--drop", "weight", "--time-limit", "1", "--folds", "2"]
     printed = run("sizes", table, *call, "--max-size", 2, "--teacher", "logistic")
     assert "over 2 folds" in printed
     assert "--teacher logistic" in printed
-    assert "whose levels have no order" in error("sizes", table, *call, "--monotone", "town+")
-    limits = ["--monotone", "old+", "--max-per-column", 1, "--journal", table.parent / "journal"]
+    rows = people(300)
+    towns = save({**rows, "town": np.array(["Bonn", "Köln", "Trier"])[np.arange(300) % 3]}, other)
+    assert "whose levels have no order" in error("sizes", towns, *call, "--monotone", "town+")
+    limits = ["--monotone", "old+", "--max-per-column", 1, "--journal", journal]
     printed = run("sizes", table, *call, "--max-size", 2, "--teacher", "none", *limits)
     assert "--max-per-column 1 --monotone old+" in printed
-    assert len((table.parent / "journal").read_text().splitlines()) == 3
+    assert len(journal.read_text().splitlines()) == 3
     message = error("sizes", table, *call, "--binner", "none")
     assert "text in column 'town' (such as 'Bonn')" in message
     assert "--teacher" not in message
