@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from netbenefit.data.files import read_table
+from netbenefit.data.duckdb import read_table
 from reproduction.datasets import data_folder
 
 __all__ = ["TABLES", "load"]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import InputError, check_binary, shorten
-from netbenefit.data.files import read_table
+from netbenefit.data.duckdb import read_table
 
 __all__ = [
     "DATASETS",

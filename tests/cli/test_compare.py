@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from netbenefit import RiskScoreClassifier
-from netbenefit.data.files import read_table
+from netbenefit.data.duckdb import read_table
 from tests.cli.test_fit import patients, save
 from tests.cli.test_main import error, piped, run
 

@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from netbenefit import Scorecard, __version__, aunbc, auroc
 from netbenefit.cli.main import app
-from netbenefit.data.files import read_table
+from netbenefit.data.duckdb import read_table
 
 # Ctrl-C reaches a child that was started in the background, too, once it asks for it.
 PROGRAM = [

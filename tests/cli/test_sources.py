@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from netbenefit import RiskScoreClassifier, Scorecard
-from netbenefit.data.files import read_table
+from netbenefit.data.duckdb import read_table
 from tests.cli.test_fit import FIT, patients, save
 from tests.cli.test_main import error, run
 from tests.helpers.databases import postgresql_socket  # noqa: F401

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from netbenefit import Scorecard, update_card
 from netbenefit.cli.main import app
-from netbenefit.data.files import read_table
+from netbenefit.data.duckdb import read_table
 
 
 def run(*arguments: object, code: int = 0) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from netbenefit import Binner, RiskScoreClassifier, cross_validate
-from netbenefit.data.files import read_table
+from netbenefit.data.duckdb import read_table
 from netbenefit.validation import cross_validation as evaluation
 from tests.cli.test_main import error, run
 

@@ -17,8 +17,8 @@ import pytest
 
 from netbenefit.common.checks import InputError
 from netbenefit.common.table import Table
-from netbenefit.data.duckdb import open_source
-from netbenefit.data.files import read_cell, read_table, write_csv
+from netbenefit.data.duckdb import open_source, read_table
+from netbenefit.data.files import read_cell, write_csv
 from netbenefit.data.labels import find_target, label_in, read_outcome
 from netbenefit.data.sources import find_source
 from tests.helpers.slow_csv import slow_read

@@ -13,8 +13,14 @@ import pytest
 from rich.console import Console
 
 from netbenefit.common.checks import InputError
-from netbenefit.data.duckdb import QueryBar, Size, open_source, size_of_file, size_of_table
-from netbenefit.data.files import read_table
+from netbenefit.data.duckdb import (
+    QueryBar,
+    Size,
+    open_source,
+    read_table,
+    size_of_file,
+    size_of_table,
+)
 from netbenefit.data.sources import find_source, scrub
 from tests.helpers.databases import postgresql_socket  # noqa: F401
 

@@ -32,7 +32,7 @@ from netbenefit import (
     aunbc,
 )
 from netbenefit.certificates.verify import verify
-from netbenefit.data.files import read_table
+from netbenefit.data.duckdb import read_table
 from netbenefit.problem.constraints import AtLeast, Bounds, NeedsOneOf, Values
 from netbenefit.problem.raw_constraints import RawNames, by_condition
 from reproduction.datasets import data_folder

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from netbenefit.cli.terminal import tell
 from netbenefit.common.checks import InputError
 from netbenefit.data.connection import Engine
-from netbenefit.data.duckdb import size_of_file, size_of_table
-from netbenefit.data.files import RawFile, read_raw
+from netbenefit.data.duckdb import read_raw, size_of_file, size_of_table
+from netbenefit.data.files import RawFile
 
 if TYPE_CHECKING:
     from netbenefit.data.duckdb import OpenTable

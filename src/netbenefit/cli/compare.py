@@ -188,7 +188,7 @@ def _read(
     """Rows of a file; the event is the one that the first card predicts, if it says so."""
     from netbenefit.cli.rows import read_weights
     from netbenefit.common.checks import InputError
-    from netbenefit.data.files import read_raw
+    from netbenefit.data.duckdb import read_raw
     from netbenefit.data.labels import label_in, read_outcome
 
     cards = _cards(models)

@@ -216,7 +216,7 @@ def _reference(
     """Rows to compare with; their outcomes and weights where the file has them."""
     from netbenefit.cli.rows import read_for_card
     from netbenefit.common.checks import InputError
-    from netbenefit.data.files import read_table
+    from netbenefit.data.duckdb import read_table
 
     columns = read_table(reference, text=card.text_features)
     compared: dict[str, Any] = {"reference": columns}

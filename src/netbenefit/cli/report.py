@@ -32,7 +32,7 @@ def report(
     """
     from netbenefit.cli.rows import read_for_card
     from netbenefit.common.files import write_text
-    from netbenefit.data.files import read_table
+    from netbenefit.data.duckdb import read_table
     from netbenefit.report.validation import validation_page
 
     inputs = [card, data, *([certificate] if certificate else [])]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from netbenefit.cli.terminal import pick_column
 from netbenefit.common.checks import InputError
-from netbenefit.data.files import RawFile, read_raw
+from netbenefit.data.duckdb import read_raw
+from netbenefit.data.files import RawFile
 from netbenefit.data.labels import Outcome, find_target, label_in, read_outcome
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def update(
     The new card says what was updated and on how many rows.
     """
     from netbenefit.cli.rows import read_for_card
-    from netbenefit.data.files import read_raw
+    from netbenefit.data.duckdb import read_raw
     from netbenefit.updating.update import choose_update, update_card
 
     check_writable(out, card, data)

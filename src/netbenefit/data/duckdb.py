@@ -44,6 +44,8 @@ __all__ = [
     "kind_of",
     "open_source",
     "read_file",
+    "read_raw",
+    "read_table",
     "size_of_file",
     "size_of_table",
 ]
@@ -822,3 +824,49 @@ def _bytes(number: int) -> str:
             value = number / size
             return f"{value:.1f} {unit}" if value < 10 and unit == "GB" else f"{value:,.0f} {unit}"
     return f"{number} bytes"
+
+
+def read_table(path: str | Path, text: Collection[str] = ()) -> dict[str, NDArray[Any]]:
+    r"""Read a CSV or Parquet file.
+
+    A CSV file names its columns in the first line.  Cells are separated by commas, semicolons or
+    tabs, as the first two lines tell.  A first column without a name that just numbers
+    the rows is left out.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .csv, .tsv (either may be gzipped: .csv.gz), .parquet or .pq.
+    text : collection of str
+        Columns of a CSV file to take for text, even where all cells look like numbers: another
+        part of the same data may hold others.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The columns by name, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        That names the file, the line or column where there is one, and the remedy.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "small.csv")
+    >>> _ = file.write_text("age,sex,ill\n51,f,true\n,m,false\n")
+    >>> read_table(file)["age"], read_table(file)["ill"]
+    (array([51., nan]), array([ True, False]))
+    """
+    return read_raw(path, text).columns
+
+
+def read_raw(path: str | Path, text: Collection[str] = ()) -> RawFile:
+    """Read a file as :func:`read_table` does, and keep the categories of a Parquet file."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Name the file in it.")
+    if not path.exists():
+        raise InputError(f"{path}: no such file. Check the name and the folder.")
+    return read_file(path, text)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -35,8 +35,6 @@ __all__ = [
     "raw_file",
     "read_cell",
     "read_header",
-    "read_raw",
-    "read_table",
     "rewrite",
     "write_csv",
 ]
@@ -52,42 +50,6 @@ _BOOLEANS = {"true": True, "false": False}
 _INT64 = 2**63
 
 Columns = dict[str, NDArray[Any]]
-
-
-def read_table(path: str | Path, text: Collection[str] = ()) -> Columns:
-    r"""Read a CSV or Parquet file.
-
-    A CSV file names its columns in the first line.  Cells are separated by commas, semicolons or
-    tabs, as the first two lines tell.  A first column without a name that just numbers
-    the rows is left out.
-
-    Parameters
-    ----------
-    path : path
-        Ends in .csv, .tsv (either may be gzipped: .csv.gz), .parquet or .pq.
-    text : collection of str
-        Columns of a CSV file to take for text, even where all cells look like numbers: another
-        part of the same data may hold others.
-
-    Returns
-    -------
-    dict of str to ndarray
-        The columns by name, in the order of the file.
-
-    Raises
-    ------
-    InputError
-        That names the file, the line or column where there is one, and the remedy.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "small.csv")
-    >>> _ = file.write_text("age,sex,ill\n51,f,true\n,m,false\n")
-    >>> read_table(file)["age"], read_table(file)["ill"]
-    (array([51., nan]), array([ True, False]))
-    """
-    return read_raw(path, text).columns
 
 
 class RawFile:
@@ -117,18 +79,6 @@ class RawFile:
 
         chosen = nw.from_native(self._frame, eager_only=True).select(list(names))
         return (chosen if kept is None else chosen[kept.tolist()]).to_native()
-
-
-def read_raw(path: str | Path, text: Collection[str] = ()) -> RawFile:
-    """Read a file as :func:`read_table` does, and keep the categories of a Parquet file."""
-    path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder. Name the file in it.")
-    if not path.exists():
-        raise InputError(f"{path}: no such file. Check the name and the folder.")
-    from netbenefit.data.duckdb import read_file  # late: it is built on this module
-
-    return read_file(path, text)
 
 
 def raw_file(native: Any, place: str) -> RawFile:
