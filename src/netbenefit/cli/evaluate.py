@@ -34,8 +34,7 @@ def evaluate_command(
     quiet: bool = False,
 ) -> None:
     """Measure a card, and print or save what was found."""
-    from netbenefit.cli.cli_source import open_data
-    from netbenefit.cli.rows import read_for_card
+    from netbenefit.cli.rows import open_data, read_for_card
     from netbenefit.common.table import format_table
     from netbenefit.data.files import RawFile, write_csv
     from netbenefit.data.sources import find_source
@@ -110,8 +109,7 @@ def _evaluate_open(
     from contextlib import ExitStack
 
     from netbenefit.cards.columns import check_present
-    from netbenefit.cli.cli_source import check_column, open_table
-    from netbenefit.cli.rows import outcome_of_table
+    from netbenefit.cli.rows import check_column, open_table, outcome_of_table
     from netbenefit.data.connection import duckdb_errors
     from netbenefit.data.labels import label_in
     from netbenefit.data.sources import find_source

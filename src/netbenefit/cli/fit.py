@@ -145,9 +145,8 @@ def fit(
     column was taken for is printed, with the options that change it.  Ctrl-C ends search and proof
     and keeps the best card so far.
     """
-    from netbenefit.cli.cli_source import open_data
     from netbenefit.cli.model import notes_on, read_card_flags, read_column_flags
-    from netbenefit.cli.rows import check_share, rows_of
+    from netbenefit.cli.rows import check_share, open_data, rows_of
     from netbenefit.data.files import RawFile
     from netbenefit.data.sources import find_source
     from netbenefit.estimators.learn import choose_solver
@@ -282,10 +281,9 @@ def _fit_table(
     """Learn from rows that stay where they are, and measure the card on those held out."""
     import numpy as np
 
-    from netbenefit.cli.cli_source import check_column
     from netbenefit.cli.evaluate import evaluate_relation
     from netbenefit.cli.model import CommandClassifier, binner_of
-    from netbenefit.cli.rows import features_of, outcome_of_table
+    from netbenefit.cli.rows import check_column, features_of, outcome_of_table
     from netbenefit.common.checks import InputError
     from netbenefit.data.connection import duckdb_errors
     from netbenefit.data.duckdb import QueryBar

@@ -37,7 +37,7 @@ def score(
     Adds the columns card_score and card_risk, empty where the card refuses a row.
     """
     from netbenefit.cards.columns import check_present
-    from netbenefit.cli.cli_source import open_table
+    from netbenefit.cli.rows import open_table
     from netbenefit.common.files import replacing
     from netbenefit.data.connection import duckdb_errors
     from netbenefit.data.duckdb import QueryBar
@@ -80,7 +80,7 @@ def _check_format(out: Path) -> None:
 
 
 def _kept(table: OpenTable, keep: Sequence[str] | None) -> list[str]:
-    from netbenefit.cli.cli_source import check_column
+    from netbenefit.cli.rows import check_column
     from netbenefit.common.checks import InputError
 
     for one in keep or ():

@@ -45,8 +45,7 @@ def verify_command(
     """
     from netbenefit.certificates.certificate import Certificate
     from netbenefit.certificates.verify import verify
-    from netbenefit.cli.cli_source import read_data
-    from netbenefit.cli.rows import read_for_card
+    from netbenefit.cli.rows import read_data, read_for_card
     from netbenefit.common.checks import InputError
     from netbenefit.data.sources import find_source
 
