@@ -47,7 +47,6 @@ from netbenefit.cli.terminal import (
 )
 from netbenefit.cli.update import update
 from netbenefit.cli.validate import validate
-from netbenefit.common.checks import InputError
 
 __all__ = ["app", "main", "reproduce"]
 
@@ -104,6 +103,8 @@ def reproduce(
     kept: after an interruption the same command goes on where it stopped, and makes the outputs
     anew from all that is there.
     """
+    from netbenefit.common.checks import InputError
+
     if not (_CLONE / "reproduction" / "__init__.py").is_file():
         raise InputError(
             "the paper's experiments are not part of the installed package. Clone the repository, "
