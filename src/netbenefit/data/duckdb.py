@@ -62,6 +62,10 @@ _NULLS = text("|".join(sorted(map(re.escape, MISSING))))
 _BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"
 
 
+#: Bytes of a CSV file, and fewer, that DuckDB gives to one thread.
+_ALONE = 2**20
+
+
 class _Cells(NamedTuple):
     """Cells as text, in columns c0, c1, … of one place."""
 
@@ -82,13 +86,16 @@ class _Part(NamedTuple):
         """Return SQL for all cells of this file, and others like it, as h0, h1 and so on."""
         named = ", ".join(f"h{k}: 'VARCHAR'" for k in range(len(self.header)))
         listed = ", ".join(text(escaped(part.file)) for part in (self, *others))
-        # Not parallel: several threads begin inside cells of several lines, and take them for rows.
+        # Several threads begin inside cells of several lines, and may take them for rows; one alone
+        # overlooks a quote that never ends, which a copy does not have.
+        parallel = str(self.file == self.named).lower()
+        packing = "gzip" if is_gzip(self.file) else "none"
         # A blank line is no row; in a table of one column, DuckDB takes it for a missing value.
         rows = " WHERE h0 IS NOT NULL" if len(self.header) == 1 else ""
         return (
             f"FROM read_csv([{listed}], columns = {{{named}}}, auto_detect = false, header = true, "
             f"delim = {text(self.separator)}, quote = '\"', escape = '\"', allow_quoted_nulls = "
-            f"false, parallel = false, compression = {'gzip' if is_gzip(self.file) else 'none'}, "
+            f"false, parallel = {parallel}, compression = {packing}, "
             f"hive_partitioning = false){rows}"
         )
 
@@ -136,6 +143,9 @@ def _read_cells(engine: Engine, source: Source, without: Collection[str], on_dis
             part if _is_readable(engine, part) else part.copied(engine.folder) for part in parts
         ]
         place, n_rows = _store(engine, parts, columns, on_disk)
+    if _is_in_doubt(engine, parts, place, len(columns)):
+        parts = [part.copied(engine.folder) for part in parts]
+        place, n_rows = _store(engine, parts, columns, on_disk)
     if not n_rows:
         raise InputError(f"{source.shown}: there are no rows below the header. Add some.")
     for part in parts:
@@ -150,7 +160,7 @@ def _store(
     """Put all cells in one place, for text is slow to read; return it, and how many rows."""
     groups: dict[tuple[Any, ...], list[_Part]] = {}
     for part in parts:
-        groups.setdefault((*part[2:], is_gzip(part.file)), []).append(part)
+        groups.setdefault((*part[2:], part.file == part.named, is_gzip(part.file)), []).append(part)
     queries = []
     for first, *others in groups.values():
         at = {column: f"h{k}" for k, column in enumerate(first.header)}
@@ -176,6 +186,14 @@ def _check_unnamed(engine: Engine, part: _Part) -> None:
         if engine.connection.sql(query).fetchall()[0][0]:
             return
     raise InputError(f"{part.named}: column {column + 1} has no name. Name it in the first line.")
+
+
+def _is_in_doubt(engine: Engine, parts: Sequence[_Part], place: str, width: int) -> bool:
+    """Whether several threads may have begun inside a cell of several lines."""
+    large = any(p.file == p.named and p.file.stat().st_size > _ALONE for p in parts)
+    tests = " OR ".join(f"regexp_matches(c{k}, '[\\r\\n]')" for k in range(width))
+    query = f"SELECT bool_or({tests}) FROM {place}"
+    return large and bool(engine.connection.sql(query).fetchall()[0][0])
 
 
 def _is_readable(engine: Engine, part: _Part) -> bool:

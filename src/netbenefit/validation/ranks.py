@@ -264,9 +264,9 @@ def _check(matrix: FloatArray, names: tuple[str, ...], datasets: tuple[str, ...]
             f"{len(names)} models on {len(datasets)} data sets. Friedman's test needs at least "
             "three models and two data sets; compare two models by a paired test."
         )
-    holes = np.argwhere(~np.isfinite(matrix))
-    if holes.size:
-        row, column = holes[0]
+    missing = np.argwhere(~np.isfinite(matrix))
+    if missing.size:
+        row, column = missing[0]
         raise InputError(
             f"{names[column]!r} has no finite number on {datasets[row]!r}. Leave out that model or "
             "that data set."

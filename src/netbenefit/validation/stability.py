@@ -72,7 +72,7 @@ class CardStability:
 
     @cached_property
     def rules(self) -> Table:
-        """One row a rule that any card has, the most frequent first.
+        """One row per rule that any card has, the most frequent first.
 
         ``share`` is the share of cards with the rule; mean, sd and range of its points are over
         those cards only; ``same_sign`` is the larger of the shares of positive and negative points
@@ -102,7 +102,7 @@ class CardStability:
 
     @cached_property
     def columns(self) -> Table:
-        """One row a raw column that any card uses, the most frequent first.
+        """One row per raw column that any card uses, the most frequent first.
 
         ``rules`` is the mean number of rules on the column, over the cards that use it.
         """
@@ -125,7 +125,7 @@ class CardStability:
     def index(self) -> float:
         """Stability of the choice of raw columns: 1 where all cards use the same ones.
 
-        With h_f the share of cards with column f, k̄ the mean number of columns a card, and d the
+        With h_f the share of cards with column f, k̄ the mean number of columns per card, and d the
         number of columns to choose from:
 
             1 - (1/d) Σ_f M/(M-1) h_f (1 - h_f)  /  ((k̄/d) (1 - k̄/d)) .
@@ -180,7 +180,7 @@ class CardStability:
 
 
 def stability_of(found: Sequence[Any], reference: Any = None) -> CardStability:
-    """Stability of what tasks have told about their models."""
+    """Stability of the rules in the results of tasks."""
     if any(rules is None for rules in found):
         raise InputError(
             "stability is about rules and their points: it is known for cards and linear models, "
@@ -191,9 +191,9 @@ def stability_of(found: Sequence[Any], reference: Any = None) -> CardStability:
     )
 
 
-def _read(told: Sequence[Any]) -> Rules:
+def _read(found: Sequence[Any]) -> Rules:
     """What JSON has made lists of."""
-    n_columns, columns, rules = told
+    n_columns, columns, rules = found
     return Rules(n_columns, list(columns), [(c, r, p) for c, r, p in rules])
 
 
