@@ -351,7 +351,7 @@ def test_broken_or_empty_parquet(tmp_path: Path) -> None:
 def test_the_label_that_sorts_last_is_the_event(
     labels: list[object], event: list[bool], text: str
 ) -> None:
-    found = read_outcome("y", np.array(labels))
+    found = read_outcome(np.array(labels), "y")
     assert found.event.tolist() == event
     assert found.text == text
 
@@ -368,7 +368,7 @@ def test_the_label_that_sorts_last_is_the_event(
     ],
 )
 def test_positive_chooses_the_event(labels: list[object], positive: str, event: list[bool]) -> None:
-    assert read_outcome("y", np.array(labels), positive).event.tolist() == event
+    assert read_outcome(np.array(labels), "y", positive).event.tolist() == event
 
 
 @pytest.mark.parametrize(
@@ -377,18 +377,18 @@ def test_positive_chooses_the_event(labels: list[object], positive: str, event: 
         ([1, 1], None, "column 'y' holds one class only: every row is 1"),
         ([1, 2, 3], None, "holds 3 labels (1, 2, 3), but an outcome has two. Say which one"),
         ([0, 1], "2", "column 'y' never is '2'; it holds 0, 1"),
-        ([0.0, np.nan], None, "column 'y' has 1 missing outcomes, the first in row 1"),
+        ([0.0, np.nan], None, "column 'y' has 1 missing labels (NaN), the first in row 1"),
     ],
 )
 def test_outcome_refusals(labels: list[object], positive: str | None, message: str) -> None:
     with pytest.raises(InputError, match="column 'y'") as caught:
-        read_outcome("y", np.array(labels), positive)
-    assert message in str(caught.value)
+        read_outcome(np.array(labels), "y", positive)
+    assert message in caught.value.in_options()
 
 
 def test_missing_text_outcome() -> None:
     with pytest.raises(InputError, match="first in row 1"):
-        read_outcome("y", np.array(["a", None, "b"], dtype=object))
+        read_outcome(np.array(["a", None, "b"], dtype=object), "y")
 
 
 def test_find_target_composes_and_never_parses() -> None:

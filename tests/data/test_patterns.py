@@ -412,7 +412,7 @@ ENCODE = r"Encode it as numbers \(0/1 for yes/no, one column a category\), or dr
         ([[1], [2**53], [3]], r"'x0' holds values as large as 9.*e\+15, too large .* Rescale it"),
         ([[0.5], [1e300], [3]], r"'x0' holds values as large as 1e\+300, .*take its logarithm"),
         ([[-1.7e308], [1.7e308], [0.5]], "'x0' holds values as large as 1.7e"),
-        ([1, 2, 3], r"shape \(3,\). Reshape it to one row an observation, one column a feature"),
+        ([1, 2, 3], r"shape \(3,\). Reshape it to one row per observation, one column per feature"),
         ([[1, 2], [3], [4, 5]], "rows of X have different lengths. Pass a full table"),
         ([[], [], []], "no feature columns. Pass at least one"),
         ([[1], [2]], "column 'x0' has 2 rows, but y has 3. Pass one outcome per row"),

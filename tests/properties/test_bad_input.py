@@ -326,7 +326,7 @@ def test_no_rows(wrong: Wrong) -> None:
 
 
 @table(
-    ("array", lambda: model().fit(X[:, :0], Y), r"0 feature\(s\)", "Pass at least one row"),
+    ("array", lambda: model().fit(X[:, :0], Y), r"0 feature\(s\)", "minimum of 1 is required"),
     ("pandas", lambda: model().fit(pd.DataFrame(index=range(N)), Y), "no columns", "at least one"),
     ("polars", lambda: model().fit(pl.DataFrame(), Y), "no columns", "Pass at least one"),
     ("pyarrow", lambda: model().fit(pa.table({}), Y), "no columns", "Pass at least one"),

@@ -351,7 +351,7 @@ class NoWeights(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ({"y": [0, 1]}, "X has 60 rows, but y has 2"),
         ({"folds": 1}, "folds=1 must be at least 2"),
         ({"folds": 50}, "at most .*number of"),
-        ({"folds": True}, "gives no folds"),
+        ({"folds": True}, "must be a number of folds"),
         ({"folds": [(np.arange(50), np.arange(40, 60))]}, "gives 1 fold"),
         ({"folds": [(np.arange(50), np.arange(40, 60))] * 2}, "also learns from"),
         ({"folds": StratifiedKFold(3), "repeats": 2}, "draws folds anew"),

@@ -46,7 +46,7 @@ def test_scikit_learn_checks(estimator, check) -> None:
 
 
 def test_is_public() -> None:
-    assert netbenefit.RiskSLIMClassifier is netbenefit.estimators.RiskSLIMClassifier
+    assert netbenefit.RiskSLIMClassifier is RiskSLIMClassifier
 
 
 @pytest.mark.parametrize("kind", ["binary", "counts", "decimals"])
