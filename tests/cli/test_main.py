@@ -271,7 +271,7 @@ def test_a_card_without_rules_says_what_to_try(table: Path) -> None:
         ([*FIT, "--sign", "fewer=+"], "sign names column 'fewer', which is not in the table"),
         ([*FIT, "--penalty", "much"], "--penalty must be auto, paper or a number, not 'much'"),
         ([*FIT, "--penalty", "-1"], "penalty must not be negative"),
-        ([*FIT, "--max-points", "0"], "max_points must be a whole number of at least 1"),
+        ([*FIT, "--max-points", "0"], "--max-points must be a whole number of at least 1"),
         ([*FIT, "--time-limit", "0"], "time_limit must be positive"),
         ([*FIT, "--jobs", "0"], "0 threads cannot search"),
         ([*FIT, "--seed", "99999999999999999999"], "seed must be a whole number from 0 to 2^53"),
@@ -500,7 +500,7 @@ def test_ctrl_c_keeps_the_best_card_so_far(tmp_path: Path) -> None:
     finally:
         terminal.close()
     assert "Traceback" not in shown
-    assert "interrupted: this is the best card so far." in shown
+    assert "the search was interrupted; the card is the best so far" in shown
     assert "Risk of y = 1" in shown
     card = Scorecard.load(out)
     assert card.provenance is not None

@@ -209,7 +209,7 @@ def test_ctrl_c_during_a_proof_leaves_card_bound_and_sentence(hard: Path, tmp_pa
     finally:
         terminal.close()
     assert "Traceback" not in shown
-    assert "interrupted: this is the best card so far." in shown
+    assert "the search was interrupted; the card is the best so far" in shown
     _, bound = says_how_far(shown)
     provenance = Scorecard.load(card).provenance
     assert provenance is not None

@@ -207,6 +207,11 @@ def read_card_flags(
     **others: Any,
 ) -> dict[str, Any]:
     """Read the options about the card: parameters of the estimator, ``others`` as they are."""
+    for name in ("max_points", "max_features"):
+        value = others.get(name)
+        if value is not None and value < 1:
+            flag = f"--{name.replace('_', '-')}"
+            raise InputError(f"{flag} must be a whole number of at least 1, not {value}.")
     signs, along = read_signs(list(sign or ())), read_monotone(monotone or ())
     for one in along:
         if signs.get(str(one.feature), one.sign) != one.sign:
