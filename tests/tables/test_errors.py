@@ -111,7 +111,7 @@ def test_outcomes_of_evaluations() -> None:
     assert evaluate_table(card(), frame, "y", positive="alive").measures.auroc == 1
     with pytest.raises(InputError, match=r"it holds alive, dead"):
         evaluate_table(card(), frame, "y", positive="gone")
-    with pytest.raises(InputError, match="one outcome only"):
+    with pytest.raises(InputError, match="one class only"):
         evaluate_table(card(), frame.head(1), "y")
     with pytest.raises(InputError, match="no rows with weight"):
         evaluate_table(card(), frame.head(0), "y")
