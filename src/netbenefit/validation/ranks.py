@@ -79,7 +79,7 @@ class RankTest:
         return [tuple(self.models[place] for place in group) for group in found]
 
     def to_table(self) -> Table:
-        """One row a pair of models: average ranks, their difference, Nemenyi's p-value."""
+        """One row per pair of models: average ranks, their difference, Nemenyi's p-value."""
         first, second = np.triu_indices(len(self.models), 1)
         names = np.array(self.models, dtype=object)
         return Table(
