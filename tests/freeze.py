@@ -26,23 +26,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 _ticks = itertools.count()
 _now = 0.0
-
-
-def _tick() -> float:
-    """A clock that only the package moves on: what others do, such as compiling, takes no time."""
-    global _now
-    if str(sys._getframe(1).f_globals.get("__name__")).startswith("netbenefit"):
-        _now = round(0.01 * next(_ticks), 2)
-    return _now
-
-
-time.perf_counter = _tick  # before anything of the package is loaded
-os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # several threads find cards in another order every time
-os.environ.update(COLUMNS="100", TERM="dumb", NO_COLOR="1", MPLBACKEND="svg")
-
-import numpy as np  # noqa: E402
 
 EIGHT = (
     "bankruptcy",
@@ -73,6 +60,21 @@ COMMANDS = (
     *("export", "show", "verify", "reproduce"),
 )
 FORMATS = ("json", "html", "sql", "python", "js", "xlsx", "pmml", "md", "latex")
+
+
+def stop_the_clock() -> None:
+    """Let time stand still, but for the package's own looks; to be called before it is loaded."""
+    time.perf_counter = _tick
+    os.environ.update(COLUMNS="100", TERM="dumb", NO_COLOR="1", MPLBACKEND="svg")
+    os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # threads find cards in another order every time
+
+
+def _tick() -> float:
+    """A clock that only the package moves on: what others do, such as compiling, takes no time."""
+    global _now
+    if str(sys._getframe(1).f_globals.get("__name__")).startswith("netbenefit"):
+        _now = round(0.01 * next(_ticks), 2)
+    return _now
 
 
 def freeze(folder: Path) -> None:
@@ -500,6 +502,7 @@ def commands() -> None:
 
 
 if __name__ == "__main__":
+    stop_the_clock()
     with contextlib.redirect_stdout(io.StringIO()):
         freeze(Path(sys.argv[1]).resolve())
     json.dump({"python": sys.version.split()[0]}, sys.stdout)
