@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -242,7 +243,7 @@ def test_the_data_are_sent_once(dask_backend: Any) -> None:
 def test_errors_of_tasks_name_them_and_lose_nothing(dask_backend: Any, tmp_path: Path) -> None:
     path = tmp_path / "j"
     with pytest.raises(InputError, match=r"^task 3: three is wrong\.$"):
-        run_tasks(wrong_at_three, TASKS, journal=path)
+        run_tasks(WrongAtThree(tmp_path), TASKS, journal=path)
     kept = journal_keys(path)
     assert len(kept) == len(set(kept)) > 0
     assert "task 3" not in kept
@@ -251,11 +252,21 @@ def test_errors_of_tasks_name_them_and_lose_nothing(dask_backend: Any, tmp_path:
         run_tasks(lock_of, {"a": 1})
 
 
-def wrong_at_three(task: int) -> int:
-    if task == 3:
-        time.sleep(1.5)  # others are done by then
+@dataclass(frozen=True)
+class WrongAtThree:
+    """Fails at one task, once another one is done."""
+
+    folder: Path
+
+    def __call__(self, task: int) -> int:
+        if task != 3:
+            (self.folder / f"done {task}").touch()
+            return task
+        give_up = time.monotonic() + 60
+        while not list(self.folder.glob("done *")) and time.monotonic() < give_up:
+            time.sleep(0.1)
+        time.sleep(1.5)  # until the cluster has heard of it
         raise InputError("three is wrong.")
-    return task
 
 
 def lock_of(task: int) -> int:
