@@ -184,7 +184,7 @@ def interactions(rng: np.random.Generator) -> Truth:
 
 
 def groups(rng: np.random.Generator) -> Truth:
-    """Six questions of four to six answers, one column an answer; the questions are correlated."""
+    """Six questions of four to six answers, one column per answer; the questions are correlated."""
     cuts = [ndtri(np.cumsum(rng.dirichlet(np.full(k, 5.0)))[:-1]) for k in rng.integers(4, 7, 6)]
     coef = [rng.normal(0.0, 0.8, len(c) + 1) * (k < 4) for k, c in enumerate(cuts)]
 
@@ -232,7 +232,7 @@ FAMILIES = {
             Thresholds.range(0.01, 0.10, 0.01),
         ),
         Family("noise", "10 of 100 binary columns", 0.3, partial(sparse, columns=100, matter=10)),
-        Family("groups", "4 of 6 correlated questions, one column an answer", 0.2, groups),
+        Family("groups", "4 of 6 correlated questions, one column per answer", 0.2, groups),
         Family("counts", "5 of 12 counts, by the unit", 0.3, counts),
     )
 }

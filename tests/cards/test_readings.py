@@ -232,7 +232,7 @@ def test_a_column_of_holes_can_be_filled_with_text():
 def test_a_value_where_a_column_should_be_is_refused():
     readings = Readings([Reading(feature="x", special=("NA",))])
     for data in (3.0, "NA", np.zeros((2, 2)), np.array("NA")):
-        with pytest.raises(InputError, match=r"has shape .* Pass one value a row"):
+        with pytest.raises(InputError, match=r"has shape .* Pass one value per row"):
             readings.column("x", {"x": data}, "number")
 
 

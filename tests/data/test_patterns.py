@@ -389,7 +389,7 @@ def test_column_names_that_are_numbers():
 
 # -- bad input -------------------------------------------------------------------------------------
 
-ENCODE = r"Encode it as numbers \(0/1 for yes/no, one column a category\), or drop it"
+ENCODE = r"Encode it as numbers \(0/1 for yes/no, one column per category\), or drop it"
 
 
 @pytest.mark.parametrize(

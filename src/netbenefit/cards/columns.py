@@ -146,7 +146,7 @@ def numeric_column(name: str, data: Any) -> NDArray[Any]:
     return array
 
 
-_ENCODE = "Encode it as numbers (0/1 for yes/no, one column a category), or drop it."
+_ENCODE = "Encode it as numbers (0/1 for yes/no, one column per category), or drop it."
 
 
 def _numbers(name: str, items: list[Any]) -> FloatArray:
@@ -172,7 +172,7 @@ def _numbers(name: str, items: list[Any]) -> FloatArray:
 def _one_dimensional(name: str, data: Any) -> NDArray[Any]:
     array = plain_array(data)
     if array.ndim != 1:
-        raise InputError(f"column {name!r} has shape {array.shape}. Pass one value a row.")
+        raise InputError(f"column {name!r} has shape {array.shape}. Pass one value per row.")
     return array
 
 

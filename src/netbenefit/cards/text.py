@@ -211,7 +211,7 @@ def render(card: Scorecard, width: int = 80) -> str:
     they need, (7) notes and footer below the box.
     """
     told = contents(card)
-    # 1. The rules: label, points, blank to fill in.  The risks: heading and one cell a level.
+    # 1. The rules: label, points, blank to fill in.  The risks: heading and one cell per level.
     label = max(map(display_width, [*(name for name, _ in told.rules), told.score]))
     points = max(display_width(text) for _, text in told.rules)
     blank = len(_BLANK) + 2

@@ -193,7 +193,7 @@ def _pieces(rows: Any, folder: Path) -> Iterator[Path]:
         size = 0
         with open(piece, "wb") as file:
             more = False
-            for row in waiting:  # one row a message
+            for row in waiting:  # one row per message
                 size += file.write(row)
                 if size >= _PIECE:
                     more = True

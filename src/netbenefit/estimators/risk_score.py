@@ -393,7 +393,7 @@ class RiskScoreClassifier(CardClassifier):
         Returns
         -------
         NearOptimal
-            Its ``to_table()`` has one row a card; ``complete`` says whether these are all.
+            Its ``to_table()`` has one row per card; ``complete`` says whether these are all.
         """
         reader = clone(self)  # reading the columns must not change what was fitted
         reader.thresholds_ = grid = as_thresholds(self.thresholds, self.weights)

@@ -1,6 +1,6 @@
 """Distinct raw rows of a table, with how often each occurs: what a binner learns from.
 
-The rows come in one order, whatever order the engine has them in, and with one type a column: the
+The rows come in one order, whatever order the engine has them in, and with one type per column: the
 same table gives the same rows in every engine.
 """
 
