@@ -247,7 +247,8 @@ def _read(scores: Any, models: Any) -> tuple[tuple[str, ...], tuple[str, ...], F
         matrix = np.asarray(scores, dtype=np.float64)
         if matrix.ndim != 2:
             raise InputError(
-                f"scores have shape {matrix.shape}. Pass one row per data set, one column per model."
+                f"scores have shape {matrix.shape}. Pass one row per data set, "
+                "one column per model."
             )
         datasets = tuple(f"data set {i + 1}" for i in range(len(matrix)))
         names = tuple(f"model {i + 1}" for i in range(matrix.shape[1]))
