@@ -77,7 +77,7 @@ def client() -> Iterator[Any]:
 def both_workers(client: Any) -> None:
     """Wait until those that the test before has killed are back."""
     client.cluster.scale(2)
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=240)
 
 
 @pytest.fixture
