@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -16,8 +17,6 @@ from netbenefit.data.duckdb import read_table
 from tests.cli.test_fit import FIT, patients, save
 from tests.cli.test_main import error, run
 from tests.helpers.databases import postgresql_socket  # noqa: F401
-
-duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 
 #: Columns that a card learns from alike in memory and in a database.
 OPTIONS = [*FIT, "--special", "visits=96", "--drop", "patient_id", "--drop", "admitted"]

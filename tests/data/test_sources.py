@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 from rich.console import Console
@@ -23,8 +24,6 @@ from netbenefit.data.duckdb import (
 )
 from netbenefit.data.sources import find_source, scrub
 from tests.helpers.databases import postgresql_socket  # noqa: F401
-
-duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 
 ODD = "odd '\"name; DROP"
 

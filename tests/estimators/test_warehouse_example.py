@@ -14,7 +14,6 @@ PAGE = Path(__file__).resolve().parents[2] / "examples" / "warehouse.md"
 def test_every_line_does_what_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("duckdb")
     monkeypatch.chdir(tmp_path)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     result = doctest.testfile(str(PAGE), module_relative=False, optionflags=flags)

@@ -19,7 +19,7 @@ Run = Callable[[str, list[tuple[Any, ...]], str], list[tuple[Any, ...]]]
 
 @pytest.fixture(scope="session")
 def duckdb_run() -> Run:
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    import duckdb
 
     def run(create: str, rows: list[tuple[Any, ...]], query: str) -> list[tuple[Any, ...]]:
         with duckdb.connect() as base:

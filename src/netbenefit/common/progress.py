@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def time_left(seconds: float, done: int, left: int) -> str:
     )
 
 
-class Display:
-    """A context manager that draws on a terminal; whoever inherits says what.
+class Display(ABC):
+    """A context manager that draws on a terminal; a subclass says what.
 
     Parameters
     ----------
@@ -52,9 +53,9 @@ class Display:
         self._shown, self._console = shown, console
         self._live: Any = None  #: what is drawn, None without a terminal
 
+    @abstractmethod
     def _draw(self, console: Console) -> Any:
         """Return what can be started and stopped."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         if self._shown:

@@ -48,7 +48,7 @@ def is_lazy(table: Any) -> bool:
     """Whether a table computes on demand, so that its rows are not at hand."""
     try:
         return isinstance(nw.from_native(table, pass_through=True), nw.LazyFrame)
-    except nw.exceptions.DuplicateError:  # whoever reads the frame has the better error
+    except nw.exceptions.DuplicateError:  # the reader of the frame has the better error
         return False
 
 

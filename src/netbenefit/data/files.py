@@ -1,7 +1,7 @@
 """Tables from files: CSV and Parquet, both read by DuckDB.
 
 Both give a dict of columns: booleans, integers and floats as numpy arrays of that kind, text as an
-object array.  Missing is NaN among numbers and None among text; whoever uses the table says whether
+object array.  Missing is NaN among numbers and None among text; the user of the table says whether
 that is allowed, naming column and row.
 
 What Python itself reads of a CSV file is its header, which DuckDB would guess; and, where DuckDB

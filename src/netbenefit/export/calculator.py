@@ -52,7 +52,7 @@ def to_calculator(
     card : Scorecard
     threshold : float, optional
         The decision threshold to start with: the risk, between 0 and 1, from which one would act.
-        Whoever uses the page can change it.  Without one, the page asks for it.
+        Users of the page can change it.  Without one, the page asks for it.
     labels : mapping of str to str, optional
         What to call raw columns, where their names do not speak for themselves; the card's own
         name stands beside it.
@@ -60,7 +60,7 @@ def to_calculator(
         What raw columns are measured in, such as ``{"lactate": "mmol/l"}``.
     ranges : mapping of str to (lowest, highest), optional
         Where the numbers of raw columns usually lie, such as ``{"lactate": (0.3, 20)}``: stands
-        beside the field, and whoever enters another number is asked whether it is right.
+        beside the field, and a number outside them has to be confirmed.
     scaling : Scaling, optional
         Shows the scaled score beside the score, and on the card how it is read.
 

@@ -56,7 +56,7 @@ svg .point { fill: var(--sheet); stroke: var(--two); stroke-width: 2.5; }
 
 
 _READ_CURVE = (
-    "<figcaption>Whoever would act from a risk of p on looks above p: the higher the curve, the "
+    "<figcaption>If you would act from a risk of p on, look above p: the higher the curve, the "
     "better the decisions, counted in events found per person after paying for false alarms at the "
     "odds <span class='nowrap'>p&thinsp;/&thinsp;(1&minus;p)</span>.</figcaption>"
 )

@@ -17,7 +17,7 @@ from netbenefit.data.labels import Outcome, read_outcome
 
 __all__ = ["ColumnEnds", "Survey", "survey_table"]
 
-_TARGET, _HOLE, _COUNT, _WEIGHT = "nb_target", "nb_hole", "nb_count", "nb_weight"
+_TARGET, _MISSING, _COUNT, _WEIGHT = "nb_target", "nb_hole", "nb_count", "nb_weight"
 
 
 class ColumnEnds(NamedTuple):
@@ -83,8 +83,8 @@ def survey_table(
     """
     weight, used = table.weights(sample_weight)
     hole = nw.when(table.column(target).is_null()).then(nw.lit(1, nw.Int64))
-    looked = [table.label(target).alias(_TARGET), hole.alias(_HOLE)]
-    sums = [nw.len().alias(_COUNT), nw.col(_HOLE).count()]
+    looked = [table.label(target).alias(_TARGET), hole.alias(_MISSING)]
+    sums = [nw.len().alias(_COUNT), nw.col(_MISSING).count()]
     if weight is not None:
         looked.append(weight.alias(_WEIGHT))
         sums.append(nw.col(_WEIGHT).sum())
@@ -125,10 +125,10 @@ def _outcome(
     values = found.column(_TARGET).tolist()
     missing = [k for k, value in enumerate(values) if as_value(target, value, "any") is None]
     # (NaN is a label to some engines; and to Dask null is another value.)
-    holes = max(int(counts[missing].sum()), int(sum(map(int, found.column(_HOLE).tolist()))))
-    if holes:
+    absent = max(int(counts[missing].sum()), int(sum(map(int, found.column(_MISSING).tolist()))))
+    if absent:
         raise InputError(
-            f"column {target!r}, the outcome, is missing in {holes:,} rows. Leave those rows out."
+            f"column {target!r}, the outcome, is missing in {absent:,} rows. Leave those rows out."
         )
     outcome = read_outcome(np.array(values), target, positive)
     column = table.label(target)
