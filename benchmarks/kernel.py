@@ -7,8 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import available, best_time, load_problem, median, show
-from netbenefit.solvers.kernels.coordinates import coordinate_gains, pair_gains, place
-from netbenefit.solvers.kernels.layout import GROUP, WHOLE, Columns, State, columns_of, make_state
+from netbenefit.solvers.kernels.coordinates import (
+    GROUP,
+    WHOLE,
+    Columns,
+    State,
+    columns_of,
+    coordinate_gains,
+    make_state,
+    pair_gains,
+    place,
+)
 
 LOOPS = 200
 

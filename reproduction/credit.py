@@ -36,7 +36,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
-from netbenefit.cards.columns import as_column, read_columns
+from netbenefit.cards.readings import as_column, read_columns
 from netbenefit.common.checks import FloatArray, InputError, IntArray
 from reproduction.datasets import Dataset, load_credit
 

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from netbenefit.common.table import format_p_value
-from netbenefit.validation.ranks import RankTest, rank_models
+from netbenefit.validation.comparison import RankTest, rank_models
 from reproduction.names import DATASETS, MEASURES, METHODS, Measure, title_of
 from reproduction.published import Published, load_published
 from reproduction.summary import (

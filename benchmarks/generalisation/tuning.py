@@ -23,11 +23,10 @@ from benchmarks.generalisation.methods import Lasso
 from benchmarks.generalisation.simulate import FAMILIES, SimulatedCase
 from benchmarks.generalisation.tables import Table
 from netbenefit.data.patterns import PatternTable
-from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.levels import fit_levels
+from netbenefit.problem.levels import fit_levels, floor_scores
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.teachers.blend import blend
+from netbenefit.teachers.crossfit import blend
 
 #: The first replicate: those below 100 are for judging.
 FIRST = 100

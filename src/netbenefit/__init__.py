@@ -14,11 +14,8 @@ from netbenefit._version import __version__
 if TYPE_CHECKING:
     from netbenefit.binning.binner import Binner as Binner
     from netbenefit.cards.readings import Reading as Reading
-    from netbenefit.cards.scorecard import (
-        Provenance as Provenance,
-        Rule as Rule,
-        Scorecard as Scorecard,
-    )
+    from netbenefit.cards.rules import Provenance as Provenance, Rule as Rule
+    from netbenefit.cards.scorecard import Scorecard as Scorecard
     from netbenefit.cards.terms import (
         Condition as Condition,
         PerUnit as PerUnit,
@@ -62,20 +59,24 @@ if TYPE_CHECKING:
         kaplan_meier as kaplan_meier,
     )
     from netbenefit.metrics.thresholds import Thresholds as Thresholds
-    from netbenefit.plots import (
-        CalibrationDisplay as CalibrationDisplay,
+    from netbenefit.plots.calibration import CalibrationDisplay as CalibrationDisplay
+    from netbenefit.plots.card import (
+        PointsDisplay as PointsDisplay,
+        ScorecardDisplay as ScorecardDisplay,
+    )
+    from netbenefit.plots.comparison import (
         ComparisonDisplay as ComparisonDisplay,
         CriticalDifferenceDisplay as CriticalDifferenceDisplay,
-        DecisionCurveDisplay as DecisionCurveDisplay,
-        PointsDisplay as PointsDisplay,
-        RegionDisplay as RegionDisplay,
-        RocDisplay as RocDisplay,
-        ScorecardDisplay as ScorecardDisplay,
         SensitivityDisplay as SensitivityDisplay,
+    )
+    from netbenefit.plots.decision_curve import DecisionCurveDisplay as DecisionCurveDisplay
+    from netbenefit.plots.region import RegionDisplay as RegionDisplay
+    from netbenefit.plots.roc import RocDisplay as RocDisplay
+    from netbenefit.plots.search import (
         SizePathDisplay as SizePathDisplay,
-        TeacherDisplay as TeacherDisplay,
         TraceDisplay as TraceDisplay,
     )
+    from netbenefit.plots.teacher import TeacherDisplay as TeacherDisplay
     from netbenefit.problem.constraints import (
         AtLeast as AtLeast,
         AtMost as AtMost,
@@ -105,21 +106,32 @@ if TYPE_CHECKING:
         improve_levels as improve_levels,
         keep_order as keep_order,
     )
+    from netbenefit.updating.drift import Drift as Drift, card_drift as card_drift
+    from netbenefit.updating.evaluate import (
+        CardEvaluation as CardEvaluation,
+        evaluate_card as evaluate_card,
+        recalibration as recalibration,
+    )
     from netbenefit.updating.in_tables import (
         binning_choices as binning_choices,
         evaluate_table as evaluate_table,
         score_table as score_table,
     )
     from netbenefit.updating.update import (
-        CardEvaluation as CardEvaluation,
         CardUpdate as CardUpdate,
-        Drift as Drift,
         UpdateChoice as UpdateChoice,
-        card_drift as card_drift,
         choose_update as choose_update,
-        evaluate_card as evaluate_card,
-        recalibration as recalibration,
         update_card as update_card,
+    )
+    from netbenefit.validation.bootstrap import (
+        BootstrapValidation as BootstrapValidation,
+        bootstrap_validate as bootstrap_validate,
+    )
+    from netbenefit.validation.choice import (
+        BenefitSearch as BenefitSearch,
+        SettingChoice as SettingChoice,
+        choose_setting as choose_setting,
+        tune as tune,
     )
     from netbenefit.validation.comparison import (
         Comparison as Comparison,
@@ -128,16 +140,9 @@ if TYPE_CHECKING:
         rank_models as rank_models,
     )
     from netbenefit.validation.cross_validation import (
-        BenefitSearch as BenefitSearch,
-        BootstrapValidation as BootstrapValidation,
-        CardStability as CardStability,
         CrossValidation as CrossValidation,
-        SettingChoice as SettingChoice,
-        bootstrap_validate as bootstrap_validate,
-        choose_setting as choose_setting,
         cross_validate as cross_validate,
         nested_cross_validate as nested_cross_validate,
-        tune as tune,
     )
     from netbenefit.validation.sensitivity import (
         Sensitivity as Sensitivity,
@@ -149,6 +154,7 @@ if TYPE_CHECKING:
         SizePath as SizePath,
         size_path as size_path,
     )
+    from netbenefit.validation.stability import CardStability as CardStability
 
 #: Modules, and the public names that live in them.
 _NAMES = {

@@ -13,25 +13,25 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from netbenefit.binning import context as _cut_context, cuts as _cut_optbinning
-from netbenefit.binning.context import fit_additive
+from netbenefit.binning import cuts as _cut_context, cuts as _cut_optbinning
 from netbenefit.binning.cuts import (
     METHODS,
     CellCounts,
     Cells,
     choose_cuts,
-    count_cells,
     count_events,
     find_cuts,
+    fit_additive,
     optbinning_edges,
     outside_logits,
     round_cuts,
+    roundest,
 )
-from netbenefit.binning.rounding import roundest
 from netbenefit.binning.search import (
     PRICE,
     PULL,
     CellScores,
+    count_cells,
     equal_mass_edges,
     gain_edges,
     score_cells,

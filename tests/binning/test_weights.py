@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from netbenefit import Condition, PerUnit
-from netbenefit.binning.cells import count_cells
-from netbenefit.binning.context import fit_additive, outside_logits
-from netbenefit.binning.cuts import count_events
+from netbenefit.binning.cuts import count_events, fit_additive, outside_logits, roundest
 from netbenefit.binning.fitted import dtype_of
-from netbenefit.binning.rounding import roundest
-from netbenefit.binning.search import CellScores, equal_mass_edges, gain_edges
+from netbenefit.binning.search import CellScores, count_cells, equal_mass_edges, gain_edges
 from netbenefit.binning.weights import count_rows, first_reaching, sum_by
 
 

@@ -9,13 +9,16 @@ from itertools import pairwise
 
 import pytest
 
-from netbenefit.cards.pieces import (
+from netbenefit.cards.terms import (
+    Condition,
     Edge,
+    PerUnit,
     cuts,
     edges,
     group_levels,
     intervals,
     level_order,
+    log_ends,
     log_steps,
     named,
     other_level,
@@ -23,7 +26,6 @@ from netbenefit.cards.pieces import (
     total_of,
     unit_ends,
 )
-from netbenefit.cards.terms import Condition, PerUnit, log_ends
 
 NUMBERS = [-2, 0, 0.5, 1, 3, 7.25, 40]
 

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from netbenefit.cards.readings import Reading
-from netbenefit.cards.rows import card_notes, card_rows
 from netbenefit.cards.scorecard import Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
-from netbenefit.cards.text import contents
+from netbenefit.cards.text import card_notes, card_rows, contents
 from netbenefit.metrics.thresholds import Thresholds
 
 HALF = Thresholds.of([0.5])

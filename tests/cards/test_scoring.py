@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from netbenefit.cards.readings import Reading
+from netbenefit.cards.rules import CardLogic
 from netbenefit.cards.scorecard import Rule, Scorecard
-from netbenefit.cards.scoring import CardLogic
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.common.checks import InputError
 from netbenefit.metrics.thresholds import Thresholds

@@ -15,11 +15,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from netbenefit.cards.terms import Condition, PerUnit
-from netbenefit.certificates.boxes import Undecided, find_uncovered
+from netbenefit.certificates.boxes import FlowBound, Undecided, find_uncovered, send
 from netbenefit.certificates.certificate import Certificate, make_certificate
-from netbenefit.certificates.flow import FlowBound, send
-from netbenefit.certificates.json import check_version
-from netbenefit.certificates.statement import canonical, json_digest, table_digest
+from netbenefit.certificates.statement import canonical, check_version, json_digest, table_digest
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
@@ -461,7 +459,7 @@ def test_covering_gives_up_on_a_tangle() -> None:
 @settings(max_examples=100)
 @given(st.data())
 def test_flow_bound_agrees_with_all_sets(data: st.DataObject) -> None:
-    from netbenefit.problem.integer import IntegerProblem
+    from netbenefit.problem.problem import IntegerProblem
     from tests.helpers.small_proofs import closure_bound
 
     problem = data.draw(problems(max_points=3, max_rows=8, real=data.draw(st.booleans())))

@@ -44,12 +44,10 @@ from netbenefit.problem.constraints import (
     Sign,
     Values,
 )
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Boxes, Proof, Reason, SolverResult
+from netbenefit.problem.problem import Boxes, IntegerProblem, Problem, Proof, Reason, SolverResult
 from netbenefit.solvers.base import Run
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.teachers.blend import Taught
+from netbenefit.teachers.crossfit import Taught
 from tests.helpers import slow_truth as reference
 from tests.helpers.box_prover import BranchAndBound
 from tests.helpers.cards import training_of

@@ -16,10 +16,8 @@ from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.learn import assemble_card, terms_of
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.levels import level_risks
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import SolverResult
+from netbenefit.problem.levels import floor_scores, level_risks
+from netbenefit.problem.problem import Problem, SolverResult
 from netbenefit.solvers.base import Run
 from tests.helpers import slow_truth as reference
 from tests.helpers.cards import risks_by_level

@@ -35,8 +35,7 @@ from netbenefit.metrics.net_benefit import (
     hosmer_lemeshow,
     weighted_net_benefit,
 )
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Progress, SolverResult
+from netbenefit.problem.problem import Problem, Progress, SolverResult
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import Run
 from netbenefit.solvers.local_search import LocalSearch

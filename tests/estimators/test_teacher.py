@@ -26,11 +26,12 @@ from netbenefit import RiskScoreClassifier
 from netbenefit.cards.text import share_text
 from netbenefit.common.checks import InputError
 from netbenefit.estimators.rss_dnb import RSSDNBClassifier
-from netbenefit.problem.result import SolverResult
-from netbenefit.solvers.progress import conclude
+from netbenefit.problem.problem import SolverResult
+from netbenefit.solvers.base import conclude
 from netbenefit.updating.update import choose_update, update_card
+from netbenefit.validation.bootstrap import bootstrap_validate
 from netbenefit.validation.comparison import compare
-from netbenefit.validation.cross_validation import bootstrap_validate, cross_validate
+from netbenefit.validation.cross_validation import cross_validate
 from netbenefit.validation.sizes import size_path
 from tests.helpers.raw_rows import outcome, raw_table
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from netbenefit import PerUnit
-from netbenefit.cards.pieces import unit_ends
-from netbenefit.cards.scoring import CardLogic, ColumnLogic
-from netbenefit.cards.terms import log_ends
+from netbenefit.cards.rules import CardLogic, ColumnLogic
+from netbenefit.cards.terms import log_ends, unit_ends
 
 
 def undecidable(logic: CardLogic, row: dict[str, Any]) -> bool:

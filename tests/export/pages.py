@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
-from netbenefit.export.calculator import groups_of
-from netbenefit.export.calculator_page import Field
+from netbenefit.export.calculator import Field, groups_of
 from tests.helpers.browser import why_not
 
 NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")

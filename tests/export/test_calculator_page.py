@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
-from netbenefit.cards.rows import card_rows
 from netbenefit.cards.scorecard import Provenance
-from netbenefit.cards.text import contents
+from netbenefit.cards.text import card_rows, contents
 from netbenefit.export.calculator import to_calculator
 from tests.export.pages import NAMES, fields_of, fill_in, needs_browser, shown_result, small_card
 from tests.export.truth import HOSTILE_LEVEL, truths

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import SolverResult, Status
+from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit
-from netbenefit.solvers.boxes.branch_and_bound import no_card, prove_boxes
-from netbenefit.solvers.boxes.flow import TOTAL, Field, Flow, augment, make_field, make_flow, spread
-from netbenefit.solvers.kernels.layout import Array
+from netbenefit.solvers.boxes.bounds import (
+    TOTAL,
+    Field,
+    Flow,
+    augment,
+    make_field,
+    make_flow,
+    spread,
+)
+from netbenefit.solvers.boxes.search import no_card, prove_boxes
+from netbenefit.solvers.kernels.coordinates import Array
 from netbenefit.solvers.local_search import LocalSearch
 
 

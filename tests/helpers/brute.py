@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from netbenefit.problem.integer import IntegerProblem
+from netbenefit.problem.problem import IntegerProblem
 from netbenefit.solvers.bounds.farkas import FarkasCut
 
 

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Boxes, Proof, Reason, SolverResult
+from netbenefit.problem.problem import Boxes, IntegerProblem, Problem, Proof, Reason, SolverResult
 from netbenefit.solvers.base import Run
 from netbenefit.teachers import Teaching
-from netbenefit.teachers.blend import Taught, blend
+from netbenefit.teachers.crossfit import Taught, blend
 
 NOTHING = int(np.iinfo(np.int64).min)
 

@@ -27,9 +27,9 @@ from netbenefit.problem.constraints import (
     Sign,
     Values,
 )
-from netbenefit.problem.cutoffs import floor_scores
+from netbenefit.problem.levels import floor_scores
 from netbenefit.problem.problem import Problem
-from netbenefit.teachers.blend import blend
+from netbenefit.teachers.crossfit import blend
 
 GRIDS = [
     Thresholds.tenths(),

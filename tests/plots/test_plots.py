@@ -38,8 +38,7 @@ from netbenefit import (
     decision_curve,
     grouped_auroc,
 )
-from netbenefit.cards.rows import card_rows
-from netbenefit.cards.text import contents, wrap
+from netbenefit.cards.text import card_rows, contents, wrap
 from netbenefit.plots import (
     CalibrationDisplay,
     DecisionCurveDisplay,
@@ -52,7 +51,7 @@ from netbenefit.plots import (
     TraceDisplay,
 )
 from netbenefit.plots.base import style_of
-from netbenefit.problem.result import TraceRow
+from netbenefit.problem.problem import TraceRow
 from netbenefit.updating.observed import count_levels_of_card
 from tests.export.truth import HOSTILE_LEVEL, truths
 

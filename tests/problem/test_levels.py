@@ -15,8 +15,13 @@ from netbenefit.estimators.learn import assemble_card
 from netbenefit.metrics.net_benefit import weighted_net_benefit
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFPR, MinTPR
-from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
-from netbenefit.problem.levels import fit_levels, level_risks, pooled_rates
+from netbenefit.problem.levels import (
+    allowed_cutoffs,
+    fit_levels,
+    floor_scores,
+    level_risks,
+    pooled_rates,
+)
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import Run
 from tests.helpers.strategies import constrained_problems, points_of, problems

@@ -14,11 +14,10 @@ from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFPR, MinTPR
-from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.levels import level_risks
+from netbenefit.problem.levels import floor_scores, level_risks
 from netbenefit.problem.limits import Limits, RateLimits, least_points
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.boxes.count import vector_allowed
+from netbenefit.solvers.boxes.bounds import vector_allowed
 from netbenefit.solvers.boxes.tree import box_possible
 from tests.helpers import slow_truth as reference
 from tests.helpers.strategies import constrained_problems, points_of, tables

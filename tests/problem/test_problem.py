@@ -11,9 +11,9 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.cutoffs import count_called
+from netbenefit.problem.levels import count_called
 from netbenefit.problem.problem import Problem, auto_units, read_penalty
-from netbenefit.solvers.kernels.layout import columns_of
+from netbenefit.solvers.kernels.coordinates import columns_of
 from tests.helpers import slow_truth as reference
 
 pytestmark = pytest.mark.filterwarnings("error")

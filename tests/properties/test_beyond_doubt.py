@@ -19,15 +19,14 @@ from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import make_certificate
 from netbenefit.certificates.verify import verify
 from netbenefit.estimators.learn import assemble_card
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import NoCardFound, Problem
+from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem
 from netbenefit.solvers.bounds.covering import covering_bound
 from netbenefit.solvers.bounds.directions import direction_bound
 from netbenefit.solvers.bounds.farkas import farkas_bound
 from netbenefit.solvers.bounds.supports import support_bound
 from netbenefit.solvers.milp.solve import MixedInteger
 from netbenefit.solvers.search_then_prove import SearchThenProve
-from netbenefit.teachers.blend import Taught
+from netbenefit.teachers.crossfit import Taught
 from tests.helpers.box_prover import flow_bound
 from tests.helpers.small_proofs import teach_problem
 from tests.helpers.strategies import brute_force, constrained_problems

@@ -11,8 +11,7 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from netbenefit import Binner, InputError
-from netbenefit.binning.cuts import count_cells
-from netbenefit.binning.search import CellScores, equal_mass_edges, gain_edges
+from netbenefit.binning.search import CellScores, count_cells, equal_mass_edges, gain_edges
 from netbenefit.binning.weights import count_rows, drop_last_bits, first_reaching
 
 Columns = dict[str, NDArray[Any]]

@@ -10,11 +10,16 @@ from rich.console import Console
 
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Progress
-from netbenefit.solvers.base import allowed_start, check_time_limit, round_up
+from netbenefit.problem.problem import Problem, Progress
+from netbenefit.solvers.base import (
+    LiveLine,
+    allowed_start,
+    check_time_limit,
+    conclude,
+    describe,
+    round_up,
+)
 from netbenefit.solvers.local_search import plainness
-from netbenefit.solvers.progress import LiveLine, conclude, describe
 from netbenefit.solvers.search_then_prove import SearchThenProve
 
 

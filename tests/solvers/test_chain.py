@@ -13,9 +13,9 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import Problem, one_hot_groups
-from netbenefit.solvers import chain as _chain
+from netbenefit.solvers import state as _chain
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.kernels.layout import columns_of, make_state
+from netbenefit.solvers.kernels.coordinates import columns_of, make_state
 from tests.helpers import slow_truth as reference
 from tests.helpers.strategies import problems
 

@@ -13,8 +13,7 @@ import pytest
 from netbenefit import InputError, MultiStart, RiskScoreClassifier
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Progress, SolverResult
+from netbenefit.problem.problem import NoCardFound, Problem, Progress, SolverResult
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch, plainness
 from netbenefit.solvers.search_then_prove import SearchThenProve

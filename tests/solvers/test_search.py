@@ -14,8 +14,7 @@ from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import AtLeast, AtMost, Constraint, Implies, MaxFPR, MinTPR
-from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Progress
+from netbenefit.problem.problem import NoCardFound, Problem, Progress
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch, _Search, simplify
 from tests.helpers import slow_truth as reference

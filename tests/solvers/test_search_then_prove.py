@@ -12,12 +12,9 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFeatures, MinTPR
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Progress, Proof
+from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem, Progress, Proof
 from netbenefit.solvers import search_then_prove
-from netbenefit.solvers.base import Run
-from netbenefit.solvers.progress import conclude
+from netbenefit.solvers.base import Run, conclude
 from netbenefit.solvers.search_then_prove import BoundStep, SearchThenProve, plan
 from tests.helpers.strategies import brute_force, constrained_problems
 

@@ -14,12 +14,11 @@ from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import AtMost, Include, MaxFPR, MinTPR
-from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Progress, SolverResult
+from netbenefit.problem.problem import NoCardFound, Problem, Progress, SolverResult
 from netbenefit.solvers import sizes as sizes_module
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
-from netbenefit.teachers.blend import blend
+from netbenefit.teachers.crossfit import blend
 from tests.helpers.strategies import all_points, brute_force, constrained_problems, problems
 
 EXAMPLES = 400 if os.environ.get("NETBENEFIT_FULL") else 12

@@ -26,7 +26,7 @@ from netbenefit.solvers.milp.solve import MixedInteger
 from netbenefit.solvers.near_optimal import enumerate_near_optimal
 from netbenefit.solvers.search_then_prove import SearchThenProve
 from netbenefit.solvers.sizes import best_of_every_size
-from netbenefit.teachers.blend import blend
+from netbenefit.teachers.crossfit import blend
 from tests.helpers.box_prover import BranchAndBound
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from netbenefit import Condition, PerUnit
-from netbenefit.cards.pieces import Edge
+from netbenefit.cards.terms import Edge
 from netbenefit.common.decimals import LARGEST_EXACT
 from netbenefit.tables.expressions import (
     choose,

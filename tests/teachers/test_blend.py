@@ -10,7 +10,7 @@ import pytest
 
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
-from netbenefit.teachers.blend import blend, read_strength
+from netbenefit.teachers.crossfit import blend, read_strength
 
 STRENGTHS = [Fraction(1, 10**9), Fraction(1, 3), Fraction(20), Fraction(10**15), None]
 

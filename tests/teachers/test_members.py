@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from netbenefit.teachers import members
+from netbenefit.teachers.crossfit import LEAST_HELP, Cells, log_loss, stack
 from netbenefit.teachers.members import (
     _fewer_levels,
     _median,
@@ -16,7 +17,6 @@ from netbenefit.teachers.members import (
     fit_path,
     log_odds,
 )
-from netbenefit.teachers.stack import LEAST_HELP, Cells, log_loss, stack
 
 
 def standard_rows(seed: int, n: int = 300, p: int = 6) -> tuple[np.ndarray, ...]:

@@ -10,7 +10,14 @@ import pytest
 
 from netbenefit import Binner
 from netbenefit.data.raw_table import RawTable
-from netbenefit.teachers.rows import CanonicalRows, deal, fold_sizes, merge_rows, rank, read_numbers
+from netbenefit.teachers.members import (
+    CanonicalRows,
+    deal,
+    fold_sizes,
+    merge_rows,
+    rank,
+    read_numbers,
+)
 
 
 def random_rows(rng: np.random.Generator, groups: bool = False) -> CanonicalRows:

@@ -374,7 +374,7 @@ def test_few_events_are_for_logistic_regression(teacher: str, events: int) -> No
 
 @pytest.mark.parametrize(("events", "expected"), [(5, 2), (6, 3), (9, 4), (10, 5), (30, 10)])
 def test_every_fold_holds_two_events(events: int, expected: int) -> None:
-    from netbenefit.teachers.rows import merge_rows
+    from netbenefit.teachers.members import merge_rows
 
     table, event = few_events(events)
     rows = merge_rows(list(table.values()), event, np.ones(80), None)

@@ -23,7 +23,7 @@ from netbenefit import (
     evaluate_card,
     recalibration,
 )
-from netbenefit.cards.columns import as_column
+from netbenefit.cards.readings import as_column
 from netbenefit.metrics.net_benefit import aunbc, auroc, expected_calibration_error
 from netbenefit.updating.drift import (
     Bins,

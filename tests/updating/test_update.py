@@ -31,9 +31,9 @@ from netbenefit import (
     expected_calibration_error,
     net_benefit,
 )
-from netbenefit.estimators.learn import learn
-from netbenefit.estimators.training import Rows, Training
-from netbenefit.updating.update import choose_update, default_estimator, evaluate_card, update_card
+from netbenefit.estimators.learn import Rows, Training, learn
+from netbenefit.updating.evaluate import evaluate_card
+from netbenefit.updating.update import choose_update, default_estimator, update_card
 from netbenefit.validation.folds import Sample, make_folds
 from tests.helpers.raw_rows import outcome, raw_table
 

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import netbenefit as nb
 from netbenefit import InputError, bootstrap_validate
 from netbenefit.metrics.measures import Rules, chance_of, measures_of
-from netbenefit.validation.cross_validation import point632plus
+from netbenefit.validation.bootstrap import point632plus
 from netbenefit.validation.folds import random_of, resample
 from netbenefit.validation.stability import CardStability
 

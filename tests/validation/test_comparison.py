@@ -35,10 +35,10 @@ from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.bands import curve_bands
 from netbenefit.metrics.measures import size_of
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
-from netbenefit.validation.comparison import NAMES, corrected_difference
+from netbenefit.validation.comparison import corrected_difference
 from netbenefit.validation.cross_validation import cross_validate
 from netbenefit.validation.folds import Sample, take_rows
-from netbenefit.validation.models import PlattScaled, lasso, pruned_tree
+from netbenefit.validation.models import NAMES, PlattScaled, lasso, pruned_tree
 from netbenefit.validation.prepare import (
     Preparation,
     PreparedClassifier,

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from netbenefit import CriticalDifferenceDisplay, InputError, RankTest, rank_models
-from netbenefit.validation.ranks import critical_difference, rank_groups
+from netbenefit.validation.comparison import critical_difference, rank_groups
 
 mpl.use("Agg")
 

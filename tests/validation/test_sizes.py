@@ -35,7 +35,7 @@ from netbenefit import (
     weighted_net_benefit,
 )
 from netbenefit.plots import save_picture
-from netbenefit.problem.result import Progress
+from netbenefit.problem.problem import Progress
 from netbenefit.validation.folds import Sample, make_folds
 from netbenefit.validation.sizes import _SizeSearch
 from tests.cli.test_main import COLOUR, error, people, run, save

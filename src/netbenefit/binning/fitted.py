@@ -12,10 +12,9 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.columns import Kind
 from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
-from netbenefit.cards.readings import Reading, Readings
-from netbenefit.cards.scoring import CardLogic, ColumnLogic, columns_with_others
+from netbenefit.cards.readings import Kind, Reading, Readings
+from netbenefit.cards.rules import CardLogic, ColumnLogic, columns_with_others
 from netbenefit.cards.terms import PerUnit, Term
 from netbenefit.common.checks import InputError, InputWarning
 from netbenefit.common.strict_json import (
@@ -28,9 +27,6 @@ from netbenefit.common.strict_json import (
     wrong,
 )
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
-
-__all__ = ["SCHEMA", "FittedBins", "dtype_of", "dumps", "loads"]
-
 
 # -- what a binner has learnt, and how it turns raw rows into codes --------------------------------
 

@@ -32,8 +32,7 @@ from netbenefit.binning.terms import (
     usual_value,
 )
 from netbenefit.binning.weights import count_rows, drop_last_bits
-from netbenefit.cards.columns import Column, Kind
-from netbenefit.cards.readings import Reading
+from netbenefit.cards.readings import Column, Kind, Reading
 from netbenefit.cards.terms import Term
 from netbenefit.common.checks import (
     FloatArray,
@@ -45,8 +44,6 @@ from netbenefit.common.checks import (
     shorten,
 )
 from netbenefit.data.raw_table import RawTable
-
-__all__ = ["classify_columns", "learn_bins"]
 
 _Coarse = tuple[NDArray[np.int16], int, bool]
 #: Rows from which a column that equals the outcome is no accident.

@@ -10,12 +10,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.weights import are_whole
-from netbenefit.cards.columns import Column, Kind
-from netbenefit.cards.readings import Reading, Readings, plain_number
+from netbenefit.cards.readings import Column, Kind, Reading, Readings, plain_number
 from netbenefit.cards.terms import PerUnit
 from netbenefit.common.checks import FloatArray, InputError, Remedy, by_name, drop_it, shorten
-from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.common.decimals import LARGEST_EXACT, are_whole
 from netbenefit.common.strict_json import Value
 from netbenefit.data.raw_table import (
     LazyColumns,
@@ -27,8 +25,6 @@ from netbenefit.data.raw_table import (
     storage_of,
     with_commas,
 )
-
-__all__ = ["ClassifiedColumn", "ColumnOptions", "Role", "SkippedColumn", "classify_column"]
 
 #: What a column is to the card.
 Role = Literal["numeric", "binary", "per unit", "levels", "ordered"]

@@ -11,14 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.cuts import (
-    choose_cuts,
-    count_cells,
-    count_events,
-    find_cuts,
-    optbinning_edges,
-)
+from netbenefit.binning.cuts import choose_cuts, count_events, find_cuts, optbinning_edges
 from netbenefit.binning.roles import ClassifiedColumn
+from netbenefit.binning.search import count_cells
 from netbenefit.binning.weights import (
     SLACK,
     first_reaching,
@@ -27,23 +22,12 @@ from netbenefit.binning.weights import (
     total_weight,
     weight_of_one_row,
 )
-from netbenefit.cards.columns import Column
-from netbenefit.cards.readings import Reading
+from netbenefit.cards.readings import Column, Reading
 from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.common.checks import FloatArray, InputError, Remedy
 from netbenefit.common.decimals import LARGEST_EXACT
 from netbenefit.common.strict_json import Value
 from netbenefit.metrics.thresholds import Thresholds
-
-__all__ = [
-    "BinnedColumn",
-    "CutSettings",
-    "Rows",
-    "coarse_codes",
-    "count_edges_by_optbinning",
-    "make_terms",
-    "usual_value",
-]
 
 #: Steps that a per-unit column should at least have.
 _FEW_STEPS = 10

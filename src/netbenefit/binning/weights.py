@@ -14,19 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import FloatArray
-
-__all__ = [
-    "SLACK",
-    "are_whole",
-    "count_rows",
-    "drop_last_bits",
-    "first_reaching",
-    "has_enough_weight",
-    "mass_by",
-    "sum_by",
-    "total_weight",
-    "weight_of_one_row",
-]
+from netbenefit.common.decimals import are_whole
 
 #: Numbers that differ by less than this share of what they are made of are equal.
 SLACK = 1e-9
@@ -53,11 +41,6 @@ def drop_last_bits(sums: FloatArray) -> FloatArray:
         return sums
     rounded: FloatArray = np.round(sums / step) * step
     return rounded
-
-
-def are_whole(weight: FloatArray) -> bool:
-    """Return whether all weights are whole numbers, which are taken to count rows."""
-    return bool(np.all(weight == np.floor(weight)))
 
 
 def count_rows(weight: FloatArray) -> float:

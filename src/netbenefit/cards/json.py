@@ -36,18 +36,6 @@ from netbenefit.metrics.thresholds import Thresholds
 if TYPE_CHECKING:
     from netbenefit.cards.scorecard import Scorecard
 
-__all__ = [
-    "SCHEMA",
-    "VERSIONS",
-    "Parts",
-    "dumps",
-    "loads",
-    "read_reading",
-    "read_term",
-    "reading_data",
-    "term_data",
-]
-
 SCHEMA = "netbenefit.scorecard"
 #: The second knows readings, logarithms and "not in"; the third has a risk for every score, where
 #: the others have cut-offs and one risk per level.

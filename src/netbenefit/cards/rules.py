@@ -5,32 +5,24 @@ Nothing here knows of :class:`netbenefit.cards.scorecard.Scorecard`, which is bu
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from netbenefit.cards.terms import Condition, PerUnit, Term
-from netbenefit.common.checks import InputError
+from netbenefit.cards.readings import Column, Kind, Reading, Readings, check_present, missing_error
+from netbenefit.cards.terms import OTHERS, Condition, PerUnit, Term, log_ends, samples, total_of
+from netbenefit.common.checks import InputError, IntArray, shorten
 from netbenefit.common.decimals import relative_gap
+from netbenefit.common.strict_json import Value
 from netbenefit.metrics.thresholds import Thresholds
-
-__all__ = [
-    "INT64",
-    "MOST_POINTS",
-    "TEXTS",
-    "Provenance",
-    "RiskRow",
-    "Rule",
-    "check_integer",
-    "check_range",
-    "check_steps",
-    "is_finite",
-    "steps_of_levels",
-]
 
 #: Scores, and what adds up to them, lie in [−INT64, INT64).
 INT64 = 2**63
@@ -296,3 +288,384 @@ def _check_level_risks(risks: Sequence[float | None], thresholds: Thresholds) ->
             raise InputError(f"risks[{i}] = {risk!r} must lie in {interval}, or be None.")
         checked.append(None if risk is None else float(risk))
     return checked
+
+
+# -- how the rules of a card add up: integer units, column by column, for one row or for many ------
+# One unit is 10^-D of a point, with D the most decimals of any rule, so that no float takes part.
+# The same steps in every language, for each :class:`ColumnLogic` of a card's :class:`CardLogic`:
+# 1. Read the raw inputs.  An input is missing where it is null, not a number, blank text, or one of
+# its special codes.  With ``refuse`` the row then has no score; otherwise a missing input counts
+# as its ``fill``, and without one it stays missing.
+# 2. A column with several inputs combines them (sum, largest, smallest), from left to right; it is
+# missing where one of them is.  Its own special codes and fill follow, as for an input.
+# 3. A column that is missing still has no score to give: the row has none, unless ``may_miss``,
+# where its terms count 0, except for "missing", which counts 1.
+# 4. Each term turns the value into a whole code: 1 or 0 for a condition; for points per unit
+# ``floor(clip(x) * 10**decimals + 0.5)`` in double precision, or, with ``log``, the number of
+# :func:`netbenefit.cards.terms.log_ends` that x reaches.  A term brings factor · code units.
+# The score is ``floor(units / unit)``, in whole numbers.  The risk is that of the last row of the
+# card's table of risks whose lowest score it reaches.  A row without a score has no risk: what Python
+# refuses with an error, exports answer with nothing.
+
+
+#: Scores are listed where at most so many units lie between the fewest and the most.
+_MOST_UNITS = 100_000
+#: Steps of points per unit on a column that also has conditions: those that are gone through.
+_MOST_STEPS = 2_000
+
+
+def check_rules(rules: Any) -> tuple[Rule, ...]:
+    """Return rules that can stand on one card: no term twice, one kind of value per column."""
+    seen: dict[Term, int] = {}
+    kinds: dict[str, Kind] = {}
+    for i, rule in enumerate(rules):
+        if not isinstance(rule, Rule):
+            raise InputError(f"rules[{i}] = {rule!r} is not a Rule.")
+        term = rule.term
+        if term in seen:
+            raise InputError(
+                f"rules[{i}] ({term.text()}) repeats rules[{seen[term]}]. Add up their points."
+            )
+        seen[term] = i
+        if term.kind != "any" and kinds.setdefault(term.feature, term.kind) != term.kind:
+            raise InputError(
+                f"rules[{i}] ({term.text()}) reads column {term.feature!r} as {term.kind}, another "
+                f"rule as {kinds[term.feature]}. A column holds numbers or text, not both."
+            )
+    return tuple(rules)
+
+
+def check_readings(readings: Any, rules: Sequence[Rule]) -> tuple[Reading, ...]:
+    """Return the readings of a card: one per column, of columns that its rules use."""
+    by_name: dict[str, Reading] = {}
+    for i, reading in enumerate(readings):
+        if not isinstance(reading, Reading):
+            raise InputError(f"readings[{i}] = {reading!r} is not a Reading.")
+        if reading.feature in by_name:
+            raise InputError(f"readings[{i}] repeats the reading of {reading.feature!r}.")
+        by_name[reading.feature] = reading
+    wanted = {rule.term.feature for rule in rules}
+    for reading in by_name.values():
+        for source in reading.sources:
+            if source in by_name and by_name[source].sources:
+                raise InputError(
+                    f"column {reading.feature!r} is derived from {source!r}, itself derived. Name "
+                    "raw columns."
+                )
+    wanted |= {source for name in wanted & set(by_name) for source in by_name[name].sources}
+    strange = [name for name in by_name if name not in wanted]
+    if strange:
+        raise InputError(f"readings of columns that no rule uses: {shorten(strange)}.")
+    kinds = {rule.term.feature: rule.term.kind for rule in rules if rule.term.kind != "any"}
+    kinds |= {source: "number" for reading in by_name.values() for source in reading.sources}
+    kinds |= {reading.feature: "number" for reading in by_name.values() if reading.sources}
+    for name, reading in by_name.items():
+        values = [*reading.levels, *(() if reading.fill is None else (reading.fill,))]
+        odd = [v for v in values if isinstance(v, str) != (kinds.get(name) == "text")]
+        if odd and name in kinds:
+            raise InputError(
+                f"the reading of {name!r} has {odd[0]!r}, but its rules expect {kinds[name]}."
+            )
+    return tuple(by_name.values())
+
+
+@dataclass(frozen=True)
+class InputColumn:
+    """A raw column, as it comes."""
+
+    name: str
+    kind: Kind  #: "number", "text", or "any" where only being missing matters
+    special: tuple[Value, ...] = ()
+    fill: Value | None = None
+    refuse: bool = False
+    text: bool = False  #: whether training held its numbers as text
+    saw_missing: bool = False  #: whether training had missing values
+    whole: bool = False  #: whether training had whole numbers only
+    levels: tuple[Value, ...] = ()  #: that training had, where that is known
+    has_reading: bool = False  #: with a reading, a number is the level that it is written as
+
+
+@dataclass(frozen=True)
+class ColumnLogic:
+    """A column that rules use: a raw one, or one combined from several."""
+
+    name: str
+    kind: Kind
+    inputs: tuple[InputColumn, ...]
+    combine: str | None  #: "sum", "max" or "min"; None for a raw column
+    special: tuple[Value, ...]  #: of a combined column
+    fill: Value | None  #: of a combined column
+    may_miss: bool
+    terms: tuple[tuple[Term, int], ...]  #: with the units of one step; terms worth 0 left out
+    whole: bool = False  #: whether training had whole numbers only
+    levels: tuple[Value, ...] = ()  #: that training had, where that is known
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        kind: Kind,
+        may_miss: bool,
+        terms: Iterable[tuple[Term, int]],
+        readings: Mapping[str, Reading],
+    ) -> ColumnLogic:
+        """Describe a column with these terms."""
+        reading = readings.get(name, Reading(feature=name))
+        combined = bool(reading.sources)
+        return cls(
+            name=name,
+            kind=kind,
+            inputs=tuple(_input(source, "number", readings) for source in reading.sources)
+            or (_input(name, kind, readings),),
+            combine=reading.combine,
+            special=reading.special if combined else (),
+            fill=reading.fill if combined else None,
+            # What is refused is not allowed (and has no fill), whatever rules say.
+            may_miss=may_miss and not reading.refuse,
+            terms=tuple(terms),
+            whole=reading.whole,
+            levels=reading.levels,
+        )
+
+    @property
+    def last(self) -> ColumnLogic | InputColumn:
+        """Whose special codes and fill come last: the combined column, or the raw one."""
+        return self.inputs[0] if self.combine is None else self
+
+
+def _input(name: str, kind: Kind, readings: Mapping[str, Reading]) -> InputColumn:
+    own = readings.get(name, Reading(feature=name))
+    return InputColumn(
+        name=name,
+        kind=kind,
+        special=own.special,
+        fill=own.fill,
+        refuse=own.refuse,
+        text=own.text,
+        saw_missing=own.saw_missing,
+        whole=own.whole,
+        levels=own.levels,
+        has_reading=name in readings,
+    )
+
+
+@dataclass(frozen=True)
+class CardLogic:
+    """All that scoring, printing and every export need to know of a card's columns.
+
+    Examples
+    --------
+    >>> logic = CardLogic.of(
+    ...     [Rule(PerUnit("bmi", decimals=1), 2), Rule(Condition("age", ">=", 40), 3)])
+    >>> logic.unit, logic.units_of_row({"bmi": 25.25, "age": 30})
+    (10, [(PerUnit(feature='bmi', decimals=1, ...), 506), (Condition(feature='age', ...), 0)])
+    >>> late = Reading(feature="late", sources=("a", "b"), combine="sum", fill=0)
+    >>> CardLogic.of([Rule(Condition("late", ">=", 1), 3)], [late]).features
+    ('a', 'b')
+    """
+
+    columns: tuple[ColumnLogic, ...]
+    unit: int  #: units in one point, 10**D
+    readings: Readings
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule], readings: Sequence[Reading] = ()) -> CardLogic:
+        """Describe a card with these rules."""
+        decimals = max((rule.term.decimals for rule in rules), default=0)
+        by_column: dict[str, list[Rule]] = {}
+        for rule in rules:
+            by_column.setdefault(rule.term.feature, []).append(rule)
+        known = Readings(readings, columns_with_others(rule.term for rule in rules))
+        columns = []
+        for name, own in by_column.items():
+            kinds = [rule.term.kind for rule in own if rule.term.kind != "any"]
+            may_miss = any(rule.term.kind == "any" for rule in own)
+            terms = [
+                (rule.term, rule.points * 10 ** (decimals - rule.term.decimals))
+                for rule in own
+                if rule.points
+            ]
+            kind = kinds[0] if kinds else "any"
+            columns.append(ColumnLogic.of(name, kind, may_miss, terms, known.by_name))
+        return cls(tuple(columns), int(10**decimals), known)
+
+    @cached_property
+    def inputs(self) -> tuple[InputColumn, ...]:
+        """All raw columns, in the order in which rules use them."""
+        found: dict[str, InputColumn] = {}
+        for column in self.columns:
+            for one in column.inputs:  # where only being missing matters, any kind will do
+                if found.setdefault(one.name, one).kind == "any":
+                    found[one.name] = one
+        return tuple(found.values())
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Names of raw columns, in the order in which rules use them."""
+        return tuple(one.name for one in self.inputs)
+
+    def read(self, data: Mapping[str, Any], n_rows: int) -> Iterator[tuple[ColumnLogic, Column]]:
+        """Read raw columns by name; refuse missing values that no term is for."""
+        for logic in self.columns:
+            column = self.readings.column(logic.name, data, logic.kind)
+            if len(column.values) != n_rows:
+                raise InputError(
+                    f"column {logic.name!r} has {len(column.values)} rows, but "
+                    f"{self.columns[0].name!r} has {n_rows}. Pass columns of equal length."
+                )
+            if column.missing is not None and not logic.may_miss:
+                raise missing_error(logic.name, column.missing)
+            yield logic, column
+
+    def units_of_row(self, row: Mapping[str, Any]) -> list[tuple[Term, int]]:
+        """Return the units that each term brings for one row of plain values."""
+        if not all(name in row for name in self.features):
+            row = {str(name): value for name, value in row.items()}
+            check_present(self.features, list(row))
+        units, total = [], 0
+        for column in self.columns:
+            value = self.readings.value(column.name, row, column.kind)
+            if value is None and not column.may_miss:
+                raise missing_error(column.name)
+            for term, factor in column.terms:
+                part = factor * term.value_code(value)
+                total += part
+                units.append((term, part))
+        if not -INT64 <= total < INT64:
+            raise _too_large(None)
+        return units
+
+    def units_of_rows(self, data: Mapping[str, Any], n_rows: int) -> IntArray:
+        """Return the sum of units of each row, from raw columns by name."""
+        total = np.zeros(n_rows, dtype=np.int64)
+        bound = 0  # of the units so far, as a Python int: it cannot overflow
+        parts = []
+        for logic, column in self.read(data, n_rows):
+            for term, factor in logic.terms:
+                codes = term.column_codes(column)
+                largest = 1 if codes.dtype == np.bool_ else int(np.abs(codes).max(initial=0))
+                bound += abs(factor) * largest
+                if bound >= INT64:
+                    parts.append((codes, factor))
+                else:
+                    total += codes * np.int64(factor)
+        return _add_large(total, parts) if parts else total
+
+    def limits(self) -> tuple[int, int] | None:
+        """Return the fewest and most units that any row can get, or None where there is no end."""
+        low = high = 0
+        for column in self.columns:
+            limits = self._column_limits(column)
+            if limits is None:
+                return None
+            low, high = low + limits[0], high + limits[1]
+        return low, high
+
+    def _column_limits(self, column: ColumnLogic) -> tuple[int, int] | None:
+        units = [term for term, _ in column.terms if isinstance(term, PerUnit) and not term.binary]
+        if len(units) < 2:
+            totals = self._totals(column)
+            return None if totals is None else (min(totals), max(totals))
+        # Roundings may work against each other: bound each on its own.
+        parts = [self._column_limits(replace(column, terms=(pair,))) for pair in column.terms]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        return sum(low for low, _ in known), sum(high for _, high in known)
+
+    def scores(self) -> Sequence[int] | None:
+        """Return all scores that answers can produce, ascending, or None where there is no end.
+
+        Every answer to one column may go with every answer to another.  Where there are too many
+        to list, all whole numbers between the lowest and the highest score are returned.
+
+        >>> ages = [Rule(Condition("age", ">=", 40), 3), Rule(Condition("age", ">=", 60), 1)]
+        >>> CardLogic.of([*ages, Rule(Condition("sex", "==", "m"), 2)]).scores()
+        [0, 2, 3, 4, 5, 6]
+        """
+        limits = self.limits()
+        if limits is None:
+            return None
+        if limits[1] - limits[0] <= _MOST_UNITS:
+            columns = [self._totals(column, every=True) for column in self.columns]
+            known = [totals for totals in columns if totals is not None]
+            if len(known) == len(columns):
+                return _sums(known, self.unit)
+        low, high = (end // self.unit for end in limits)
+        return range(low, high + 1) if high - low < INT64 - 1 else None
+
+    def _totals(self, column: ColumnLogic, every: bool = False) -> set[int] | None:
+        """Return units that one column can bring, the fewest and the most among them, or None.
+
+        With ``every``, all of them; None then also stands for too many.  Codes only change at the
+        numbers that terms name and at the ends of steps, so these and their neighbours are tried.
+        """
+        terms, read = column.terms, column.last
+        missing = column.may_miss and read.fill is None
+        values: list[Any] = []
+        for term, _ in terms:
+            if isinstance(term, Condition):
+                values += term.values
+            elif term.binary:
+                values += [0.0, 1.0]
+            elif term.lower is None or term.upper is None:
+                return None
+            else:
+                values += [term.lower, term.upper]
+                first, last = (term.value_code(end) for end in (term.lower, term.upper))
+                if every and len(terms) == 1:
+                    codes = {0, *range(first, last + 1)} if missing else range(first, last + 1)
+                    return {terms[0][1] * code for code in codes}
+                if every and last - first > _MOST_STEPS:
+                    return None
+                if every:
+                    values += _within(term, first, last)
+        if any(isinstance(term, PerUnit) and term.binary for term, _ in terms):
+            values = [0.0, 1.0]
+        else:
+            values = samples(values, column.kind)
+        answers = [value for value in values if value not in read.special] or values
+        return {total_of(terms, value) for value in [*answers, *([None] if missing else [])]}
+
+
+def columns_with_others(terms: Iterable[Term]) -> set[str]:
+    """Return the columns with a term for all levels that it does not name."""
+    return {term.feature for term in terms if isinstance(term, Condition) and term.op in OTHERS}
+
+
+def _within(term: PerUnit, first: int, last: int) -> list[float]:
+    """Return the lower ends of steps, and a number inside each."""
+    if term.log:
+        return [float(end) for end in log_ends(term.decimals)[first:last]]
+    steps = 10**term.decimals
+    return [k / 2 / steps for k in range(2 * first, 2 * last + 1)]
+
+
+def _sums(columns: Sequence[set[int]], unit: int) -> list[int]:
+    """Return the scores that one number of units of each column adds up to."""
+    found, low = 1, sum(map(min, columns))  # bit i of found: low + i units can be reached
+    for totals in columns:
+        least = min(totals)
+        found = functools.reduce(operator.or_, (found << (total - least) for total in totals))
+    size = (found.bit_length() + 7) // 8
+    bits = np.unpackbits(np.frombuffer(found.to_bytes(size, "little"), np.uint8), bitorder="little")
+    return sorted({(low + units) // unit for units in np.flatnonzero(bits).tolist()})
+
+
+def _add_large(total: IntArray, parts: list[tuple[NDArray[Any], int]]) -> IntArray:
+    """Add units that may leave 64 bits, with Python integers."""
+    exact = total.astype(object)
+    for codes, factor in parts:
+        exact = exact + codes.astype(object) * factor
+    for row, units in enumerate(exact):
+        if not -INT64 <= units < INT64:
+            raise _too_large(row)
+    return exact.astype(np.int64)
+
+
+def _too_large(row: int | None) -> InputError:
+    where = "" if row is None else f" of row {row}"
+    return InputError(
+        f"the score{where} does not fit into 64 bits. Correct the values, or give the card's "
+        "per-unit rules an upper and lower end."
+    )

@@ -23,23 +23,22 @@ from typing import Any
 import numpy as np
 
 from netbenefit.cards import json as _card_json, text as _card_text
-from netbenefit.cards.columns import is_one_row, read_columns
-from netbenefit.cards.readings import Reading
+from netbenefit.cards.readings import Reading, is_one_row, read_columns
 from netbenefit.cards.rules import (
+    CardLogic,
     Provenance,
     RiskRow,
     Rule,
     check_range,
+    check_readings,
+    check_rules,
     check_steps,
     is_finite,
     steps_of_levels,
 )
-from netbenefit.cards.scoring import CardLogic, check_readings, check_rules
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_names, shorten
 from netbenefit.common.files import write_text
 from netbenefit.metrics.thresholds import Thresholds
-
-__all__ = ["Provenance", "Reading", "RiskRow", "Rule", "Scorecard", "check_card"]
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ from netbenefit._version import __version__
 from netbenefit.binning.fitted import FittedBins
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import PerUnit, Term
-from netbenefit.certificates import json as read
+from netbenefit.certificates import statement as read
 from netbenefit.certificates.recount import differences
 from netbenefit.certificates.statement import (
     Answer,
@@ -100,14 +100,10 @@ from netbenefit.common.checks import InputError
 from netbenefit.common.files import write_bytes
 from netbenefit.common.strict_json import check_object, parse, read_text
 from netbenefit.data.patterns import PatternTable
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Proof, SolverResult
+from netbenefit.problem.problem import IntegerProblem, Problem, Proof, SolverResult
 
 if TYPE_CHECKING:  # the judge reads this module, and needs no teacher
-    from netbenefit.teachers.blend import Taught
-
-__all__ = ["SCHEMA", "VERSIONS", "Certificate", "make_certificate"]
+    from netbenefit.teachers.crossfit import Taught
 
 SCHEMA = "netbenefit.certificate"
 VERSIONS = (4,)

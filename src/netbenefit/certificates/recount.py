@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.columns import Kind, numeric_column
-from netbenefit.cards.readings import Readings
+from netbenefit.cards.readings import Kind, Readings, numeric_column
 from netbenefit.cards.rules import Provenance
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import PerUnit, Term
@@ -37,20 +36,6 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import from_json
 from netbenefit.problem.limits import Limits, RateLimits
 from netbenefit.problem.problem import Problem
-
-__all__ = [
-    "ExactValue",
-    "IntegerRecount",
-    "RecountedProblem",
-    "differences",
-    "expected_risks",
-    "floor_scores",
-    "limits_differ",
-    "rebuild_table",
-    "record_differences",
-    "vectors_of",
-]
-
 
 # -- the data of a certificate, read again from a table; and what a card makes of it ---------------
 

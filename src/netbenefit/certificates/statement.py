@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import json
+import zlib
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.terms import Term
-from netbenefit.common.checks import IntArray
+from netbenefit.common.checks import InputError, IntArray
+from netbenefit.common.strict_json import (
+    check_object,
+    read_boolean,
+    read_fraction,
+    read_integer,
+    read_list,
+    read_text,
+    wrong,
+)
 from netbenefit.data.patterns import PatternTable
-from netbenefit.problem.limits import Limits
-from netbenefit.problem.result import Boxes
-
-__all__ = [
-    "Answer",
-    "Check",
-    "Claim",
-    "DataDigest",
-    "Lesson",
-    "Statement",
-    "ValueScale",
-    "canonical",
-    "json_digest",
-    "pattern_order",
-    "table_digest",
-]
-
+from netbenefit.problem.limits import Limits, RateLimits
+from netbenefit.problem.problem import Boxes
 
 # -- fingerprints: of a pattern table, and of what a certificate says ------------------------------
 # They are checksums, not signatures: who changes a file can compute them anew.  What then still
@@ -97,7 +96,7 @@ class DataDigest(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What a teacher added to the outcomes (:mod:`netbenefit.teachers.blend`)."""
+    """What a teacher added to the outcomes (:mod:`netbenefit.teachers.crossfit`)."""
 
     name: str  #: the teacher, in words
     strength: Fraction | None  #: n0, in rows; None where only the teacher counts
@@ -172,7 +171,7 @@ class ValueScale(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """A bound, and where it comes from; fields as in :class:`netbenefit.problem.result.Proof`."""
+    """A bound, and where it comes from; fields as in :class:`netbenefit.problem.problem.Proof`."""
 
     method: str
     bound: Fraction
@@ -189,3 +188,343 @@ class Check(NamedTuple):
     name: str
     ok: bool | None  #: None: could not be looked at
     text: str
+
+
+# -- certificates as JSON: written exactly, read strictly ------------------------------------------
+# A file comes from outside, so every value is checked before it is used, and every error names the
+# place of the culprit, such as ``problem.lower[2]``.
+
+
+#: Points lie within these.
+_MOST = 10**9
+#: Most entries of an array that is unpacked.
+_MOST_ENTRIES = 2**31
+#: How the arrays of boxes are packed.
+_PACKED = {"lower": "<i4", "upper": "<i4", "values": "<i8", "reasons": "<u1"}
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def write_problem(statement: Statement) -> dict[str, Any]:
+    """Return a problem as JSON, without its digest."""
+    limits = statement.limits
+    return {
+        "data": {
+            "digest": statement.data.digest,
+            "patterns": statement.data.patterns,
+            "rows": str(statement.data.rows),
+            "events": str(statement.data.events),
+        },
+        "columns": [
+            {"name": name, "exact": exact, **term_data(term)}
+            for name, exact, term in zip(
+                statement.names, statement.exact, statement.terms, strict=True
+            )
+        ],
+        "readings": [reading_data(reading) for reading in statement.readings],
+        "thresholds": [str(p) for p in statement.thresholds],
+        "weights": [str(w) for w in statement.weights],
+        "objective": statement.objective,
+        "penalty": str(statement.penalty),
+        "teacher": None if statement.teacher is None else _write_lesson(statement.teacher),
+        "lower": statement.lower.tolist(),
+        "upper": statement.upper.tolist(),
+        "max_features": statement.max_features,
+        "limits": {
+            "values": _allowed_values(limits.values, statement.lower, statement.upper),
+            "support": limits.support.tolist(),
+            "support_limit": limits.support_limit.tolist(),
+            "total": int(limits.total),
+            "rates": None
+            if limits.rates is None
+            else {
+                "found": [str(v) for v in limits.rates.found],
+                "alarms": [str(v) for v in limits.rates.alarms],
+            },
+        },
+        "constraints": statement.constraints,
+    }
+
+
+def _allowed_values(
+    values: NDArray[np.bool_], lower: IntArray, upper: IntArray
+) -> list[list[int] | None]:
+    """Allowed points of each column; None where all from lower to upper are."""
+    result: list[list[int] | None] = []
+    for k, (low, high) in enumerate(zip(lower.tolist(), upper.tolist(), strict=True)):
+        mask = values[k, : high - low + 1]
+        result.append(None if mask.all() else (low + np.flatnonzero(mask)).tolist())
+    return result
+
+
+def write_answer(answer: Answer) -> dict[str, Any]:
+    """Return points and their worth as JSON."""
+    return {
+        "points": list(answer.points),
+        "cutoffs": list(answer.cutoffs),
+        "objective": str(answer.objective),
+        "net_benefit": str(answer.net_benefit),
+    }
+
+
+def write_claim(claim: Claim | None) -> dict[str, Any] | None:
+    """Return a bound and its origin as JSON; nothing where nothing is proven."""
+    if claim is None:
+        return None
+    scale = claim.scale
+    return {
+        "method": claim.method,
+        "bound": str(claim.bound),
+        "rounded": claim.rounded,
+        "rounding": str(claim.rounding),
+        "details": claim.details,
+        "scale": {
+            "total": str(scale.total),
+            "constant": str(scale.constant),
+            "price": scale.price,
+            "exact": scale.exact,
+        },
+        "boxes": None if claim.boxes is None else _write_boxes(claim.boxes),
+    }
+
+
+def _write_lesson(lesson: Lesson) -> dict[str, Any]:
+    return {
+        "name": lesson.name,
+        "strength": "inf" if lesson.strength is None else str(lesson.strength),
+        "denominator": lesson.denominator,
+        "patterns": int(lesson.expected.size),
+        "expected": _pack(lesson.expected, "<i8"),
+        "net_benefit": lesson.net_benefit,
+        "blended_benefit": lesson.blended_benefit,
+    }
+
+
+def _pack(values: IntArray, kind: str) -> str:
+    return base64.b64encode(zlib.compress(values.astype(kind).tobytes(), 6)).decode()
+
+
+def _write_boxes(boxes: Boxes) -> dict[str, Any]:
+    packed = {key: _pack(getattr(boxes, key), kind) for key, kind in _PACKED.items()}
+    return {"count": len(boxes), "columns": int(boxes.lower.shape[1]), **packed}
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read_problem(data: Any, path: str) -> Statement:
+    """Read what :func:`write_problem` wrote (and its digest, which the caller compares)."""
+    keys = ("digest", "data", "columns", "readings", "thresholds", "weights", "objective")
+    more = ("penalty", "teacher", "lower", "upper", "max_features", "limits", "constraints")
+    check_object(data, path, (*keys, *more))
+    columns = read_list(data["columns"], f"{path}.columns", _column)
+    n_columns = len(columns)
+    if not n_columns:
+        wrong(f"{path}.columns", "a list of at least one column", data["columns"])
+    thresholds = read_list(data["thresholds"], f"{path}.thresholds", read_fraction)
+    weights = read_list(data["weights"], f"{path}.weights", read_fraction, len(thresholds))
+    rising = all(a < b for a, b in zip(thresholds, [*thresholds[1:], Fraction(1)], strict=True))
+    if len(thresholds) < 2 or thresholds[0] != 0 or not rising:
+        wrong(f"{path}.thresholds", "0 and then rising numbers below 1", data["thresholds"])
+    if min(weights) < 0:
+        wrong(f"{path}.weights", "numbers from 0", data["weights"])
+    penalty = read_fraction(data["penalty"], f"{path}.penalty")
+    if penalty < 0:
+        wrong(f"{path}.penalty", "a number from 0", data["penalty"])
+    teacher = None
+    if data["teacher"] is not None:
+        teacher = _read_lesson(data["teacher"], f"{path}.teacher")
+    lower = read_list(data["lower"], f"{path}.lower", read_points, n_columns)
+    upper = read_list(data["upper"], f"{path}.upper", read_points, n_columns)
+    if any(a > b for a, b in zip(lower, upper, strict=True)):
+        wrong(f"{path}.upper", "at least the lower points", data["upper"])
+    statement = Statement(
+        data=_data_digest(data["data"], f"{path}.data"),
+        names=tuple(name for name, _, _ in columns),
+        terms=tuple(term for _, _, term in columns),
+        exact=tuple(exact for _, exact, _ in columns),
+        thresholds=tuple(thresholds),
+        weights=tuple(weights),
+        penalty=penalty,
+        lower=np.array(lower, dtype=np.int64),
+        upper=np.array(upper, dtype=np.int64),
+        max_features=read_integer(data["max_features"], f"{path}.max_features"),
+        limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds)),
+        constraints=read_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
+        teacher=teacher,
+        readings=tuple(read_list(data["readings"], f"{path}.readings", read_reading)),
+    )
+    if statement.data.rows <= 0:
+        wrong(f"{path}.data.rows", "a positive number", data["data"]["rows"])
+    if teacher is not None and teacher.expected.size != statement.data.patterns:
+        wrong(f"{path}.teacher.patterns", f"{statement.data.patterns}", teacher.expected.size)
+    if data["objective"] != statement.objective:
+        wrong(f"{path}.objective", f'"{statement.objective}"', data["objective"])
+    return statement
+
+
+def _column(data: Any, path: str) -> tuple[str, bool, Term]:
+    term = read_term(data, path, extra=("name", "exact"))
+    exact = read_boolean(data["exact"], f"{path}.exact")
+    return read_text(data["name"], f"{path}.name"), exact, term
+
+
+def _read_lesson(data: Any, path: str) -> Lesson:
+    keys = ("name", "strength", "denominator", "patterns", "expected")
+    check_object(data, path, (*keys, "net_benefit", "blended_benefit"))
+    strength = None
+    if data["strength"] != "inf":
+        strength = read_fraction(data["strength"], f"{path}.strength")
+        if strength <= 0:
+            wrong(f"{path}.strength", 'a positive number of rows or "inf"', data["strength"])
+    denominator = read_integer(data["denominator"], f"{path}.denominator")
+    patterns = read_integer(data["patterns"], f"{path}.patterns")
+    if denominator < 1:
+        wrong(f"{path}.denominator", "a whole number from 1", denominator)
+    if not 0 <= patterns <= _MOST_ENTRIES:
+        wrong(f"{path}.patterns", "a usable number", patterns)
+    for key in ("net_benefit", "blended_benefit"):
+        if isinstance(data[key], bool) or not isinstance(data[key], int | float):
+            wrong(f"{path}.{key}", "a number", data[key])
+    return Lesson(
+        read_text(data["name"], f"{path}.name"),
+        strength,
+        denominator,
+        _unpack(data["expected"], f"{path}.expected", "<i8", (patterns,)),
+        float(data["net_benefit"]),
+        float(data["blended_benefit"]),
+    )
+
+
+def _data_digest(data: Any, path: str) -> DataDigest:
+    check_object(data, path, ("digest", "patterns", "rows", "events"))
+    return DataDigest(
+        read_text(data["digest"], f"{path}.digest"),
+        read_integer(data["patterns"], f"{path}.patterns"),
+        read_fraction(data["rows"], f"{path}.rows"),
+        read_fraction(data["events"], f"{path}.events"),
+    )
+
+
+def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_thresholds: int) -> Limits:
+    check_object(data, path, ("values", "support", "support_limit", "total", "rates"))
+    n_columns = len(lower)
+    widths = [high - low + 1 for low, high in zip(lower, upper, strict=True)]
+    if max(widths) * n_columns > 10**8:
+        raise InputError(f"{path}: the points have too many values to check.")
+    mask = np.arange(max(widths)) < np.array(widths)[:, None]
+    for k, allowed in enumerate(read_list(data["values"], f"{path}.values", _or_list, n_columns)):
+        if allowed is not None:
+            if any(not lower[k] <= v <= upper[k] for v in allowed):
+                wrong(f"{path}.values[{k}]", f"points from {lower[k]} to {upper[k]}", allowed)
+            mask[k] = False
+            mask[k, np.array(allowed, dtype=np.int64) - lower[k]] = True
+    rows = read_list(
+        data["support"],
+        f"{path}.support",
+        lambda row, at: read_list(row, at, read_points, n_columns),
+    )
+    limit = read_list(data["support_limit"], f"{path}.support_limit", read_integer, len(rows))
+    rates = None
+    if data["rates"] is not None:
+        check_object(data["rates"], f"{path}.rates", ("found", "alarms"))
+        found, alarms = (
+            tuple(read_list(data["rates"][key], f"{path}.rates.{key}", read_fraction, n_thresholds))
+            for key in ("found", "alarms")
+        )
+        rates = RateLimits(found, alarms)
+    return Limits(
+        values=mask,
+        support=np.array(rows, dtype=np.int64).reshape(len(rows), n_columns),
+        support_limit=np.array(limit, dtype=np.int64),
+        total=read_integer(data["total"], f"{path}.total"),
+        rates=rates,
+    )
+
+
+def read_answer(data: Any, path: str) -> Answer:
+    """Read what :func:`write_answer` wrote."""
+    check_object(data, path, ("points", "cutoffs", "objective", "net_benefit"))
+    return Answer(
+        tuple(read_list(data["points"], f"{path}.points", read_points)),
+        tuple(read_list(data["cutoffs"], f"{path}.cutoffs", read_integer)),
+        read_fraction(data["objective"], f"{path}.objective"),
+        read_fraction(data["net_benefit"], f"{path}.net_benefit"),
+    )
+
+
+def read_claim(data: Any, path: str) -> Claim | None:
+    """Read what :func:`write_claim` wrote."""
+    if data is None:
+        return None
+    keys = ("method", "bound", "rounded", "rounding", "details", "scale", "boxes")
+    check_object(data, path, keys)
+    scale = data["scale"]
+    check_object(scale, f"{path}.scale", ("total", "constant", "price", "exact"))
+    if not isinstance(data["details"], dict):
+        wrong(f"{path}.details", "an object", data["details"])
+    return Claim(
+        method=read_text(data["method"], f"{path}.method"),
+        bound=read_fraction(data["bound"], f"{path}.bound"),
+        rounded=read_boolean(data["rounded"], f"{path}.rounded"),
+        rounding=read_fraction(data["rounding"], f"{path}.rounding"),
+        details=data["details"],
+        scale=ValueScale(
+            read_fraction(scale["total"], f"{path}.scale.total"),
+            read_fraction(scale["constant"], f"{path}.scale.constant"),
+            read_integer(scale["price"], f"{path}.scale.price"),
+            read_boolean(scale["exact"], f"{path}.scale.exact"),
+        ),
+        boxes=None if data["boxes"] is None else _read_boxes(data["boxes"], f"{path}.boxes"),
+    )
+
+
+def _read_boxes(data: Any, path: str) -> Boxes:
+    check_object(data, path, ("count", "columns", *_PACKED))
+    count, width = (read_integer(data[key], f"{path}.{key}") for key in ("count", "columns"))
+    if count < 0 or width < 1 or count * width > _MOST_ENTRIES:
+        wrong(path, "boxes of a usable number", [count, width])
+    unpacked = {}
+    for key, kind in _PACKED.items():
+        shape = (count, width) if key in ("lower", "upper") else (count,)
+        unpacked[key] = _unpack(data[key], f"{path}.{key}", kind, shape)
+    return Boxes(**unpacked)
+
+
+def _unpack(text: Any, path: str, kind: str, shape: tuple[int, ...]) -> IntArray:
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    letters = read_text(text, path)
+    try:
+        packed = base64.b64decode(letters, validate=True)
+        unzip = zlib.decompressobj()
+        raw = unzip.decompress(packed, size + 1)  # no more, however much a hostile file holds
+    except (binascii.Error, ValueError, zlib.error):
+        raise InputError(f"{path} cannot be unpacked. The file is damaged.") from None
+    if len(raw) != size or not unzip.eof or unzip.unused_data:
+        raise InputError(f"{path} does not hold {shape[0]:,} entries. The file is damaged.")
+    return np.frombuffer(raw, dtype=kind).astype(np.int64).reshape(shape)
+
+
+def _or_list(data: Any, path: str) -> list[int] | None:
+    return None if data is None else read_list(data, path, read_points)
+
+
+def check_version(version: Any, known: tuple[int, ...]) -> None:
+    """Refuse a format that this package does not read, and say what to do about it."""
+    if type(version) is int and version in known:
+        return
+    advice = "Update the package."
+    if type(version) is int and 1 <= version < min(known):
+        advice = "It is too old: fit the card again, and make a new certificate."
+    raise InputError(
+        f"version {version!r} of the certificate format is not read; this package reads version "
+        f"{', '.join(map(str, known))}. {advice}"
+    )
+
+
+def read_points(data: Any, path: str) -> int:
+    """Check that a value is an integer that points may have."""
+    if abs(read_integer(data, path)) > _MOST:
+        wrong(path, "an integer within ±10^9", data)
+    return int(data)

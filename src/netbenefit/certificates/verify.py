@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.scorecard import Provenance, Scorecard
+from netbenefit.cards.rules import Provenance
+from netbenefit.cards.scorecard import Scorecard
 from netbenefit.certificates.boxes import check_bound, shown
 from netbenefit.certificates.certificate import Certificate
 from netbenefit.certificates.recount import (
@@ -45,9 +46,6 @@ from netbenefit.certificates.statement import Answer, Check, table_digest
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import relative_gap
 from netbenefit.data.patterns import PatternTable
-
-__all__ = ["SLACK", "Check", "Verdict", "check_levels", "verify"]
-
 
 # -- the checks of cut-offs and risks: one risk per level as published, or a risk for every score --
 

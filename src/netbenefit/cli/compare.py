@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from netbenefit.data.labels import Outcome
     from netbenefit.validation.comparison import Comparison
 
-__all__ = ["compare"]
-
 #: So many notes of models are told; the rest is counted.
 _MOST_NOTES = 5
 
@@ -91,7 +89,7 @@ def compare(
     from netbenefit.common.checks import InputError
     from netbenefit.data.files import write_csv
     from netbenefit.metrics.thresholds import as_thresholds
-    from netbenefit.plots import check_picture
+    from netbenefit.plots.base import check_picture
     from netbenefit.validation.comparison import compare as run
 
     check_writable(plot, data)
@@ -156,7 +154,7 @@ def _read_models(text: str) -> dict[str, Any]:
     """Split a list of names and files; cards are read at once."""
     from netbenefit.cli.terminal import load_card
     from netbenefit.common.checks import InputError
-    from netbenefit.validation.comparison import NAMES
+    from netbenefit.validation.models import NAMES
 
     found: dict[str, Any] = {}
     for word in (word.strip() for word in text.split(",")):

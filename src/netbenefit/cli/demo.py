@@ -17,10 +17,10 @@ from netbenefit.data.files import write_csv
 from netbenefit.data.labels import Outcome
 from netbenefit.estimators.learn import Learned
 from netbenefit.export.calculator import to_calculator
+from netbenefit.metrics.measures import ModelRow
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.report import ModelRow, compare, validation_page
-
-__all__ = ["DemoData", "DemoResult", "demo_data", "run_demo", "save_demo"]
+from netbenefit.report import compare
+from netbenefit.report.validation import validation_page
 
 #: Risks from which people might act: 19 false alarms accepted for a tumour found, down to one.
 THRESHOLDS = Thresholds.parse("0.05:0.5:0.05")

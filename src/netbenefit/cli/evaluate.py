@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from netbenefit.metrics.thresholds import Thresholds
     from netbenefit.updating.evaluate import CardEvaluation
 
-__all__ = ["evaluate_command", "evaluate_relation"]
-
 
 def evaluate_command(
     card: Path,
@@ -40,8 +38,7 @@ def evaluate_command(
     from netbenefit.data.sources import find_source
     from netbenefit.metrics.thresholds import as_thresholds
     from netbenefit.report import text
-    from netbenefit.updating.evaluate import calibration_lines, level_lines
-    from netbenefit.updating.update import evaluate_card
+    from netbenefit.updating.evaluate import calibration_lines, evaluate_card, level_lines
 
     source = find_source(data)
     check_writable(csv, card, *source.files, *([reference] if reference else []))
@@ -108,11 +105,10 @@ def _evaluate_open(
     """Measure a card on an open table; return also what the outcome is called."""
     from contextlib import ExitStack
 
-    from netbenefit.cards.columns import check_present
+    from netbenefit.cards.readings import check_present
     from netbenefit.cli.rows import check_column, open_table, outcome_of_table
-    from netbenefit.data.connection import duckdb_errors
     from netbenefit.data.labels import label_in
-    from netbenefit.data.sources import find_source
+    from netbenefit.data.sources import duckdb_errors, find_source
 
     says = card.provenance.outcome if card.provenance else None
     target = _target(card, table, says) if target is None else target
@@ -163,8 +159,8 @@ def evaluate_relation(
     reference: Any = None,
 ) -> CardEvaluation:
     """Measure a card on rows that DuckDB scores and counts by score and outcome."""
-    from netbenefit.data.connection import duckdb_errors
     from netbenefit.data.duckdb import QueryBar
+    from netbenefit.data.sources import duckdb_errors
     from netbenefit.updating.in_tables import evaluate_table
 
     with (

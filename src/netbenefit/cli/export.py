@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from netbenefit.cards.scorecard import Scorecard
     from netbenefit.export.scaling import Scaling
 
-__all__ = ["export"]
-
 
 class Format(StrEnum):
     """What a card can be exported to."""

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from netbenefit.data.duckdb import OpenTable
     from netbenefit.metrics.measures import Measures
 
-__all__ = ["fit"]
-
 
 @friendly
 def fit(
@@ -237,7 +235,7 @@ def _fit_file(
     """Learn from rows in memory, and measure the card on those held out."""
     from netbenefit.cli.model import CommandClassifier, binner_of
     from netbenefit.cli.rows import split_rows
-    from netbenefit.report import measure
+    from netbenefit.metrics.measures import measure
 
     seed = params["random_state"]
     train, test = split_rows(rows, holdout, seed)
@@ -285,8 +283,8 @@ def _fit_table(
     from netbenefit.cli.model import CommandClassifier, binner_of
     from netbenefit.cli.rows import check_column, features_of, outcome_of_table
     from netbenefit.common.checks import InputError
-    from netbenefit.data.connection import duckdb_errors
     from netbenefit.data.duckdb import QueryBar
+    from netbenefit.data.sources import duckdb_errors
 
     source, seed = table.source, params["random_state"]
     check_column(table, named.target, "--target")

@@ -48,9 +48,6 @@ from netbenefit.cli.terminal import (
 from netbenefit.cli.update import update
 from netbenefit.cli.validate import validate
 
-__all__ = ["app", "main", "reproduce"]
-
-
 # -- ``netbenefit reproduce``: the paper's experiments, run again, beside the published numbers ----
 
 

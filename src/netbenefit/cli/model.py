@@ -27,25 +27,10 @@ from netbenefit.cli.terminal import (
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.strict_json import Value, parse
 from netbenefit.data.raw_table import RawColumn, storage_of
-from netbenefit.estimators.learn import Learned
+from netbenefit.estimators.learn import Learned, Training
 from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.estimators.training import Training
 from netbenefit.metrics.thresholds import as_thresholds
 from netbenefit.problem.constraints import Constraint, MaxPerColumn, Monotone, from_json
-
-__all__ = [
-    "ColumnFlags",
-    "CommandClassifier",
-    "binner_of",
-    "check_known",
-    "guess_table",
-    "notes_on",
-    "read_binner",
-    "read_card_flags",
-    "read_column_flags",
-    "read_constraints",
-    "read_monotone",
-]
 
 POLICIES = ("auto", "condition", "impute", "refuse")
 _UNIT_KEYS = ("decimals", "lower", "upper", "log")

@@ -8,40 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = [
-    "GRID",
-    "LIMITS",
-    "RAW",
-    "BinnerAgain",
-    "Card",
-    "CardTarget",
-    "Constraints",
-    "CutsAgain",
-    "Data",
-    "Debug",
-    "Drop",
-    "Jobs",
-    "MaxPoints",
-    "MissingAgain",
-    "NamesAgain",
-    "Positive",
-    "PriorStrength",
-    "Quiet",
-    "RowWeights",
-    "Seconds",
-    "Signs",
-    "Solver",
-    "Sources",
-    "SpecialAgain",
-    "Stream",
-    "Target",
-    "Teacher",
-    "Thresholds",
-    "WeightNames",
-    "Weights",
-    "option",
-]
-
 
 class WeightNames(StrEnum):
     """How thresholds can be weighted."""

@@ -8,8 +8,6 @@ from typing import Annotated
 from netbenefit.cli.options import Card, CardTarget, Data, Debug, Positive, RowWeights, option
 from netbenefit.cli.terminal import check_writable, friendly, load_card, tell, warnings_as_notes
 
-__all__ = ["report"]
-
 
 @friendly
 def report(

@@ -12,34 +12,16 @@ from numpy.typing import NDArray
 
 from netbenefit.cli.terminal import pick_column, tell
 from netbenefit.common.checks import InputError
-from netbenefit.data.connection import Engine
 from netbenefit.data.duckdb import read_raw, size_of_file, size_of_table
 from netbenefit.data.files import RawFile
 from netbenefit.data.labels import Outcome, find_target, label_in, read_outcome
+from netbenefit.data.sources import Engine
 
 if TYPE_CHECKING:
     from netbenefit.cards.scorecard import Scorecard
     from netbenefit.cli.model import ColumnFlags
     from netbenefit.data.duckdb import OpenTable
     from netbenefit.data.sources import Source
-
-__all__ = [
-    "Rows",
-    "check_column",
-    "check_features",
-    "check_share",
-    "features_of",
-    "open_data",
-    "open_table",
-    "outcome_of_table",
-    "read_data",
-    "read_for_card",
-    "read_rows",
-    "read_weights",
-    "rows_of",
-    "split_rows",
-]
-
 
 # -- dATA of a command: opened, measured, and read into memory or left where it is -----------------
 
@@ -263,7 +245,7 @@ def read_for_card(
 
 def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tuple[Outcome, int]:
     """Read the outcome of a table that stays where it is; return also the number of events."""
-    from netbenefit.data.connection import name
+    from netbenefit.data.sources import name
 
     found = table.connection.sql(
         f"SELECT {name(target)}, count(*) FROM ({table.query}) GROUP BY ALL "

@@ -13,8 +13,6 @@ from netbenefit.cli.terminal import check_writable, friendly, load_card, tell
 if TYPE_CHECKING:
     from netbenefit.data.duckdb import OpenTable
 
-__all__ = ["score"]
-
 SCORE, RISK = "card_score", "card_risk"
 _FORMATS = (".parquet", ".pq", ".csv", ".csv.gz")
 
@@ -36,12 +34,11 @@ def score(
     DuckDB reads, scores and writes; rows never pass through Python, and are never all in memory.
     Adds the columns card_score and card_risk, empty where the card refuses a row.
     """
-    from netbenefit.cards.columns import check_present
+    from netbenefit.cards.readings import check_present
     from netbenefit.cli.rows import open_table
     from netbenefit.common.files import replacing
-    from netbenefit.data.connection import duckdb_errors
     from netbenefit.data.duckdb import QueryBar
-    from netbenefit.data.sources import find_source
+    from netbenefit.data.sources import duckdb_errors, find_source
     from netbenefit.updating.in_tables import score_table
 
     source = find_source(data)
@@ -107,8 +104,8 @@ def _write(relation: Any, draft: Path, out: Path) -> None:
 
 def _refused(table: OpenTable, draft: Path, out: Path) -> int:
     """Count the rows that were written without a score."""
-    from netbenefit.data.connection import text
     from netbenefit.data.duckdb import escaped
+    from netbenefit.data.sources import text
 
     file, name = text(escaped(draft)), out.name.lower()
     packed = "gzip" if name.endswith(".gz") else "none"

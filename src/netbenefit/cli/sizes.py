@@ -46,8 +46,6 @@ from netbenefit.cli.terminal import (
 if TYPE_CHECKING:
     from netbenefit.validation.sizes import SizePath
 
-__all__ = ["sizes"]
-
 
 @friendly
 def sizes(
@@ -102,7 +100,8 @@ def sizes(
     from netbenefit.cli.rows import read_rows
     from netbenefit.data.files import write_csv
     from netbenefit.estimators.risk_score import RiskScoreClassifier
-    from netbenefit.plots import check_picture, save_picture
+    from netbenefit.plots.base import check_picture
+    from netbenefit.plots.search import save_picture
     from netbenefit.validation.sizes import size_path
 
     check_writable(plot, data)

@@ -18,26 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
-    from netbenefit.cards.scorecard import Provenance, Scorecard
-    from netbenefit.problem.result import SolverResult
+    from netbenefit.cards.rules import Provenance
+    from netbenefit.cards.scorecard import Scorecard
+    from netbenefit.problem.problem import SolverResult
     from netbenefit.solvers.base import Callback
-
-__all__ = [
-    "check_writable",
-    "friendly",
-    "load_card",
-    "make_console",
-    "pick_column",
-    "print_card",
-    "print_teacher",
-    "program_name",
-    "progress",
-    "read_setting",
-    "read_signs",
-    "tell",
-    "warnings_as_notes",
-    "working",
-]
 
 P = ParamSpec("P")
 
@@ -84,7 +68,7 @@ def friendly(command: Callable[P, None]) -> Callable[P, None]:
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callback | None]:
     """Show a live line while searching, where somebody can see it."""
-    from netbenefit.solvers.progress import LiveLine
+    from netbenefit.solvers.base import LiveLine
 
     if quiet:
         yield None
@@ -194,7 +178,7 @@ def read_setting(text: str, option: str, *words: str) -> str | float:
 def print_teacher(origin: Provenance | None, result: SolverResult) -> None:
     """Print who taught a card, what the teacher is worth, and what the card makes of it."""
     from netbenefit.cards.text import share_text
-    from netbenefit.solvers.progress import conclude
+    from netbenefit.solvers.base import conclude
     from netbenefit.teachers.crossfit import GIVEN
 
     console = make_console()

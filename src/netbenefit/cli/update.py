@@ -31,8 +31,6 @@ from netbenefit.cli.terminal import (
     warnings_as_notes,
 )
 
-__all__ = ["update"]
-
 
 class What(StrEnum):
     """What can be updated."""
@@ -163,7 +161,7 @@ def _read_belief(
 
 def _needed(card: Any, columns: Any, what: What, estimator: Any) -> list[str]:
     """Columns to read: all that the card was learnt from, where it is to be learnt anew."""
-    from netbenefit.cards.columns import check_present
+    from netbenefit.cards.readings import check_present
     from netbenefit.updating.update import needed_columns
 
     names = needed_columns(card, estimator) if what is What.refit else card.features

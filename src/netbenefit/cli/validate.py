@@ -46,9 +46,8 @@ from netbenefit.cli.terminal import (
 if TYPE_CHECKING:
     from netbenefit.cli.rows import Rows
     from netbenefit.estimators.risk_score import RiskScoreClassifier
-    from netbenefit.validation.cross_validation import BootstrapValidation, CrossValidation
-
-__all__ = ["validate"]
+    from netbenefit.validation.bootstrap import BootstrapValidation
+    from netbenefit.validation.cross_validation import CrossValidation
 
 _SEVERAL = " Several, with commas, for --nested."
 

@@ -9,8 +9,6 @@ import typer
 
 from netbenefit.cli.terminal import load_card, make_console, warnings_as_notes
 
-__all__ = ["verify_command"]
-
 
 def verify_command(
     card: Path,

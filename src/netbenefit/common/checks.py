@@ -20,25 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-__all__ = [
-    "FloatArray",
-    "InputError",
-    "InputWarning",
-    "IntArray",
-    "Message",
-    "Remedy",
-    "by_name",
-    "check_binary",
-    "check_level",
-    "check_names",
-    "check_risks",
-    "check_seed",
-    "check_weights",
-    "drop_it",
-    "read_number",
-    "shorten",
-]
-
 
 class Remedy(NamedTuple):
     """What to do, in the words of Python and in those of the command line."""

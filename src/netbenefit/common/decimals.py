@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import IntArray
-
-__all__ = ["LARGEST_EXACT", "MAX_DECIMALS", "find_decimals", "relative_gap", "to_step", "to_steps"]
-
+from netbenefit.common.checks import FloatArray, IntArray
 
 # -- how far a value can be from the best: the one definition of the gap ---------------------------
 
@@ -83,3 +80,8 @@ def _loses_nothing(values: NDArray[Any], decimals: int) -> bool:
         # In the column's own precision: 0.1 as float32 is 0.1, not 0.10000000149.
         back = (steps / float(10**decimals)).astype(values.dtype)
     return bool(np.array_equal(back, values))
+
+
+def are_whole(weight: FloatArray) -> bool:
+    """Return whether all weights are whole numbers, which are taken to count rows."""
+    return bool(np.all(weight == np.floor(weight)))

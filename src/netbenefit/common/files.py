@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replacing", "write_bytes", "write_text"]
-
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a text as UTF-8; a file that is there is replaced at once or stays as it was.

@@ -25,9 +25,6 @@ import numpy as np
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.parallel import WorkerDied, finished_tasks
 
-__all__ = ["Journal", "Progress", "fingerprint_of", "lock_file", "run_tasks"]
-
-
 # -- one short text for data and settings: the same for the same, in every process -----------------
 
 

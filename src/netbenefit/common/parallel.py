@@ -16,22 +16,6 @@ from typing import Any, NamedTuple
 
 from netbenefit.common.checks import InputError
 
-__all__ = [
-    "DaskPass",
-    "Lost",
-    "Numbered",
-    "Pass",
-    "WorkerDied",
-    "attempt",
-    "cluster_threads",
-    "finished_tasks",
-    "one_by_one",
-    "only_task_here",
-    "tasks_at_once",
-    "threads_here",
-]
-
-
 # -- what the ways to run tasks share --------------------------------------------------------------
 
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Display", "TaskBar", "time_left"]
-
 
 def time_left(seconds: float, done: int, left: int) -> str:
     """Say how long the rest takes if it goes on like this.

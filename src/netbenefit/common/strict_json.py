@@ -11,24 +11,6 @@ from typing import Any, NoReturn, TypeVar
 
 from netbenefit.common.checks import InputError
 
-__all__ = [
-    "Value",
-    "absent",
-    "at",
-    "check_object",
-    "or_null",
-    "parse",
-    "read_boolean",
-    "read_fraction",
-    "read_integer",
-    "read_list",
-    "read_number",
-    "read_text",
-    "read_value",
-    "show",
-    "wrong",
-]
-
 T = TypeVar("T")
 
 

@@ -14,17 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.common.checks import InputError
 
-__all__ = [
-    "Table",
-    "display_width",
-    "format_count",
-    "format_number",
-    "format_p_value",
-    "format_percent",
-    "format_table",
-]
-
-
 # -- plain tables of text, as wide as their cells --------------------------------------------------
 
 

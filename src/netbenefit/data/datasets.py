@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from netbenefit.common.checks import FloatArray, InputError
 
-__all__ = ["load_breast_cancer"]
-
 
 def load_breast_cancer(kind: str = "worst") -> tuple[dict[str, FloatArray], NDArray[np.bool_]]:
     """Return ten measurements of 569 breast tumours (scikit-learn's), and which are malignant."""

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.columns import plain_array
+from netbenefit.cards.readings import plain_array
 from netbenefit.common.checks import InputError, check_names
 from netbenefit.common.progress import Display
-from netbenefit.data.connection import Engine, duckdb_errors, name, text
 from netbenefit.data.files import (
     MISSING,
     RawFile,
@@ -28,28 +27,10 @@ from netbenefit.data.files import (
     read_header,
     rewrite,
 )
-from netbenefit.data.sources import Listed, Source, pick_table
+from netbenefit.data.sources import Engine, Listed, Source, duckdb_errors, name, pick_table, text
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-__all__ = [
-    "STREAM_BYTES",
-    "STREAM_ROWS",
-    "OpenTable",
-    "QueryBar",
-    "Size",
-    "arrays_of",
-    "escaped",
-    "kind_of",
-    "open_source",
-    "read_file",
-    "read_raw",
-    "read_table",
-    "size_of_file",
-    "size_of_table",
-]
-
 
 # -- CSV files as one table of text, and what its columns are --------------------------------------
 # A column is what all its cells are: whole numbers, numbers, true and false, else text.  So all

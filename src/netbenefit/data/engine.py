@@ -16,18 +16,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.columns import ColumnInfo, Frame
+from netbenefit.cards.readings import ColumnInfo, Frame
 from netbenefit.common.checks import InputError, IntArray, check_names, shorten
-
-__all__ = [
-    "ColumnType",
-    "EngineTable",
-    "Groups",
-    "NumberGroups",
-    "Tell",
-    "group_numbers",
-    "is_lazy",
-]
 
 logger = logging.getLogger(__name__)
 

@@ -22,22 +22,9 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.columns import Frame
+from netbenefit.cards.readings import Frame
 from netbenefit.common.checks import InputError, check_names
 from netbenefit.common.table import Table
-
-__all__ = [
-    "MISSING",
-    "SUFFIXES",
-    "RawFile",
-    "format_of",
-    "is_gzip",
-    "raw_file",
-    "read_cell",
-    "read_header",
-    "rewrite",
-    "write_csv",
-]
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")

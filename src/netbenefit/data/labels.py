@@ -12,21 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from netbenefit.cards.columns import Frame, as_value
+from netbenefit.cards.readings import Frame, as_value
 from netbenefit.common.checks import InputError, Remedy, shorten
 from netbenefit.data.files import read_cell
 from netbenefit.data.patterns import PatternTable
-
-__all__ = [
-    "Outcome",
-    "choose_event",
-    "encode_labels",
-    "find_target",
-    "label_in",
-    "read_outcome",
-    "warn_of_constants",
-]
-
 
 _LIMIT = "Compare it with a limit first, as in y >= limit."
 

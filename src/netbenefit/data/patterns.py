@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.columns import Frame, numeric_column
+from netbenefit.cards.readings import Frame, numeric_column
 from netbenefit.common.checks import (
     FloatArray,
     InputError,
@@ -26,9 +26,6 @@ from netbenefit.common.checks import (
 )
 from netbenefit.common.decimals import LARGEST_EXACT, MAX_DECIMALS, find_decimals, to_steps
 from netbenefit.data.engine import EngineTable, group_numbers, is_lazy
-
-__all__ = ["PatternTable", "merge_rows"]
-
 
 # -- equal rows of whole numbers, found fast: for tables of patterns, and wherever rows are merged -
 

@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from netbenefit.common.checks import InputError
-from netbenefit.data.connection import Engine, name, text
-from netbenefit.data.sources import Listed, Source, pick_table, scrub
-
-__all__ = ["Found", "open_postgresql"]
+from netbenefit.data.sources import Engine, Listed, Source, name, pick_table, scrub, text
 
 _PACKAGE = "duckdb_extension_postgres_scanner"
 _SECONDS = 15  #: to wait for a server that does not answer

@@ -20,7 +20,7 @@ from netbenefit.data.labels import warn_of_constants
 from netbenefit.data.patterns import PatternTable
 from netbenefit.data.raw_table import RawTable, raw_rows
 from netbenefit.estimators.from_table import Asked, TableTraining, read_training
-from netbenefit.estimators.training import (
+from netbenefit.estimators.learn import (
     Rows,
     Training,
     given_risks,
@@ -31,8 +31,6 @@ from netbenefit.estimators.training import (
 )
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.teachers import TEACHERS
-
-__all__ = ["CardClassifier"]
 
 
 class CardClassifier(

@@ -33,8 +33,6 @@ from netbenefit.common.checks import FloatArray, InputError, check_weights, shor
 from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
 from netbenefit.theory.calibration import calibrate_levels, improve_levels
 
-__all__ = ["NetBenefitCalibrator"]
-
 
 class NetBenefitCalibrator(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from netbenefit._version import __version__
 from netbenefit.binning.binner import Binner, Codes
-from netbenefit.cards.columns import Frame, numeric_column
-from netbenefit.cards.scorecard import Provenance
+from netbenefit.cards.readings import Frame, numeric_column
+from netbenefit.cards.rules import Provenance
 from netbenefit.common.checks import (
     FloatArray,
     InputError,
@@ -30,11 +30,9 @@ from netbenefit.data.engine import EngineTable, Groups, Tell, group_numbers, is_
 from netbenefit.data.labels import read_outcome
 from netbenefit.data.patterns import PatternTable
 from netbenefit.data.raw_table import RawColumn, RawTable
-from netbenefit.estimators.learn import Learned
-from netbenefit.estimators.training import Rows, Training, given_risks, settings_by_condition
+from netbenefit.estimators.learn import Learned, Rows, Training, given_risks, settings_by_condition
 from netbenefit.problem.constraints import MaxFPR, MinTPR
-from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.levels import fit_levels
+from netbenefit.problem.levels import fit_levels, floor_scores
 from netbenefit.problem.problem import Problem
 from netbenefit.tables.expressions import score_of
 from netbenefit.tables.patterns import Counted, count_patterns
@@ -52,19 +50,7 @@ from netbenefit.tables.rows import (
     sample_test,
 )
 from netbenefit.tables.survey import Survey, survey_table
-from netbenefit.teachers.blend import Blend, blend
-
-__all__ = [
-    "MAX_PATTERNS",
-    "SAMPLE_ROWS",
-    "Asked",
-    "MergeReport",
-    "TableTraining",
-    "features_of",
-    "finish_on_all_rows",
-    "raw_rows_of",
-    "read_training",
-]
+from netbenefit.teachers.crossfit import Blend, blend
 
 #: A number that is different in almost every row of a sample, and as many of them as rows, is none
 #: that can be counted.

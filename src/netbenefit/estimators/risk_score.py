@@ -25,6 +25,7 @@ from netbenefit.estimators.from_table import (
 )
 from netbenefit.estimators.learn import (
     Learned,
+    Training,
     choose_solver,
     count_threads,
     learn,
@@ -33,13 +34,10 @@ from netbenefit.estimators.learn import (
     too_small_text,
     warn_of_teaching,
 )
-from netbenefit.estimators.training import Training
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
 from netbenefit.problem.constraints import Constraint
 from netbenefit.solvers.base import Callback, Solver
 from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
-
-__all__ = ["RiskScoreClassifier"]
 
 
 class RiskScoreClassifier(CardClassifier):
@@ -122,7 +120,7 @@ class RiskScoreClassifier(CardClassifier):
     decimals : mapping, default=None
         ``{"lactate": 1}``: decimals to keep of single columns, instead of those found in the data.
     callback : callable, default=None
-        Called during the search with a :class:`~netbenefit.problem.result.Progress`.
+        Called during the search with a :class:`~netbenefit.problem.problem.Progress`.
 
     Attributes
     ----------
@@ -493,7 +491,7 @@ class RiskScoreClassifier(CardClassifier):
 
         if not self.verbose or self.callback is not None:
             return run(self.callback)
-        from netbenefit.solvers.progress import LiveLine  # late: rich takes its time to import
+        from netbenefit.solvers.base import LiveLine  # late: rich takes its time to import
 
         with LiveLine() as line:
             return run(line)

@@ -11,8 +11,6 @@ from netbenefit.metrics.thresholds import ThresholdsLike, Weights
 from netbenefit.problem.constraints import Constraint
 from netbenefit.solvers.base import Callback, Solver
 
-__all__ = ["RSSDNBClassifier"]
-
 
 class RSSDNBClassifier(RiskScoreClassifier):
     """Learn a scorecard as published: RSS-DNB.

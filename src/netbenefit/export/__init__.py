@@ -1,6 +1,6 @@
 """A card where people work: in a database, a web page, a spreadsheet, another language.
 
 Every export is written from the same description of a card's columns,
-:class:`netbenefit.cards.scoring.CardLogic`, and gives every row the score and the risk that the
+:class:`netbenefit.cards.rules.CardLogic`, and gives every row the score and the risk that the
 card gives it.
 """

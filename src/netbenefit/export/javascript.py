@@ -12,13 +12,10 @@ from importlib.resources import files
 from typing import Any
 
 from netbenefit._version import __version__
-from netbenefit.cards.pieces import unit_ends
+from netbenefit.cards.rules import CardLogic, ColumnLogic, InputColumn
 from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.scoring import CardLogic, ColumnLogic, InputColumn
-from netbenefit.cards.terms import PerUnit, Term, log_ends
+from netbenefit.cards.terms import PerUnit, Term, log_ends, unit_ends
 from netbenefit.export.scaling import Scaling
-
-__all__ = ["asset", "card_data", "card_script", "literal", "term_data", "to_javascript"]
 
 _HEAD = f"""\
 // A scorecard, written by netbenefit {__version__}.

@@ -24,7 +24,13 @@ from typing import cast
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from netbenefit._version import __version__
-from netbenefit.cards.pieces import (
+from netbenefit.cards.readings import plain_number
+from netbenefit.cards.rules import CardLogic, ColumnLogic, InputColumn, RiskRow
+from netbenefit.cards.scorecard import Scorecard, check_card
+from netbenefit.cards.terms import (
+    Condition,
+    PerUnit,
+    Term,
     edges,
     group_levels,
     intervals,
@@ -33,28 +39,11 @@ from netbenefit.cards.pieces import (
     total_of,
     unit_ends,
 )
-from netbenefit.cards.readings import plain_number
-from netbenefit.cards.rules import RiskRow
-from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.scoring import CardLogic, ColumnLogic, InputColumn
-from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.cards.text import contents
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT
 from netbenefit.common.strict_json import Value
 from netbenefit.export.scaling import Scaling
-
-__all__ = [
-    "apply",
-    "attributes",
-    "constant",
-    "discretize",
-    "field_ref",
-    "log_bins",
-    "number_text",
-    "to_pmml",
-]
-
 
 # -- parts of a PMML scorecard: predicates, expressions, and the attributes of one column ----------
 # PMML's logic has three values: a comparison with a missing value is neither true nor false.  So a

@@ -8,17 +8,13 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from netbenefit.cards.pieces import log_steps
-from netbenefit.cards.rules import INT64, RiskRow
+from netbenefit.cards.rules import INT64, ColumnLogic, InputColumn, RiskRow
 from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.scoring import ColumnLogic, InputColumn
-from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.cards.terms import Condition, PerUnit, log_steps
 from netbenefit.cards.text import contents
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT
 from netbenefit.export.scaling import Scaling
-
-__all__ = ["to_python"]
 
 _WIDTH = 96
 

@@ -21,8 +21,6 @@ from netbenefit.cards.rules import is_finite
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import InputError
 
-__all__ = ["Scaling", "scale"]
-
 
 @dataclass(frozen=True)
 class Scaling:

@@ -14,19 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
-from netbenefit.cards.pieces import log_steps
 from netbenefit.cards.readings import plain_number
-from netbenefit.cards.rules import INT64
+from netbenefit.cards.rules import INT64, ColumnLogic, InputColumn
 from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.scoring import ColumnLogic, InputColumn
-from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends
+from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends, log_steps
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT, to_step
 from netbenefit.common.strict_json import Value
 from netbenefit.export.scaling import Scaling
-
-__all__ = ["DIALECTS", "Requirement", "SqlDialect", "largest_exact", "most_of", "to_sql"]
-
 
 # -- how databases write names, values and types, quoted so that none can be taken for SQL ---------
 

@@ -13,8 +13,6 @@ from netbenefit.cards.scorecard import Scorecard, check_card
 from netbenefit.cards.text import Contents, contents, side_by_side
 from netbenefit.export.scaling import Scaling
 
-__all__ = ["to_latex", "to_markdown"]
-
 #: More rules than this do not fit on a page: LaTeX's table goes over several.
 _MOST_ON_A_PAGE = 35
 

@@ -32,28 +32,15 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from netbenefit.cards.pieces import named, unit_ends
-from netbenefit.cards.rules import RiskRow
+from netbenefit.cards.readings import join_words, value_text
+from netbenefit.cards.rules import CardLogic, ColumnLogic, InputColumn, RiskRow
 from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.scoring import CardLogic, ColumnLogic, InputColumn
-from netbenefit.cards.terms import Condition, PerUnit, Term, join_words, log_ends, value_text
+from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends, named, unit_ends
 from netbenefit.cards.text import Contents, contents, strip_control
 from netbenefit.common.checks import InputError
 from netbenefit.common.files import write_bytes
 from netbenefit.common.strict_json import Value
 from netbenefit.export.scaling import Scaling
-
-__all__ = [
-    "LONGEST_TEXT",
-    "LOWEST",
-    "Column",
-    "Constants",
-    "columns_of",
-    "letters",
-    "score_of",
-    "to_xlsx",
-]
-
 
 # -- a card as spreadsheet formulas: one for each value that is read, one for each rule ------------
 # Names and levels never stand in a formula: all that a card compares with stands in cells of its

@@ -39,18 +39,6 @@ from netbenefit.metrics.study import Rates, Study
 from netbenefit.metrics.survival import TimeToEvent
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = [
-    "Bands",
-    "bands_of",
-    "check_draws",
-    "curve_bands",
-    "decision_bands",
-    "decision_differences",
-    "decision_summary",
-    "draw",
-]
-
-
 # -- the bootstrap of decision curves: rows are drawn as counts of the units that stand for them ---
 
 

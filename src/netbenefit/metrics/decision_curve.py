@@ -37,20 +37,6 @@ from netbenefit.metrics.thresholds import (
     tidy,
 )
 
-__all__ = [
-    "TREAT_ALL",
-    "TREAT_NONE",
-    "Measure",
-    "check_measure",
-    "check_per",
-    "curve_table",
-    "decision_curve",
-    "make_study",
-    "measured",
-    "risk_breakpoints",
-]
-
-
 # -- from a user's arguments to a study: checks that all decision-curve functions share ------------
 
 

@@ -20,25 +20,6 @@ from netbenefit.metrics import net_benefit as metrics
 from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
 from netbenefit.metrics.thresholds import Thresholds
 
-__all__ = [
-    "LOWER_IS_BETTER",
-    "Measures",
-    "ModelRow",
-    "Rules",
-    "chance_of",
-    "check_thresholds_at",
-    "compare",
-    "count_effective_rows",
-    "inner_model",
-    "measure",
-    "measures_of",
-    "name_at",
-    "rules_of",
-    "size_of",
-    "wilson",
-]
-
-
 # -- what validation measures: net benefit, discrimination, calibration, size, and pure chance -----
 
 

@@ -24,17 +24,6 @@ from netbenefit.common.checks import (
 )
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = [
-    "aunbc",
-    "auroc",
-    "expected_calibration_error",
-    "grouped_auroc",
-    "hosmer_lemeshow",
-    "net_benefit",
-    "treat_all",
-    "weighted_net_benefit",
-]
-
 # -- net benefit ---------------------------------------------------------------------------------
 
 

@@ -15,8 +15,6 @@ from netbenefit.common.checks import FloatArray, InputError, check_binary, check
 from netbenefit.metrics.net_benefit import check_prevalence, require_both
 from netbenefit.metrics.survival import TimeToEvent, censoring_survival, check_groups, undetermined
 
-__all__ = ["HorizonOutcome", "case_control_weights", "censoring_weights"]
-
 
 class HorizonOutcome(NamedTuple):
     """Outcomes at a horizon, and the weights that make up for unknown ones."""

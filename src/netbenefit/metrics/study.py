@@ -16,8 +16,6 @@ from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.metrics.survival import TimeToEvent, sums_by, undetermined
 from netbenefit.metrics.thresholds import Thresholds
 
-__all__ = ["BinaryOutcome", "Outcome", "Rates", "Study", "SurvivalOutcome", "missing_levels"]
-
 BoolArray = NDArray[np.bool_]
 
 #: Stands for no weight at all where one divides by it.

@@ -19,8 +19,6 @@ from netbenefit.common.table import Table
 
 BoolArray = NDArray[np.bool_]
 
-__all__ = ["TimeToEvent", "aalen_johansen", "censoring_survival", "kaplan_meier"]
-
 
 @dataclass(frozen=True, eq=False)
 class TimeToEvent(Sized):

@@ -20,16 +20,6 @@ from numpy.typing import NDArray
 
 from netbenefit.common.checks import FloatArray, InputError
 
-__all__ = [
-    "RATIONAL_TOLERANCE",
-    "IntegerGains",
-    "Thresholds",
-    "ThresholdsLike",
-    "Weights",
-    "as_thresholds",
-    "tidy",
-]
-
 Weights = str | Sequence[float] | NDArray[np.float64] | Callable[[float], float]
 
 #: Floats within this distance of a fraction with a small denominator are taken to be that fraction.

@@ -26,35 +26,6 @@ from netbenefit.common.checks import (
 )
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = [
-    "BLUE",
-    "GREY",
-    "INK",
-    "LIGHT",
-    "ORANGE",
-    "PALE_BLUE",
-    "PLAIN",
-    "Display",
-    "Predicted",
-    "Rows",
-    "Style",
-    "card_of",
-    "check_option",
-    "check_picture",
-    "check_rows",
-    "draw_key",
-    "name_lines",
-    "named",
-    "own_thresholds",
-    "predict",
-    "predict_over_time",
-    "pyplot",
-    "style_of",
-    "tidy",
-    "write_figure",
-]
-
-
 # -- what displays are given: fitted models and cards, or risks by name ----------------------------
 
 

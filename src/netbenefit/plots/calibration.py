@@ -27,8 +27,6 @@ from netbenefit.plots.base import (
     tidy,
 )
 
-__all__ = ["CalibrationDisplay"]
-
 Groups = Literal["auto", "levels", "quantiles"]
 
 _COLUMNS = ("risk", "observed", "low", "high", "n", "events")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
-from netbenefit.cards.rows import Row, card_rows
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import PerUnit
-from netbenefit.cards.text import Contents, contents, integer_text, wrap
+from netbenefit.cards.text import Contents, Row, card_rows, contents, integer_text, wrap
 from netbenefit.plots.base import (
     BLUE,
     GREY,
@@ -21,9 +20,6 @@ from netbenefit.plots.base import (
     pyplot,
     tidy,
 )
-
-__all__ = ["PointsDisplay", "ScorecardDisplay"]
-
 
 # -- the points of a card as bars ------------------------------------------------------------------
 

@@ -26,9 +26,6 @@ from netbenefit.plots.base import (
 )
 from netbenefit.plots.decision_curve import DecisionCurveDisplay, curve_grid
 
-__all__ = ["ComparisonDisplay", "CriticalDifferenceDisplay", "SensitivityDisplay"]
-
-
 # -- average ranks of models, with the critical difference of Nemenyi's test -----------------------
 
 

@@ -34,9 +34,6 @@ from netbenefit.plots.base import (
     tidy,
 )
 
-__all__ = ["DecisionCurveDisplay", "curve_grid", "part_of_interest"]
-
-
 # -- where decision curves are computed to be drawn ------------------------------------------------
 
 

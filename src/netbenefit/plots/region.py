@@ -27,9 +27,7 @@ from netbenefit.plots.base import (
     style_of,
     tidy,
 )
-from netbenefit.theory import lower_aunbc, upper_aunbc
-
-__all__ = ["RegionDisplay"]
+from netbenefit.theory.discrimination import lower_aunbc, upper_aunbc
 
 #: Values of AUROC at which the bounds are computed.
 _STEPS = 400

@@ -32,8 +32,6 @@ from netbenefit.plots.base import (
     tidy,
 )
 
-__all__ = ["RocCurve", "RocDisplay"]
-
 #: Least distance between the labels of two operating points, in units of the axes.
 _SPACING = 0.055
 

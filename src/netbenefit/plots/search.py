@@ -13,10 +13,7 @@ from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.plots.base import BLUE, GREY, INK, ORANGE, PALE_BLUE, Display, draw_key, tidy
 
 if TYPE_CHECKING:
-    from netbenefit.problem.result import SolverResult
-
-__all__ = ["SizePathDisplay", "TraceDisplay", "save_picture"]
-
+    from netbenefit.problem.problem import SolverResult
 
 # -- how a search went: the best card so far, and the bound that closes in on it -------------------
 

@@ -15,8 +15,6 @@ from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
 from netbenefit.plots.base import GREY, ORANGE, Display, own_thresholds, predict, tidy
 from netbenefit.plots.decision_curve import DecisionCurveDisplay, curve_grid
 
-__all__ = ["TeacherDisplay"]
-
 TEACHER, CARD = "teacher", "card"
 _COLUMNS = ("model", "threshold", "net_benefit")
 

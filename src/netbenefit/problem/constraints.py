@@ -37,30 +37,6 @@ from netbenefit.problem.limits import (
     whole_pair,
 )
 
-__all__ = [
-    "AtLeast",
-    "AtMost",
-    "Bounds",
-    "Constraint",
-    "Exclude",
-    "Exclusive",
-    "Implies",
-    "Include",
-    "MaxFPR",
-    "MaxFeatures",
-    "MaxPerColumn",
-    "MaxTotalPoints",
-    "MinTPR",
-    "Monotone",
-    "NeedsOneOf",
-    "Sign",
-    "Values",
-    "all_constraints",
-    "from_json",
-    "in_arrays",
-]
-
-
 # -- what all constraints have in common -----------------------------------------------------------
 
 

@@ -17,20 +17,6 @@ from netbenefit.common.checks import InputError, IntArray, shorten
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 
-__all__ = [
-    "Form",
-    "Limits",
-    "LimitsBuilder",
-    "RateLimits",
-    "least_points",
-    "position",
-    "share",
-    "sign_of",
-    "whole",
-    "whole_pair",
-]
-
-
 # -- what users write into constraints, checked: columns, signs, whole numbers, shares -------------
 
 

@@ -15,33 +15,135 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards.rules import MOST_POINTS
 from netbenefit.common.checks import InputError, IntArray, read_number
+from netbenefit.common.decimals import relative_gap
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import Constraint, MaxFPR, MinTPR, all_constraints, in_arrays
-from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
+from netbenefit.problem.levels import allowed_cutoffs, floor_scores
 from netbenefit.problem.limits import Limits, whole
 
-__all__ = [
-    "Evaluation",
-    "NoCardFound",
-    "Problem",
-    "Scale",
-    "auto_units",
-    "make_scale",
-    "one_hot_groups",
-    "read_penalty",
-    "refuse_one_class",
-]
+# -- what a proof consists of: boxes of points that cover the search space, each with a bound ------
+
+
+class Reason(IntEnum):
+    """Why no card of a box is worth more than the box's value."""
+
+    FLOW = 0  #: the pair-order flow bound, with the price of columns whose points exclude 0
+    COUNTED = 1  #: every allowed vector of the box was evaluated; the value is the best of them
+    DOUBLED = 2  #: twice each vector is allowed too and is worth as much or more; see the others
+    FORBIDDEN = 3  #: the limits allow no vector of the box
+    SHIFTED = 4  #: a one-hot group can be shifted by 1, its first column towards 0, for free
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes of points, with whole-number bounds in the units of :class:`IntegerProblem`."""
+
+    lower: IntArray  #: (B, P): a box holds the vectors with lower ≤ λ ≤ upper
+    upper: IntArray  #: (B, P)
+    #: (B,) no card of the box is worth more (the smallest int64 where there is none)
+    values: IntArray
+    reasons: IntArray  #: (B,) uint8, one :class:`Reason` per box
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+    @classmethod
+    def join(cls, parts: list[Boxes]) -> Boxes:
+        """All boxes of several lists."""
+        return cls(
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("lower", "upper", "values", "reasons")
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """Why no card is worth more than ``bound``."""
+
+    method: str  #: such as "branch and bound" or "direction signs"
+    bound: Fraction  #: no allowed card has a higher objective
+    boxes: Boxes | None = None  #: of branch and bound: they cover the search space
+    #: whether a floating-point solver took part; its result was rounded outward
+    rounded: bool = False
+    #: what real weights, held in whole numbers, can add to the bound
+    rounding: Fraction = Fraction(0)
+    #: figures for the trace and the certificate; only what JSON can hold
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+#: "finished": the search did all it meant to do; the others say what stopped it.
+Status = Literal["finished", "time_limit", "interrupted", "optimal"]
+
+
+class TraceRow(NamedTuple):
+    """When a better card or a lower bound was found, and what gave it."""
+
+    seconds: float
+    objective: float
+    size: int
+    bound: float | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a running solver stands."""
+
+    objective: float
+    size: int
+    seconds: float
+    evaluations: int
+    bound: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How far the incumbent can be from the best, relative to itself; None if unknown."""
+        return relative_gap(self.objective, self.bound)
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResult:
+    """A solver's answer, with its value counted anew from the data."""
+
+    points: IntArray  #: (P,)
+    cutoffs: tuple[int, ...]  #: T_1 … T_M, the best cut-off at each threshold
+    objective: float  #: G, penalty included; exact up to the last rounding to a float
+    net_benefit: float  #: weighted, of the masses that were trained on, without the penalty
+    score_range: tuple[int, int]  #: lowest and highest floor-score of a training row
+    bound: float | None  #: no card can have a higher objective; None where nothing is proven
+    status: Status
+    seconds: float
+    evaluations: int  #: point vectors whose objective was computed
+    trace: tuple[TraceRow, ...]  #: the improvements of card and bound, in order of time
+    solver: str
+    proof: Proof | None = None  #: where the bound comes from
+
+    @property
+    def size(self) -> int:
+        """Number of non-zero points."""
+        return int(np.count_nonzero(self.points))
+
+    @property
+    def gap(self) -> float | None:
+        """(bound − objective) / |objective|; None where nothing is proven."""
+        return relative_gap(self.objective, self.bound)
+
+
+# --------------------------------------------------------------------------------------------------
 
 
 # -- what a problem maximises, in numbers: the price of a rule, and the scale of gains -------------
@@ -516,3 +618,136 @@ def refuse_one_class(patterns: PatternTable) -> None:
         raise InputError(
             f"the outcome has one class only: there are {what}. A card needs rows of both classes."
         )
+
+
+# -- a problem in whole numbers: what every bound works on -----------------------------------------
+# With points λ, floors of the scores s_u = ⌊x_u·λ⌋ and one cut-off per threshold,
+# value(λ) = Σ_i max_T Σ_{u: s_u ≥ T} gains[i, u] − price · ‖λ‖₀ ,
+# objective = (value + constant) / total .
+# Where masses or thresholds have no common whole scale, gains are rounded up and the price down, so
+# that every value (and every bound of it) is at least the true one; ``exact`` then is False.
+
+
+#: Values are kept below this where they have to be rounded.
+_FINE = 2**52
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerProblem:
+    """A problem in whole numbers; build it with :meth:`of`."""
+
+    units: IntArray  #: (n, P) features of a pattern: x = units / unit
+    unit: int  #: 1 for integer data, else a power of ten
+    #: (m, n) what calling pattern u positive adds, at thresholds where some call is a loss
+    gains: IntArray
+    price: int  #: of a non-zero coefficient
+    lower: IntArray  #: (P,) allowed points
+    upper: IntArray
+    constant: Fraction
+    total: Fraction  #: objective = (value + constant) / total
+    exact: bool  #: whether nothing was rounded
+
+    @classmethod
+    def of(cls, problem: Problem) -> IntegerProblem:
+        """Put a problem into whole numbers."""
+        table = problem.patterns
+        digits = max(table.decimals)
+        scale = np.array([10 ** (digits - d) for d in table.decimals], dtype=np.int64)
+        gains, price, constant, total, exact = _whole(problem) or _rounded(problem)
+        return cls(
+            units=table.codes * scale,
+            unit=10**digits,
+            gains=gains,
+            price=price,
+            lower=problem.lower,
+            upper=problem.upper,
+            constant=constant,
+            total=total,
+            exact=exact,
+        )
+
+    def value(self, points: Sequence[int] | IntArray) -> int:
+        """Value of a point vector."""
+        vector = np.asarray(points, dtype=np.int64)
+        digits = len(str(self.unit)) - 1
+        scores = floor_scores(self.units, [digits] * vector.size, vector)
+        total = -self.price * int(np.count_nonzero(vector))
+        for row in self.gains:
+            masses = np.maximum(row, 0), np.maximum(-row, 0)
+            (best,) = allowed_cutoffs(scores, masses, [Fraction(1)], [(Fraction(0), None)], masses)
+            assert best is not None  # calling none is always allowed
+            total += int(best[1])
+        return total
+
+    def to_objective(self, value: int) -> Fraction:
+        """Objective of a value; at least the true one where gains were rounded."""
+        return (int(value) + self.constant) / self.total
+
+    def from_objective(self, objective: Fraction) -> int:
+        """Largest whole value whose objective is at most ``objective``."""
+        return math.floor(objective * self.total - self.constant)
+
+    @property
+    def rounding(self) -> Fraction:
+        """How much higher than the true objective a value may seem; 0 where nothing was rounded."""
+        return Fraction(0) if self.exact else (self.gains.size + self.lower.size) / self.total
+
+    @property
+    def ceiling(self) -> int:
+        """Value of a card that calls every pattern right, without rules: the trivial bound."""
+        return int(np.maximum(self.gains, 0).sum())
+
+
+_Whole = tuple[IntArray, int, Fraction, Fraction, bool]
+
+
+def _whole(problem: Problem) -> _Whole | None:
+    """Gains where counts and thresholds have a common scale."""
+    table, rates = problem.patterns, problem.rates
+    if rates.dtype.kind != "i":
+        return None
+    found, alarm = problem.gains.astype(np.int64)
+    one = int(rates[0])
+    largest = max(int(found.max()), int(alarm.max())) * int(table.total_mass) * one
+    if largest * found.size >= 2**61:
+        return None
+    gains = one * (np.outer(found, table.positives) - np.outer(alarm, table.negatives))
+    constant, total = problem.exact_scale
+    return gains, int(rates[1]), constant, total, True
+
+
+def _rounded(problem: Problem) -> _Whole:
+    """Gains times a power of two, rounded up; the price rounded down."""
+    table, thresholds = problem.patterns, problem.thresholds
+    total = Fraction(table.total_mass)
+    ps = thresholds.fractions
+    worth = sum(
+        (
+            w * max(Fraction(1), p / (1 - p))
+            for p, w in zip(ps, thresholds.weight_fractions, strict=True)
+        ),
+        Fraction(0),
+    )
+    fine = Fraction(2) ** math.floor(math.log2(_FINE / float(total * worth)))
+    positives = [Fraction(v) for v in table.positives.tolist()]
+    negatives = [Fraction(v) for v in table.negatives.tolist()]
+    events = sum(positives)  # exactly: table.event_mass is a rounded sum
+    rows, constant = [], Fraction(0)
+    for p, weight in zip(thresholds.fractions, thresholds.weight_fractions, strict=True):
+        alarm = weight * p / (1 - p)
+        if alarm == 0:
+            constant += weight * events
+            continue
+        rows.append(
+            [
+                math.ceil(fine * (weight * a - alarm * b))
+                for a, b in zip(positives, negatives, strict=True)
+            ]
+        )
+    return (
+        np.array(rows, dtype=np.int64),
+        math.floor(fine * problem.penalty * total),
+        constant * fine,
+        fine * total,
+        False,
+    )

@@ -39,8 +39,6 @@ from netbenefit.problem.constraints import (
     all_constraints,
 )
 
-__all__ = ["RawNames", "by_condition"]
-
 
 class RawNames:
     """Which conditions a name stands for; a raw column may have none."""

@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.cards.pieces import LEVELS, cuts
-from netbenefit.cards.rows import Row, card_rows
+from netbenefit.cards.readings import value_text
+from netbenefit.cards.rules import ColumnLogic, InputColumn
 from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.scoring import ColumnLogic, InputColumn
-from netbenefit.cards.terms import Condition, PerUnit, value_text
-
-__all__ = ["ColumnRow", "column_rows"]
+from netbenefit.cards.terms import LEVELS, Condition, PerUnit, cuts
+from netbenefit.cards.text import Row, card_rows
 
 
 class ColumnRow(NamedTuple):

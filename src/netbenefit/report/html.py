@@ -6,23 +6,13 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from netbenefit.cards.scorecard import Provenance, Scorecard
+from netbenefit.cards.rules import Provenance
+from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.text import contents, kept_text
 from netbenefit.common.table import Table, format_number
 from netbenefit.metrics.measures import ModelRow
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.report.svg import lines_of_curve
-
-__all__ = [
-    "card_page",
-    "curve_table",
-    "data_table",
-    "made_table",
-    "models_table",
-    "page",
-    "page_title",
-    "thresholds_text",
-]
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b2430; --soft: #5a6675; --page: #f6f7f9; --sheet: #fff;

@@ -15,9 +15,6 @@ from netbenefit.common.table import Table
 from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
 from netbenefit.updating.observed import LevelRow
 
-__all__ = ["calibration_svg", "curve_key", "curve_svg", "lines_of_curve", "roc_points", "roc_svg"]
-
-
 # -- decision curves as an inline drawing ----------------------------------------------------------
 
 

@@ -16,8 +16,6 @@ from netbenefit.metrics.measures import Measures, ModelRow
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.report.svg import lines_of_curve
 
-__all__ = ["comparison_table", "curve_table", "measure_table", "to_json"]
-
 
 def comparison_table(rows: Sequence[ModelRow]) -> RichTable:
     """Models side by side, the first one in bold."""

@@ -15,8 +15,6 @@ from netbenefit.cards.text import percent
 from netbenefit.metrics.measures import Measures
 from netbenefit.report.columns import ColumnRow
 
-__all__ = ["Item", "Known", "checklist"]
-
 #: Left to the author.
 AUTHOR = ""
 

@@ -32,8 +32,6 @@ from netbenefit.report.svg import calibration_svg, curve_key, curve_svg, roc_svg
 from netbenefit.report.tripod import Item, Known, checklist
 from netbenefit.updating.observed import LevelRow, count_levels_of_card
 
-__all__ = ["certificate_sentence", "validation_page"]
-
 _STYLE = """
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: 1.4rem; }
 svg .ideal { stroke: var(--all); stroke-dasharray: 3 4; }

@@ -9,12 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from netbenefit.common.checks import InputError, IntArray
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import SolverResult, Status
+from netbenefit.problem.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.state import SearchState, make_search_state
-
-__all__ = ["Annealing"]
 
 #: Seconds of compiled work between two looks at the clock.
 _SLICE = 0.02

@@ -9,26 +9,96 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from netbenefit.cards.rules import Provenance
+from netbenefit.cards.text import share_text
 from netbenefit.common.checks import InputError, IntArray
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Progress, Proof, SolverResult, Status, TraceRow
+from netbenefit.common.progress import Display
+from netbenefit.problem.problem import Problem, Progress, Proof, SolverResult, Status, TraceRow
 
-__all__ = [
-    "Callback",
-    "Run",
-    "Solver",
-    "allowed_start",
-    "check_time_limit",
-    "first_points",
-    "round_up",
-    "value_of",
-]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+# -- progress that people see: one live line on a terminal, nothing elsewhere ----------------------
+
 
 logger = logging.getLogger(__name__)
+
+
+def describe(progress: Progress) -> str:
+    """One line: incumbent, size, bound and gap where known, elapsed, evaluations."""
+    parts = [f"objective {progress.objective:.6f}", f"size {progress.size}"]
+    if progress.bound is not None and progress.gap is not None:
+        parts += [f"bound {progress.bound:.6f}", f"gap {progress.gap:.1%}"]
+    parts += [f"{progress.seconds:.1f} s", f"{progress.evaluations:,} cards tried"]
+    return " · ".join(parts)
+
+
+def conclude(result: SolverResult, origin: Provenance | None = None) -> str:
+    """One honest sentence about how far from the best possible card a card is.
+
+    Where the card's ``origin`` names a teacher, it says how much of the teacher's net benefit the
+    card keeps, and how much any other card could.
+    """
+    if origin is not None and origin.updated is not None and origin.objective is None:
+        return "The points were searched on a sample of the rows: nothing is proven about all rows."
+    if origin is not None and origin.share_kept is not None:
+        return _share(result, origin.share_kept, origin.share_bound)
+    proof = result.proof
+    if result.status == "optimal":
+        solver = proof.method if proof is not None and proof.rounded else ""
+        trust = f" (as far as {solver} can be trusted)" if solver else ""
+        return f"Proven optimal{trust}: no card within these limits has a higher objective."
+    if proof is None:
+        return "Nothing is proven: better cards may exist (solvers auto and exact give a bound)."
+    bound = f"no card within these limits has an objective above {_up(proof.bound, 6)}"
+    if not result.objective > 0:
+        return f"Not proven optimal: {bound}."
+    gap = proof.bound / Fraction(result.objective) - 1
+    return f"Within {_up(100 * gap, 1)}% of the best possible card: {bound}."
+
+
+def _share(result: SolverResult, kept: float, most: float | None) -> str:
+    rules = f"{result.size} rule{'s' * (result.size != 1)}"
+    own = f"This card of {rules} keeps {share_text(kept)} of the net benefit of the model behind it"
+    if most is None or (most >= 1.0 and most > kept):
+        return f"{own}; whether another card of at most {rules} could keep more is not known."
+    exact = result.status == "optimal" and not (result.proof is not None and result.proof.rounded)
+    if exact:
+        return f"{own}, and no card of at most {rules} can keep more: this is proven."
+    most_text = _up(Fraction(100) * Fraction(most), 1)
+    return f"{own}; no card of at most {rules} can keep more than {most_text}%."
+
+
+def _up(value: Fraction, digits: int) -> str:
+    """A number for people, rounded up: what it says must stay true."""
+    scale = 10**digits
+    return f"{math.ceil(value * scale) / scale:.{digits}f}"
+
+
+class LiveLine(Display):
+    """A context manager whose calls update one line on the terminal; quiet where there is none."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        super().__init__(console=console)
+
+    def _draw(self, console: Console) -> Any:
+        # The first call on a machine compiles for some seconds; later ones load from disk.
+        return console.status("preparing (the first run compiles its kernels)")
+
+    def __call__(self, progress: Progress) -> None:
+        """Show where the solver stands."""
+        text = describe(progress)
+        logger.info(text)
+        if self._live is not None:
+            self._live.update(text)
+
+
+# --------------------------------------------------------------------------------------------------
 
 
 #: Seconds that shares are taken of where there is no time limit.

@@ -16,13 +16,11 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from netbenefit.common.checks import IntArray
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.chain import Chain, anneal, random
-from netbenefit.solvers.kernels.coordinates import gain_now, move
-from netbenefit.solvers.kernels.gains import _sort_keys, copy, cumulate, fill
-from netbenefit.solvers.kernels.jit import internal, jit, negatives, positives
-from netbenefit.solvers.kernels.layout import (
+from netbenefit.solvers.kernels.coordinates import (
     HIGH,
     IN_USE,
     LOW,
@@ -33,18 +31,18 @@ from netbenefit.solvers.kernels.layout import (
     Array,
     Columns,
     State,
+    _sort_keys,
     columns_of,
+    copy,
+    cumulate,
+    fill,
+    gain_now,
+    move,
     pack_masses,
+    place,
 )
-
-__all__ = [
-    "Rules",
-    "anneal_constrained",
-    "judge",
-    "list_values",
-    "make_rules",
-    "metropolis_constrained",
-]
+from netbenefit.solvers.kernels.jit import internal, jit, negatives, positives
+from netbenefit.solvers.state import Chain, SearchState, anneal, random
 
 #: How often a second column changes along with the first.
 _TOGETHER = 0.25
@@ -352,7 +350,7 @@ def _another(columns: Columns, state: State, chain: Chain, rules: Rules, k: int)
 def anneal_constrained(
     columns: Columns, state: State, chain: Chain, rules: Rules, plan: Array, begin: int, end: int
 ) -> int:
-    """Anneal or descend, as :func:`netbenefit.solvers.chain.anneal` does, across forbidden vectors.
+    """Anneal or descend, as :func:`netbenefit.solvers.state.anneal` does, across forbidden vectors.
 
     A descent first lowers what is missing, then raises the value.  In an annealing, now and then a
     second column changes along with the first.
@@ -429,3 +427,62 @@ def metropolis_constrained(
             _set(columns, state, chain, k, old)
         _adapt(rules, heat)
     return evaluated
+
+
+class ConstrainedState(SearchState):
+    """The same where limits say more than bounds and size do."""
+
+    def __init__(self, problem: Problem, seed: int, *, strict: bool = False) -> None:
+        super().__init__(problem, seed)
+        self.rules = make_rules(problem, strict)
+
+    @property
+    def found(self) -> bool:
+        """Whether an allowed vector is known."""
+        return bool(self.rules.found[0])
+
+    @property
+    def standing(self) -> tuple[Any, ...]:
+        """What a descent improves: first what is missing, then the value."""
+        return -self.rules.miss[0], self.value
+
+    def start(self, points: IntArray, first: bool) -> None:
+        """Go to some points; the first time, they are also the best, if they are allowed."""
+        chain, rules = self.chain, self.rules
+        place(self.columns, self.arrays, points)
+        chain.size[0] = np.count_nonzero(points)
+        chain.value[0], rules.miss[0] = judge(self.columns, self.arrays, chain, rules)
+        if first:
+            rules.found[0] = int(rules.miss[0] == 0 and self.problem.allows(points))
+            chain.value[1] = chain.value[0]
+            chain.best[:] = points
+
+    def anneal(self, schedule: Any, begin: int, end: int) -> int:
+        """Take steps of an annealing or of a descent; see :func:`anneal_constrained`."""
+        if begin == 0 and schedule[0] > 0:
+            self.rules.price[0] = 10.0 * schedule[0]
+        return anneal_constrained(
+            self.columns, self.arrays, self.chain, self.rules, schedule, begin, end
+        )
+
+    def metropolis(self, schedule: Any, begin: int, end: int) -> int:
+        """Take steps of the published annealing; see :func:`metropolis_constrained`."""
+        return metropolis_constrained(
+            self.columns, self.arrays, self.chain, self.rules, schedule, begin, end
+        )
+
+    def values(self, k: int) -> tuple[Any, NDArray[np.bool_]]:
+        """Objectives of column k's values, all else as it is, and which of them are allowed."""
+        chain, rules = self.chain, self.rules
+        chain.size[0] = np.count_nonzero(self.arrays.points)  # moves do not count
+        list_values(self.columns, self.arrays, chain, rules, k)
+        n_values = int(self.problem.upper[k] - self.problem.lower[k]) + 1
+        return chain.out[:n_values].copy(), rules.missing[:n_values] == 0
+
+    def loss(self, k: int) -> float:
+        """How far the best other allowed value of column k is from the current one."""
+        values, allowed = self.values(k)
+        allowed[self.points[k] - self.problem.lower[k]] = False
+        if not allowed.any():
+            return 0.0
+        return abs(float(self.value) - float(values[allowed].max()))

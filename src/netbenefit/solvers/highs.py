@@ -9,8 +9,6 @@ from scipy import sparse
 
 from netbenefit.common.checks import FloatArray
 
-__all__ = ["linear_program", "quiet_highs"]
-
 
 def linear_program(
     matrix: Any,

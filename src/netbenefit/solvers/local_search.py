@@ -12,16 +12,10 @@ from typing import Any
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import SolverResult, Status
+from netbenefit.problem.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
-from netbenefit.solvers.chain import DESCEND
-from netbenefit.solvers.kernels.coordinates import pair_gains
-from netbenefit.solvers.kernels.layout import columns_of, make_state
-from netbenefit.solvers.state import SearchState, make_search_state
-
-__all__ = ["LocalSearch", "compile_polish", "plainness", "polish", "simplify"]
-
+from netbenefit.solvers.kernels.coordinates import columns_of, make_state, pair_gains
+from netbenefit.solvers.state import DESCEND, SearchState, make_search_state
 
 # -- last improvements of a good card: pairs of coordinates, and the plainest of equals ------------
 

@@ -11,12 +11,9 @@ from typing import Any
 
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.common.parallel import WorkerDied, finished_tasks, tasks_at_once
-from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import SolverResult, Status
+from netbenefit.problem.problem import NoCardFound, Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, Solver, check_time_limit, first_points, value_of
 from netbenefit.solvers.local_search import LocalSearch, plainness
-
-__all__ = ["MultiStart"]
 
 #: Ends when it finds no better card, or with its part of the time of all.
 _SEARCH = LocalSearch(time_limit=None)

@@ -15,16 +15,11 @@ from numpy.typing import NDArray
 
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.common.table import Table
-from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Boxes, Reason
+from netbenefit.problem.levels import floor_scores
+from netbenefit.problem.problem import Boxes, IntegerProblem, Problem, Reason
 from netbenefit.solvers.base import check_time_limit
-from netbenefit.solvers.boxes.branch_and_bound import MOST_PAIRS, can_count, n_pairs
-from netbenefit.solvers.boxes.search import BoxSearch
+from netbenefit.solvers.boxes.search import MOST_PAIRS, BoxSearch, can_count, n_pairs
 from netbenefit.solvers.search_then_prove import SearchThenProve
-
-__all__ = ["NearCard", "NearOptimal", "enumerate_near_optimal"]
 
 
 class NearCard(NamedTuple):

@@ -10,11 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Boxes, Proof, Reason, SolverResult, Status
+from netbenefit.problem.problem import (
+    Boxes,
+    IntegerProblem,
+    NoCardFound,
+    Problem,
+    Proof,
+    Reason,
+    SolverResult,
+    Status,
+)
 from netbenefit.solvers.base import Callback, Run, check_time_limit
-from netbenefit.solvers.boxes.branch_and_bound import (
+from netbenefit.solvers.boxes.search import (
     MOST_PAIRS,
     can_count,
     n_pairs,
@@ -22,8 +29,6 @@ from netbenefit.solvers.boxes.branch_and_bound import (
     prove_boxes,
 )
 from netbenefit.solvers.local_search import LocalSearch
-
-__all__ = ["BoundStep", "SearchThenProve", "plan"]
 
 logger = logging.getLogger(__name__)
 

@@ -28,14 +28,10 @@ import numpy as np
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.problem.constraints import MaxFeatures
 from netbenefit.problem.limits import whole
-from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Progress, SolverResult, Status
+from netbenefit.problem.problem import NoCardFound, Problem, Progress, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, value_of
-from netbenefit.solvers.chain import DESCEND
 from netbenefit.solvers.local_search import LocalSearch, compile_polish, simplify
-from netbenefit.solvers.state import SearchState, make_search_state
-
-__all__ = ["best_of_every_size", "check_sizes", "limit_size"]
+from netbenefit.solvers.state import DESCEND, SearchState, make_search_state
 
 #: Rounds of annealing without a better card of any size, after which a run ends.
 _PATIENCE = 3

@@ -1,6 +1,6 @@
 """The columns of a card, or of a binner, as expressions that an engine computes.
 
-The arithmetic is that of :mod:`netbenefit.cards.scoring`: what Python refuses with an error has no
+The arithmetic is that of :mod:`netbenefit.cards.rules`: what Python refuses with an error has no
 score here.
 """
 
@@ -13,35 +13,23 @@ from typing import NamedTuple, cast
 
 import narwhals as nw
 
-from netbenefit.cards.pieces import Edge, edges, group_levels, intervals, log_steps, named
 from netbenefit.cards.readings import plain_number
-from netbenefit.cards.rules import INT64
+from netbenefit.cards.rules import INT64, ColumnLogic, InputColumn
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.scoring import ColumnLogic, InputColumn
-from netbenefit.cards.terms import PerUnit, Term
+from netbenefit.cards.terms import (
+    Edge,
+    PerUnit,
+    Term,
+    edges,
+    group_levels,
+    intervals,
+    log_steps,
+    named,
+)
 from netbenefit.common.checks import InputError
 from netbenefit.common.decimals import LARGEST_EXACT
 from netbenefit.common.strict_json import Value
 from netbenefit.data.engine import EngineTable
-
-__all__ = [
-    "LARGEST_LOG",
-    "ColumnCodes",
-    "IntType",
-    "States",
-    "added",
-    "any_of",
-    "choose",
-    "codes_of_column",
-    "largest_code",
-    "risk_of",
-    "score_of",
-    "states_of_flags",
-    "states_of_numbers",
-    "states_of_text",
-    "whole",
-]
-
 
 # -- what the terms of a column make of its values, as one expression ------------------------------
 # All terms of a column together tell few kinds of values apart: "age ≥ 40" and "age ≥ 60" three,

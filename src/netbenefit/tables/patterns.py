@@ -16,8 +16,6 @@ from netbenefit.tables.expressions import ColumnCodes, added, any_of, codes_of_c
 from netbenefit.tables.rows import event_key
 from netbenefit.tables.survey import Survey
 
-__all__ = ["Counted", "count_patterns", "number_of_patterns"]
-
 #: Keys stay below this, so that floats hold them exactly.
 _LARGEST_KEY = 2**53
 _EVENT, _REFUSED = "nb_event", "nb_refused"

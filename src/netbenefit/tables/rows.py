@@ -15,32 +15,15 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.cells import count_cells
-from netbenefit.cards.columns import as_column
-from netbenefit.cards.pieces import Edge
+from netbenefit.binning.search import count_cells
+from netbenefit.cards.readings import as_column
+from netbenefit.cards.terms import Edge
 from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.data.engine import EngineTable, Groups
 from netbenefit.data.patterns import merge_rows
 from netbenefit.data.raw_table import RawColumn, RawTable, storage_of
 from netbenefit.tables.expressions import added, choose, whole
 from netbenefit.tables.survey import Survey
-
-__all__ = [
-    "MergedRows",
-    "Sample",
-    "canonical",
-    "count_levels",
-    "distinct_rows",
-    "draw_sample",
-    "event_key",
-    "merged",
-    "nothing",
-    "own_weights",
-    "raw_keys",
-    "row_number",
-    "rows_of",
-    "sample_test",
-]
 
 _EVENT = "nb_event"
 

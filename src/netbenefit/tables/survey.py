@@ -10,12 +10,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.columns import Frame, as_value
+from netbenefit.cards.readings import Frame, as_value
 from netbenefit.common.checks import InputError
 from netbenefit.data.engine import EngineTable
 from netbenefit.data.labels import Outcome, read_outcome
-
-__all__ = ["ColumnEnds", "Survey", "survey_table"]
 
 _TARGET, _MISSING, _COUNT, _WEIGHT = "nb_target", "nb_hole", "nb_count", "nb_weight"
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,22 +21,113 @@ from netbenefit.common.checks import (
     check_risks,
     check_seed,
     check_weights,
+    read_number,
 )
 from netbenefit.common.parallel import tasks_at_once, threads_here
+from netbenefit.data.patterns import PatternTable
 from netbenefit.data.raw_table import RawTable
 from netbenefit.teachers.members import (
+    CanonicalRows,
+    Fold,
     Member,
     boosting,
+    deal,
     expit,
     foreign,
     log_odds,
     logistic_columns,
     logistic_conditions,
+    merge_rows,
+    rank,
+    read_numbers,
 )
-from netbenefit.teachers.rows import CanonicalRows, Fold, deal, merge_rows, rank, read_numbers
-from netbenefit.teachers.stack import Cells, best_candidate, stack
 
-__all__ = ["GIVEN", "Teaching", "teach"]
+# -- several members in one teacher: the choice of penalties, and weights on the log-odds scale ----
+
+
+#: Mean log loss that each member has to spare, or it gets no weight.
+LEAST_HELP = 1e-4
+#: Rows of belief that weights add up to 1: where members tell every outcome, log loss alone would
+#: have weights, and so risks, without end.
+_BELIEF = 1.0
+#: Breaks ties between equal members.
+_RIDGE = 1e-6
+#: Steps of Newton's method.
+_MOST_STEPS = 50
+
+
+class Cells(NamedTuple):
+    """Rows of all folds, one after another: each with an out-of-fold prediction of its own."""
+
+    event: NDArray[np.bool_]
+    mass: FloatArray
+    base: FloatArray  #: log-odds of an event among the rows that the fold learnt from
+
+
+def log_loss(cells: Cells, odds: FloatArray) -> FloatArray:
+    """Return the mean log loss of log-odds, along their last axis."""
+    signed = np.where(cells.event, -odds, odds)
+    loss: FloatArray = np.logaddexp(0.0, signed) @ cells.mass / cells.mass.sum()
+    return loss
+
+
+def best_candidate(cells: Cells, odds: FloatArray) -> FloatArray:
+    """Return the candidate (row) with the least loss; the first, most penalised, of equal ones."""
+    best: FloatArray = odds[int(np.argmin(np.round(log_loss(cells, odds), 12)))]
+    return best
+
+
+def stack(cells: Cells, odds: Mapping[str, FloatArray]) -> tuple[dict[str, float], FloatArray]:
+    """Combine members: log-odds = base + Σ weight · (member − base), no weight negative.
+
+    Of all subsets of the members, each with its weights of least out-of-fold log loss, take the one
+    with the least loss when a member costs ``LEAST_HELP``; members left out have weight 0. (Weights
+    that minimise the loss without being negative are those of some subset without a limit, so that
+    no other solver is needed.)
+    """
+    names = list(odds)
+    extra = np.array([odds[name] - cells.base for name in names]).reshape(-1, cells.base.size)
+    best, least = np.zeros(len(names)), float(log_loss(cells, cells.base))
+    for size in range(1, len(names) + 1):
+        for chosen in map(list, combinations(range(len(names)), size)):
+            weights = np.zeros(len(names))
+            weights[chosen] = _weigh(cells, extra[chosen])
+            loss = float(log_loss(cells, cells.base + weights @ extra)) + LEAST_HELP * size
+            if (weights >= 0).all() and loss < least - 1e-12:
+                best, least = weights, loss
+    return dict(zip(names, best.tolist(), strict=True)), cells.base + best @ extra
+
+
+def _weigh(cells: Cells, extra: FloatArray) -> FloatArray:
+    """Return the weights of least loss by Newton's method, steps halved where the loss rises."""
+    share = cells.mass / cells.mass.sum()
+    weights = np.full(len(extra), 1.0 / len(extra))
+    value = _penalised(cells, extra, weights)
+    pull = _BELIEF / float(cells.mass.sum())
+    for _ in range(_MOST_STEPS):
+        risk = expit(cells.base + weights @ extra)
+        gradient = extra @ (share * (risk - cells.event)) + _RIDGE * weights
+        gradient += pull * (weights.sum() - 1.0)
+        curvature = (extra * (share * risk * (1.0 - risk))) @ extra.T + _RIDGE * np.eye(len(extra))
+        curvature += pull
+        step = np.linalg.solve(curvature, gradient)
+        sizes = (weights - step / 2**k for k in range(20))
+        better = next((w for w in sizes if _penalised(cells, extra, w) <= value), weights)
+        gain = value - _penalised(cells, extra, better)
+        weights, value = better, value - gain
+        if gain < 1e-12:
+            break
+    return weights
+
+
+def _penalised(cells: Cells, extra: FloatArray, weights: FloatArray) -> float:
+    loss = log_loss(cells, cells.base + weights @ extra)
+    pull = _BELIEF / float(cells.mass.sum())
+    return float(loss + 0.5 * _RIDGE * weights @ weights + 0.5 * pull * (weights.sum() - 1.0) ** 2)
+
+
+# --------------------------------------------------------------------------------------------------
+
 
 #: Folds, and folds of tables with fewer rows than this, where every row to learn from counts.
 N_FOLDS, MORE_FOLDS, VERY_FEW_ROWS = 5, 10, 500
@@ -385,3 +479,112 @@ def _run(
     for (name, _), found in zip(tasks, results, strict=True):
         fitted[name] += found
     return fitted
+
+
+# -- outcomes and a teacher's risks, blended into the masses that a card is trained on -------------
+# With N rows, a belief worth n0 rows and risks p̂, row j brings the event mass
+# e_j = (y_j + κ p̂_j) / (1 + κ),    κ = n0 / N ,
+# and the non-event mass 1 − e_j, times its weight.  Patterns add these masses up:
+# 1. t_u = the teacher's expected events among the rows of pattern u, in thousandths, rounded.
+# 2. m_u = (1000 · N · O_u + n0 · t_u) / (N + n0), rounded, with O_u events among W_u rows.
+# 3. The masses are m_u and 1000 · W_u − m_u.
+# All of it in whole numbers, so that the masses of a certificate can be counted again from the
+# outcomes, t and n0 alone.  (With real weights, step 2 is a float, rounded once, in units of rows.)
+
+
+#: Rows of belief for each row of data that ``prior_strength="auto"`` stands for.
+STRENGTH = 10
+#: Units of mass in a row: the first that leaves room for all rows of a table.
+_DENOMINATORS = (1000, 100, 10, 1)
+#: Total mass that kernels count in whole numbers.
+_ROOM = 2**31
+#: Risks are added up as whole numbers of this part, so that their order does not matter.
+_FINE = 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """What, beside the outcomes, the masses were made from."""
+
+    strength: Fraction | None  #: n0, in rows; None if infinite: only the teacher counts
+    denominator: int  #: parts of a row that ``expected`` is counted in
+    expected: IntArray  #: (n,), the teacher's expected events of each pattern
+
+
+def read_strength(prior_strength: Any, n_rows: float) -> Fraction | None:
+    """Return n0, in rows; None where it is infinite."""
+    if isinstance(prior_strength, str) and prior_strength == "auto":
+        return STRENGTH * Fraction(n_rows)
+    if isinstance(prior_strength, float | np.floating) and prior_strength == math.inf:
+        return None
+    try:
+        return read_number(prior_strength, "prior_strength", '"auto"')
+    except InputError:
+        raise InputError(
+            f'prior_strength={prior_strength!r} is no number of rows. Use "auto" (ten for every '
+            "row), 0 (outcomes alone, the published method), a number of rows, or inf (the teacher "
+            "alone)."
+        ) from None
+
+
+def blend(
+    table: PatternTable, risks: FloatArray, weights: FloatArray, strength: Fraction | None
+) -> tuple[PatternTable, Blend]:
+    """Blend the outcomes of a table with n0 rows of a risk per row; risks and weights (n_rows,)."""
+    n_rows = Fraction(table.n_total)
+    denominator = next(d for d in _DENOMINATORS if d * n_rows < _ROOM or d == 1)
+    expected = _expected(table, risks, weights, denominator)
+    made = Blend(strength, denominator, expected)
+    if not table.is_whole:
+        return table.with_masses(*_real_masses(table, made, n_rows)), made
+    # (2 · numerator + denominator) // (2 · denominator) rounds to the nearest whole number.
+    share = Fraction(1) if strength is None else strength / (n_rows + strength)
+    own, taught, parts = (share.denominator - share.numerator), share.numerator, share.denominator
+    numerator = own * denominator * table.events.astype(object) + taught * expected.astype(object)
+    positives = ((2 * numerator + parts) // (2 * parts)).astype(np.int64)
+    rows = denominator * (table.events + table.others)
+    return table.with_masses(positives, rows - positives, denominator), made
+
+
+def _real_masses(
+    table: PatternTable, made: Blend, n_rows: Fraction
+) -> tuple[FloatArray, FloatArray]:
+    """Step 2 with real weights: exact, then rounded once."""
+    pairs = []
+    for events, others, t in zip(
+        table.events.tolist(), table.others.tolist(), made.expected.tolist(), strict=True
+    ):
+        rows = Fraction(events) + Fraction(others)
+        mass = min(Fraction(t, made.denominator), rows)
+        if made.strength is not None:
+            mass = (n_rows * Fraction(events) + made.strength * mass) / (n_rows + made.strength)
+        pairs.append((float(mass), max(0.0, float(rows - Fraction(float(mass))))))
+    positives, negatives = np.array(pairs).T
+    return positives, negatives
+
+
+def _expected(
+    table: PatternTable, risks: FloatArray, weights: FloatArray, denominator: int
+) -> NDArray[np.int64]:
+    """Step 1: the risks of each pattern's rows, added up as whole numbers where weights are."""
+    used = table.pattern_of_row >= 0
+    place = table.pattern_of_row[used]
+    if table.is_whole:
+        # Python's own integers where 64 bits might not do.
+        kind = np.int64 if table.n_total < 2**62 // _FINE else object
+        fine, times = (np.rint(v).astype(np.int64) for v in (risks[used] * _FINE, weights[used]))
+        total = np.zeros(len(table), dtype=kind)
+        np.add.at(total, place, fine.astype(kind) * times.astype(kind))
+        step = _FINE // denominator
+        return ((total + step // 2) // step).astype(np.int64)
+    sums = np.bincount(place, weights=risks[used] * weights[used], minlength=len(table))
+    return np.rint(sums * denominator).astype(np.int64)
+
+
+class Taught(NamedTuple):
+    """A teacher's risks, how they were blended with the outcomes, and what they are worth."""
+
+    teaching: Teaching
+    blend: Blend
+    net_benefit: float  #: of its out-of-fold risks, by the outcomes
+    blended_benefit: float  #: of the same, by the masses that the card is trained on

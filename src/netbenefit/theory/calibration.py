@@ -31,9 +31,6 @@ from netbenefit.common.checks import (
 )
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = ["LevelMap", "Levels", "Move", "calibrate_levels", "improve_levels", "keep_order"]
-
-
 # -- what each level holds, counted without rounding, and the two rules that move a level ----------
 # Rates and thresholds are compared as exact fractions, weights included: no tolerance decides a
 # move.

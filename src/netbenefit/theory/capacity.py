@@ -20,19 +20,8 @@ from numpy.typing import ArrayLike
 from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.common.decimals import LARGEST_EXACT, find_decimals, to_steps
 from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
-from netbenefit.problem.cutoffs import floor_scores
+from netbenefit.problem.levels import floor_scores
 from netbenefit.problem.limits import whole
-
-__all__ = [
-    "Capacity",
-    "RoundedModel",
-    "generalisation_bound",
-    "learning_capacity",
-    "round_linear",
-    "rounding_loss",
-    "rows_needed",
-]
-
 
 # -- generalisation: how far net benefit in training can be above what new rows will show ----------
 # There are finitely many cards, so Hoeffding's inequality, taken for all of them at once, bounds

@@ -34,15 +34,6 @@ from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.metrics.net_benefit import check_prevalence
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-__all__ = [
-    "Version",
-    "lower_aunbc",
-    "lower_grouped_auroc",
-    "upper_aunbc",
-    "upper_grouped_auroc",
-    "upper_is_tight",
-]
-
 #: The tight bounds, or those of the method's paper.
 Version = Literal["corrected", "paper"]
 

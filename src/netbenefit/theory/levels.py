@@ -18,18 +18,6 @@ from netbenefit.metrics.net_benefit import count_levels, net_benefit
 from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
 from netbenefit.theory.calibration import LevelMap, Levels
 
-__all__ = [
-    "Improvement",
-    "LevelCheck",
-    "LevelFailure",
-    "OrderCheck",
-    "improvements",
-    "net_benefit_kept",
-    "order_kept",
-    "rates_inside",
-    "rates_predicted",
-]
-
 # -- the two rules ---------------------------------------------------------------------------------
 
 

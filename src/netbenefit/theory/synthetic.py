@@ -17,8 +17,6 @@ from netbenefit.metrics.net_benefit import check_prevalence, require_both
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.theory.discrimination import above_pairs, below_pairs, best_pair, check_auroc
 
-__all__ = ["BoundaryModel", "boundary_model", "boundary_risks", "correlated_risks"]
-
 Side = Literal["upper", "lower"]
 
 

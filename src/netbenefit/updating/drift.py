@@ -17,31 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.columns import Column, read_columns
-from netbenefit.cards.rows import card_rows
+from netbenefit.cards.readings import Column, read_columns, value_text
 from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import PerUnit, value_text
-from netbenefit.cards.text import strip_control
+from netbenefit.cards.terms import PerUnit
+from netbenefit.cards.text import card_rows, strip_control
 from netbenefit.common.checks import FloatArray, InputError, IntArray, check_binary, check_weights
 from netbenefit.common.table import Table, format_count, format_number, format_percent, format_table
 from netbenefit.metrics.measures import count_effective_rows, wilson
 from netbenefit.updating.observed import count_levels_of_card
-
-__all__ = [
-    "Bins",
-    "Drift",
-    "Prevalence",
-    "ScoreCounts",
-    "bins_of",
-    "card_drift",
-    "chance_index",
-    "drift_lines",
-    "score_drift",
-    "score_rows",
-    "stability_index",
-    "standardised_difference",
-]
-
 
 # -- the distribution of one raw column in two tables, and how far they are apart ------------------
 

@@ -18,17 +18,6 @@ from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresho
 from netbenefit.updating.drift import Drift, card_drift, score_rows
 from netbenefit.updating.observed import LevelRow, count_levels_of_card
 
-__all__ = [
-    "CardEvaluation",
-    "Recalibration",
-    "calibration_lines",
-    "evaluate_card",
-    "evaluate_scores",
-    "level_lines",
-    "recalibration",
-]
-
-
 # -- calibration in the large and calibration slope, by logistic recalibration ---------------------
 # With L the log-odds of the predicted risks, two logistic models are fitted to the outcomes: 1.
 # log-odds = a + L, whose a is calibration in the large: 0 where risks are right on average, above 0

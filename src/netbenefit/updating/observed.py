@@ -13,8 +13,6 @@ from netbenefit.cards.text import percent, scores_text
 from netbenefit.common.checks import check_binary, check_weights
 from netbenefit.metrics.measures import count_effective_rows, wilson
 
-__all__ = ["LevelRow", "count_levels_of_card"]
-
 #: Rows of a table that are counted one by one.
 _MOST = 12
 

@@ -19,8 +19,6 @@ from netbenefit.validation.folds import check_count, random_of, resample, seed_o
 from netbenefit.validation.runner import Runner, Task, make_work
 from netbenefit.validation.stability import CardStability, label, stability_of
 
-__all__ = ["BootstrapValidation", "bootstrap_validate", "point632plus"]
-
 #: Of this measure no correction is given.
 _NOT_CORRECTED = "ece"
 

@@ -32,19 +32,6 @@ from netbenefit.validation.folds import (
 )
 from netbenefit.validation.runner import Runner, Task, make_work
 
-__all__ = [
-    "CARD_SETTINGS",
-    "BenefitSearch",
-    "SettingChoice",
-    "SettingSearch",
-    "Settings",
-    "check_settings",
-    "choose_setting",
-    "folds_in_journal",
-    "make_search",
-    "tune",
-]
-
 #: What is tried for cards where the user names no settings.
 CARD_SETTINGS: dict[str, tuple[Any, ...]] = {
     "penalty": ("auto", "paper"),

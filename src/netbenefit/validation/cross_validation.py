@@ -20,15 +20,11 @@ from netbenefit.common.checks import FloatArray, InputError, check_level, check_
 from netbenefit.common.table import Table, format_number, format_table
 from netbenefit.metrics.measures import check_thresholds_at
 from netbenefit.metrics.thresholds import ThresholdsLike
-from netbenefit.validation.bootstrap import BootstrapValidation, bootstrap_validate, point632plus
 from netbenefit.validation.choice import (
-    BenefitSearch,
     SettingChoice,
     Settings,
-    choose_setting,
     folds_in_journal,
     make_search,
-    tune,
 )
 from netbenefit.validation.errors import corrected_error
 from netbenefit.validation.folds import (
@@ -41,21 +37,6 @@ from netbenefit.validation.folds import (
 )
 from netbenefit.validation.runner import Runner, Task, Work, make_work
 from netbenefit.validation.stability import CardStability, label, stability_of
-
-__all__ = [
-    "BenefitSearch",
-    "BootstrapValidation",
-    "CardStability",
-    "CrossValidation",
-    "SettingChoice",
-    "bootstrap_validate",
-    "choose_setting",
-    "cross_validate",
-    "nested_cross_validate",
-    "point632plus",
-    "tune",
-]
-
 
 # -- the result of cross-validation: measures by fold, and how sure one can be of their means ------
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from netbenefit.common.checks import FloatArray
 
-__all__ = ["FoldMeans", "corrected_error", "fold_ratio", "near_best"]
-
 
 def corrected_error(values: FloatArray, ratio: float) -> FloatArray:
     """Standard error of means over folds (the first axis), corrected for shared training rows.

@@ -17,27 +17,6 @@ from netbenefit.common.checks import FloatArray, InputError, check_weights
 from netbenefit.data.labels import encode_labels
 from netbenefit.metrics.measures import inner_model
 
-__all__ = [
-    "Fold",
-    "Sample",
-    "check_classifier",
-    "check_count",
-    "check_repeats",
-    "fit_model",
-    "forgive_rounding",
-    "given_folds",
-    "is_count",
-    "make_folds",
-    "prepared",
-    "random_of",
-    "resample",
-    "risk_of",
-    "seed_of",
-    "silenced",
-    "take_rows",
-    "weight_name",
-]
-
 #: Row numbers of the training rows, and of the held-out ones.
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 

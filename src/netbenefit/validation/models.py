@@ -30,22 +30,6 @@ from netbenefit.validation.errors import corrected_error, near_best
 from netbenefit.validation.folds import silenced, weight_name
 from netbenefit.validation.prepare import PreparedClassifier
 
-__all__ = [
-    "NAMES",
-    "Candidate",
-    "FixedCard",
-    "PlattScaled",
-    "Settings",
-    "TunedClassifier",
-    "check_weighted",
-    "choose_thresholds",
-    "lasso",
-    "pruned_tree",
-    "read_models",
-    "xgboost_platt",
-]
-
-
 # -- Platt scaling that never reverses a model -----------------------------------------------------
 
 

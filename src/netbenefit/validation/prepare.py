@@ -17,13 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from netbenefit.cards.columns import as_value
-from netbenefit.cards.readings import plain_number
+from netbenefit.cards.readings import as_value, plain_number
 from netbenefit.common.checks import FloatArray, InputError, check_weights
 from netbenefit.data.raw_table import RawColumn, RawTable, storage_of
 from netbenefit.validation.folds import weight_name
-
-__all__ = ["Columns", "Preparation", "PreparedClassifier", "read_plain"]
 
 #: Numbers (NaN where missing) as floats, text (None where missing) as objects.
 Columns = Mapping[str, NDArray[Any]]

@@ -37,8 +37,6 @@ from netbenefit.validation.folds import (
     take_rows,
 )
 
-__all__ = ["Runner", "Task", "Work", "make_work", "run_one", "warnings_kept"]
-
 
 @dataclass(frozen=True, eq=False)
 class Work:

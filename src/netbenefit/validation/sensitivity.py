@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.cards.columns import numeric_column
+from netbenefit.cards.readings import numeric_column
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import FloatArray, InputError, check_weights
 from netbenefit.common.table import Table, format_number, format_percent, format_table
@@ -29,9 +29,6 @@ from netbenefit.plots.comparison import SensitivityDisplay
 from netbenefit.validation.errors import FoldMeans, fold_ratio
 from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
 from netbenefit.validation.runner import Runner, Task, make_work
-
-__all__ = ["Sensitivity", "paper_grids", "suggest_thresholds", "threshold_sensitivity"]
-
 
 # -- a grid of thresholds from the data: where the risks of the rows lie ---------------------------
 

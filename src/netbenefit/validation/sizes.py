@@ -23,25 +23,15 @@ from netbenefit.estimators.learn import count_threads, warn_of_teaching
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.metrics.measures import measures_of
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
-from netbenefit.plots import SizePathDisplay
+from netbenefit.plots.search import SizePathDisplay
 from netbenefit.problem.constraints import MaxFeatures
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import SolverResult
+from netbenefit.problem.problem import Problem, SolverResult
 from netbenefit.solvers.base import Callback, check_time_limit
 from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
-from netbenefit.teachers.blend import Taught
+from netbenefit.teachers.crossfit import Taught
 from netbenefit.validation.errors import FoldMeans, fold_ratio
 from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
 from netbenefit.validation.runner import Runner
-
-__all__ = [
-    "MOST_RULES",
-    "SizePath",
-    "check_estimator",
-    "choose_sizes",
-    "size_path",
-]
-
 
 # -- cards of every size from some rows, and their measures on others ------------------------------
 
@@ -487,7 +477,7 @@ def _progress(estimator: RiskScoreClassifier) -> Iterator[Callback | None]:
     if not estimator.verbose or estimator.callback is not None:
         yield estimator.callback
         return
-    from netbenefit.solvers.progress import LiveLine  # late: rich takes its time to import
+    from netbenefit.solvers.base import LiveLine  # late: rich takes its time to import
 
     with LiveLine() as line:
         yield line

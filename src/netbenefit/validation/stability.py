@@ -14,9 +14,6 @@ from netbenefit.common.checks import InputError
 from netbenefit.common.table import Table, format_number, format_table
 from netbenefit.metrics.measures import Rules
 
-__all__ = ["CardStability", "label", "stability_of"]
-
-
 # -- words for the results of validation -----------------------------------------------------------
 
 

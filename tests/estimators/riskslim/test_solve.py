@@ -11,8 +11,7 @@ from scipy.optimize import minimize
 
 from netbenefit.estimators.riskslim.problem import TOLERANCE, Lattice, Search
 from netbenefit.estimators.riskslim.relaxation import descend, loss_at, round_in_turn
-from netbenefit.estimators.riskslim.solve import make_node, solve_lattice
-from netbenefit.estimators.riskslim.starts import rounded
+from netbenefit.estimators.riskslim.solve import make_node, rounded, solve_lattice
 
 ROUNDING = 1e-12
 
@@ -329,7 +328,7 @@ def test_huge_log_odds_overflow_nothing() -> None:
 def test_logistic_regression_is_scikit_learns() -> None:
     from sklearn.linear_model import LogisticRegression
 
-    from netbenefit.estimators.riskslim.starts import logistic
+    from netbenefit.estimators.riskslim.solve import logistic
 
     for seed in range(8):
         rng = np.random.default_rng(seed)

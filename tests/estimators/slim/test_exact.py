@@ -14,7 +14,7 @@ import pytest
 from netbenefit import InputError, MaxTotalPoints, MinTPR, PatternTable, Values
 from netbenefit.estimators.slim.exact import SlimExact
 from netbenefit.estimators.slim.task import SlimTask
-from netbenefit.problem.result import SolverResult
+from netbenefit.problem.problem import SolverResult
 
 
 class Case(NamedTuple):

@@ -12,11 +12,9 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
+from netbenefit.problem.problem import IntegerProblem, Problem
 from netbenefit.solvers.bounds.cover_program import CoverProgram, lagrangian
-from netbenefit.solvers.bounds.cover_tree import CoverTree, Effort
-from netbenefit.solvers.bounds.covering import covering_bound
+from netbenefit.solvers.bounds.covering import CoverTree, Effort, covering_bound
 from netbenefit.solvers.bounds.cuts import GRID, CutPool, PoolView, coefficients, make_box
 from netbenefit.solvers.bounds.multipliers import null_multipliers
 from tests.helpers.strategies import GRIDS, problems

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
-from netbenefit.problem.integer import IntegerProblem
+from netbenefit.problem.problem import IntegerProblem
 from netbenefit.solvers.bounds import directions as pairs_of
 from netbenefit.solvers.bounds.directions import direction_bound
 from tests.helpers.strategies import problems

@@ -10,8 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
+from netbenefit.problem.problem import IntegerProblem, Problem
 from netbenefit.solvers.bounds.conflicts import hitting_set
 from netbenefit.solvers.bounds.farkas import Combination, FarkasCut, farkas_bound, nearly_separable
 from netbenefit.solvers.bounds.signs import make_signs

@@ -7,8 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
+from netbenefit.problem.problem import IntegerProblem, Problem
 from netbenefit.solvers.bounds.probing import (
     conflict_bound,
     probe_columns,

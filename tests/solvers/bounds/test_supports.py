@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from netbenefit.problem.integer import IntegerProblem
+from netbenefit.problem.problem import IntegerProblem
 from netbenefit.solvers.bounds.supports import cells, support_bound
 from tests.helpers.brute import all_points, all_values, random_problem
 from tests.helpers.strategies import problems

@@ -12,11 +12,16 @@ from hypothesis import given, seed, settings, strategies as st
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFPR, MinTPR
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Progress, Reason, SolverResult
-from netbenefit.solvers.boxes import branch_and_bound
-from netbenefit.solvers.boxes.flow import make_field
+from netbenefit.problem.problem import (
+    IntegerProblem,
+    NoCardFound,
+    Problem,
+    Progress,
+    Reason,
+    SolverResult,
+)
+from netbenefit.solvers.boxes import search as branch_and_bound
+from netbenefit.solvers.boxes.bounds import make_field
 from netbenefit.solvers.boxes.tree import NOTHING
 from tests.helpers import box_prover
 from tests.helpers.box_prover import BranchAndBound, flow_bound

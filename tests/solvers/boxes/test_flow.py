@@ -12,8 +12,7 @@ from scipy.sparse.csgraph import maximum_flow
 
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
+from netbenefit.problem.problem import IntegerProblem, Problem
 from tests.helpers.box_prover import flow_bound
 from tests.helpers.strategies import points_of, problems
 

@@ -10,17 +10,17 @@ from hypothesis import given, settings, strategies as st
 
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.cutoffs import allowed_cutoffs, floor_scores
+from netbenefit.problem.levels import allowed_cutoffs, floor_scores
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.kernels import coordinates as compiled
-from netbenefit.solvers.kernels.coordinates import pair_gains
-from netbenefit.solvers.kernels.layout import (
+from netbenefit.solvers.kernels.coordinates import (
     GROUP,
     IN_USE,
     State,
     columns_of,
     make_state,
     pack_masses,
+    pair_gains,
 )
 from tests.helpers import slow_truth as reference
 from tests.helpers.strategies import points_of, problems, tables

@@ -26,9 +26,7 @@ from netbenefit.problem.constraints import (
     Sign,
     Values,
 )
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Progress, SolverResult
+from netbenefit.problem.problem import IntegerProblem, Problem, Progress, SolverResult
 from netbenefit.solvers.milp import solve as milp
 from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model

@@ -17,8 +17,9 @@ from sklearn.utils._param_validation import Interval
 from netbenefit._version import __version__
 from netbenefit.binning.binner import Binner
 from netbenefit.binning.fitted import FittedBins
-from netbenefit.cards.columns import read_columns
-from netbenefit.cards.scorecard import Provenance, Scorecard
+from netbenefit.cards.readings import read_columns
+from netbenefit.cards.rules import Provenance
+from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import FloatArray, InputError, IntArray
 from netbenefit.data.labels import read_outcome
 from netbenefit.data.patterns import PatternTable
@@ -28,17 +29,8 @@ from netbenefit.estimators.riskslim.problem import Lattice, Search
 from netbenefit.estimators.riskslim.solve import solve_lattice
 from netbenefit.metrics.net_benefit import weighted_net_benefit
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.result import SolverResult, Status
+from netbenefit.problem.problem import SolverResult, Status
 from netbenefit.solvers.base import Callback, check_time_limit
-
-__all__ = [
-    "MOST_LOG_ODDS",
-    "RiskSLIMClassifier",
-    "make_card",
-    "risk_of_log_odds",
-    "training_benefit",
-]
-
 
 # -- from RISKSLIM's coefficients to a card: one risk per score, the intercept in the table of risks
 # The risk of a score s is 1 / (1 + exp(−(s + w_0))).  A card has no place for an intercept, and
@@ -183,7 +175,7 @@ class RiskSLIMClassifier(CardClassifier):
     decimals : mapping, default=None
         Decimals to keep of single columns, instead of those found in the data.
     callback : callable, default=None
-        Called during the search with a :class:`~netbenefit.problem.result.Progress`.
+        Called during the search with a :class:`~netbenefit.problem.problem.Progress`.
 
     Attributes
     ----------

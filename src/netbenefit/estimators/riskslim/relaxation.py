@@ -13,9 +13,6 @@ import numpy as np
 from netbenefit.common.checks import FloatArray, IntArray
 from netbenefit.solvers.kernels.jit import internal, jit
 
-__all__ = ["GAIN", "descend", "loss_at", "relax", "round_in_turn"]
-
-
 # -- compiled inner loops of RISKSLIM: loss, rounding, descent along coordinates -------------------
 # All work on a design matrix Z of distinct patterns, whose first column is 1 (the intercept), and
 # on the shares a_u and b_u of all rows that are events and others of pattern u.  The loss of

@@ -21,6 +21,7 @@ from netbenefit.common.checks import InputError, read_number
 from netbenefit.data.labels import read_outcome
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.learn import (
+    Training,
     assemble_card,
     count_threads,
     make_provenance,
@@ -31,14 +32,10 @@ from netbenefit.estimators.learn import (
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.slim.exact import SlimExact
 from netbenefit.estimators.slim.task import HALF, SlimTask
-from netbenefit.estimators.training import Training
 from netbenefit.problem.constraints import Constraint
-from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.levels import level_risks
-from netbenefit.problem.result import SolverResult
+from netbenefit.problem.levels import floor_scores, level_risks
+from netbenefit.problem.problem import SolverResult
 from netbenefit.solvers.base import Callback
-
-__all__ = ["SLIMClassifier"]
 
 
 class SLIMClassifier(RiskScoreClassifier):
@@ -226,7 +223,7 @@ class SLIMClassifier(RiskScoreClassifier):
         solver = SlimExact(self.time_limit, n_jobs=count_threads(self.n_jobs), seed=seed)
         if not self.verbose or self.callback is not None:
             return solver.solve(task, callback=self.callback)
-        from netbenefit.solvers.progress import LiveLine  # late: rich takes its time to import
+        from netbenefit.solvers.base import LiveLine  # late: rich takes its time to import
 
         with LiveLine() as line:
             return solver.solve(task, callback=line)

@@ -11,12 +11,9 @@ import numpy as np
 
 from netbenefit.common.checks import IntArray
 from netbenefit.estimators.slim.task import SlimRun, SlimTask
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import SolverResult, Status
+from netbenefit.problem.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, check_time_limit
 from netbenefit.solvers.search_then_prove import SearchThenProve
-
-__all__ = ["SlimExact"]
 
 #: Share of the time left that a solve may take; the rest is for polishing what it found.
 _SHARE = 0.85

@@ -30,13 +30,10 @@ import numpy as np
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.cutoffs import count_called, floor_scores
+from netbenefit.problem.levels import count_called, floor_scores
 from netbenefit.problem.limits import Limits
-from netbenefit.problem.problem import Problem
-from netbenefit.problem.result import Progress, Proof, SolverResult, Status, TraceRow
+from netbenefit.problem.problem import Problem, Progress, Proof, SolverResult, Status, TraceRow
 from netbenefit.solvers.base import Callback, round_up
-
-__all__ = ["SlimRun", "SlimTask", "SlimValue"]
 
 #: The one threshold, at which a false alarm costs as much as a missed event.
 HALF = Thresholds.of([0.5])

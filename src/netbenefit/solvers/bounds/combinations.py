@@ -22,8 +22,6 @@ from netbenefit.solvers.bounds.signs import Signs, Words
 from netbenefit.solvers.highs import linear_program, quiet_highs
 from netbenefit.solvers.kernels.jit import jit
 
-__all__ = ["Combination", "Combiner"]
-
 #: Weights and entries below this are taken for zeros of the program; exact numbers decide later.
 _TINY = 1e-7
 #: Cost of an entry that is in the set already.

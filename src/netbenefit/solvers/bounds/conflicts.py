@@ -22,17 +22,6 @@ from netbenefit.common.checks import IntArray
 from netbenefit.solvers.bounds.signs import Signs, Words
 from netbenefit.solvers.kernels.jit import internal, jit
 
-__all__ = [
-    "HittingSet",
-    "Pairs",
-    "collect_pairs",
-    "grow_set",
-    "hitting_set",
-    "pack_pairs",
-    "shrink_set",
-]
-
-
 # -- small hitting sets by exact search: few elements that meet every set of a family --------------
 
 

@@ -22,11 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import IntegerProblem
+from netbenefit.problem.problem import IntegerProblem
 from netbenefit.solvers.bounds.cuts import GRID, Box, CutPool, coefficients
 from netbenefit.solvers.highs import quiet_highs
-
-__all__ = ["CoverProgram", "Point", "SupportRows", "lagrangian"]
 
 FloatArray = NDArray[np.float64]
 _INF = float(highspy.kHighsInf)

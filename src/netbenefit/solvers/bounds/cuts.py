@@ -34,9 +34,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import IntegerProblem
-
-__all__ = ["GRID", "Box", "Cut", "CutPool", "PoolView", "coefficients", "make_box"]
+from netbenefit.problem.problem import IntegerProblem
 
 #: Coefficients of cuts are whole multiples of 1 / GRID.
 GRID = 1024

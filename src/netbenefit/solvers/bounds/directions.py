@@ -44,7 +44,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import IntegerProblem
+from netbenefit.problem.problem import IntegerProblem
 from netbenefit.solvers.bounds.first_order import (
     FlowState,
     Model,
@@ -54,15 +54,6 @@ from netbenefit.solvers.bounds.first_order import (
     plain_value,
 )
 from netbenefit.solvers.kernels.jit import internal, jit
-
-__all__ = [
-    "DirectionBound",
-    "Directions",
-    "direction_bound",
-    "find_directions",
-    "merge_patterns",
-]
-
 
 # -- pairs of patterns that differ in few columns, sorted by the direction in which they differ ----
 

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import IntegerProblem
+from netbenefit.problem.problem import IntegerProblem
 from netbenefit.solvers.bounds.combinations import Combination, Combiner
 from netbenefit.solvers.bounds.conflicts import (
     Pairs,
@@ -44,8 +44,6 @@ from netbenefit.solvers.bounds.conflicts import (
     shrink_set,
 )
 from netbenefit.solvers.bounds.signs import Signs, Words, make_signs
-
-__all__ = ["FarkasBound", "FarkasCut", "farkas_bound", "nearly_separable"]
 
 #: Pairs kept at first, and where those do not suffice.
 _FEW, _MANY = 100_000, 2_000_000

@@ -11,8 +11,6 @@ import numpy as np
 
 from netbenefit.solvers.kernels.jit import internal, jit
 
-__all__ = ["FlowState", "Model", "advance", "exact_value", "make_state", "plain_value"]
-
 Array = Any
 #: Every so many steps all pairs are looked at, in between only those with flow.
 _FULL = 25

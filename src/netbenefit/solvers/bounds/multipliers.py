@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from netbenefit.common.checks import IntArray
 from netbenefit.solvers.kernels.jit import jit
 
-__all__ = ["null_multipliers"]
-
 #: The largest primes below 2³¹, so that products fit in 64 bits.
 _PRIMES = (
     *(2147483647, 2147483629, 2147483587, 2147483579, 2147483563, 2147483549, 2147483543),

@@ -25,12 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import IntegerProblem
+from netbenefit.problem.problem import IntegerProblem
 from netbenefit.solvers.bounds.cuts import make_box
 from netbenefit.solvers.kernels.jit import jit
-
-__all__ = ["Part", "conflict_bound", "probe_columns", "sign_parts", "wide_columns"]
-
 
 #: Positives whose conflicts are looked for between two looks at the clock.
 _BLOCK = 200

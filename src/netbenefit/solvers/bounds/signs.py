@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import IntegerProblem
-
-__all__ = ["Signs", "Words", "make_signs"]
+from netbenefit.problem.problem import IntegerProblem
 
 Words = NDArray[np.uint64]
 

@@ -27,10 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import IntegerProblem
+from netbenefit.problem.problem import IntegerProblem
 from netbenefit.solvers.kernels.jit import internal, jit
-
-__all__ = ["SupportBound", "cells", "support_bound"]
 
 #: Cells of a table are told apart up to this number; beyond it each row counts by itself.
 _MOST_CELLS = 2**22

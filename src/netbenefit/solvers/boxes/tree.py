@@ -13,37 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import IntArray
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem, one_hot_groups
-from netbenefit.problem.result import Reason
-from netbenefit.solvers.boxes.count import Counter, best_vector, make_counter
-from netbenefit.solvers.boxes.flow import (
+from netbenefit.problem.problem import IntegerProblem, Problem, Reason, one_hot_groups
+from netbenefit.solvers.boxes.bounds import (
     LENGTH,
     TOTAL,
+    Counter,
     Field,
     Flow,
     augment,
+    best_vector,
+    make_counter,
     make_field,
     make_flow,
     narrow,
     spread,
     take_back,
 )
+from netbenefit.solvers.kernels.coordinates import Array
 from netbenefit.solvers.kernels.jit import internal, jit
-from netbenefit.solvers.kernels.layout import Array
-
-__all__ = [
-    "NOTHING",
-    "Tree",
-    "TreeArrays",
-    "box_possible",
-    "enter",
-    "explore",
-    "free_groups",
-    "make_tree",
-    "make_tree_arrays",
-    "open_boxes",
-]
 
 #: Value of a box without allowed points.
 NOTHING = int(np.iinfo(np.int64).min)

@@ -16,20 +16,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-__all__ = [
-    "ONE",
-    "WORD",
-    "ZERO",
-    "count_bits",
-    "inlined",
-    "internal",
-    "jit",
-    "lowest_bit",
-    "negatives",
-    "positives",
-]
-
-
 # -- sets as bits of 64-bit words, inside compiled code --------------------------------------------
 
 

@@ -27,12 +27,9 @@ import numpy as np
 from scipy import sparse
 
 from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.problem.cutoffs import floor_scores
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
+from netbenefit.problem.levels import floor_scores
+from netbenefit.problem.problem import IntegerProblem, Problem
 from netbenefit.solvers.milp import rows as rows_of
-
-__all__ = ["TOLERANCE", "MilpModel", "build_model"]
 
 #: Feasibility, integrality and optimality tolerance that backends set.  A smaller one is not safer:
 #: with 1e-9, and rows that were not scaled, HiGHS cut off true optima even without presolve.

@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.problem.integer import IntegerProblem
-from netbenefit.problem.problem import Problem
-
-__all__ = ["ProgramRows", "RowPlan", "all_rows", "make_plan"]
+from netbenefit.problem.problem import IntegerProblem, Problem
 
 BoolArray = NDArray[np.bool_]
 #: Rows with larger numbers are divided by a power of two until they are below this.

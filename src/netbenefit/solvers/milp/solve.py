@@ -11,23 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.problem.problem import NoCardFound, Problem
-from netbenefit.problem.result import Proof, SolverResult, Status, TraceRow
+from netbenefit.problem.problem import NoCardFound, Problem, Proof, SolverResult, Status, TraceRow
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model
-
-__all__ = [
-    "BACKENDS",
-    "Backend",
-    "BackendAnswer",
-    "MixedInteger",
-    "News",
-    "SolverThread",
-    "find_backend",
-]
-
 
 # -- mixed-integer solvers behind one interface; each is imported when it is needed ----------------
 
@@ -40,11 +28,11 @@ def find_backend(name: str) -> Backend:
     """Return a backend by name, or say what is missing."""
     backend: Backend
     if name == "highs":
-        from netbenefit.solvers.milp.highs import HighsBackend
+        from netbenefit.solvers.milp.backends import HighsBackend
 
         backend = HighsBackend()
     elif name == "gurobi":
-        from netbenefit.solvers.milp.gurobi import GurobiBackend
+        from netbenefit.solvers.milp.backends import GurobiBackend
 
         backend = GurobiBackend()
     else:
