@@ -13,7 +13,8 @@ from pathlib import Path
 
 from netbenefit import RiskScoreClassifier, SizePath, size_path
 from netbenefit.common.table import Table
-from netbenefit.plots import check_picture, save_picture
+from netbenefit.plots.base import check_picture
+from netbenefit.plots.search import save_picture
 from reproduction.datasets import load_dataset
 
 

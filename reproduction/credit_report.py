@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from netbenefit.cards.scorecard import Rule, Scorecard
+from netbenefit.cards.rules import Rule
+from netbenefit.cards.scorecard import Scorecard
 from netbenefit.cards.terms import PerUnit
 from netbenefit.common.checks import FloatArray, InputError, check_binary, shorten
 from netbenefit.common.files import write_text
+from netbenefit.metrics.benefit import aunbc, auroc, expected_calibration_error
 from netbenefit.metrics.measures import Measures, measure
-from netbenefit.metrics.net_benefit import aunbc, auroc, expected_calibration_error
 from netbenefit.metrics.thresholds import Thresholds
 from reproduction.credit import CreditSplit, credit_all, credit_splits
 from reproduction.datasets import Dataset

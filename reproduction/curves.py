@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.common.checks import FloatArray, InputError, check_binary, check_risks
 from netbenefit.common.table import Table
-from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE, decision_curve
+from netbenefit.metrics.curves import TREAT_ALL, TREAT_NONE, decision_curve
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.plots.base import GREY, INK, PLAIN, draw_key, tidy
 from netbenefit.plots.decision_curve import DecisionCurveDisplay

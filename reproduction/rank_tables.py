@@ -23,7 +23,7 @@ from reproduction.summary import (
 )
 
 if TYPE_CHECKING:
-    from netbenefit.plots import CriticalDifferenceDisplay
+    from netbenefit.plots.comparison import CriticalDifferenceDisplay
 
 __all__ = [
     "LEVEL",
@@ -132,7 +132,7 @@ def critical_difference_display(test: RankTest, measure: Measure) -> CriticalDif
     """Return the picture of a ranking, drawn, with the measure in its title."""
     from matplotlib.figure import Figure  # late: an extra
 
-    from netbenefit.plots import CriticalDifferenceDisplay
+    from netbenefit.plots.comparison import CriticalDifferenceDisplay
 
     display = CriticalDifferenceDisplay(
         [title_of(name) for name in test.models],

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from netbenefit.common.checks import check_binary, check_risks
 from netbenefit.common.table import Table
-from netbenefit.metrics.net_benefit import aunbc, auroc, grouped_auroc
+from netbenefit.metrics.benefit import aunbc, auroc, grouped_auroc
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.plots.base import BLUE, GREY, INK, ORANGE, PALE_BLUE, PLAIN, draw_key, tidy
 from netbenefit.plots.region import RegionDisplay

@@ -25,7 +25,7 @@ from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.common.files import write_bytes
 from netbenefit.common.journal import Progress, lock_file
 from netbenefit.common.parallel import finished_tasks
-from netbenefit.metrics import net_benefit as metrics
+from netbenefit.metrics import benefit as metrics
 from netbenefit.metrics.measures import size_of
 from netbenefit.metrics.thresholds import Thresholds
 from reproduction.datasets import load_dataset

@@ -25,7 +25,7 @@ from benchmarks.generalisation.data import Case, Sample
 from benchmarks.generalisation.methods import Card, Fit, Method, compile_for
 from benchmarks.generalisation.rows import BoolArray, FloatArray
 from benchmarks.generalisation.store import Result, Store
-from netbenefit.metrics.net_benefit import auroc, expected_calibration_error
+from netbenefit.metrics.benefit import auroc, expected_calibration_error
 from netbenefit.updating.evaluate import recalibration
 
 #: Where there is no terminal a line is written this often, in seconds.

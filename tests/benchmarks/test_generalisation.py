@@ -19,7 +19,7 @@ from benchmarks.generalisation.run import missing_jobs, run
 from benchmarks.generalisation.simulate import FAMILIES, SimulatedCase, draw_outcomes
 from benchmarks.generalisation.store import Store
 from benchmarks.generalisation.tables import Section, Table, write_sections
-from netbenefit.metrics.net_benefit import aunbc
+from netbenefit.metrics.benefit import aunbc
 from netbenefit.metrics.thresholds import Thresholds
 
 GRIDS = [Thresholds.tenths(), Thresholds.range(0.01, 0.1, 0.01), Thresholds.of([0.2, 0.25, 0.7])]

@@ -147,7 +147,7 @@ def test_boxes_are_what_the_docstring_says(certificate: Certificate) -> None:
 
 def test_a_card_that_is_another_is_refused(certificate: Certificate) -> None:
     from netbenefit.cards.scorecard import Provenance, Rule
-    from netbenefit.estimators.learn import assemble_card
+    from netbenefit.estimators.training import assemble_card
 
     problem = small_problem()
     result = prove(problem)

@@ -20,14 +20,14 @@ from hypothesis import assume, given, settings, strategies as st
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.certificates.certificate import Certificate, make_certificate
+from netbenefit.certificates.judge import Verdict, verify
 from netbenefit.certificates.recount import RecountedProblem, expected_risks, limits_differ
 from netbenefit.certificates.statement import json_digest, pattern_order
-from netbenefit.certificates.verify import Verdict, verify
 from netbenefit.cli.verify import verify_command
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
-from netbenefit.estimators.learn import assemble_card, learn
 from netbenefit.estimators.risk_score import RiskScoreClassifier
+from netbenefit.estimators.training import assemble_card, learn
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import (
     AtLeast,
@@ -957,7 +957,7 @@ def test_columns_that_are_conditions() -> None:
 
 
 def test_the_judge_imports_no_solver_and_no_compiler() -> None:
-    code = "import sys, netbenefit.certificates.verify; print(*sorted(sys.modules))"
+    code = "import sys, netbenefit.certificates.judge; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -20,7 +20,7 @@ from netbenefit import Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.cli.model import guess_table
 from netbenefit.data.duckdb import read_raw, read_table
-from netbenefit.report import measure
+from netbenefit.metrics.measures import measure
 from tests.cli.test_main import error, piped, run
 
 GRID = ["--thresholds", "0.1:0.5:0.1"]

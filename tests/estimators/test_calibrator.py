@@ -29,7 +29,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from netbenefit.common.checks import InputError
 from netbenefit.estimators.calibrator import NetBenefitCalibrator
-from netbenefit.metrics.net_benefit import aunbc, expected_calibration_error
+from netbenefit.metrics.benefit import aunbc, expected_calibration_error
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.theory.calibration import calibrate_levels, improve_levels
 

@@ -14,7 +14,7 @@ from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.cards.text import contents, percent
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
-from netbenefit.estimators.learn import assemble_card, terms_of
+from netbenefit.estimators.training import assemble_card, terms_of
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.levels import floor_scores, level_risks
 from netbenefit.problem.problem import Problem, SolverResult

@@ -31,7 +31,7 @@ from netbenefit import (
     Sign,
     aunbc,
 )
-from netbenefit.certificates.verify import verify
+from netbenefit.certificates.judge import verify
 from netbenefit.data.duckdb import read_table
 from netbenefit.problem.constraints import AtLeast, Bounds, NeedsOneOf, Values
 from netbenefit.problem.raw_constraints import RawNames, by_condition
@@ -326,7 +326,7 @@ def test_needs_one_of_is_kept_by_the_search() -> None:
 
 
 def test_solvers_know_the_one_hot_members() -> None:
-    from netbenefit.estimators.learn import training_of_raw
+    from netbenefit.estimators.training import training_of_raw
     from netbenefit.metrics.thresholds import Thresholds
     from netbenefit.problem.problem import Problem
 

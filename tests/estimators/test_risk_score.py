@@ -30,7 +30,7 @@ from netbenefit import RiskScoreClassifier, Scorecard, Thresholds
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.rss_dnb import RSSDNBClassifier
-from netbenefit.metrics.net_benefit import (
+from netbenefit.metrics.benefit import (
     expected_calibration_error,
     hosmer_lemeshow,
     weighted_net_benefit,

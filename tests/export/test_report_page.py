@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netbenefit.report import validation_page
+from netbenefit.report.validation import validation_page
 from tests.export.pages import NAMES, needs_browser
 from tests.export.truth import truths
 from tests.helpers.browser import SIZES, Watched, axe_script

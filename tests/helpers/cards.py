@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.data.patterns import PatternTable
-from netbenefit.estimators.learn import Rows, Training
+from netbenefit.estimators.training import Rows, Training
 
 __all__ = ["risks_by_level", "training_of"]
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from netbenefit.problem.problem import Boxes, IntegerProblem, Problem, Proof, Reason, SolverResult
 from netbenefit.solvers.base import Run
-from netbenefit.teachers import Teaching
-from netbenefit.teachers.crossfit import Taught, blend
+from netbenefit.teachers.crossfit import Taught, Teaching, blend
 
 NOTHING = int(np.iinfo(np.int64).min)
 

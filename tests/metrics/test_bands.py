@@ -12,7 +12,7 @@ import pytest
 from netbenefit.common.checks import InputError
 from netbenefit.metrics import bands as drawing
 from netbenefit.metrics.bands import bands_of, decision_bands, decision_differences
-from netbenefit.metrics.decision_curve import decision_curve, make_study, measured
+from netbenefit.metrics.curves import decision_curve, make_study, measured
 from netbenefit.metrics.survival import TimeToEvent
 from netbenefit.metrics.thresholds import as_thresholds
 

@@ -18,8 +18,8 @@ import pytest
 
 from netbenefit.common.checks import InputError
 from netbenefit.common.table import Table
-from netbenefit.metrics.decision_curve import decision_curve
-from netbenefit.metrics.net_benefit import net_benefit, treat_all
+from netbenefit.metrics.benefit import net_benefit, treat_all
+from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.thresholds import Thresholds
 
 COLUMNS = [

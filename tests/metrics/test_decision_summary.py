@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from netbenefit import aunbc, weighted_net_benefit
 from netbenefit.common.checks import InputError
 from netbenefit.metrics.bands import decision_summary
-from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.survival import TimeToEvent
 from netbenefit.metrics.thresholds import Thresholds
 from tests.metrics.test_bands import GRID, Rows, all_draws

@@ -15,7 +15,7 @@ import pytest
 from netbenefit.cards.scorecard import Rule, Scorecard
 from netbenefit.cards.terms import Condition
 from netbenefit.common.checks import InputError
-from netbenefit.metrics.decision_curve import decision_curve, risk_breakpoints
+from netbenefit.metrics.curves import decision_curve, risk_breakpoints
 from netbenefit.metrics.survival import TimeToEvent
 from netbenefit.metrics.thresholds import Thresholds
 from tests.metrics.test_survival import slow_risk

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from netbenefit import Thresholds, TimeToEvent
+from netbenefit.metrics.benefit import treat_all
 from netbenefit.metrics.measures import (
     chance_of,
     check_thresholds_at,
@@ -20,7 +21,6 @@ from netbenefit.metrics.measures import (
     size_of,
     wilson,
 )
-from netbenefit.metrics.net_benefit import treat_all
 from netbenefit.metrics.survival import check_groups, sums_by, undetermined
 from netbenefit.metrics.thresholds import tidy
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn.metrics import roc_auc_score
 
 from netbenefit.common.checks import InputError
-from netbenefit.metrics.net_benefit import (
+from netbenefit.metrics.benefit import (
     aunbc,
     auroc,
     expected_calibration_error,

@@ -11,8 +11,8 @@ import pytest
 
 from netbenefit import RiskScoreClassifier
 from netbenefit.common.checks import InputError
-from netbenefit.metrics.decision_curve import decision_curve
-from netbenefit.metrics.net_benefit import net_benefit
+from netbenefit.metrics.benefit import net_benefit
+from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.sampling import case_control_weights, censoring_weights
 from netbenefit.metrics.survival import TimeToEvent
 

@@ -15,7 +15,7 @@ from netbenefit.cards.scorecard import Rule, Scorecard
 from netbenefit.cards.terms import Condition
 from netbenefit.common.checks import InputError
 from netbenefit.metrics.bands import decision_bands
-from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.thresholds import Thresholds
 
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -39,18 +39,14 @@ from netbenefit import (
     grouped_auroc,
 )
 from netbenefit.cards.text import card_rows, contents, wrap
-from netbenefit.plots import (
-    CalibrationDisplay,
-    DecisionCurveDisplay,
-    PointsDisplay,
-    RegionDisplay,
-    RocDisplay,
-    ScorecardDisplay,
-    SensitivityDisplay,
-    SizePathDisplay,
-    TraceDisplay,
-)
 from netbenefit.plots.base import style_of
+from netbenefit.plots.calibration import CalibrationDisplay
+from netbenefit.plots.card import PointsDisplay, ScorecardDisplay
+from netbenefit.plots.comparison import SensitivityDisplay
+from netbenefit.plots.decision_curve import DecisionCurveDisplay
+from netbenefit.plots.region import RegionDisplay
+from netbenefit.plots.roc import RocDisplay
+from netbenefit.plots.search import SizePathDisplay, TraceDisplay
 from netbenefit.problem.problem import TraceRow
 from netbenefit.updating.observed import count_levels_of_card
 from tests.export.truth import HOSTILE_LEVEL, truths

@@ -11,8 +11,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.data.patterns import PatternTable
-from netbenefit.estimators.learn import assemble_card
-from netbenefit.metrics.net_benefit import weighted_net_benefit
+from netbenefit.estimators.training import assemble_card
+from netbenefit.metrics.benefit import weighted_net_benefit
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFPR, MinTPR
 from netbenefit.problem.levels import (

@@ -17,8 +17,8 @@ from hypothesis import given, seed, settings, strategies as st
 
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import make_certificate
-from netbenefit.certificates.verify import verify
-from netbenefit.estimators.learn import assemble_card
+from netbenefit.certificates.judge import verify
+from netbenefit.estimators.training import assemble_card
 from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem
 from netbenefit.solvers.bounds.covering import covering_bound
 from netbenefit.solvers.bounds.directions import direction_bound

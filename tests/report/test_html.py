@@ -14,11 +14,11 @@ from rich.console import Console
 from netbenefit import InputError
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition
-from netbenefit.metrics import net_benefit as metrics
-from netbenefit.metrics.decision_curve import decision_curve
+from netbenefit.metrics import benefit as metrics
+from netbenefit.metrics.curves import decision_curve
+from netbenefit.metrics.measures import compare, measure
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.report import card_page, compare, measure, validation_page
-from netbenefit.report.html import _STYLE, page_title, thresholds_text
+from netbenefit.report.html import _STYLE, card_page, page_title, thresholds_text
 from netbenefit.report.svg import (
     MOST_MODELS,
     _styles,
@@ -27,8 +27,8 @@ from netbenefit.report.svg import (
     curve_key,
     curve_svg,
 )
-from netbenefit.report.text import comparison_table, curve_table, measure_table, to_json
-from netbenefit.report.validation import _excess
+from netbenefit.report.text import comparison_table, curve_table, evaluation_json, measure_table
+from netbenefit.report.validation import _excess, validation_page
 from netbenefit.updating.observed import LevelRow
 
 GRID = Thresholds.parse("0.1:0.5:0.1")
@@ -248,7 +248,7 @@ def test_json_knows_no_infinity() -> None:
     assert math.isinf(measures.hosmer_lemeshow)
     assert "∞" in text_of(measure_table(measures))
     curve = decision_curve(y, {"Card": risk}, [0, 0.5])
-    told = json.loads(to_json(measures, curve, "y = 1", GRID))
+    told = json.loads(evaluation_json(measures, curve, "y = 1", GRID))
     assert told["hosmer_lemeshow"] is None
     assert told["decision_curve"][0]["net_intervention_avoided"] is None
     assert told["decision_curve"][0]["model"] == "Card"

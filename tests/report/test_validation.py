@@ -17,8 +17,8 @@ from netbenefit import Condition, PerUnit, RiskScoreClassifier, Rule, Scorecard,
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import Certificate
+from netbenefit.certificates.judge import Check, Verdict, _acceptance, verify
 from netbenefit.certificates.statement import Claim, ValueScale
-from netbenefit.certificates.verify import Check, Verdict, _acceptance, verify
 from netbenefit.metrics.measures import measure, wilson
 from netbenefit.report.columns import column_rows
 from netbenefit.report.svg import _x, _y, roc_points, roc_svg

@@ -16,7 +16,7 @@ from netbenefit import Binner, Condition, PerUnit, Rule, Scorecard, Thresholds
 from netbenefit.cli.model import read_binner
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
-from netbenefit.metrics.net_benefit import aunbc, auroc
+from netbenefit.metrics.benefit import aunbc, auroc
 from reproduction.credit import (
     RAW_COLUMNS,
     CreditPreparation,

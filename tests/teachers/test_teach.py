@@ -19,7 +19,8 @@ from netbenefit import Binner
 from netbenefit.binning.learn import learn_bins
 from netbenefit.common.checks import InputError
 from netbenefit.data.raw_table import RawTable
-from netbenefit.teachers import Teaching, crossfit, teach
+from netbenefit.teachers import crossfit
+from netbenefit.teachers.crossfit import Teaching, teach
 
 Table = dict[str, Any]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import InputError
-from netbenefit.metrics.net_benefit import (
+from netbenefit.metrics.benefit import (
     aunbc,
     auroc,
     expected_calibration_error,

@@ -24,7 +24,7 @@ from netbenefit import (
     recalibration,
 )
 from netbenefit.cards.readings import as_column
-from netbenefit.metrics.net_benefit import aunbc, auroc, expected_calibration_error
+from netbenefit.metrics.benefit import aunbc, auroc, expected_calibration_error
 from netbenefit.updating.drift import (
     Bins,
     ScoreCounts,

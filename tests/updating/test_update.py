@@ -31,7 +31,7 @@ from netbenefit import (
     expected_calibration_error,
     net_benefit,
 )
-from netbenefit.estimators.learn import Rows, Training, learn
+from netbenefit.estimators.training import Rows, Training, learn
 from netbenefit.updating.evaluate import evaluate_card
 from netbenefit.updating.update import choose_update, default_estimator, update_card
 from netbenefit.validation.folds import Sample, make_folds

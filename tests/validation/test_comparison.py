@@ -31,7 +31,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from netbenefit import InputError, RiskScoreClassifier, Scorecard, compare, rank_models
-from netbenefit.metrics import net_benefit as metrics
+from netbenefit.metrics import benefit as metrics
 from netbenefit.metrics.bands import curve_bands
 from netbenefit.metrics.measures import size_of
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds

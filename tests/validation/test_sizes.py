@@ -34,7 +34,7 @@ from netbenefit import (
     size_path,
     weighted_net_benefit,
 )
-from netbenefit.plots import save_picture
+from netbenefit.plots.search import save_picture
 from netbenefit.problem.problem import Progress
 from netbenefit.validation.folds import Sample, make_folds
 from netbenefit.validation.sizes import _SizeSearch

@@ -1,1 +1,5 @@
 """From raw columns to conditions such as "age ≥ 52"."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

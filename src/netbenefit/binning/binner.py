@@ -22,13 +22,10 @@ from netbenefit.binning import fitted as _bin_json
 from netbenefit.binning.fitted import FittedBins
 from netbenefit.binning.learn import learn_bins
 from netbenefit.binning.options import check_column_options, read_settings
-from netbenefit.cards.readings import Reading, read_columns
-from netbenefit.cards.terms import PerUnit, Term
-from netbenefit.common.checks import InputError, check_weights, shorten
-from netbenefit.common.table import Table
-from netbenefit.data.labels import encode_labels
-from netbenefit.data.raw_table import RawTable, raw_rows
-from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.cards import PerUnit, Reading, Term, read_columns
+from netbenefit.common import InputError, Table, check_weights, shorten
+from netbenefit.data import RawTable, encode_labels, raw_rows
+from netbenefit.metrics import ThresholdsLike, as_thresholds
 
 
 class Codes(NamedTuple):

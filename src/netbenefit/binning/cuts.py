@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from netbenefit.binning.search import Cells, CellScores, equal_mass_edges, gain_edges, score_cells
 from netbenefit.binning.weights import SLACK, drop_last_bits, mass_by, sum_by, weight_of_one_row
-from netbenefit.common.checks import FloatArray, InputError
-from netbenefit.data.patterns import merge_rows
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.common import FloatArray, InputError
+from netbenefit.data import merge_rows
+from netbenefit.metrics import Thresholds
 
 # -- what the other columns tell about a row: the logit of its risk without one column -------------
 # A column alone often moves no row across any threshold, so cuts are judged next to all others.  A

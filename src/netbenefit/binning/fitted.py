@@ -12,12 +12,23 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
-from netbenefit.cards.readings import Kind, Reading, Readings
-from netbenefit.cards.rules import CardLogic, ColumnLogic, columns_with_others
-from netbenefit.cards.terms import PerUnit, Term
-from netbenefit.common.checks import InputError, InputWarning
-from netbenefit.common.strict_json import (
+from netbenefit.cards import (
+    CardLogic,
+    ColumnLogic,
+    Kind,
+    PerUnit,
+    Reading,
+    Readings,
+    Term,
+    columns_with_others,
+    read_reading,
+    read_term,
+    reading_data,
+    term_data,
+)
+from netbenefit.common import (
+    InputError,
+    InputWarning,
     at,
     check_object,
     parse,
@@ -26,7 +37,7 @@ from netbenefit.common.strict_json import (
     read_value,
     wrong,
 )
-from netbenefit.metrics.thresholds import Thresholds, as_thresholds
+from netbenefit.metrics import Thresholds, as_thresholds
 
 # -- what a binner has learnt, and how it turns raw rows into codes --------------------------------
 

@@ -32,9 +32,8 @@ from netbenefit.binning.terms import (
     usual_value,
 )
 from netbenefit.binning.weights import count_rows, drop_last_bits
-from netbenefit.cards.readings import Column, Kind, Reading
-from netbenefit.cards.terms import Term
-from netbenefit.common.checks import (
+from netbenefit.cards import Column, Kind, Reading, Term
+from netbenefit.common import (
     FloatArray,
     InputError,
     InputWarning,
@@ -43,7 +42,7 @@ from netbenefit.common.checks import (
     drop_it,
     shorten,
 )
-from netbenefit.data.raw_table import RawTable
+from netbenefit.data import RawTable
 
 _Coarse = tuple[NDArray[np.int16], int, bool]
 #: Rows from which a column that equals the outcome is no accident.

@@ -12,11 +12,9 @@ from netbenefit.binning.cuts import METHODS
 from netbenefit.binning.roles import ColumnOptions
 from netbenefit.binning.terms import CutSettings
 from netbenefit.binning.weights import weight_of_one_row
-from netbenefit.cards.readings import COMBINE, check_value
-from netbenefit.cards.terms import PerUnit
-from netbenefit.common.checks import FloatArray, InputError, Remedy, check_names, shorten
-from netbenefit.common.strict_json import Value
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.cards import COMBINE, PerUnit, check_value
+from netbenefit.common import FloatArray, InputError, Remedy, Value, check_names, shorten
+from netbenefit.metrics import Thresholds
 
 _POLICIES = ("auto", "condition", "impute", "refuse")
 _BINS = ("cumulative", "interval")

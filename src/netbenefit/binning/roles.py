@@ -10,12 +10,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.readings import Column, Kind, Reading, Readings, plain_number
-from netbenefit.cards.terms import PerUnit
-from netbenefit.common.checks import FloatArray, InputError, Remedy, by_name, drop_it, shorten
-from netbenefit.common.decimals import LARGEST_EXACT, are_whole
-from netbenefit.common.strict_json import Value
-from netbenefit.data.raw_table import (
+from netbenefit.cards import Column, Kind, PerUnit, Reading, Readings, plain_number
+from netbenefit.common import (
+    LARGEST_EXACT,
+    FloatArray,
+    InputError,
+    Remedy,
+    Value,
+    are_whole,
+    by_name,
+    drop_it,
+    shorten,
+)
+from netbenefit.data import (
     LazyColumns,
     RawColumn,
     RawTable,

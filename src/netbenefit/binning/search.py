@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.binning.weights import SLACK, sum_by, weight_of_one_row
-from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.common.decimals import are_whole
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.common import FloatArray, InputError, IntArray, are_whole
+from netbenefit.metrics import Thresholds
 
 # -- a numeric column as ordered fine cells: all that a search for cut points needs to know --------
 # Cells hold the distinct values of a column, or quantiles of it where there are too many of them.

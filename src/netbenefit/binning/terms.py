@@ -22,12 +22,9 @@ from netbenefit.binning.weights import (
     total_weight,
     weight_of_one_row,
 )
-from netbenefit.cards.readings import Column, Reading
-from netbenefit.cards.terms import Condition, PerUnit, Term
-from netbenefit.common.checks import FloatArray, InputError, Remedy
-from netbenefit.common.decimals import LARGEST_EXACT
-from netbenefit.common.strict_json import Value
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.cards import Column, Condition, PerUnit, Reading, Term
+from netbenefit.common import LARGEST_EXACT, FloatArray, InputError, Remedy, Value
+from netbenefit.metrics import Thresholds
 
 #: Steps that a per-unit column should at least have.
 _FEW_STEPS = 10

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import FloatArray
-from netbenefit.common.decimals import are_whole
+from netbenefit.common import FloatArray, are_whole
 
 #: Numbers that differ by less than this share of what they are made of are equal.
 SLACK = 1e-9

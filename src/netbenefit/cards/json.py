@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.rules import TEXTS, Provenance, Rule, steps_of_levels
 from netbenefit.cards.terms import Condition, PerUnit, Term
-from netbenefit.common.checks import InputError
-from netbenefit.common.strict_json import (
+from netbenefit.common import (
+    InputError,
     Value,
     absent,
     at,
@@ -31,7 +31,7 @@ from netbenefit.common.strict_json import (
     show,
     wrong,
 )
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.metrics import Thresholds
 
 if TYPE_CHECKING:
     from netbenefit.cards.scorecard import Scorecard

@@ -29,9 +29,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import FloatArray, InputError, check_names, shorten
-from netbenefit.common.decimals import LARGEST_EXACT
-from netbenefit.common.strict_json import Value
+from netbenefit.common import LARGEST_EXACT, FloatArray, InputError, Value, check_names, shorten
 
 # -- raw data in, named columns out: mappings, lists of dicts, arrays, data frames of any library --
 # Fitting and scoring read with the same functions, so that a value means the same to both.  They

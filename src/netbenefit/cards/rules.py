@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 
 from netbenefit.cards.readings import Column, Kind, Reading, Readings, check_present, missing_error
 from netbenefit.cards.terms import OTHERS, Condition, PerUnit, Term, log_ends, samples, total_of
-from netbenefit.common.checks import InputError, IntArray, shorten
-from netbenefit.common.decimals import relative_gap
-from netbenefit.common.strict_json import Value
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.common import InputError, IntArray, Value, relative_gap, shorten
+from netbenefit.metrics import Thresholds
 
 #: Scores, and what adds up to them, lie in [−INT64, INT64).
 INT64 = 2**63
@@ -304,8 +302,8 @@ def _check_level_risks(risks: Sequence[float | None], thresholds: Thresholds) ->
 # ``floor(clip(x) * 10**decimals + 0.5)`` in double precision, or, with ``log``, the number of
 # :func:`netbenefit.cards.terms.log_ends` that x reaches.  A term brings factor · code units.
 # The score is ``floor(units / unit)``, in whole numbers.  The risk is that of the last row of the
-# card's table of risks whose lowest score it reaches.  A row without a score has no risk: what Python
-# refuses with an error, exports answer with nothing.
+# card's table of risks whose lowest score it reaches.  A row without a score has no risk: what
+# Python refuses with an error, exports answer with nothing.
 
 
 #: Scores are listed where at most so many units lie between the fewest and the most.

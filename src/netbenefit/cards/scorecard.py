@@ -36,9 +36,8 @@ from netbenefit.cards.rules import (
     is_finite,
     steps_of_levels,
 )
-from netbenefit.common.checks import FloatArray, InputError, IntArray, check_names, shorten
-from netbenefit.common.files import write_text
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.common import FloatArray, InputError, IntArray, check_names, shorten, write_text
+from netbenefit.metrics import Thresholds
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,7 @@ from netbenefit.cards.readings import (
     missing_error,
     value_text,
 )
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.common.decimals import LARGEST_EXACT, to_step, to_steps
-from netbenefit.common.strict_json import Value
+from netbenefit.common import LARGEST_EXACT, InputError, IntArray, Value, to_step, to_steps
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,

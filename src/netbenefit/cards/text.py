@@ -30,18 +30,16 @@ from netbenefit.cards.terms import (
     level_order,
     total_of,
 )
-from netbenefit.common.decimals import LARGEST_EXACT
-from netbenefit.common.strict_json import Value
-from netbenefit.common.table import display_width
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.common import LARGEST_EXACT, Value, display_width
+from netbenefit.metrics import Thresholds
 
 if TYPE_CHECKING:
     from netbenefit.cards.scorecard import Scorecard
 
 
 # -- the rows of a printed card: what a person would write, with the points that the rules add up to
-# The solver's conditions add up: "age ≥ 40" and "age ≥ 60" both count for somebody of 70.  On paper a
-# reader looks for the one row that fits.  So the conditions of a column are merged, exactly:
+# The solver's conditions add up: "age ≥ 40" and "age ≥ 60" both count for somebody of 70.  On paper
+# a reader looks for the one row that fits.  So the conditions of a column are merged, exactly:
 # 1. Thresholds (≥, <, between) are a step function: one row per interval, with its total.
 # 2. Levels (=, ≠, in, not in): one row for all levels of equal total, one for all others.
 # 3. What cannot be merged (per unit, >, ≤) stands as it is.

@@ -17,14 +17,14 @@ from scipy.sparse.csgraph import maximum_flow
 
 from netbenefit.certificates.recount import IntegerRecount, RecountedProblem, vectors_of
 from netbenefit.certificates.statement import Check, Claim
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.problem.problem import Boxes, Reason
+from netbenefit.common import InputError, IntArray
+from netbenefit.problem import Boxes, Reason
 
 # -- the pair-order flow bound of a box, done again: plain arrays and a textbook maximum flow ------
 # Let pattern u be worth calling at a threshold (gain > 0) and w not (gain < 0).  Where
-# (x_w − x_u)·λ ≥ 0 for all λ of a box, calling u means calling w too.  So a threshold brings at most
-# Σ_u gain⁺ − F, with F the largest flow that sends at most gain⁺ out of each u and at most |gain⁻|
-# into each w, along such pairs (and any smaller flow gives a bound as well).
+# (x_w − x_u)·λ ≥ 0 for all λ of a box, calling u means calling w too.  So a threshold brings at
+# most Σ_u gain⁺ − F, with F the largest flow that sends at most gain⁺ out of each u and at most
+# |gain⁻| into each w, along such pairs (and any smaller flow gives a bound as well).
 
 
 #: scipy's flows are 32-bit integers.

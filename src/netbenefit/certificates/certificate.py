@@ -80,9 +80,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netbenefit._version import __version__
-from netbenefit.binning.fitted import FittedBins
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import PerUnit, Term
+from netbenefit.binning import FittedBins
+from netbenefit.cards import PerUnit, Scorecard, Term
 from netbenefit.certificates import statement as read
 from netbenefit.certificates.recount import differences
 from netbenefit.certificates.statement import (
@@ -96,14 +95,12 @@ from netbenefit.certificates.statement import (
     pattern_order,
     table_digest,
 )
-from netbenefit.common.checks import InputError
-from netbenefit.common.files import write_bytes
-from netbenefit.common.strict_json import check_object, parse, read_text
-from netbenefit.data.patterns import PatternTable
-from netbenefit.problem.problem import IntegerProblem, Problem, Proof, SolverResult
+from netbenefit.common import InputError, check_object, parse, read_text, write_bytes
+from netbenefit.data import PatternTable
+from netbenefit.problem import IntegerProblem, Problem, Proof, SolverResult
 
 if TYPE_CHECKING:  # the judge reads this module, and needs no teacher
-    from netbenefit.teachers.crossfit import Taught
+    from netbenefit.teachers import Taught
 
 SCHEMA = "netbenefit.certificate"
 VERSIONS = (4,)

@@ -17,10 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.readings import Kind, Readings, numeric_column
-from netbenefit.cards.rules import Provenance
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import PerUnit, Term
+from netbenefit.cards import Kind, PerUnit, Provenance, Readings, Scorecard, Term, numeric_column
 from netbenefit.certificates.statement import (
     Answer,
     Claim,
@@ -29,13 +26,10 @@ from netbenefit.certificates.statement import (
     ValueScale,
     pattern_order,
 )
-from netbenefit.common.checks import InputError, IntArray, shorten
-from netbenefit.common.decimals import find_decimals
-from netbenefit.data.patterns import PatternTable
-from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.constraints import from_json
-from netbenefit.problem.limits import Limits, RateLimits
-from netbenefit.problem.problem import Problem
+from netbenefit.common import InputError, IntArray, find_decimals, shorten
+from netbenefit.data import PatternTable
+from netbenefit.metrics import Thresholds
+from netbenefit.problem import Limits, Problem, RateLimits, from_json
 
 # -- the data of a certificate, read again from a table; and what a card makes of it ---------------
 

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.json import read_reading, read_term, reading_data, term_data
-from netbenefit.cards.readings import Reading
-from netbenefit.cards.terms import Term
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.common.strict_json import (
+from netbenefit.cards import Reading, Term, read_reading, read_term, reading_data, term_data
+from netbenefit.common import (
+    InputError,
+    IntArray,
     check_object,
     read_boolean,
     read_fraction,
@@ -27,13 +26,12 @@ from netbenefit.common.strict_json import (
     read_text,
     wrong,
 )
-from netbenefit.data.patterns import PatternTable
-from netbenefit.problem.limits import Limits, RateLimits
-from netbenefit.problem.problem import Boxes
+from netbenefit.data import PatternTable
+from netbenefit.problem import Boxes, Limits, RateLimits
 
 # -- fingerprints: of a pattern table, and of what a certificate says ------------------------------
 # They are checksums, not signatures: who changes a file can compute them anew.  What then still
-# fails is the arithmetic, which :mod:`netbenefit.certificates.verify` does again.
+# fails is the arithmetic, which :mod:`netbenefit.certificates.judge` does again.
 
 
 def canonical(data: Any) -> bytes:

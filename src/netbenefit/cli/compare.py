@@ -27,14 +27,14 @@ from netbenefit.cli.terminal import (
     read_setting,
     tell,
 )
-from netbenefit.common.progress import TaskBar
+from netbenefit.common import TaskBar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from netbenefit.cards.scorecard import Scorecard
-    from netbenefit.data.labels import Outcome
-    from netbenefit.validation.comparison import Comparison
+    from netbenefit.cards import Scorecard
+    from netbenefit.data import Outcome
+    from netbenefit.validation import Comparison
 
 #: So many notes of models are told; the rest is counted.
 _MOST_NOTES = 5
@@ -86,11 +86,11 @@ def compare(
     Reads raw tables, as `fit` does.  Everything is learnt anew in each fold, binning, teacher and
     search included; only a card that is named by its file is scored as it stands.
     """
-    from netbenefit.common.checks import InputError
-    from netbenefit.data.files import write_csv
-    from netbenefit.metrics.thresholds import as_thresholds
-    from netbenefit.plots.base import check_picture
-    from netbenefit.validation.comparison import compare as run
+    from netbenefit.common import InputError
+    from netbenefit.data import write_csv
+    from netbenefit.metrics import as_thresholds
+    from netbenefit.plots import check_picture
+    from netbenefit.validation import compare as run
 
     check_writable(plot, data)
     check_writable(out, data, *([plot] if plot else []))
@@ -153,8 +153,8 @@ class _Rows(NamedTuple):
 def _read_models(text: str) -> dict[str, Any]:
     """Split a list of names and files; cards are read at once."""
     from netbenefit.cli.terminal import load_card
-    from netbenefit.common.checks import InputError
-    from netbenefit.validation.models import NAMES
+    from netbenefit.common import InputError
+    from netbenefit.validation import NAMES
 
     found: dict[str, Any] = {}
     for word in (word.strip() for word in text.split(",")):
@@ -185,9 +185,8 @@ def _read(
 ) -> _Rows:
     """Rows of a file; the event is the one that the first card predicts, if it says so."""
     from netbenefit.cli.rows import read_weights
-    from netbenefit.common.checks import InputError
-    from netbenefit.data.duckdb import read_raw
-    from netbenefit.data.labels import label_in, read_outcome
+    from netbenefit.common import InputError
+    from netbenefit.data import label_in, read_outcome, read_raw
 
     cards = _cards(models)
     file = read_raw(data, text=[name for card in cards.values() for name in card.text_features])

@@ -9,18 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cli.model import CommandClassifier
-from netbenefit.common.checks import FloatArray
-from netbenefit.common.files import write_text
-from netbenefit.common.table import Table
-from netbenefit.data.datasets import load_breast_cancer
-from netbenefit.data.files import write_csv
-from netbenefit.data.labels import Outcome
-from netbenefit.estimators.learn import Learned
-from netbenefit.export.calculator import to_calculator
-from netbenefit.metrics.measures import ModelRow
-from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.report import compare
-from netbenefit.report.validation import validation_page
+from netbenefit.common import FloatArray, Table, write_text
+from netbenefit.data import Outcome, load_breast_cancer, write_csv
+from netbenefit.estimators import Learned
+from netbenefit.export import to_calculator
+from netbenefit.metrics import ModelRow, Thresholds, compare
+from netbenefit.report import validation_page
 
 #: Risks from which people might act: 19 false alarms accepted for a tumour found, down to one.
 THRESHOLDS = Thresholds.parse("0.05:0.5:0.05")

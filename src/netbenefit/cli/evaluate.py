@@ -11,10 +11,10 @@ import typer
 from netbenefit.cli.terminal import check_writable, load_card, make_console, tell, warnings_as_notes
 
 if TYPE_CHECKING:
-    from netbenefit.cards.scorecard import Scorecard
-    from netbenefit.data.duckdb import OpenTable
-    from netbenefit.metrics.thresholds import Thresholds
-    from netbenefit.updating.evaluate import CardEvaluation
+    from netbenefit.cards import Scorecard
+    from netbenefit.data import OpenTable
+    from netbenefit.metrics import Thresholds
+    from netbenefit.updating import CardEvaluation
 
 
 def evaluate_command(
@@ -33,12 +33,11 @@ def evaluate_command(
 ) -> None:
     """Measure a card, and print or save what was found."""
     from netbenefit.cli.rows import open_data, read_for_card
-    from netbenefit.common.table import format_table
-    from netbenefit.data.files import RawFile, write_csv
-    from netbenefit.data.sources import find_source
-    from netbenefit.metrics.thresholds import as_thresholds
-    from netbenefit.report import text
-    from netbenefit.updating.evaluate import calibration_lines, evaluate_card, level_lines
+    from netbenefit.common import format_table
+    from netbenefit.data import RawFile, find_source, write_csv
+    from netbenefit.metrics import as_thresholds
+    from netbenefit.report import curve_table, evaluation_json, measure_table
+    from netbenefit.updating import calibration_lines, evaluate_card, level_lines
 
     source = find_source(data)
     check_writable(csv, card, *source.files, *([reference] if reference else []))
@@ -77,14 +76,14 @@ def evaluate_command(
         write_csv(found.curve, csv)
     if as_json:
         extra = _extra(found, drifted=reference is not None)
-        typer.echo(text.to_json(found.measures, found.curve, called, grid, extra))
+        typer.echo(evaluation_json(found.measures, found.curve, called, grid, extra))
         return
     console = make_console()
     console.print(f"{card} on {source.shown}, {called}:")
-    console.print(text.measure_table(found.measures))
+    console.print(measure_table(found.measures))
     console.print("\n".join(format_table(["", ""], calibration_lines(found.calibration))[1:]))
     console.print("\n" + "\n".join(level_lines(found.levels)))
-    console.print(text.curve_table(found.curve))
+    console.print(curve_table(found.curve))
     if reference is not None and found.drift is not None:
         console.print(str(found.drift))
     if csv is not None:
@@ -105,10 +104,9 @@ def _evaluate_open(
     """Measure a card on an open table; return also what the outcome is called."""
     from contextlib import ExitStack
 
-    from netbenefit.cards.readings import check_present
+    from netbenefit.cards import check_present
     from netbenefit.cli.rows import check_column, open_table, outcome_of_table
-    from netbenefit.data.labels import label_in
-    from netbenefit.data.sources import duckdb_errors, find_source
+    from netbenefit.data import duckdb_errors, find_source, label_in
 
     says = card.provenance.outcome if card.provenance else None
     target = _target(card, table, says) if target is None else target
@@ -159,9 +157,8 @@ def evaluate_relation(
     reference: Any = None,
 ) -> CardEvaluation:
     """Measure a card on rows that DuckDB scores and counts by score and outcome."""
-    from netbenefit.data.duckdb import QueryBar
-    from netbenefit.data.sources import duckdb_errors
-    from netbenefit.updating.in_tables import evaluate_table
+    from netbenefit.data import QueryBar, duckdb_errors
+    from netbenefit.updating import evaluate_table
 
     with (
         warnings_as_notes(quiet),
@@ -182,8 +179,8 @@ def evaluate_relation(
 
 def _target(card: Scorecard, table: OpenTable, says: str | None) -> str:
     """Find the column that a card calls its outcome."""
-    from netbenefit.common.checks import InputError, shorten
-    from netbenefit.data.labels import label_in
+    from netbenefit.common import InputError, shorten
+    from netbenefit.data import label_in
 
     found = [one for one in table.columns if label_in(says, one) is not None]
     found = [one for one in found if one not in card.features]
@@ -209,8 +206,8 @@ def _reference(
 ) -> dict[str, Any]:
     """Rows to compare with; their outcomes and weights where the file has them."""
     from netbenefit.cli.rows import read_for_card
-    from netbenefit.common.checks import InputError
-    from netbenefit.data.duckdb import read_table
+    from netbenefit.common import InputError
+    from netbenefit.data import read_table
 
     columns = read_table(reference, text=card.text_features)
     compared: dict[str, Any] = {"reference": columns}

@@ -13,8 +13,8 @@ from netbenefit.cli.options import Card, Debug, option
 from netbenefit.cli.terminal import check_writable, friendly, load_card, tell
 
 if TYPE_CHECKING:
-    from netbenefit.cards.scorecard import Scorecard
-    from netbenefit.export.scaling import Scaling
+    from netbenefit.cards import Scorecard
+    from netbenefit.export import Scaling
 
 
 class Format(StrEnum):
@@ -82,8 +82,7 @@ def export(
 
     Every export gives every row the score and the risk that the card gives it.
     """
-    from netbenefit.common.checks import InputError
-    from netbenefit.common.files import write_text
+    from netbenefit.common import InputError, write_text
 
     check_writable(out, card)
     scorecard = load_card(card)
@@ -105,19 +104,19 @@ def export(
         if given and to is not of:
             raise InputError(f"--{name} is for --to {of.value}: leave it out.")
     if to is Format.xlsx:
-        from netbenefit.export.xlsx import to_xlsx
+        from netbenefit.export import to_xlsx
 
         if out is None:
             raise InputError("a workbook is no text: name a file with --out card.xlsx.")
         to_xlsx(scorecard, out, scaling=scaling)
     else:
         if to is Format.sql:
-            from netbenefit.export.sql import to_sql
+            from netbenefit.export import to_sql
 
             place = None if table is None else table.split(".")
             text = to_sql(scorecard, dialect=dialect.value, table=place, scaling=scaling)
         elif to is Format.html:
-            from netbenefit.export.calculator import to_calculator
+            from netbenefit.export import to_calculator
 
             text = to_calculator(
                 scorecard,
@@ -140,26 +139,26 @@ def _text(card: Scorecard, to: Format, scaling: Scaling | None) -> str:
     if to is Format.json:
         return card.to_json()
     if to is Format.python:
-        from netbenefit.export.python import to_python
+        from netbenefit.export import to_python
 
         return to_python(card, scaling=scaling)
     if to is Format.js:
-        from netbenefit.export.javascript import to_javascript
+        from netbenefit.export import to_javascript
 
         return to_javascript(card, scaling=scaling)
     if to is Format.pmml:
-        from netbenefit.export.pmml import to_pmml
+        from netbenefit.export import to_pmml
 
         return to_pmml(card, scaling=scaling)
-    from netbenefit.export import tables
+    from netbenefit.export import to_latex, to_markdown
 
-    table = tables.to_markdown if to is Format.md else tables.to_latex
+    table = to_markdown if to is Format.md else to_latex
     return table(card, scaling=scaling)
 
 
 def _pairs(texts: list[str] | None, name: str, like: str, columns: Sequence[str]) -> dict[str, str]:
     """Split NAME=TEXT after one of the card's columns; both sides may hold equals signs."""
-    from netbenefit.common.checks import InputError, shorten
+    from netbenefit.common import InputError, shorten
 
     found = {}
     for text in texts or ():
@@ -178,7 +177,7 @@ def _pairs(texts: list[str] | None, name: str, like: str, columns: Sequence[str]
 
 
 def _ranges(texts: list[str] | None, columns: Sequence[str]) -> dict[str, tuple[float, float]]:
-    from netbenefit.common.checks import InputError
+    from netbenefit.common import InputError
 
     found = {}
     for name, ends in _pairs(texts, "--usual", "age=18:100", columns).items():
@@ -193,8 +192,8 @@ def _ranges(texts: list[str] | None, columns: Sequence[str]) -> dict[str, tuple[
 
 
 def _scaling(card: Scorecard, wanted: str, lower_is_better: bool) -> Scaling:
-    from netbenefit.common.checks import InputError
-    from netbenefit.export.scaling import scale
+    from netbenefit.common import InputError
+    from netbenefit.export import scale
 
     parts = wanted.split(",")
     try:

@@ -47,8 +47,8 @@ from netbenefit.cli.terminal import (
 if TYPE_CHECKING:
     from netbenefit.cli.model import ColumnFlags, CommandClassifier
     from netbenefit.cli.rows import Rows
-    from netbenefit.data.duckdb import OpenTable
-    from netbenefit.metrics.measures import Measures
+    from netbenefit.data import OpenTable
+    from netbenefit.metrics import Measures
 
 
 @friendly
@@ -145,9 +145,8 @@ def fit(
     """
     from netbenefit.cli.model import notes_on, read_card_flags, read_column_flags
     from netbenefit.cli.rows import check_share, open_data, rows_of
-    from netbenefit.data.files import RawFile
-    from netbenefit.data.sources import find_source
-    from netbenefit.estimators.learn import choose_solver
+    from netbenefit.data import RawFile, find_source
+    from netbenefit.estimators import choose_solver
 
     source = find_source(data)
     check_writable(out, *source.files)
@@ -235,7 +234,7 @@ def _fit_file(
     """Learn from rows in memory, and measure the card on those held out."""
     from netbenefit.cli.model import CommandClassifier, binner_of
     from netbenefit.cli.rows import split_rows
-    from netbenefit.metrics.measures import measure
+    from netbenefit.metrics import measure
 
     seed = params["random_state"]
     train, test = split_rows(rows, holdout, seed)
@@ -282,9 +281,8 @@ def _fit_table(
     from netbenefit.cli.evaluate import evaluate_relation
     from netbenefit.cli.model import CommandClassifier, binner_of
     from netbenefit.cli.rows import check_column, features_of, outcome_of_table
-    from netbenefit.common.checks import InputError
-    from netbenefit.data.duckdb import QueryBar
-    from netbenefit.data.sources import duckdb_errors
+    from netbenefit.common import InputError
+    from netbenefit.data import QueryBar, duckdb_errors
 
     source, seed = table.source, params["random_state"]
     check_column(table, named.target, "--target")
@@ -350,7 +348,7 @@ def _fit_table(
 
 
 def _show(model: CommandClassifier, held_out: _HeldOut | None) -> None:
-    from netbenefit.report import text
+    from netbenefit.report import measure_table
 
     card, result = model.scorecard_, model.result_
     print_card(card)
@@ -365,4 +363,4 @@ def _show(model: CommandClassifier, held_out: _HeldOut | None) -> None:
     print_teacher(origin, result)
     if held_out is not None:
         console.print(f"\n{held_out.words}")
-        console.print(text.measure_table(held_out.measures))
+        console.print(measure_table(held_out.measures))

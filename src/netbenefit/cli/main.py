@@ -100,7 +100,7 @@ def reproduce(
     kept: after an interruption the same command goes on where it stopped, and makes the outputs
     anew from all that is there.
     """
-    from netbenefit.common.checks import InputError
+    from netbenefit.common import InputError
 
     if not (_CLONE / "reproduction" / "__init__.py").is_file():
         raise InputError(
@@ -183,9 +183,8 @@ def demo(
     were held out, and writes a report.
     """
     from netbenefit.cli.model import notes_on
-    from netbenefit.common.checks import InputError
-    from netbenefit.report.html import thresholds_text
-    from netbenefit.report.text import comparison_table
+    from netbenefit.common import InputError
+    from netbenefit.report import comparison_table, thresholds_text
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file. Name a folder: --out FOLDER.")
@@ -333,8 +332,8 @@ def show(
     debug: Debug = False,
 ) -> None:
     """Print a saved card, and write it as a page that works offline."""
-    from netbenefit.common.files import write_text
-    from netbenefit.report.html import card_page
+    from netbenefit.common import write_text
+    from netbenefit.report import card_page
 
     check_writable(html, card)
     scorecard = load_card(card)

@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from netbenefit.binning.binner import Binner
-from netbenefit.binning.cuts import METHODS
-from netbenefit.cards.readings import plain_number
-from netbenefit.cards.terms import PerUnit
-from netbenefit.cards.text import strip_control
+from netbenefit.binning import METHODS, Binner
+from netbenefit.cards import PerUnit, plain_number, strip_control
 from netbenefit.cli.terminal import (
     make_console,
     pick_column,
@@ -24,13 +21,11 @@ from netbenefit.cli.terminal import (
     read_signs,
     tell,
 )
-from netbenefit.common.checks import InputError, shorten
-from netbenefit.common.strict_json import Value, parse
-from netbenefit.data.raw_table import RawColumn, storage_of
-from netbenefit.estimators.learn import Learned, Training
-from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.metrics.thresholds import as_thresholds
-from netbenefit.problem.constraints import Constraint, MaxPerColumn, Monotone, from_json
+from netbenefit.common import InputError, Value, parse, shorten
+from netbenefit.data import RawColumn, storage_of
+from netbenefit.estimators import Learned, RiskScoreClassifier, Training
+from netbenefit.metrics import as_thresholds
+from netbenefit.problem import Constraint, MaxPerColumn, Monotone, from_json
 
 POLICIES = ("auto", "condition", "impute", "refuse")
 _UNIT_KEYS = ("decimals", "lower", "upper", "log")

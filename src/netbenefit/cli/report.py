@@ -29,9 +29,9 @@ def report(
     is told as the card tells it.
     """
     from netbenefit.cli.rows import read_for_card
-    from netbenefit.common.files import write_text
-    from netbenefit.data.duckdb import read_table
-    from netbenefit.report.validation import validation_page
+    from netbenefit.common import write_text
+    from netbenefit.data import read_table
+    from netbenefit.report import validation_page
 
     inputs = [card, data, *([certificate] if certificate else [])]
     check_writable(out, *inputs)
@@ -40,8 +40,7 @@ def report(
     outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
     record, verdict = None, None
     if certificate is not None:
-        from netbenefit.certificates.certificate import Certificate
-        from netbenefit.certificates.verify import verify
+        from netbenefit.certificates import Certificate, verify
 
         record = Certificate.load(certificate)
         with warnings_as_notes(quiet=True):

@@ -11,17 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cli.terminal import pick_column, tell
-from netbenefit.common.checks import InputError
-from netbenefit.data.duckdb import read_raw, size_of_file, size_of_table
-from netbenefit.data.files import RawFile
-from netbenefit.data.labels import Outcome, find_target, label_in, read_outcome
-from netbenefit.data.sources import Engine
+from netbenefit.common import InputError
+from netbenefit.data import (
+    Engine,
+    Outcome,
+    RawFile,
+    find_target,
+    label_in,
+    read_outcome,
+    read_raw,
+    size_of_file,
+    size_of_table,
+)
 
 if TYPE_CHECKING:
-    from netbenefit.cards.scorecard import Scorecard
+    from netbenefit.cards import Scorecard
     from netbenefit.cli.model import ColumnFlags
-    from netbenefit.data.duckdb import OpenTable
-    from netbenefit.data.sources import Source
+    from netbenefit.data import OpenTable, Source
 
 # -- dATA of a command: opened, measured, and read into memory or left where it is -----------------
 
@@ -83,7 +89,7 @@ def read_data(source: Source, as_text: Collection[str] = ()) -> RawFile:
 
 def check_column(table: OpenTable, name: str | None, option: str) -> None:
     """Refuse a column that an option names and the table does not have."""
-    from netbenefit.common.checks import shorten
+    from netbenefit.common import shorten
 
     if name is not None and name not in table.columns:
         raise InputError(
@@ -96,7 +102,7 @@ def open_table(
     source: Source, as_text: Collection[str] = (), jobs: int = -1, quiet: bool = False
 ) -> OpenTable:
     """Open a source, and show how far DuckDB is while it looks at it."""
-    from netbenefit.data.duckdb import QueryBar, open_source
+    from netbenefit.data import QueryBar, open_source
 
     engine = Engine(threads=jobs)
     words = {"csv": "reading CSV", "postgresql": "reading from PostgreSQL"}
@@ -245,7 +251,7 @@ def read_for_card(
 
 def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tuple[Outcome, int]:
     """Read the outcome of a table that stays where it is; return also the number of events."""
-    from netbenefit.data.sources import name
+    from netbenefit.data import name
 
     found = table.connection.sql(
         f"SELECT {name(target)}, count(*) FROM ({table.query}) GROUP BY ALL "

@@ -11,7 +11,7 @@ from netbenefit.cli.options import Card, Debug, Jobs, Quiet, Sources, option
 from netbenefit.cli.terminal import check_writable, friendly, load_card, tell
 
 if TYPE_CHECKING:
-    from netbenefit.data.duckdb import OpenTable
+    from netbenefit.data import OpenTable
 
 SCORE, RISK = "card_score", "card_risk"
 _FORMATS = (".parquet", ".pq", ".csv", ".csv.gz")
@@ -34,12 +34,11 @@ def score(
     DuckDB reads, scores and writes; rows never pass through Python, and are never all in memory.
     Adds the columns card_score and card_risk, empty where the card refuses a row.
     """
-    from netbenefit.cards.readings import check_present
+    from netbenefit.cards import check_present
     from netbenefit.cli.rows import open_table
-    from netbenefit.common.files import replacing
-    from netbenefit.data.duckdb import QueryBar
-    from netbenefit.data.sources import duckdb_errors, find_source
-    from netbenefit.updating.in_tables import score_table
+    from netbenefit.common import replacing
+    from netbenefit.data import QueryBar, duckdb_errors, find_source
+    from netbenefit.updating import score_table
 
     source = find_source(data)
     check_writable(out, card, *source.files)
@@ -70,7 +69,7 @@ def score(
 
 
 def _check_format(out: Path) -> None:
-    from netbenefit.common.checks import InputError
+    from netbenefit.common import InputError
 
     if not out.name.lower().endswith(_FORMATS):
         raise InputError(f"{out}: cannot tell the format. End it in one of {', '.join(_FORMATS)}.")
@@ -78,7 +77,7 @@ def _check_format(out: Path) -> None:
 
 def _kept(table: OpenTable, keep: Sequence[str] | None) -> list[str]:
     from netbenefit.cli.rows import check_column
-    from netbenefit.common.checks import InputError
+    from netbenefit.common import InputError
 
     for one in keep or ():
         check_column(table, one, "--keep")
@@ -104,8 +103,7 @@ def _write(relation: Any, draft: Path, out: Path) -> None:
 
 def _refused(table: OpenTable, draft: Path, out: Path) -> int:
     """Count the rows that were written without a score."""
-    from netbenefit.data.duckdb import escaped
-    from netbenefit.data.sources import text
+    from netbenefit.data import escaped, text
 
     file, name = text(escaped(draft)), out.name.lower()
     packed = "gzip" if name.endswith(".gz") else "none"

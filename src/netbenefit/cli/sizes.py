@@ -44,7 +44,7 @@ from netbenefit.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from netbenefit.validation.sizes import SizePath
+    from netbenefit.validation import SizePath
 
 
 @friendly
@@ -98,11 +98,10 @@ def sizes(
     """
     from netbenefit.cli.model import binner_of, read_card_flags, read_column_flags
     from netbenefit.cli.rows import read_rows
-    from netbenefit.data.files import write_csv
-    from netbenefit.estimators.risk_score import RiskScoreClassifier
-    from netbenefit.plots.base import check_picture
-    from netbenefit.plots.search import save_picture
-    from netbenefit.validation.sizes import size_path
+    from netbenefit.data import write_csv
+    from netbenefit.estimators import RiskScoreClassifier
+    from netbenefit.plots import check_picture, save_picture
+    from netbenefit.validation import size_path
 
     check_writable(plot, data)
     check_writable(csv, data, *([plot] if plot else []))

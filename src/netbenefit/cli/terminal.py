@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
-    from netbenefit.cards.rules import Provenance
-    from netbenefit.cards.scorecard import Scorecard
-    from netbenefit.problem.problem import SolverResult
-    from netbenefit.solvers.base import Callback
+    from netbenefit.cards import Provenance, Scorecard
+    from netbenefit.problem import SolverResult
+    from netbenefit.solvers import Callback
 
 P = ParamSpec("P")
 
@@ -46,7 +45,7 @@ def friendly(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        from netbenefit.common.checks import InputError
+        from netbenefit.common import InputError
 
         try:
             command(*args, **kwargs)
@@ -68,7 +67,7 @@ def friendly(command: Callable[P, None]) -> Callable[P, None]:
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callback | None]:
     """Show a live line while searching, where somebody can see it."""
-    from netbenefit.solvers.base import LiveLine
+    from netbenefit.solvers import LiveLine
 
     if quiet:
         yield None
@@ -91,7 +90,7 @@ def working(quiet: bool, text: str) -> Iterator[None]:
 @contextmanager
 def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
     """Turn warnings to the user into notes, each said once; leave those to programmers alone."""
-    from netbenefit.common.checks import InputWarning
+    from netbenefit.common import InputWarning
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -117,7 +116,7 @@ def program_name() -> str:
 
 def print_card(card: Scorecard) -> None:
     """Print a card, as wide as the terminal allows."""
-    from netbenefit.cards.text import render
+    from netbenefit.cards import render
 
     console = make_console()
     console.print(render(card, max(60, min(console.width, 100))))
@@ -125,8 +124,8 @@ def print_card(card: Scorecard) -> None:
 
 def load_card(path: Path) -> Scorecard:
     """Read a card that an argument names."""
-    from netbenefit.cards.scorecard import Scorecard
-    from netbenefit.common.checks import InputError
+    from netbenefit.cards import Scorecard
+    from netbenefit.common import InputError
 
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "no such file"
@@ -136,7 +135,7 @@ def load_card(path: Path) -> Scorecard:
 
 def check_writable(path: Path | None, *inputs: Path) -> None:
     """Refuse a place that cannot be written, or would overwrite an input, before the work."""
-    from netbenefit.common.checks import InputError
+    from netbenefit.common import InputError
 
     if path is None:
         return
@@ -152,7 +151,7 @@ def check_writable(path: Path | None, *inputs: Path) -> None:
 
 def pick_column(columns: Mapping[str, NDArray[Any]], name: str, option: str) -> NDArray[Any]:
     """Return a column that an option names."""
-    from netbenefit.common.checks import InputError, shorten
+    from netbenefit.common import InputError, shorten
 
     if name not in columns:
         raise InputError(
@@ -164,7 +163,7 @@ def pick_column(columns: Mapping[str, NDArray[Any]], name: str, option: str) -> 
 
 def read_setting(text: str, option: str, *words: str) -> str | float:
     """Read a number, or one of the words that stand for one."""
-    from netbenefit.common.checks import InputError
+    from netbenefit.common import InputError
 
     if text in words:
         return text
@@ -177,9 +176,9 @@ def read_setting(text: str, option: str, *words: str) -> str | float:
 
 def print_teacher(origin: Provenance | None, result: SolverResult) -> None:
     """Print who taught a card, what the teacher is worth, and what the card makes of it."""
-    from netbenefit.cards.text import share_text
-    from netbenefit.solvers.base import conclude
-    from netbenefit.teachers.crossfit import GIVEN
+    from netbenefit.cards import share_text
+    from netbenefit.solvers import conclude
+    from netbenefit.teachers import GIVEN
 
     console = make_console()
     if origin is not None and origin.teacher is not None:
@@ -200,7 +199,7 @@ def print_teacher(origin: Provenance | None, result: SolverResult) -> None:
 
 def read_signs(texts: list[str]) -> dict[str, str]:
     """Read NAME=+ and NAME=-."""
-    from netbenefit.common.checks import InputError
+    from netbenefit.common import InputError
 
     signs = {}
     for text in texts:

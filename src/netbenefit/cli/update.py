@@ -87,8 +87,8 @@ def update(
     The new card says what was updated and on how many rows.
     """
     from netbenefit.cli.rows import read_for_card
-    from netbenefit.data.duckdb import read_raw
-    from netbenefit.updating.update import choose_update, update_card
+    from netbenefit.data import read_raw
+    from netbenefit.updating import choose_update, update_card
 
     check_writable(out, card, data)
     belief, lessons = _read_belief(what, prior_strength, teacher, bool(compare))
@@ -127,7 +127,7 @@ def update(
 
 
 def _estimator(card: Any, time_limit: float, seed: int, jobs: int, callback: Any) -> Any:
-    from netbenefit.updating.update import default_estimator
+    from netbenefit.updating import default_estimator
 
     return default_estimator(card).set_params(
         time_limit=time_limit, random_state=seed, n_jobs=jobs, callback=callback
@@ -138,7 +138,7 @@ def _read_belief(
     what: What, prior_strength: str | None, teacher: str | None, compared: bool
 ) -> tuple[float, dict[str, Any]]:
     """Rows of belief in the old card's risks, and what a refit is told of its teacher."""
-    from netbenefit.common.checks import InputError
+    from netbenefit.common import InputError
 
     again = what is What.refit
     if teacher is not None and not (again or compared):
@@ -161,8 +161,8 @@ def _read_belief(
 
 def _needed(card: Any, columns: Any, what: What, estimator: Any) -> list[str]:
     """Columns to read: all that the card was learnt from, where it is to be learnt anew."""
-    from netbenefit.cards.readings import check_present
-    from netbenefit.updating.update import needed_columns
+    from netbenefit.cards import check_present
+    from netbenefit.updating import needed_columns
 
     names = needed_columns(card, estimator) if what is What.refit else card.features
     check_present(names, list(columns))

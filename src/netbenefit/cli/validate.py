@@ -45,9 +45,8 @@ from netbenefit.cli.terminal import (
 
 if TYPE_CHECKING:
     from netbenefit.cli.rows import Rows
-    from netbenefit.estimators.risk_score import RiskScoreClassifier
-    from netbenefit.validation.bootstrap import BootstrapValidation
-    from netbenefit.validation.cross_validation import CrossValidation
+    from netbenefit.estimators import RiskScoreClassifier
+    from netbenefit.validation import BootstrapValidation, CrossValidation
 
 _SEVERAL = " Several, with commas, for --nested."
 
@@ -125,9 +124,9 @@ def validate(
     """
     from netbenefit.cli.model import binner_of, read_card_flags, read_column_flags
     from netbenefit.cli.rows import read_rows
-    from netbenefit.common.checks import InputError
-    from netbenefit.data.files import write_csv
-    from netbenefit.estimators.risk_score import RiskScoreClassifier
+    from netbenefit.common import InputError
+    from netbenefit.data import write_csv
+    from netbenefit.estimators import RiskScoreClassifier
 
     if nested and bootstrap is not None:
         raise InputError("--nested goes with folds, not with --bootstrap. Choose one.")
@@ -210,13 +209,13 @@ def _validate(
     settings: Mapping[str, Any],
     bootstrap: int | None,
 ) -> CrossValidation | BootstrapValidation:
-    from netbenefit.validation import cross_validation as evaluation
+    from netbenefit.validation import bootstrap_validate, cross_validate, nested_cross_validate
 
     if bootstrap is not None:
-        return evaluation.bootstrap_validate(model, X, event, resamples=bootstrap, **how)
+        return bootstrap_validate(model, X, event, resamples=bootstrap, **how)
     if inner_folds is None:
-        return evaluation.cross_validate(model, X, event, folds=folds, repeats=repeats, **how)
-    return evaluation.nested_cross_validate(
+        return cross_validate(model, X, event, folds=folds, repeats=repeats, **how)
+    return nested_cross_validate(
         model,
         X,
         event,
@@ -246,8 +245,8 @@ def _stoppable(journal: Path | None) -> Iterator[None]:
 
 def _read_settings(options: Mapping[str, str | None], nested: bool) -> dict[str, list[Any]]:
     """Lists of settings, by the parameter's name; those that were not given as by default."""
-    from netbenefit.common.checks import InputError
-    from netbenefit.validation.choice import CARD_SETTINGS
+    from netbenefit.common import InputError
+    from netbenefit.validation import CARD_SETTINGS
 
     found: dict[str, list[Any]] = {}
     for name, text in options.items():
@@ -272,7 +271,7 @@ def _read_settings(options: Mapping[str, str | None], nested: bool) -> dict[str,
 
 
 def _numbers(text: str | None) -> list[float]:
-    from netbenefit.common.checks import InputError
+    from netbenefit.common import InputError
 
     try:
         return [] if text is None else [float(item) for item in text.split(",")]
@@ -286,8 +285,8 @@ def _numbers(text: str | None) -> list[float]:
 def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -> None:
     import numpy as np
 
-    from netbenefit.common.table import format_number
-    from netbenefit.metrics.net_benefit import aunbc
+    from netbenefit.common import format_number
+    from netbenefit.metrics import aunbc
 
     console = make_console()
     console.print(str(found))

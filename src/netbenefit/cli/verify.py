@@ -41,11 +41,10 @@ def verify_command(
     sample, seed : int
         How many boxes are checked otherwise, and the seed that draws them.
     """
-    from netbenefit.certificates.certificate import Certificate
-    from netbenefit.certificates.verify import verify
+    from netbenefit.certificates import Certificate, verify
     from netbenefit.cli.rows import read_data, read_for_card
-    from netbenefit.common.checks import InputError
-    from netbenefit.data.sources import find_source
+    from netbenefit.common import InputError
+    from netbenefit.data import find_source
 
     scorecard = load_card(card)
     if not certificate.is_file():

@@ -235,10 +235,10 @@ def _as_floats(values: ArrayLike, name: str) -> FloatArray:
         ) from None
 
 
-def read_number(value: Any, name: str, words: str) -> Fraction:
+def exact_number(value: Any, name: str, words: str) -> Fraction:
     """A setting as the decimal that was written, not negative; ``words`` may take its place.
 
-    >>> read_number(0.001, "point_penalty", '"paper"')
+    >>> exact_number(0.001, "point_penalty", '"paper"')
     Fraction(1, 1000)
     """
     refusal = InputError(f"{name} must be a finite number or {words}, not {value!r}.")

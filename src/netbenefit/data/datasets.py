@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.common import FloatArray, InputError
 
 
 def load_breast_cancer(kind: str = "worst") -> tuple[dict[str, FloatArray], NDArray[np.bool_]]:

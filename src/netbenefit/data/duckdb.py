@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.readings import plain_array
-from netbenefit.common.checks import InputError, check_names
-from netbenefit.common.progress import Display
+from netbenefit.cards import plain_array
+from netbenefit.common import Display, InputError, check_names
 from netbenefit.data.files import (
     MISSING,
     RawFile,

@@ -16,8 +16,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.readings import ColumnInfo, Frame
-from netbenefit.common.checks import InputError, IntArray, check_names, shorten
+from netbenefit.cards import ColumnInfo, Frame
+from netbenefit.common import InputError, IntArray, check_names, shorten
 
 logger = logging.getLogger(__name__)
 

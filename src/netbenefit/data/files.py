@@ -22,9 +22,8 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.readings import Frame
-from netbenefit.common.checks import InputError, check_names
-from netbenefit.common.table import Table
+from netbenefit.cards import Frame
+from netbenefit.common import InputError, Table, check_names
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")

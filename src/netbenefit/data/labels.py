@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from netbenefit.cards.readings import Frame, as_value
-from netbenefit.common.checks import InputError, Remedy, shorten
+from netbenefit.cards import Frame, as_value
+from netbenefit.common import InputError, Remedy, shorten
 from netbenefit.data.files import read_cell
 from netbenefit.data.patterns import PatternTable
 

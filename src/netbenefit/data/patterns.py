@@ -14,17 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.readings import Frame, numeric_column
-from netbenefit.common.checks import (
+from netbenefit.cards import Frame, numeric_column
+from netbenefit.common import (
+    LARGEST_EXACT,
+    MAX_DECIMALS,
     FloatArray,
     InputError,
     IntArray,
     check_binary,
     check_names,
     check_weights,
+    find_decimals,
     shorten,
+    to_steps,
 )
-from netbenefit.common.decimals import LARGEST_EXACT, MAX_DECIMALS, find_decimals, to_steps
 from netbenefit.data.engine import EngineTable, group_numbers, is_lazy
 
 # -- equal rows of whole numbers, found fast: for tables of patterns, and wherever rows are merged -

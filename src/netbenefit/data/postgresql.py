@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from netbenefit.common.checks import InputError
+from netbenefit.common import InputError
 from netbenefit.data.sources import Engine, Listed, Source, name, pick_table, scrub, text
 
 _PACKAGE = "duckdb_extension_postgres_scanner"

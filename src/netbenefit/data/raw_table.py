@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.readings import Frame, is_one_row, plain_array, plain_number
-from netbenefit.common.checks import InputError, Remedy, by_name, check_names, drop_it, shorten
+from netbenefit.cards import Frame, is_one_row, plain_array, plain_number
+from netbenefit.common import InputError, Remedy, by_name, check_names, drop_it, shorten
 
 #: What a raw column is made of, whatever it means.
 Storage = Literal["boolean", "number", "text", "text numbers", "mixed", "date", "empty", "other"]

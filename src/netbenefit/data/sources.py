@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from netbenefit.common.checks import InputError, shorten
+from netbenefit.common import InputError, shorten
 from netbenefit.data.files import SUFFIXES, format_of
 
 Kind = Literal["csv", "parquet", "duckdb", "postgresql"]

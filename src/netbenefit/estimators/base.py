@@ -12,15 +12,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from netbenefit.binning.binner import Binner
-from netbenefit.cards.rules import is_finite
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import InputError
-from netbenefit.data.labels import warn_of_constants
-from netbenefit.data.patterns import PatternTable
-from netbenefit.data.raw_table import RawTable, raw_rows
+from netbenefit.binning import Binner
+from netbenefit.cards import Scorecard, is_finite
+from netbenefit.common import InputError
+from netbenefit.data import PatternTable, RawTable, raw_rows, warn_of_constants
 from netbenefit.estimators.from_table import Asked, TableTraining, read_training
-from netbenefit.estimators.learn import (
+from netbenefit.estimators.training import (
     Rows,
     Training,
     given_risks,
@@ -29,7 +26,7 @@ from netbenefit.estimators.learn import (
     read_numeric,
     training_of_raw,
 )
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.metrics import Thresholds
 from netbenefit.teachers import TEACHERS
 
 

@@ -29,9 +29,9 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from netbenefit.common.checks import FloatArray, InputError, check_weights, shorten
-from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
-from netbenefit.theory.calibration import calibrate_levels, improve_levels
+from netbenefit.common import FloatArray, InputError, check_weights, shorten
+from netbenefit.metrics import ThresholdsLike, as_thresholds
+from netbenefit.theory import calibrate_levels, improve_levels
 
 
 class NetBenefitCalibrator(

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._version import __version__
-from netbenefit.binning.binner import Binner, Codes
-from netbenefit.cards.readings import Frame, numeric_column
-from netbenefit.cards.rules import Provenance
-from netbenefit.common.checks import (
+from netbenefit.binning import Binner, Codes
+from netbenefit.cards import Frame, Provenance, numeric_column
+from netbenefit.common import (
     FloatArray,
     InputError,
     InputWarning,
@@ -23,24 +22,36 @@ from netbenefit.common.checks import (
     Remedy,
     check_names,
     check_weights,
+    format_count,
     shorten,
 )
-from netbenefit.common.table import format_count
-from netbenefit.data.engine import EngineTable, Groups, Tell, group_numbers, is_lazy
-from netbenefit.data.labels import read_outcome
-from netbenefit.data.patterns import PatternTable
-from netbenefit.data.raw_table import RawColumn, RawTable
-from netbenefit.estimators.learn import Learned, Rows, Training, given_risks, settings_by_condition
-from netbenefit.problem.constraints import MaxFPR, MinTPR
-from netbenefit.problem.levels import fit_levels, floor_scores
-from netbenefit.problem.problem import Problem
-from netbenefit.tables.expressions import score_of
-from netbenefit.tables.patterns import Counted, count_patterns
-from netbenefit.tables.rows import (
+from netbenefit.data import (
+    EngineTable,
+    Groups,
+    PatternTable,
+    RawColumn,
+    RawTable,
+    Tell,
+    group_numbers,
+    is_lazy,
+    read_outcome,
+)
+from netbenefit.estimators.training import (
+    Learned,
+    Rows,
+    Training,
+    given_risks,
+    settings_by_condition,
+)
+from netbenefit.problem import MaxFPR, MinTPR, Problem, fit_levels, floor_scores
+from netbenefit.tables import (
+    Counted,
     MergedRows,
     Sample,
+    Survey,
     canonical,
     count_levels,
+    count_patterns,
     distinct_rows,
     draw_sample,
     event_key,
@@ -48,9 +59,10 @@ from netbenefit.tables.rows import (
     nothing,
     own_weights,
     sample_test,
+    score_of,
+    survey_table,
 )
-from netbenefit.tables.survey import Survey, survey_table
-from netbenefit.teachers.crossfit import Blend, blend
+from netbenefit.teachers import Blend, blend
 
 #: A number that is different in almost every row of a sample, and as many of them as rows, is none
 #: that can be counted.

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval
 
-from netbenefit.binning.binner import Binner
-from netbenefit.certificates.certificate import make_certificate
-from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.data.labels import read_outcome
+from netbenefit.binning import Binner
+from netbenefit.certificates import make_certificate
+from netbenefit.common import FloatArray, IntArray
+from netbenefit.data import read_outcome
 from netbenefit.estimators.base import CardClassifier
 from netbenefit.estimators.from_table import (
     MAX_PATTERNS,
@@ -23,7 +23,7 @@ from netbenefit.estimators.from_table import (
     Asked,
     finish_on_all_rows,
 )
-from netbenefit.estimators.learn import (
+from netbenefit.estimators.training import (
     Learned,
     Training,
     choose_solver,
@@ -34,10 +34,9 @@ from netbenefit.estimators.learn import (
     too_small_text,
     warn_of_teaching,
 )
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
-from netbenefit.problem.constraints import Constraint
-from netbenefit.solvers.base import Callback, Solver
-from netbenefit.solvers.near_optimal import NearOptimal, enumerate_near_optimal
+from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_thresholds
+from netbenefit.problem import Constraint
+from netbenefit.solvers import Callback, NearOptimal, Solver, enumerate_near_optimal
 
 
 class RiskScoreClassifier(CardClassifier):
@@ -491,7 +490,7 @@ class RiskScoreClassifier(CardClassifier):
 
         if not self.verbose or self.callback is not None:
             return run(self.callback)
-        from netbenefit.solvers.base import LiveLine  # late: rich takes its time to import
+        from netbenefit.solvers import LiveLine
 
         with LiveLine() as line:
             return run(line)

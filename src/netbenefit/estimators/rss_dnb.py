@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from netbenefit.binning.binner import Binner
+from netbenefit.binning import Binner
 from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.metrics.thresholds import ThresholdsLike, Weights
-from netbenefit.problem.constraints import Constraint
-from netbenefit.solvers.base import Callback, Solver
+from netbenefit.metrics import ThresholdsLike, Weights
+from netbenefit.problem import Constraint
+from netbenefit.solvers import Callback, Solver
 
 
 class RSSDNBClassifier(RiskScoreClassifier):

@@ -4,3 +4,7 @@ Every export is written from the same description of a card's columns,
 :class:`netbenefit.cards.rules.CardLogic`, and gives every row the score and the risk that the
 card gives it.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

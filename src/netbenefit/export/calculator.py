@@ -18,37 +18,34 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from netbenefit._version import __version__
-from netbenefit.cards.readings import join_words, value_text
-from netbenefit.cards.rules import (
+from netbenefit.cards import (
+    LEVELS,
     CardLogic,
     ColumnLogic,
-    InputColumn,
-    columns_with_others,
-    is_finite,
-)
-from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.terms import (
-    LEVELS,
     Condition,
+    InputColumn,
     PerUnit,
+    Row,
+    Scorecard,
     Term,
+    card_rows,
+    check_card,
+    columns_with_others,
+    contents,
     cuts,
+    integer_text,
+    is_finite,
+    join_words,
     level_order,
     named,
-    unit_ends,
-)
-from netbenefit.cards.text import (
-    Row,
-    card_rows,
-    contents,
-    integer_text,
     percent,
     points_text,
     side_by_side,
     strip_control,
+    unit_ends,
+    value_text,
 )
-from netbenefit.common.checks import InputError, shorten
-from netbenefit.common.strict_json import Value
+from netbenefit.common import InputError, Value, shorten
 from netbenefit.export.javascript import asset, card_script, literal, term_data
 from netbenefit.export.scaling import Scaling
 

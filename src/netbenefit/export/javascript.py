@@ -12,9 +12,17 @@ from importlib.resources import files
 from typing import Any
 
 from netbenefit._version import __version__
-from netbenefit.cards.rules import CardLogic, ColumnLogic, InputColumn
-from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.terms import PerUnit, Term, log_ends, unit_ends
+from netbenefit.cards import (
+    CardLogic,
+    ColumnLogic,
+    InputColumn,
+    PerUnit,
+    Scorecard,
+    Term,
+    check_card,
+    log_ends,
+    unit_ends,
+)
 from netbenefit.export.scaling import Scaling
 
 _HEAD = f"""\

@@ -24,25 +24,27 @@ from typing import cast
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from netbenefit._version import __version__
-from netbenefit.cards.readings import plain_number
-from netbenefit.cards.rules import CardLogic, ColumnLogic, InputColumn, RiskRow
-from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.terms import (
+from netbenefit.cards import (
+    CardLogic,
+    ColumnLogic,
     Condition,
+    InputColumn,
     PerUnit,
+    RiskRow,
+    Scorecard,
     Term,
+    check_card,
+    contents,
     edges,
     group_levels,
     intervals,
     log_steps,
     named,
+    plain_number,
     total_of,
     unit_ends,
 )
-from netbenefit.cards.text import contents
-from netbenefit.common.checks import InputError
-from netbenefit.common.decimals import LARGEST_EXACT
-from netbenefit.common.strict_json import Value
+from netbenefit.common import LARGEST_EXACT, InputError, Value
 from netbenefit.export.scaling import Scaling
 
 # -- parts of a PMML scorecard: predicates, expressions, and the attributes of one column ----------

@@ -8,12 +8,19 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from netbenefit.cards.rules import INT64, ColumnLogic, InputColumn, RiskRow
-from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.terms import Condition, PerUnit, log_steps
-from netbenefit.cards.text import contents
-from netbenefit.common.checks import InputError
-from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.cards import (
+    INT64,
+    ColumnLogic,
+    Condition,
+    InputColumn,
+    PerUnit,
+    RiskRow,
+    Scorecard,
+    check_card,
+    contents,
+    log_steps,
+)
+from netbenefit.common import LARGEST_EXACT, InputError
 from netbenefit.export.scaling import Scaling
 
 _WIDTH = 96

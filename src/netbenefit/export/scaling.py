@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netbenefit.cards.rules import is_finite
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import InputError
+from netbenefit.cards import Scorecard, is_finite
+from netbenefit.common import InputError
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
-from netbenefit.cards.readings import plain_number
-from netbenefit.cards.rules import INT64, ColumnLogic, InputColumn
-from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends, log_steps
-from netbenefit.common.checks import InputError
-from netbenefit.common.decimals import LARGEST_EXACT, to_step
-from netbenefit.common.strict_json import Value
+from netbenefit.cards import (
+    INT64,
+    ColumnLogic,
+    Condition,
+    InputColumn,
+    PerUnit,
+    Scorecard,
+    Term,
+    check_card,
+    log_ends,
+    log_steps,
+    plain_number,
+)
+from netbenefit.common import LARGEST_EXACT, InputError, Value, to_step
 from netbenefit.export.scaling import Scaling
 
 # -- how databases write names, values and types, quoted so that none can be taken for SQL ---------

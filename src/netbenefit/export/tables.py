@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from itertools import zip_longest
 
-from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.text import Contents, contents, side_by_side
+from netbenefit.cards import Contents, Scorecard, check_card, contents, side_by_side
 from netbenefit.export.scaling import Scaling
 
 #: More rules than this do not fit on a page: LaTeX's table goes over several.

@@ -32,14 +32,26 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from netbenefit.cards.readings import join_words, value_text
-from netbenefit.cards.rules import CardLogic, ColumnLogic, InputColumn, RiskRow
-from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.terms import Condition, PerUnit, Term, log_ends, named, unit_ends
-from netbenefit.cards.text import Contents, contents, strip_control
-from netbenefit.common.checks import InputError
-from netbenefit.common.files import write_bytes
-from netbenefit.common.strict_json import Value
+from netbenefit.cards import (
+    CardLogic,
+    ColumnLogic,
+    Condition,
+    Contents,
+    InputColumn,
+    PerUnit,
+    RiskRow,
+    Scorecard,
+    Term,
+    check_card,
+    contents,
+    join_words,
+    log_ends,
+    named,
+    strip_control,
+    unit_ends,
+    value_text,
+)
+from netbenefit.common import InputError, Value, write_bytes
 from netbenefit.export.scaling import Scaling
 
 # -- a card as spreadsheet formulas: one for each value that is read, one for each rule ------------

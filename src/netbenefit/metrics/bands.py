@@ -16,16 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from netbenefit.common.checks import (
+from netbenefit.common import (
     FloatArray,
     InputError,
     IntArray,
+    Table,
     check_level,
     check_seed,
     shorten,
 )
-from netbenefit.common.table import Table
-from netbenefit.metrics.decision_curve import (
+from netbenefit.metrics.benefit import asked_part
+from netbenefit.metrics.curves import (
     Measure,
     check_measure,
     check_per,
@@ -34,7 +35,6 @@ from netbenefit.metrics.decision_curve import (
     measured,
     risk_breakpoints,
 )
-from netbenefit.metrics.net_benefit import asked_part
 from netbenefit.metrics.study import Rates, Study
 from netbenefit.metrics.survival import TimeToEvent
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds

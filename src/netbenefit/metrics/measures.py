@@ -9,15 +9,9 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import (
-    FloatArray,
-    InputError,
-    check_binary,
-    check_risks,
-    check_weights,
-)
-from netbenefit.metrics import net_benefit as metrics
-from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
+from netbenefit.common import FloatArray, InputError, check_binary, check_risks, check_weights
+from netbenefit.metrics import benefit as metrics
+from netbenefit.metrics.curves import TREAT_ALL, TREAT_NONE
 from netbenefit.metrics.thresholds import Thresholds
 
 # -- what validation measures: net benefit, discrimination, calibration, size, and pure chance -----

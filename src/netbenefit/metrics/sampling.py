@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import FloatArray, InputError, check_binary, check_weights
-from netbenefit.metrics.net_benefit import check_prevalence, require_both
+from netbenefit.common import FloatArray, InputError, check_binary, check_weights
+from netbenefit.metrics.benefit import check_prevalence, require_both
 from netbenefit.metrics.survival import TimeToEvent, censoring_survival, check_groups, undetermined
 
 

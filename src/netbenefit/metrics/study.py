@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import FloatArray, InputError, IntArray
+from netbenefit.common import FloatArray, InputError, IntArray
 from netbenefit.metrics.survival import TimeToEvent, sums_by, undetermined
 from netbenefit.metrics.thresholds import Thresholds
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import FloatArray, InputError, IntArray, check_weights
-from netbenefit.common.table import Table
+from netbenefit.common import FloatArray, InputError, IntArray, Table, check_weights
 
 BoolArray = NDArray[np.bool_]
 

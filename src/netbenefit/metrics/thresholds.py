@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import FloatArray, InputError
+from netbenefit.common import FloatArray, InputError
 
 Weights = str | Sequence[float] | NDArray[np.float64] | Callable[[float], float]
 

@@ -14,9 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.text import strip_control, wrap
-from netbenefit.common.checks import (
+from netbenefit.cards import Scorecard, strip_control, wrap
+from netbenefit.common import (
     FloatArray,
     InputError,
     check_binary,
@@ -24,7 +23,7 @@ from netbenefit.common.checks import (
     check_weights,
     shorten,
 )
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds
 
 # -- what displays are given: fitted models and cards, or risks by name ----------------------------
 

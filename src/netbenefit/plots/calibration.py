@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.rules import is_finite
-from netbenefit.common.checks import FloatArray, InputError
-from netbenefit.common.table import Table
-from netbenefit.metrics.measures import count_effective_rows, wilson
+from netbenefit.cards import is_finite
+from netbenefit.common import FloatArray, InputError, Table
+from netbenefit.metrics import count_effective_rows, wilson
 from netbenefit.plots.base import (
     GREY,
     INK,

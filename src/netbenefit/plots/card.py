@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import PerUnit
-from netbenefit.cards.text import Contents, Row, card_rows, contents, integer_text, wrap
+from netbenefit.cards import (
+    Contents,
+    PerUnit,
+    Row,
+    Scorecard,
+    card_rows,
+    contents,
+    integer_text,
+    wrap,
+)
 from netbenefit.plots.base import (
     BLUE,
     GREY,

@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import FloatArray, InputError
-from netbenefit.common.table import Table
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.common import FloatArray, InputError, Table
+from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.plots.base import (
     BLUE,
     GREY,

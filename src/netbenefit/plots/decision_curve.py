@@ -8,18 +8,19 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import FloatArray, InputError
-from netbenefit.common.table import Table
-from netbenefit.metrics.bands import decision_bands
-from netbenefit.metrics.decision_curve import (
+from netbenefit.common import FloatArray, InputError, Table
+from netbenefit.metrics import (
     TREAT_ALL,
     TREAT_NONE,
     Measure,
+    Thresholds,
+    ThresholdsLike,
+    TimeToEvent,
+    as_thresholds,
+    decision_bands,
     decision_curve,
     risk_breakpoints,
 )
-from netbenefit.metrics.survival import TimeToEvent
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.plots.base import (
     GREY,
     INK,

@@ -11,10 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.cards.rules import is_finite
-from netbenefit.common.checks import FloatArray, InputError
-from netbenefit.metrics.net_benefit import aunbc, check_prevalence, grouped_auroc
-from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.cards import is_finite
+from netbenefit.common import FloatArray, InputError
+from netbenefit.metrics import ThresholdsLike, as_thresholds, aunbc, check_prevalence, grouped_auroc
 from netbenefit.plots.base import (
     GREY,
     INK,
@@ -27,7 +26,7 @@ from netbenefit.plots.base import (
     style_of,
     tidy,
 )
-from netbenefit.theory.discrimination import lower_aunbc, upper_aunbc
+from netbenefit.theory import lower_aunbc, upper_aunbc
 
 #: Values of AUROC at which the bounds are computed.
 _STEPS = 400

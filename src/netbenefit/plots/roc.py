@@ -8,17 +8,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import (
+from netbenefit.cards import Scorecard
+from netbenefit.common import (
     FloatArray,
     InputError,
+    Table,
     check_binary,
     check_risks,
     check_weights,
 )
-from netbenefit.common.table import Table
-from netbenefit.metrics.net_benefit import asked_part, count_levels
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds, asked_part, count_levels
 from netbenefit.plots.base import (
     GREY,
     INK,

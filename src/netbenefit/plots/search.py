@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.cards.text import percent
-from netbenefit.common.checks import FloatArray, InputError, IntArray
+from netbenefit.cards import percent
+from netbenefit.common import FloatArray, InputError, IntArray
 from netbenefit.plots.base import BLUE, GREY, INK, ORANGE, PALE_BLUE, Display, draw_key, tidy
 
 if TYPE_CHECKING:
-    from netbenefit.problem.problem import SolverResult
+    from netbenefit.problem import SolverResult
 
 # -- how a search went: the best card so far, and the bound that closes in on it -------------------
 

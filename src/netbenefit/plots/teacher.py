@@ -8,10 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import FloatArray, InputError, check_risks, check_weights
-from netbenefit.common.table import Table
-from netbenefit.metrics.decision_curve import decision_curve
-from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.common import FloatArray, InputError, Table, check_risks, check_weights
+from netbenefit.metrics import ThresholdsLike, as_thresholds, decision_curve
 from netbenefit.plots.base import GREY, ORANGE, Display, own_thresholds, predict, tidy
 from netbenefit.plots.decision_curve import DecisionCurveDisplay, curve_grid
 

@@ -23,10 +23,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from netbenefit.cards.rules import MOST_POINTS
-from netbenefit.common.checks import InputError, IntArray, shorten
-from netbenefit.data.patterns import PatternTable
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.cards import MOST_POINTS
+from netbenefit.common import InputError, IntArray, shorten
+from netbenefit.data import PatternTable
+from netbenefit.metrics import Thresholds
 from netbenefit.problem.limits import (
     Form,
     LimitsBuilder,
@@ -599,6 +599,7 @@ def find_conflict(parts: Sequence[_Part], possible: Callable[[list[_Part]], bool
 
 
 def conflict_text(culprits: Sequence[Any]) -> str:
+    """Say in words why constraints cannot be met together."""
     sizes = [c for c in culprits if isinstance(c, MaxFeatures)]
     forced = [c.feature for c in culprits if isinstance(c, Bounds)]
     if len(sizes) == 1 and len(forced) == len(culprits) - 1:

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import IntArray
-from netbenefit.data.patterns import PatternTable
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.common import IntArray
+from netbenefit.data import PatternTable
+from netbenefit.metrics import Thresholds
 
 if TYPE_CHECKING:
     from netbenefit.problem.problem import Problem

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.rules import MOST_POINTS
-from netbenefit.common.checks import InputError, IntArray, shorten
-from netbenefit.data.patterns import PatternTable
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.cards import MOST_POINTS
+from netbenefit.common import InputError, IntArray, shorten
+from netbenefit.data import PatternTable
+from netbenefit.metrics import Thresholds
 
 # -- what users write into constraints, checked: columns, signs, whole numbers, shares -------------
 

@@ -24,11 +24,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.rules import MOST_POINTS
-from netbenefit.common.checks import InputError, IntArray, read_number
-from netbenefit.common.decimals import relative_gap
-from netbenefit.data.patterns import PatternTable
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.cards import MOST_POINTS
+from netbenefit.common import InputError, IntArray, exact_number, relative_gap
+from netbenefit.data import PatternTable
+from netbenefit.metrics import Thresholds
 from netbenefit.problem.constraints import Constraint, MaxFPR, MinTPR, all_constraints, in_arrays
 from netbenefit.problem.levels import allowed_cutoffs, floor_scores
 from netbenefit.problem.limits import Limits, whole
@@ -227,7 +226,7 @@ def read_penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fra
         if penalty == "auto":
             return auto_units(patterns.n_total) * share / Fraction(patterns.n_total)
         raise InputError(f'penalty={penalty!r} is not known. Use "auto", "paper" or a number.')
-    return read_number(penalty, "penalty", '"auto", "paper"')
+    return exact_number(penalty, "penalty", '"auto", "paper"')
 
 
 # -- columns of which exactly one is 1 in every row ------------------------------------------------

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
-from netbenefit.cards.terms import Condition, Term
-from netbenefit.common.checks import InputError, Remedy, shorten
+from netbenefit.cards import Condition, Term
+from netbenefit.common import InputError, Remedy, shorten
 from netbenefit.problem.constraints import (
     AtLeast,
     AtMost,

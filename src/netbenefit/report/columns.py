@@ -7,11 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.cards.readings import value_text
-from netbenefit.cards.rules import ColumnLogic, InputColumn
-from netbenefit.cards.scorecard import Scorecard, check_card
-from netbenefit.cards.terms import LEVELS, Condition, PerUnit, cuts
-from netbenefit.cards.text import Row, card_rows
+from netbenefit.cards import (
+    LEVELS,
+    ColumnLogic,
+    Condition,
+    InputColumn,
+    PerUnit,
+    Row,
+    Scorecard,
+    card_rows,
+    check_card,
+    cuts,
+    value_text,
+)
 
 
 class ColumnRow(NamedTuple):

@@ -6,12 +6,9 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from netbenefit.cards.rules import Provenance
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.text import contents, kept_text
-from netbenefit.common.table import Table, format_number
-from netbenefit.metrics.measures import ModelRow
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.cards import Provenance, Scorecard, contents, kept_text
+from netbenefit.common import Table, format_number
+from netbenefit.metrics import ModelRow, Thresholds
 from netbenefit.report.svg import lines_of_curve
 
 _STYLE = """

@@ -9,11 +9,10 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import FloatArray, InputError, check_binary, check_weights
-from netbenefit.common.table import Table
-from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
-from netbenefit.updating.observed import LevelRow
+from netbenefit.cards import Scorecard
+from netbenefit.common import FloatArray, InputError, Table, check_binary, check_weights
+from netbenefit.metrics import TREAT_ALL, TREAT_NONE
+from netbenefit.updating import LevelRow
 
 # -- decision curves as an inline drawing ----------------------------------------------------------
 

@@ -11,9 +11,8 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from netbenefit.common.table import Table, format_number
-from netbenefit.metrics.measures import Measures, ModelRow
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.common import Table, format_number
+from netbenefit.metrics import Measures, ModelRow, Thresholds
 from netbenefit.report.svg import lines_of_curve
 
 
@@ -71,7 +70,7 @@ def curve_table(curve: Table) -> RichTable:
     return table
 
 
-def to_json(
+def evaluation_json(
     measures: Measures,
     curve: Table,
     outcome: str,

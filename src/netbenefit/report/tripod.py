@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from netbenefit._version import __version__
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.text import percent
-from netbenefit.metrics.measures import Measures
+from netbenefit.cards import Scorecard, percent
+from netbenefit.metrics import Measures
 from netbenefit.report.columns import ColumnRow
 
 #: Left to the author.

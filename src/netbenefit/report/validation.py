@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.certificates.certificate import Certificate
-from netbenefit.certificates.verify import Verdict
-from netbenefit.common.decimals import relative_gap
-from netbenefit.common.table import format_number
-from netbenefit.metrics.decision_curve import decision_curve
-from netbenefit.metrics.measures import Measures, compare, measure
+from netbenefit.cards import Scorecard
+from netbenefit.certificates import Certificate, Verdict
+from netbenefit.common import format_number, relative_gap
+from netbenefit.metrics import Measures, compare, decision_curve, measure
 from netbenefit.report.columns import ColumnRow, column_rows
 from netbenefit.report.html import (
     curve_table,
@@ -30,7 +27,7 @@ from netbenefit.report.html import (
 )
 from netbenefit.report.svg import calibration_svg, curve_key, curve_svg, roc_svg
 from netbenefit.report.tripod import Item, Known, checklist
-from netbenefit.updating.observed import LevelRow, count_levels_of_card
+from netbenefit.updating import LevelRow, count_levels_of_card
 
 _STYLE = """
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: 1.4rem; }

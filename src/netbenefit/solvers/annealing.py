@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.problem.problem import Problem, SolverResult, Status
+from netbenefit.common import InputError, IntArray
+from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.state import SearchState, make_search_state
 

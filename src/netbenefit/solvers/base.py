@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from netbenefit.cards.rules import Provenance
-from netbenefit.cards.text import share_text
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.common.progress import Display
-from netbenefit.problem.problem import Problem, Progress, Proof, SolverResult, Status, TraceRow
+from netbenefit.cards import Provenance, share_text
+from netbenefit.common import Display, InputError, IntArray
+from netbenefit.problem import Problem, Progress, Proof, SolverResult, Status, TraceRow
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from netbenefit.common.checks import FloatArray
+from netbenefit.common import FloatArray
 
 
 def linear_program(

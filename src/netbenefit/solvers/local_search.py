@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import Problem, SolverResult, Status
+from netbenefit.common import IntArray
+from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.kernels.coordinates import columns_of, make_state, pair_gains
 from netbenefit.solvers.state import DESCEND, SearchState, make_search_state

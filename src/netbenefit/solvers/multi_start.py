@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.common.parallel import WorkerDied, finished_tasks, tasks_at_once
-from netbenefit.problem.problem import NoCardFound, Problem, SolverResult, Status
+from netbenefit.common import InputError, IntArray, WorkerDied, finished_tasks, tasks_at_once
+from netbenefit.problem import NoCardFound, Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, Solver, check_time_limit, first_points, value_of
 from netbenefit.solvers.local_search import LocalSearch, plainness
 

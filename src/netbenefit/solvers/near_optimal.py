@@ -13,10 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.common.table import Table
-from netbenefit.problem.levels import floor_scores
-from netbenefit.problem.problem import Boxes, IntegerProblem, Problem, Reason
+from netbenefit.common import InputError, IntArray, Table
+from netbenefit.problem import Boxes, IntegerProblem, Problem, Reason, floor_scores
 from netbenefit.solvers.base import check_time_limit
 from netbenefit.solvers.boxes.search import MOST_PAIRS, BoxSearch, can_count, n_pairs
 from netbenefit.solvers.search_then_prove import SearchThenProve

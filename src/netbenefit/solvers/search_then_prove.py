@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import (
+from netbenefit.common import IntArray
+from netbenefit.problem import (
     Boxes,
     IntegerProblem,
     NoCardFound,

@@ -25,10 +25,16 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.problem.constraints import MaxFeatures
-from netbenefit.problem.limits import whole
-from netbenefit.problem.problem import NoCardFound, Problem, Progress, SolverResult, Status
+from netbenefit.common import InputError, IntArray
+from netbenefit.problem import (
+    MaxFeatures,
+    NoCardFound,
+    Problem,
+    Progress,
+    SolverResult,
+    Status,
+    whole,
+)
 from netbenefit.solvers.base import Callback, Run, check_time_limit, value_of
 from netbenefit.solvers.local_search import LocalSearch, compile_polish, simplify
 from netbenefit.solvers.state import DESCEND, SearchState, make_search_state

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import Problem
+from netbenefit.common import IntArray
+from netbenefit.problem import Problem
 from netbenefit.solvers.kernels.coordinates import (
     LOWER,
     START,

@@ -13,23 +13,23 @@ from typing import NamedTuple, cast
 
 import narwhals as nw
 
-from netbenefit.cards.readings import plain_number
-from netbenefit.cards.rules import INT64, ColumnLogic, InputColumn
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import (
+from netbenefit.cards import (
+    INT64,
+    ColumnLogic,
     Edge,
+    InputColumn,
     PerUnit,
+    Scorecard,
     Term,
     edges,
     group_levels,
     intervals,
     log_steps,
     named,
+    plain_number,
 )
-from netbenefit.common.checks import InputError
-from netbenefit.common.decimals import LARGEST_EXACT
-from netbenefit.common.strict_json import Value
-from netbenefit.data.engine import EngineTable
+from netbenefit.common import LARGEST_EXACT, InputError, Value
+from netbenefit.data import EngineTable
 
 # -- what the terms of a column make of its values, as one expression ------------------------------
 # All terms of a column together tell few kinds of values apart: "age ≥ 40" and "age ≥ 60" three,

@@ -9,9 +9,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.fitted import FittedBins
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.data.engine import EngineTable
+from netbenefit.binning import FittedBins
+from netbenefit.common import InputError, IntArray
+from netbenefit.data import EngineTable
 from netbenefit.tables.expressions import ColumnCodes, added, any_of, codes_of_column, whole
 from netbenefit.tables.rows import event_key
 from netbenefit.tables.survey import Survey

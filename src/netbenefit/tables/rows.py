@@ -15,13 +15,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.search import count_cells
-from netbenefit.cards.readings import as_column
-from netbenefit.cards.terms import Edge
-from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.data.engine import EngineTable, Groups
-from netbenefit.data.patterns import merge_rows
-from netbenefit.data.raw_table import RawColumn, RawTable, storage_of
+from netbenefit.binning import count_cells
+from netbenefit.cards import Edge, as_column
+from netbenefit.common import FloatArray, InputError, IntArray
+from netbenefit.data import EngineTable, Groups, RawColumn, RawTable, merge_rows, storage_of
 from netbenefit.tables.expressions import added, choose, whole
 from netbenefit.tables.survey import Survey
 

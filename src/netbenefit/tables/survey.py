@@ -10,10 +10,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards.readings import Frame, as_value
-from netbenefit.common.checks import InputError
-from netbenefit.data.engine import EngineTable
-from netbenefit.data.labels import Outcome, read_outcome
+from netbenefit.cards import Frame, as_value
+from netbenefit.common import InputError
+from netbenefit.data import EngineTable, Outcome, read_outcome
 
 _TARGET, _MISSING, _COUNT, _WEIGHT = "nb_target", "nb_hole", "nb_count", "nb_weight"
 

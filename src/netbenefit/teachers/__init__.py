@@ -1,8 +1,5 @@
 """Models that give every training row a risk, by which a card is taught."""
 
-from netbenefit.teachers.crossfit import Teaching, teach
+import lazy_loader
 
-__all__ = ["TEACHERS", "Teaching", "teach"]
-
-#: Teachers that are known by name.
-TEACHERS = ("auto", "logistic", "boosting")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import (
+from netbenefit.common import (
     FloatArray,
     InputError,
     IntArray,
@@ -21,11 +21,11 @@ from netbenefit.common.checks import (
     check_risks,
     check_seed,
     check_weights,
-    read_number,
+    exact_number,
+    tasks_at_once,
+    threads_here,
 )
-from netbenefit.common.parallel import tasks_at_once, threads_here
-from netbenefit.data.patterns import PatternTable
-from netbenefit.data.raw_table import RawTable
+from netbenefit.data import PatternTable, RawTable
 from netbenefit.teachers.members import (
     CanonicalRows,
     Fold,
@@ -45,6 +45,8 @@ from netbenefit.teachers.members import (
 # -- several members in one teacher: the choice of penalties, and weights on the log-odds scale ----
 
 
+#: Teachers that are known by name.
+TEACHERS = ("auto", "logistic", "boosting")
 #: Mean log loss that each member has to spare, or it gets no weight.
 LEAST_HELP = 1e-4
 #: Rows of belief that weights add up to 1: where members tell every outcome, log loss alone would
@@ -518,7 +520,7 @@ def read_strength(prior_strength: Any, n_rows: float) -> Fraction | None:
     if isinstance(prior_strength, float | np.floating) and prior_strength == math.inf:
         return None
     try:
-        return read_number(prior_strength, "prior_strength", '"auto"')
+        return exact_number(prior_strength, "prior_strength", '"auto"')
     except InputError:
         raise InputError(
             f'prior_strength={prior_strength!r} is no number of rows. Use "auto" (ten for every '

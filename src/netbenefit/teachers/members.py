@@ -14,20 +14,23 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.learn import classify_columns, learn_bins
-from netbenefit.binning.options import check_column_options, read_settings
-from netbenefit.binning.roles import ClassifiedColumn
-from netbenefit.binning.terms import Rows
-from netbenefit.cards.readings import numeric_column
-from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.common.decimals import are_whole
-from netbenefit.data.raw_table import LazyColumns, RawColumn, RawTable
-from netbenefit.metrics.thresholds import as_thresholds
+from netbenefit.binning import (
+    ClassifiedColumn,
+    Rows,
+    check_column_options,
+    classify_columns,
+    learn_bins,
+    read_settings,
+)
+from netbenefit.cards import numeric_column
+from netbenefit.common import FloatArray, InputError, IntArray, are_whole
+from netbenefit.data import LazyColumns, RawColumn, RawTable
+from netbenefit.metrics import as_thresholds
 
 # -- the rows of a table in one order, equal ones merged, and how they are dealt to folds ----------
-# What a teacher learns must depend neither on the order of the rows nor on whether equal rows come as
-# one with a whole weight.  Therefore all code works on *canonical rows*: distinct, sorted, with the
-# number of rows (*units*) that each stands for.
+# What a teacher learns must depend neither on the order of the rows nor on whether equal rows come
+# as one with a whole weight.  Therefore all code works on *canonical rows*: distinct, sorted, with
+# the number of rows (*units*) that each stands for.
 
 
 class Numbers(NamedTuple):

@@ -16,66 +16,6 @@
 statements had to be corrected.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from netbenefit.theory.capacity import (
-    Capacity,
-    RoundedModel,
-    generalisation_bound,
-    learning_capacity,
-    round_linear,
-    rounding_loss,
-    rows_needed,
-)
-from netbenefit.theory.discrimination import (
-    lower_aunbc,
-    lower_grouped_auroc,
-    upper_aunbc,
-    upper_grouped_auroc,
-    upper_is_tight,
-)
-from netbenefit.theory.levels import (
-    Improvement,
-    LevelCheck,
-    LevelFailure,
-    OrderCheck,
-    improvements,
-    net_benefit_kept,
-    order_kept,
-    rates_inside,
-    rates_predicted,
-)
-from netbenefit.theory.synthetic import (
-    BoundaryModel,
-    boundary_model,
-    boundary_risks,
-    correlated_risks,
-)
-
-__all__ = [
-    "BoundaryModel",
-    "Capacity",
-    "Improvement",
-    "LevelCheck",
-    "LevelFailure",
-    "OrderCheck",
-    "RoundedModel",
-    "boundary_model",
-    "boundary_risks",
-    "correlated_risks",
-    "generalisation_bound",
-    "improvements",
-    "learning_capacity",
-    "lower_aunbc",
-    "lower_grouped_auroc",
-    "net_benefit_kept",
-    "order_kept",
-    "rates_inside",
-    "rates_predicted",
-    "round_linear",
-    "rounding_loss",
-    "rows_needed",
-    "upper_aunbc",
-    "upper_grouped_auroc",
-    "upper_is_tight",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

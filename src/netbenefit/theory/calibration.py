@@ -22,14 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import (
-    FloatArray,
-    InputError,
-    check_binary,
-    check_risks,
-    check_weights,
-)
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.common import FloatArray, InputError, check_binary, check_risks, check_weights
+from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds
 
 # -- what each level holds, counted without rounding, and the two rules that move a level ----------
 # Rates and thresholds are compared as exact fractions, weights included: no tolerance decides a

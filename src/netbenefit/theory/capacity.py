@@ -17,11 +17,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.common.decimals import LARGEST_EXACT, find_decimals, to_steps
-from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
-from netbenefit.problem.levels import floor_scores
-from netbenefit.problem.limits import whole
+from netbenefit.common import (
+    LARGEST_EXACT,
+    FloatArray,
+    InputError,
+    IntArray,
+    find_decimals,
+    to_steps,
+)
+from netbenefit.metrics import ThresholdsLike, as_thresholds
+from netbenefit.problem import floor_scores, whole
 
 # -- generalisation: how far net benefit in training can be above what new rows will show ----------
 # There are finitely many cards, so Hoeffding's inequality, taken for all of them at once, bounds

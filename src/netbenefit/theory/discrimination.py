@@ -30,9 +30,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import FloatArray, InputError
-from netbenefit.metrics.net_benefit import check_prevalence
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.common import FloatArray, InputError
+from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds, check_prevalence
 
 #: The tight bounds, or those of the method's paper.
 Version = Literal["corrected", "paper"]
@@ -318,6 +317,7 @@ def _check_version(version: str) -> str:
 
 
 def check_auroc(auroc: ArrayLike) -> FloatArray:
+    """Check a grouped AUROC, or several."""
     return _check_between(auroc, 0.0, 1.0, "auroc", "a grouped AUROC")
 
 

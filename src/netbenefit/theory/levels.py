@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.common.checks import InputError, check_binary, check_risks, check_weights
-from netbenefit.metrics.net_benefit import count_levels, net_benefit
-from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
+from netbenefit.common import InputError, check_binary, check_risks, check_weights
+from netbenefit.metrics import ThresholdsLike, as_thresholds, count_levels, net_benefit
 from netbenefit.theory.calibration import LevelMap, Levels
 
 # -- the two rules ---------------------------------------------------------------------------------

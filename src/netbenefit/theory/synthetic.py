@@ -12,9 +12,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import FloatArray, InputError, check_binary, check_weights
-from netbenefit.metrics.net_benefit import check_prevalence, require_both
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.common import FloatArray, InputError, check_binary, check_weights
+from netbenefit.metrics import (
+    Thresholds,
+    ThresholdsLike,
+    as_thresholds,
+    check_prevalence,
+    require_both,
+)
 from netbenefit.theory.discrimination import above_pairs, below_pairs, best_pair, check_auroc
 
 Side = Literal["upper", "lower"]

@@ -17,13 +17,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.readings import Column, read_columns, value_text
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import PerUnit
-from netbenefit.cards.text import card_rows, strip_control
-from netbenefit.common.checks import FloatArray, InputError, IntArray, check_binary, check_weights
-from netbenefit.common.table import Table, format_count, format_number, format_percent, format_table
-from netbenefit.metrics.measures import count_effective_rows, wilson
+from netbenefit.cards import (
+    Column,
+    PerUnit,
+    Scorecard,
+    card_rows,
+    read_columns,
+    strip_control,
+    value_text,
+)
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    IntArray,
+    Table,
+    check_binary,
+    check_weights,
+    format_count,
+    format_number,
+    format_percent,
+    format_table,
+)
+from netbenefit.metrics import count_effective_rows, wilson
 from netbenefit.updating.observed import count_levels_of_card
 
 # -- the distribution of one raw column in two tables, and how far they are apart ------------------

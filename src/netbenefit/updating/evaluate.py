@@ -9,12 +9,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import FloatArray, check_binary, check_risks, check_weights
-from netbenefit.common.table import Table, format_count, format_number, format_percent, format_table
-from netbenefit.metrics.decision_curve import TREAT_ALL, decision_curve
-from netbenefit.metrics.measures import Measures, count_effective_rows, measure
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.cards import Scorecard
+from netbenefit.common import (
+    FloatArray,
+    Table,
+    check_binary,
+    check_risks,
+    check_weights,
+    format_count,
+    format_number,
+    format_percent,
+    format_table,
+)
+from netbenefit.metrics import (
+    TREAT_ALL,
+    Measures,
+    Thresholds,
+    ThresholdsLike,
+    as_thresholds,
+    count_effective_rows,
+    decision_curve,
+    measure,
+)
 from netbenefit.updating.drift import Drift, card_drift, score_rows
 from netbenefit.updating.observed import LevelRow, count_levels_of_card
 

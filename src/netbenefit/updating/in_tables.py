@@ -16,22 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from netbenefit.binning.binner import Binner
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import InputError, Remedy, check_names, shorten
-from netbenefit.common.table import Table
-from netbenefit.data.engine import EngineTable, Groups, Tell
-from netbenefit.data.labels import choose_event
-from netbenefit.data.raw_table import RawTable
-from netbenefit.estimators.from_table import MAX_PATTERNS, Asked, features_of, raw_rows_of
-from netbenefit.estimators.learn import make_binner
-from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.metrics import net_benefit as metrics
-from netbenefit.metrics.thresholds import ThresholdsLike, as_thresholds
-from netbenefit.tables.expressions import risk_of, score_of
-from netbenefit.tables.patterns import number_of_patterns
-from netbenefit.tables.rows import MergedRows
-from netbenefit.tables.survey import survey_table
+from netbenefit.binning import Binner
+from netbenefit.cards import Scorecard
+from netbenefit.common import InputError, Remedy, Table, check_names, shorten
+from netbenefit.data import EngineTable, Groups, RawTable, Tell, choose_event
+from netbenefit.estimators import (
+    MAX_PATTERNS,
+    Asked,
+    RiskScoreClassifier,
+    features_of,
+    make_binner,
+    raw_rows_of,
+)
+from netbenefit.metrics import ThresholdsLike, as_thresholds, aunbc
+from netbenefit.tables import MergedRows, number_of_patterns, risk_of, score_of, survey_table
 from netbenefit.updating.drift import ScoreCounts, score_drift
 from netbenefit.updating.evaluate import CardEvaluation, evaluate_scores
 
@@ -117,7 +115,7 @@ def _area(estimator: RiskScoreClassifier, rows: MergedRows) -> float:
         model = estimator.fit(rows.table.take(here), rows.event[here], rows.weight[here])
         risk[there] = model.scorecard_.risk(_columns(rows.table, there, model.scorecard_.features))
     grid = as_thresholds(estimator.thresholds, estimator.weights)
-    return float(metrics.aunbc(rows.event, risk, grid, sample_weight=rows.weight))
+    return float(aunbc(rows.event, risk, grid, sample_weight=rows.weight))
 
 
 def _columns(table: RawTable, rows: Any, names: Sequence[str]) -> dict[str, Any]:

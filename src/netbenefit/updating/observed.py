@@ -7,11 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.cards.rules import RiskRow
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.text import percent, scores_text
-from netbenefit.common.checks import check_binary, check_weights
-from netbenefit.metrics.measures import count_effective_rows, wilson
+from netbenefit.cards import RiskRow, Scorecard, percent, scores_text
+from netbenefit.common import check_binary, check_weights
+from netbenefit.metrics import count_effective_rows, wilson
 
 #: Rows of a table that are counted one by one.
 _MOST = 12

@@ -22,18 +22,39 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._version import __version__
-from netbenefit.binning.fitted import FittedBins
-from netbenefit.cards.readings import Frame, check_present, numeric_column, read_columns
-from netbenefit.cards.rules import Provenance, RiskRow, Rule
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import PerUnit, Term
-from netbenefit.cards.text import integer_text, percent, scores_text, strip_control
-from netbenefit.common.checks import FloatArray, InputError, IntArray, check_binary, check_weights
-from netbenefit.common.table import Table, format_count, format_number, format_percent, format_table
-from netbenefit.data.patterns import PatternTable
-from netbenefit.data.raw_table import raw_rows
-from netbenefit.estimators.learn import (
+from netbenefit.binning import FittedBins
+from netbenefit.cards import (
+    Frame,
+    PerUnit,
+    Provenance,
+    RiskRow,
+    Rule,
+    Scorecard,
+    Term,
+    check_present,
+    integer_text,
+    numeric_column,
+    percent,
+    read_columns,
+    scores_text,
+    strip_control,
+)
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    IntArray,
+    Table,
+    check_binary,
+    check_weights,
+    format_count,
+    format_number,
+    format_percent,
+    format_table,
+)
+from netbenefit.data import PatternTable, raw_rows
+from netbenefit.estimators import (
     Learned,
+    RiskScoreClassifier,
     Rows,
     Training,
     choose_solver,
@@ -41,19 +62,26 @@ from netbenefit.estimators.learn import (
     terms_of,
     warn_of_teaching,
 )
-from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.metrics import net_benefit as metrics
-from netbenefit.metrics.measures import Measures, measure, measures_of
-from netbenefit.metrics.thresholds import as_thresholds
-from netbenefit.problem.constraints import Sign
-from netbenefit.problem.levels import fit_levels, pooled_rates
-from netbenefit.problem.problem import Problem, SolverResult
-from netbenefit.problem.raw_constraints import RawNames, by_condition
-from netbenefit.theory.calibration import calibrate_levels
+from netbenefit.metrics import (
+    Measures,
+    as_thresholds,
+    measure,
+    measures_of,
+    net_benefit,
+    require_both,
+)
+from netbenefit.problem import (
+    Problem,
+    RawNames,
+    Sign,
+    SolverResult,
+    by_condition,
+    fit_levels,
+    pooled_rates,
+)
+from netbenefit.theory import calibrate_levels
 from netbenefit.updating.drift import score_rows
-from netbenefit.validation.errors import FoldMeans, fold_ratio
-from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
-from netbenefit.validation.runner import Runner
+from netbenefit.validation import Fold, FoldMeans, Runner, Sample, fold_ratio, make_folds, take_rows
 
 # -- what an update has changed: points, cut-offs, risks and decisions, side by side ---------------
 
@@ -215,9 +243,7 @@ def _decisions(old: Scored, new: Scored, event: NDArray[np.bool_], weight: Float
     grid = new.card.thresholds
     p = grid.asked
     called_old, called_new = (one.risk[None, :] >= p[:, None] for one in (old, new))
-    benefits = [
-        metrics.net_benefit(event, one.risk, grid, sample_weight=weight) for one in (old, new)
-    ]
+    benefits = [net_benefit(event, one.risk, grid, sample_weight=weight) for one in (old, new)]
     return Table(
         {
             "threshold": p.copy(),
@@ -722,7 +748,7 @@ def update_card(
 
 
 def _require_both(event: NDArray[np.bool_], weight: FloatArray) -> None:
-    metrics.require_both(weight[event].sum(), weight[~event].sum(), "an update is", "y")
+    require_both(weight[event].sum(), weight[~event].sum(), "an update is", "y")
 
 
 def _updated(

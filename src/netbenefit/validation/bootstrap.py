@@ -11,10 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.common.checks import FloatArray, InputError, check_level, check_seed
-from netbenefit.common.table import Table, format_number, format_table
-from netbenefit.metrics.measures import LOWER_IS_BETTER
-from netbenefit.metrics.thresholds import ThresholdsLike
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    Table,
+    check_level,
+    check_seed,
+    format_number,
+    format_table,
+)
+from netbenefit.metrics import LOWER_IS_BETTER, ThresholdsLike
 from netbenefit.validation.folds import check_count, random_of, resample, seed_of
 from netbenefit.validation.runner import Runner, Task, make_work
 from netbenefit.validation.stability import CardStability, label, stability_of

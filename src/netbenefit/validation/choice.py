@@ -14,10 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from netbenefit.common.checks import FloatArray, InputError, check_seed, shorten
-from netbenefit.common.table import Table
-from netbenefit.metrics.measures import name_at
-from netbenefit.metrics.thresholds import ThresholdsLike
+from netbenefit.common import FloatArray, InputError, Table, check_seed, shorten
+from netbenefit.metrics import ThresholdsLike, name_at
 from netbenefit.validation.errors import FoldMeans, corrected_error, fold_ratio, near_best
 from netbenefit.validation.folds import (
     Fold,

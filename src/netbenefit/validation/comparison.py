@@ -14,30 +14,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from netbenefit.cards.text import strip_control
-from netbenefit.common.checks import (
+from netbenefit.cards import strip_control
+from netbenefit.common import (
     FloatArray,
     InputError,
     IntArray,
+    Table,
     check_seed,
     check_weights,
-    shorten,
-)
-from netbenefit.common.parallel import one_by_one
-from netbenefit.common.table import (
-    Table,
     display_width,
     format_number,
     format_p_value,
     format_table,
+    one_by_one,
+    shorten,
 )
-from netbenefit.data.labels import encode_labels
-from netbenefit.estimators.learn import count_threads, pop_column
-from netbenefit.metrics import net_benefit as metrics
-from netbenefit.metrics.bands import curve_bands
-from netbenefit.metrics.decision_curve import decision_curve
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
-from netbenefit.plots.comparison import ComparisonDisplay, CriticalDifferenceDisplay
+from netbenefit.data import encode_labels
+from netbenefit.estimators import count_threads, pop_column
+from netbenefit.metrics import (
+    Thresholds,
+    ThresholdsLike,
+    as_thresholds,
+    aunbc,
+    curve_bands,
+    decision_curve,
+)
+from netbenefit.plots import ComparisonDisplay, CriticalDifferenceDisplay
 from netbenefit.validation.errors import corrected_error
 from netbenefit.validation.folds import Fold, Sample, check_repeats, make_folds
 from netbenefit.validation.models import Candidate, Settings, check_weighted, read_models
@@ -513,7 +515,7 @@ class Comparison:
     def treat_all(self) -> float:
         """AUNBC of acting on everybody."""
         everybody = np.ones(self.event.size)
-        return metrics.aunbc(self.event, everybody, self.thresholds, sample_weight=self.weight)
+        return aunbc(self.event, everybody, self.thresholds, sample_weight=self.weight)
 
     @property
     def n_folds(self) -> int:

@@ -16,10 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.common.checks import FloatArray, InputError, check_level, check_seed
-from netbenefit.common.table import Table, format_number, format_table
-from netbenefit.metrics.measures import check_thresholds_at
-from netbenefit.metrics.thresholds import ThresholdsLike
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    Table,
+    check_level,
+    check_seed,
+    format_number,
+    format_table,
+)
+from netbenefit.metrics import ThresholdsLike, check_thresholds_at
 from netbenefit.validation.choice import (
     SettingChoice,
     Settings,

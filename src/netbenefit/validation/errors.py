@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import FloatArray
+from netbenefit.common import FloatArray
 
 
 def corrected_error(values: FloatArray, ratio: float) -> FloatArray:

@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from netbenefit.common.checks import FloatArray, InputError, check_weights
-from netbenefit.data.labels import encode_labels
-from netbenefit.metrics.measures import inner_model
+from netbenefit.common import FloatArray, InputError, check_weights
+from netbenefit.data import encode_labels
+from netbenefit.metrics import inner_model
 
 #: Row numbers of the training rows, and of the held-out ones.
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]

@@ -20,12 +20,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import _check_sample_weight
 
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import FloatArray, InputError, check_weights, shorten
-from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.estimators.rss_dnb import RSSDNBClassifier
-from netbenefit.metrics.decision_curve import TREAT_ALL, TREAT_NONE
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.cards import Scorecard
+from netbenefit.common import FloatArray, InputError, check_weights, shorten
+from netbenefit.estimators import RiskScoreClassifier, RSSDNBClassifier
+from netbenefit.metrics import TREAT_ALL, TREAT_NONE, Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.validation.errors import corrected_error, near_best
 from netbenefit.validation.folds import silenced, weight_name
 from netbenefit.validation.prepare import PreparedClassifier

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from netbenefit.cards.readings import as_value, plain_number
-from netbenefit.common.checks import FloatArray, InputError, check_weights
-from netbenefit.data.raw_table import RawColumn, RawTable, storage_of
+from netbenefit.cards import as_value, plain_number
+from netbenefit.common import FloatArray, InputError, check_weights
+from netbenefit.data import RawColumn, RawTable, storage_of
 from netbenefit.validation.folds import weight_name
 
 #: Numbers (NaN where missing) as floats, text (None where missing) as objects.

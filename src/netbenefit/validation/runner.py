@@ -17,17 +17,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._version import __version__
-from netbenefit.common.journal import Progress, fingerprint_of, run_tasks
-from netbenefit.common.parallel import one_by_one, only_task_here
-from netbenefit.common.progress import TaskBar
-from netbenefit.metrics.measures import (
+from netbenefit.common import (
+    Progress,
+    TaskBar,
+    fingerprint_of,
+    one_by_one,
+    only_task_here,
+    run_tasks,
+)
+from netbenefit.metrics import (
+    Thresholds,
+    ThresholdsLike,
+    as_thresholds,
     chance_of,
     check_thresholds_at,
     measures_of,
     rules_of,
     size_of,
 )
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.validation.folds import (
     Sample,
     check_classifier,

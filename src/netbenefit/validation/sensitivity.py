@@ -17,15 +17,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.cards.readings import numeric_column
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import FloatArray, InputError, check_weights
-from netbenefit.common.table import Table, format_number, format_percent, format_table
-from netbenefit.data.labels import encode_labels
-from netbenefit.data.raw_table import RawTable
-from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, Weights, as_thresholds
-from netbenefit.plots.comparison import SensitivityDisplay
+from netbenefit.cards import Scorecard, numeric_column
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    Table,
+    check_weights,
+    format_number,
+    format_percent,
+    format_table,
+)
+from netbenefit.data import RawTable, encode_labels
+from netbenefit.estimators import RiskScoreClassifier
+from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_thresholds
+from netbenefit.plots import SensitivityDisplay
 from netbenefit.validation.errors import FoldMeans, fold_ratio
 from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
 from netbenefit.validation.runner import Runner, Task, make_work

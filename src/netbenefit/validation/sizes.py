@@ -12,23 +12,37 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.binning.fitted import FittedBins
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import FloatArray, InputError, check_weights
-from netbenefit.common.parallel import one_by_one
-from netbenefit.common.table import Table, format_number
-from netbenefit.data.labels import read_outcome
-from netbenefit.estimators import learn as assemble
-from netbenefit.estimators.learn import count_threads, warn_of_teaching
-from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.metrics.measures import measures_of
-from netbenefit.metrics.thresholds import Thresholds, as_thresholds
-from netbenefit.plots.search import SizePathDisplay
-from netbenefit.problem.constraints import MaxFeatures
-from netbenefit.problem.problem import Problem, SolverResult
-from netbenefit.solvers.base import Callback, check_time_limit
-from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
-from netbenefit.teachers.crossfit import Taught
+from netbenefit.binning import FittedBins
+from netbenefit.cards import Scorecard
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    Table,
+    check_weights,
+    format_number,
+    one_by_one,
+)
+from netbenefit.data import read_outcome
+from netbenefit.estimators import (
+    RiskScoreClassifier,
+    assemble_card,
+    count_threads,
+    make_problem,
+    make_provenance,
+    teach_masses,
+    warn_of_teaching,
+)
+from netbenefit.metrics import Thresholds, as_thresholds, measures_of
+from netbenefit.plots import SizePathDisplay
+from netbenefit.problem import MaxFeatures, Problem, SolverResult
+from netbenefit.solvers import (
+    Callback,
+    best_of_every_size,
+    check_sizes,
+    check_time_limit,
+    limit_size,
+)
+from netbenefit.teachers import Taught
 from netbenefit.validation.errors import FoldMeans, fold_ratio
 from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
 from netbenefit.validation.runner import Runner
@@ -75,7 +89,7 @@ class _SizeSearch:
             X, event, weight = take_rows(X, rows), event[rows], self.sample.weight_of(rows)
             groups = None if groups is None else groups[rows]
         training = model._training(X, event, weight, groups)
-        table, taught = assemble.teach_masses(
+        table, taught = teach_masses(
             training,
             self.thresholds,
             model.teacher,
@@ -85,7 +99,7 @@ class _SizeSearch:
         )
         # Within a size, rules have no price: see limit_size.
         settings = {**training.settings, "penalty": 0}
-        problem = assemble.make_problem(table, self.thresholds, **settings)
+        problem = make_problem(table, self.thresholds, **settings)
         return _Posed(problem, taught, training.bins)
 
     def find(self, posed: _Posed) -> tuple[dict[int, Scorecard], dict[int, SolverResult]]:
@@ -103,10 +117,8 @@ class _SizeSearch:
         return {size: self._card(posed, result) for size, result in found.items()}, found
 
     def _card(self, posed: _Posed, result: SolverResult) -> Scorecard:
-        origin = assemble.make_provenance(
-            posed.problem, result, self.outcome, self.seed, posed.taught
-        )
-        return assemble.assemble_card(
+        origin = make_provenance(posed.problem, result, self.outcome, self.seed, posed.taught)
+        return assemble_card(
             posed.problem, result, origin, bins=posed.bins, calibrate=self.estimator.calibrate
         )
 
@@ -477,7 +489,7 @@ def _progress(estimator: RiskScoreClassifier) -> Iterator[Callback | None]:
     if not estimator.verbose or estimator.callback is not None:
         yield estimator.callback
         return
-    from netbenefit.solvers.base import LiveLine  # late: rich takes its time to import
+    from netbenefit.solvers import LiveLine
 
     with LiveLine() as line:
         yield line

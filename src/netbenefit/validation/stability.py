@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.common.checks import InputError
-from netbenefit.common.table import Table, format_number, format_table
-from netbenefit.metrics.measures import Rules
+from netbenefit.common import InputError, Table, format_number, format_table
+from netbenefit.metrics import Rules
 
 # -- words for the results of validation -----------------------------------------------------------
 

@@ -17,7 +17,7 @@ from netbenefit.cards.scorecard import Provenance
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.riskslim.estimator import make_card
-from netbenefit.metrics.net_benefit import weighted_net_benefit
+from netbenefit.metrics.benefit import weighted_net_benefit
 
 
 def make_data(seed: int, n: int = 120, p: int = 4, kind: str = "binary"):

@@ -151,7 +151,7 @@ def test_size_limited_licence() -> None:
 
 def test_no_licence_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     gurobipy = pytest.importorskip("gurobipy")
-    from netbenefit.solvers.milp import gurobi
+    from netbenefit.solvers.milp import backends as gurobi
 
     def refuse(*args: Any) -> Any:
         raise gurobipy.GurobiError(10009, "expired")

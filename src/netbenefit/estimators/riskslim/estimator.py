@@ -15,22 +15,17 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from netbenefit._version import __version__
-from netbenefit.binning.binner import Binner
-from netbenefit.binning.fitted import FittedBins
-from netbenefit.cards.readings import read_columns
-from netbenefit.cards.rules import Provenance
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.data.labels import read_outcome
-from netbenefit.data.patterns import PatternTable
+from netbenefit.binning import Binner, FittedBins
+from netbenefit.cards import Provenance, Scorecard, read_columns
+from netbenefit.common import FloatArray, InputError, IntArray
+from netbenefit.data import PatternTable, read_outcome
 from netbenefit.estimators.base import CardClassifier
-from netbenefit.estimators.learn import refuse_constants, rules_of
 from netbenefit.estimators.riskslim.problem import Lattice, Search
 from netbenefit.estimators.riskslim.solve import solve_lattice
-from netbenefit.metrics.net_benefit import weighted_net_benefit
-from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.problem import SolverResult, Status
-from netbenefit.solvers.base import Callback, check_time_limit
+from netbenefit.estimators.training import refuse_constants, rules_of
+from netbenefit.metrics import Thresholds, weighted_net_benefit
+from netbenefit.problem import SolverResult, Status
+from netbenefit.solvers import Callback, check_time_limit
 
 # -- from RISKSLIM's coefficients to a card: one risk per score, the intercept in the table of risks
 # The risk of a score s is 1 / (1 + exp(−(s + w_0))).  A card has no place for an intercept, and

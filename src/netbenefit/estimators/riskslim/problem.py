@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.data.patterns import PatternTable
+from netbenefit.common import FloatArray, IntArray
+from netbenefit.data import PatternTable
 from netbenefit.estimators.riskslim.relaxation import descend, loss_at
-from netbenefit.problem.problem import Progress, TraceRow
+from netbenefit.problem import Progress, TraceRow
 
 #: Two objectives closer than this count as equal; every proof leaves this much open, and says so.
 TOLERANCE = 1e-9

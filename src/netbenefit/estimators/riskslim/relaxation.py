@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.solvers.kernels.jit import internal, jit
+from netbenefit.common import FloatArray, IntArray
+from netbenefit.solvers import internal, jit
 
 # -- compiled inner loops of RISKSLIM: loss, rounding, descent along coordinates -------------------
 # All work on a design matrix Z of distinct patterns, whose first column is 1 (the intercept), and

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netbenefit.common.checks import FloatArray, IntArray
+from netbenefit.common import FloatArray, IntArray
 from netbenefit.estimators.riskslim.problem import TOLERANCE, Lattice, Search
 from netbenefit.estimators.riskslim.relaxation import descend, loss_at, relax, round_in_turn
-from netbenefit.problem.problem import Progress, Status
+from netbenefit.problem import Progress, Status
 
 # -- first coefficients for RISKSLIM: rounded logistic regressions, polished, and shaken -----------
 

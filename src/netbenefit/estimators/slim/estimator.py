@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from netbenefit.binning.binner import Binner
-from netbenefit.cards.rules import steps_of_levels
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.common.checks import InputError, read_number
-from netbenefit.data.labels import read_outcome
-from netbenefit.data.patterns import PatternTable
-from netbenefit.estimators.learn import (
+from netbenefit.binning import Binner
+from netbenefit.cards import Scorecard, steps_of_levels
+from netbenefit.common import InputError, exact_number
+from netbenefit.data import PatternTable, read_outcome
+from netbenefit.estimators.risk_score import RiskScoreClassifier
+from netbenefit.estimators.slim.exact import SlimExact
+from netbenefit.estimators.slim.task import HALF, SlimTask
+from netbenefit.estimators.training import (
     Training,
     assemble_card,
     count_threads,
@@ -29,13 +30,8 @@ from netbenefit.estimators.learn import (
     refuse_small_weights,
     too_small_text,
 )
-from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.estimators.slim.exact import SlimExact
-from netbenefit.estimators.slim.task import HALF, SlimTask
-from netbenefit.problem.constraints import Constraint
-from netbenefit.problem.levels import floor_scores, level_risks
-from netbenefit.problem.problem import SolverResult
-from netbenefit.solvers.base import Callback
+from netbenefit.problem import Constraint, SolverResult, floor_scores, level_risks
+from netbenefit.solvers import Callback
 
 
 class SLIMClassifier(RiskScoreClassifier):
@@ -223,7 +219,7 @@ class SLIMClassifier(RiskScoreClassifier):
         solver = SlimExact(self.time_limit, n_jobs=count_threads(self.n_jobs), seed=seed)
         if not self.verbose or self.callback is not None:
             return solver.solve(task, callback=self.callback)
-        from netbenefit.solvers.base import LiveLine  # late: rich takes its time to import
+        from netbenefit.solvers import LiveLine
 
         with LiveLine() as line:
             return solver.solve(task, callback=line)
@@ -265,4 +261,4 @@ def _price(price: str | float, name: str, usual: Fraction) -> Fraction:
         if price != "paper":
             raise InputError(f'{name}={price!r} is not known. Use "paper" or a number.')
         return usual
-    return read_number(price, name, '"paper"')
+    return exact_number(price, name, '"paper"')

@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netbenefit.common.checks import IntArray
+from netbenefit.common import IntArray
 from netbenefit.estimators.slim.task import SlimRun, SlimTask
-from netbenefit.problem.problem import Problem, SolverResult, Status
-from netbenefit.solvers.base import Callback, check_time_limit
-from netbenefit.solvers.search_then_prove import SearchThenProve
+from netbenefit.problem import Problem, SolverResult, Status
+from netbenefit.solvers import Callback, SearchThenProve, check_time_limit
 
 #: Share of the time left that a solve may take; the rest is for polishing what it found.
 _SHARE = 0.85

@@ -27,13 +27,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.data.patterns import PatternTable
-from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.levels import count_called, floor_scores
-from netbenefit.problem.limits import Limits
-from netbenefit.problem.problem import Problem, Progress, Proof, SolverResult, Status, TraceRow
-from netbenefit.solvers.base import Callback, round_up
+from netbenefit.common import InputError, IntArray
+from netbenefit.data import PatternTable
+from netbenefit.metrics import Thresholds
+from netbenefit.problem import (
+    Limits,
+    Problem,
+    Progress,
+    Proof,
+    SolverResult,
+    Status,
+    TraceRow,
+    count_called,
+    floor_scores,
+)
+from netbenefit.solvers import Callback, round_up
 
 #: The one threshold, at which a false alarm costs as much as a missed event.
 HALF = Thresholds.of([0.5])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from netbenefit.common.checks import FloatArray, IntArray
+from netbenefit.common import FloatArray, IntArray
 from netbenefit.solvers.bounds.multipliers import null_multipliers
 from netbenefit.solvers.bounds.signs import Signs, Words
 from netbenefit.solvers.highs import linear_program, quiet_highs

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import IntArray
+from netbenefit.common import IntArray
 from netbenefit.solvers.bounds.signs import Signs, Words
 from netbenefit.solvers.kernels.jit import internal, jit
 

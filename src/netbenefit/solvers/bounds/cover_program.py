@@ -21,8 +21,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import IntegerProblem
+from netbenefit.common import IntArray
+from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.bounds.cuts import GRID, Box, CutPool, coefficients
 from netbenefit.solvers.highs import quiet_highs
 

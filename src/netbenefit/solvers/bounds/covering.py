@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from netbenefit.common.checks import InputError, IntArray
-from netbenefit.problem.problem import IntegerProblem
+from netbenefit.common import InputError, IntArray
+from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.bounds.cover_program import CoverProgram, Point, SupportRows
 from netbenefit.solvers.bounds.cuts import Box, CutPool, PoolView, make_box
 from netbenefit.solvers.bounds.multipliers import null_multipliers
@@ -36,8 +36,8 @@ from netbenefit.solvers.kernels.jit import jit
 # d⁺ − d⁻ = Σ α_u x_u − Σ β_w x_w ,
 # minimise  Σ cost_u α_u + Σ cost_w β_w + Σ_k (price⁺_k d⁺_k + price⁻_k d⁻_k) ,
 # where costs stand for how much the current solution of the covering program has paid for a pattern
-# or a sign already.  A cut counts a member as a whole, however small its weight: costs are divided by
-# the weights of the last answer and the program is solved again.
+# or a sign already.  A cut counts a member as a whole, however small its weight: costs are divided
+# by the weights of the last answer and the program is solved again.
 
 
 FloatArray = NDArray[np.float64]

@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import IntegerProblem
+from netbenefit.common import IntArray
+from netbenefit.problem import IntegerProblem
 
 #: Coefficients of cuts are whole multiples of 1 / GRID.
 GRID = 1024

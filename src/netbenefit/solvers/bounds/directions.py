@@ -43,8 +43,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import IntegerProblem
+from netbenefit.common import IntArray
+from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.bounds.first_order import (
     FlowState,
     Model,
@@ -418,9 +418,11 @@ class Clock:
         self.should_stop = should_stop
 
     def spent(self) -> float:
+        """Return the seconds since the start."""
         return time.perf_counter() - self.began
 
     def over(self) -> bool:
+        """Whether time is up, or the caller wants to stop."""
         if self.seconds is not None and self.spent() >= self.seconds:
             return True
         return self.should_stop is not None and self.should_stop()
@@ -441,15 +443,18 @@ class DirectionRun:
 
     @property
     def reached(self) -> bool:
+        """Whether nothing better than the incumbent is left."""
         return self.target is not None and self.best <= self.target
 
     def add(self, value: int) -> None:
+        """Take a bound if it is lower."""
         if value < self.best:
             self.best = value
             if self.on_bound is not None:
                 self.on_bound(value)
 
     def result(self, clock: Clock, ended: str, figures: dict[str, Any]) -> DirectionBound:
+        """Return the bound with how it was found."""
         details = {**figures, "ended": ended}
         return DirectionBound(self.best, clock.spent(), self.steps, details)
 

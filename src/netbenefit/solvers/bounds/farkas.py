@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import IntegerProblem
+from netbenefit.common import IntArray
+from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.bounds.combinations import Combination, Combiner
 from netbenefit.solvers.bounds.conflicts import (
     Pairs,

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import IntArray
+from netbenefit.common import IntArray
 from netbenefit.solvers.kernels.jit import jit
 
 #: The largest primes below 2³¹, so that products fit in 64 bits.

@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import IntegerProblem
+from netbenefit.common import IntArray
+from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.bounds.cuts import make_box
 from netbenefit.solvers.kernels.jit import jit
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import IntegerProblem
+from netbenefit.common import IntArray
+from netbenefit.problem import IntegerProblem
 
 Words = NDArray[np.uint64]
 

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import IntegerProblem
+from netbenefit.common import IntArray
+from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.kernels.jit import internal, jit
 
 #: Cells of a table are told apart up to this number; beyond it each row counts by itself.

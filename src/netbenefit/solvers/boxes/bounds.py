@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import IntegerProblem, Problem
+from netbenefit.common import IntArray
+from netbenefit.problem import IntegerProblem, Problem
 from netbenefit.solvers.kernels.coordinates import Array
 from netbenefit.solvers.kernels.jit import ONE, WORD, ZERO, count_bits, internal, jit, lowest_bit
 

@@ -18,17 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.common.checks import IntArray
-from netbenefit.data.patterns import PatternTable
-from netbenefit.problem.problem import (
-    Boxes,
-    IntegerProblem,
-    NoCardFound,
-    Problem,
-    Proof,
-    Reason,
-    Status,
-)
+from netbenefit.common import IntArray
+from netbenefit.data import PatternTable
+from netbenefit.problem import Boxes, IntegerProblem, NoCardFound, Problem, Proof, Reason, Status
 from netbenefit.solvers.base import Run, value_of
 from netbenefit.solvers.boxes import tree as _tree
 from netbenefit.solvers.boxes.tree import free_groups

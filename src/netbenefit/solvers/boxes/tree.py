@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common.checks import IntArray
-from netbenefit.problem.problem import IntegerProblem, Problem, Reason, one_hot_groups
+from netbenefit.common import IntArray
+from netbenefit.problem import IntegerProblem, Problem, Reason, one_hot_groups
 from netbenefit.solvers.boxes.bounds import (
     LENGTH,
     TOTAL,

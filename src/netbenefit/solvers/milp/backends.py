@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from netbenefit.common.checks import FloatArray, InputError, IntArray
+from netbenefit.common import FloatArray, InputError, IntArray
 from netbenefit.solvers.highs import linear_program
 from netbenefit.solvers.milp.model import TOLERANCE, MilpModel
 

@@ -26,9 +26,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from netbenefit.common.checks import FloatArray, IntArray
-from netbenefit.problem.levels import floor_scores
-from netbenefit.problem.problem import IntegerProblem, Problem
+from netbenefit.common import FloatArray, IntArray
+from netbenefit.problem import IntegerProblem, Problem, floor_scores
 from netbenefit.solvers.milp import rows as rows_of
 
 #: Feasibility, integrality and optimality tolerance that backends set.  A smaller one is not safer:

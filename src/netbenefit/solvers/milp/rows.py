@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.problem.problem import IntegerProblem, Problem
+from netbenefit.common import FloatArray, InputError, IntArray
+from netbenefit.problem import IntegerProblem, Problem
 
 BoolArray = NDArray[np.bool_]
 #: Rows with larger numbers are divided by a power of two until they are below this.

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from netbenefit.common.checks import FloatArray, InputError, IntArray
-from netbenefit.problem.problem import NoCardFound, Problem, Proof, SolverResult, Status, TraceRow
+from netbenefit.common import FloatArray, InputError, IntArray
+from netbenefit.problem import NoCardFound, Problem, Proof, SolverResult, Status, TraceRow
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order

@@ -15,13 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import (
-    FloatArray,
-    InputError,
-    check_binary,
-    check_risks,
-    check_weights,
-)
+from netbenefit.common import FloatArray, InputError, check_binary, check_risks, check_weights
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
 # -- net benefit ---------------------------------------------------------------------------------

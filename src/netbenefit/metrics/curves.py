@@ -8,17 +8,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.common.checks import (
+from netbenefit.common import (
     FloatArray,
     InputError,
     IntArray,
+    Table,
     check_binary,
     check_risks,
     check_weights,
     shorten,
 )
-from netbenefit.common.table import Table
-from netbenefit.metrics.net_benefit import asked_part, check_harm, check_prevalence, require_both
+from netbenefit.metrics.benefit import asked_part, check_harm, check_prevalence, require_both
 from netbenefit.metrics.study import (
     BinaryOutcome,
     Outcome,

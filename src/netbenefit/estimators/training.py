@@ -16,13 +16,21 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from netbenefit._version import __version__
-from netbenefit.binning.binner import Binner
-from netbenefit.binning.fitted import FittedBins
-from netbenefit.cards.readings import Frame, Reading, is_one_row, numeric_column, read_columns
-from netbenefit.cards.rules import Provenance, Rule
-from netbenefit.cards.scorecard import Scorecard
-from netbenefit.cards.terms import Condition, PerUnit, Term
-from netbenefit.common.checks import (
+from netbenefit.binning import Binner, FittedBins
+from netbenefit.cards import (
+    Condition,
+    Frame,
+    PerUnit,
+    Provenance,
+    Reading,
+    Rule,
+    Scorecard,
+    Term,
+    is_one_row,
+    numeric_column,
+    read_columns,
+)
+from netbenefit.common import (
     FloatArray,
     InputError,
     IntArray,
@@ -30,21 +38,31 @@ from netbenefit.common.checks import (
     check_risks,
     check_weights,
     shorten,
+    threads_here,
 )
-from netbenefit.common.parallel import threads_here
-from netbenefit.data.patterns import PatternTable
-from netbenefit.data.raw_table import RawTable
-from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.constraints import Constraint, Sign
-from netbenefit.problem.levels import fit_levels
-from netbenefit.problem.problem import Problem, SolverResult, refuse_one_class
-from netbenefit.problem.raw_constraints import RawNames, by_condition
-from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.base import Callback, Solver, allowed_start, check_time_limit
-from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.solvers.milp.solve import MixedInteger
-from netbenefit.solvers.search_then_prove import SearchThenProve
-from netbenefit.teachers.crossfit import Taught, blend, read_strength, teach
+from netbenefit.data import PatternTable, RawTable
+from netbenefit.metrics import Thresholds
+from netbenefit.problem import (
+    Constraint,
+    Problem,
+    RawNames,
+    Sign,
+    SolverResult,
+    by_condition,
+    fit_levels,
+    refuse_one_class,
+)
+from netbenefit.solvers import (
+    Annealing,
+    Callback,
+    LocalSearch,
+    MixedInteger,
+    SearchThenProve,
+    Solver,
+    allowed_start,
+    check_time_limit,
+)
+from netbenefit.teachers import Taught, blend, read_strength, teach
 
 # -- what the estimator is given: raw rows in, patterns with their conditions out ------------------
 

@@ -30,8 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards.rules import Provenance
-from netbenefit.cards.scorecard import Scorecard
+from netbenefit.cards import Provenance, Scorecard
 from netbenefit.certificates.boxes import check_bound, shown
 from netbenefit.certificates.certificate import Certificate
 from netbenefit.certificates.recount import (
@@ -43,9 +42,8 @@ from netbenefit.certificates.recount import (
     record_differences,
 )
 from netbenefit.certificates.statement import Answer, Check, table_digest
-from netbenefit.common.checks import InputError
-from netbenefit.common.decimals import relative_gap
-from netbenefit.data.patterns import PatternTable
+from netbenefit.common import InputError, relative_gap
+from netbenefit.data import PatternTable
 
 # -- the checks of cut-offs and risks: one risk per level as published, or a risk for every score --
 

@@ -1,0 +1,27 @@
+from .binner import (
+    Binner as Binner,
+    Codes as Codes,
+)
+from .cuts import (
+    METHODS as METHODS,
+)
+from .fitted import (
+    FittedBins as FittedBins,
+)
+from .learn import (
+    classify_columns as classify_columns,
+    learn_bins as learn_bins,
+)
+from .options import (
+    check_column_options as check_column_options,
+    read_settings as read_settings,
+)
+from .roles import (
+    ClassifiedColumn as ClassifiedColumn,
+)
+from .search import (
+    count_cells as count_cells,
+)
+from .terms import (
+    Rows as Rows,
+)

@@ -1,0 +1,74 @@
+from .checks import (
+    FloatArray as FloatArray,
+    InputError as InputError,
+    InputWarning as InputWarning,
+    IntArray as IntArray,
+    Remedy as Remedy,
+    by_name as by_name,
+    check_binary as check_binary,
+    check_level as check_level,
+    check_names as check_names,
+    check_risks as check_risks,
+    check_seed as check_seed,
+    check_weights as check_weights,
+    drop_it as drop_it,
+    exact_number as exact_number,
+    shorten as shorten,
+)
+from .decimals import (
+    LARGEST_EXACT as LARGEST_EXACT,
+    MAX_DECIMALS as MAX_DECIMALS,
+    are_whole as are_whole,
+    find_decimals as find_decimals,
+    relative_gap as relative_gap,
+    to_step as to_step,
+    to_steps as to_steps,
+)
+from .files import (
+    replacing as replacing,
+    write_bytes as write_bytes,
+    write_text as write_text,
+)
+from .journal import (
+    Progress as Progress,
+    fingerprint_of as fingerprint_of,
+    run_tasks as run_tasks,
+)
+from .parallel import (
+    WorkerDied as WorkerDied,
+    finished_tasks as finished_tasks,
+    one_by_one as one_by_one,
+    only_task_here as only_task_here,
+    tasks_at_once as tasks_at_once,
+    threads_here as threads_here,
+)
+from .progress import (
+    Display as Display,
+    TaskBar as TaskBar,
+)
+from .strict_json import (
+    Value as Value,
+    absent as absent,
+    at as at,
+    check_object as check_object,
+    or_null as or_null,
+    parse as parse,
+    read_boolean as read_boolean,
+    read_fraction as read_fraction,
+    read_integer as read_integer,
+    read_list as read_list,
+    read_number as read_number,
+    read_text as read_text,
+    read_value as read_value,
+    show as show,
+    wrong as wrong,
+)
+from .table import (
+    Table as Table,
+    display_width as display_width,
+    format_count as format_count,
+    format_number as format_number,
+    format_p_value as format_p_value,
+    format_percent as format_percent,
+    format_table as format_table,
+)

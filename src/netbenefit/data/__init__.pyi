@@ -1,0 +1,56 @@
+from .datasets import (
+    load_breast_cancer as load_breast_cancer,
+)
+from .duckdb import (
+    OpenTable as OpenTable,
+    QueryBar as QueryBar,
+    escaped as escaped,
+    open_source as open_source,
+    read_raw as read_raw,
+    read_table as read_table,
+    size_of_file as size_of_file,
+    size_of_table as size_of_table,
+)
+from .engine import (
+    EngineTable as EngineTable,
+    Groups as Groups,
+    Tell as Tell,
+    group_numbers as group_numbers,
+    is_lazy as is_lazy,
+)
+from .files import (
+    RawFile as RawFile,
+    write_csv as write_csv,
+)
+from .labels import (
+    Outcome as Outcome,
+    choose_event as choose_event,
+    encode_labels as encode_labels,
+    find_target as find_target,
+    label_in as label_in,
+    read_outcome as read_outcome,
+    warn_of_constants as warn_of_constants,
+)
+from .patterns import (
+    PatternTable as PatternTable,
+    merge_rows as merge_rows,
+)
+from .raw_table import (
+    LazyColumns as LazyColumns,
+    RawColumn as RawColumn,
+    RawTable as RawTable,
+    Storage as Storage,
+    comma_error as comma_error,
+    mixed_error as mixed_error,
+    raw_rows as raw_rows,
+    storage_of as storage_of,
+    with_commas as with_commas,
+)
+from .sources import (
+    Engine as Engine,
+    Source as Source,
+    duckdb_errors as duckdb_errors,
+    find_source as find_source,
+    name as name,
+    text as text,
+)

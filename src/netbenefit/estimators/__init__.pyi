@@ -1,0 +1,37 @@
+from .calibrator import (
+    NetBenefitCalibrator as NetBenefitCalibrator,
+)
+from .from_table import (
+    MAX_PATTERNS as MAX_PATTERNS,
+    Asked as Asked,
+    features_of as features_of,
+    raw_rows_of as raw_rows_of,
+)
+from .risk_score import (
+    RiskScoreClassifier as RiskScoreClassifier,
+)
+from .riskslim.estimator import (
+    RiskSLIMClassifier as RiskSLIMClassifier,
+)
+from .rss_dnb import (
+    RSSDNBClassifier as RSSDNBClassifier,
+)
+from .slim.estimator import (
+    SLIMClassifier as SLIMClassifier,
+)
+from .training import (
+    Learned as Learned,
+    Rows as Rows,
+    Training as Training,
+    assemble_card as assemble_card,
+    choose_solver as choose_solver,
+    count_threads as count_threads,
+    learn as learn,
+    make_binner as make_binner,
+    make_problem as make_problem,
+    make_provenance as make_provenance,
+    pop_column as pop_column,
+    teach_masses as teach_masses,
+    terms_of as terms_of,
+    warn_of_teaching as warn_of_teaching,
+)

@@ -1,0 +1,50 @@
+from .constraints import (
+    AtLeast as AtLeast,
+    AtMost as AtMost,
+    Bounds as Bounds,
+    Constraint as Constraint,
+    Exclude as Exclude,
+    Exclusive as Exclusive,
+    Implies as Implies,
+    Include as Include,
+    MaxFeatures as MaxFeatures,
+    MaxFPR as MaxFPR,
+    MaxPerColumn as MaxPerColumn,
+    MaxTotalPoints as MaxTotalPoints,
+    MinTPR as MinTPR,
+    Monotone as Monotone,
+    NeedsOneOf as NeedsOneOf,
+    Sign as Sign,
+    Values as Values,
+    from_json as from_json,
+)
+from .levels import (
+    count_called as count_called,
+    fit_levels as fit_levels,
+    floor_scores as floor_scores,
+    level_risks as level_risks,
+    pooled_rates as pooled_rates,
+)
+from .limits import (
+    Limits as Limits,
+    RateLimits as RateLimits,
+    whole as whole,
+)
+from .problem import (
+    Boxes as Boxes,
+    IntegerProblem as IntegerProblem,
+    NoCardFound as NoCardFound,
+    Problem as Problem,
+    Progress as Progress,
+    Proof as Proof,
+    Reason as Reason,
+    SolverResult as SolverResult,
+    Status as Status,
+    TraceRow as TraceRow,
+    one_hot_groups as one_hot_groups,
+    refuse_one_class as refuse_one_class,
+)
+from .raw_constraints import (
+    RawNames as RawNames,
+    by_condition as by_condition,
+)

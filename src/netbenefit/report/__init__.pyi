@@ -1,0 +1,13 @@
+from .html import (
+    card_page as card_page,
+    thresholds_text as thresholds_text,
+)
+from .text import (
+    comparison_table as comparison_table,
+    curve_table as curve_table,
+    evaluation_json as evaluation_json,
+    measure_table as measure_table,
+)
+from .validation import (
+    validation_page as validation_page,
+)
