@@ -4,6 +4,6 @@ Names are loaded when they are first used, so that reading a card or computing a
 wait for the compiler.  They are listed in ``__init__.pyi``.
 """
 
-import lazy_loader
+from netbenefit._lazy import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """What every room may use: checks, text, tables, files, parallel work; nothing about risk."""
 
-import lazy_loader
+from netbenefit._lazy import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

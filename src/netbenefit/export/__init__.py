@@ -5,6 +5,6 @@ Every export is written from the same description of a card's columns,
 card gives it.
 """
 
-import lazy_loader
+from netbenefit._lazy import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """Measures of risks: thresholds, net benefit, AUROC, calibration, decision curves, survival."""
 
-import lazy_loader
+from netbenefit._lazy import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -3,6 +3,6 @@
 matplotlib is imported when something is drawn; ``pip install 'netbenefit[plots]'`` brings it.
 """
 
-import lazy_loader
+from netbenefit._lazy import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

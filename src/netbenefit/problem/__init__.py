@@ -1,5 +1,5 @@
 """What is maximised and what is allowed: objective, constraints, cut-offs, levels, result."""
 
-import lazy_loader
+from netbenefit._lazy import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """The same steps as queries of Polars, DuckDB, Dask, Spark and Ibis."""
 
-import lazy_loader
+from netbenefit._lazy import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """A stored card on new rows: evaluate, look for drift, update."""
 
-import lazy_loader
+from netbenefit._lazy import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
