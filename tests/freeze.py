@@ -1,8 +1,8 @@
 """What the package makes and prints, as files: ``python -m tests.freeze FOLDER``.
 
-Two versions of the code are compared by the folders that they write (``diff -r``).  Time stands
-still but for a tick at every look at the clock, so that limits on time stop a search at the same
-place every time, on any machine.
+Two versions of the code are compared by the folders that they write (``diff -r``).  The clock moves
+on by a tick whenever a solver looks at it, and at no other time, so that limits on time stop a
+search at the same place every time, on any machine.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ FORMATS = ("json", "html", "sql", "python", "js", "xlsx", "pmml", "md", "latex")
 
 
 def stop_the_clock() -> None:
-    """Let time stand still, but for the package's own looks; to be called before it is loaded."""
+    """Stop time, except for the solvers' own looks; to be called before the package is loaded."""
     time.perf_counter = _tick
     os.environ.update(COLUMNS="100", TERM="dumb", NO_COLOR="1", MPLBACKEND="svg")
     os.environ["LOKY_MAX_CPU_COUNT"] = "1"  # threads find cards in another order every time
 
 
 def _tick() -> float:
-    """A clock that only the package moves on: what others do, such as compiling, takes no time."""
+    """A clock that only solvers move on: compiling, displays and journals take no time."""
     global _now
-    if str(sys._getframe(1).f_globals.get("__name__")).startswith("netbenefit"):
+    if str(sys._getframe(1).f_globals.get("__name__")).startswith("netbenefit.solvers"):
         _now = round(0.01 * next(_ticks), 2)
     return _now
 
