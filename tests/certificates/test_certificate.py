@@ -102,8 +102,12 @@ def _some_result(problem: Problem):  # type: ignore[no-untyped-def]
 
 
 def test_all_kinds_of_limits_come_back() -> None:
-    asked = [Values("age", (-2, 0, 3)), AtMost(1, ["age", "bmi"]), MinTPR(0.5, Fraction(1, 3))]
-    problem = small_problem(constraints=asked)
+    constraints = [
+        Values("age", (-2, 0, 3)),
+        AtMost(1, ["age", "bmi"]),
+        MinTPR(0.5, Fraction(1, 3)),
+    ]
+    problem = small_problem(constraints=constraints)
     text = make_certificate(problem, _some_result(problem)).to_json()
     said = Certificate.from_json(text).problem
     assert np.array_equal(said.limits.values, problem.limits.values)

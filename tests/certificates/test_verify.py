@@ -92,11 +92,11 @@ class Case:
         return verify(self.card, self.certificate, self.columns, self.event, **options)
 
 
-def learnt(*asked: Constraint, weight: Any = None, solver: Any = None, **how: Any) -> Case:
+def learnt(*constraints: Constraint, weight: Any = None, solver: Any = None, **how: Any) -> Case:
     """The proven best card of the rows above."""
     solver = Prover() if solver is None else solver
     training = training_of(
-        COLUMNS, EVENT, weight, max_points=2, constraints=[*asked, Sign("male", "-")]
+        COLUMNS, EVENT, weight, max_points=2, constraints=[*constraints, Sign("male", "-")]
     )
     found = learn(training, Thresholds.of([0.2, 0.5, 0.7]), solver, outcome="ill = 1", **how)
     certificate = make_certificate(found.problem, found.result, found.card, taught=found.taught)
@@ -654,15 +654,15 @@ def test_a_teacher_is_neither_added_nor_taken_away(published: Case, taught: Case
         (np.linspace(0.4, 1.7, 12), {}),
     ],
 )
-@pytest.mark.parametrize("asked", [[], [MinTPR(0.5, "2/3"), MaxFPR(0.2, "2/3")]])
+@pytest.mark.parametrize("constraints", [[], [MinTPR(0.5, "2/3"), MaxFPR(0.2, "2/3")]])
 def test_honest_certificates_of_taught_cards(
-    weight: Any, how: dict[str, Any], asked: list[Constraint]
+    weight: Any, how: dict[str, Any], constraints: list[Constraint]
 ) -> None:
     # Real weights and rates are more than the slow prover does.
-    proven = not asked or weight is None or weight.dtype.kind == "i"
+    proven = not constraints or weight is None or weight.dtype.kind == "i"
     solver = Prover() if proven else LocalSearch(time_limit=None, max_rounds=1)
     for risks in (RISKS, 1.0 - RISKS):  # a teacher may be wrong about everybody
-        case = learnt(*asked, weight=weight, teacher=risks, solver=solver, **how)
+        case = learnt(*constraints, weight=weight, teacher=risks, solver=solver, **how)
         certificate = Certificate.from_json(case.certificate.to_json())
         assert certificate.to_json() == case.certificate.to_json()
         verdict = verify(case.card, certificate, COLUMNS, EVENT, sample_weight=weight, full=proven)
@@ -766,9 +766,9 @@ def constrained(draw: st.DrawFn) -> Problem:
         st.builds(MinTPR, p, rate),
         st.builds(MaxFPR, p, rate),
     )
-    wanted = draw(st.lists(one, min_size=1, max_size=3))
+    constraints = draw(st.lists(one, min_size=1, max_size=3))
     try:
-        problem = Problem.build(table, grid, max_points=2, constraints=wanted)
+        problem = Problem.build(table, grid, max_points=2, constraints=constraints)
     except InputError:
         assume(False)
     assume(any(problem.feasible(v) for v in all_vectors(problem.lower, problem.upper)))

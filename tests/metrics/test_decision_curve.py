@@ -18,7 +18,7 @@ import pytest
 
 from netbenefit.common.checks import InputError
 from netbenefit.common.table import Table
-from netbenefit.metrics.benefit import net_benefit, treat_all
+from netbenefit.metrics.benefit import net_benefit
 from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.thresholds import Thresholds
 
@@ -256,7 +256,8 @@ def test_agrees_with_the_plain_functions() -> None:
     plain = net_benefit(y, risk, "0.05:0.5:0.05", harm=0.01, **options)
     assert table["net_benefit"][model] == pytest.approx(plain, abs=1e-14)
     everybody = table["net_benefit"][table["model"] == "Treat All"]
-    assert everybody == pytest.approx(treat_all(y, "0.05:0.5:0.05", **options), abs=1e-14)
+    ones = net_benefit(y, np.ones(len(y)), "0.05:0.5:0.05", **options)
+    assert everybody == pytest.approx(ones, abs=1e-14)
     assert (table["net_benefit"][table["model"] == "Treat None"] == 0).all()
 
 
@@ -275,7 +276,7 @@ def test_models_keep_their_order_and_the_references_come_last() -> None:
     assert table["threshold"].tolist() == [0.1, 0.5] * 4
 
 
-def test_default_thresholds_and_unasked_zero() -> None:
+def test_default_thresholds_and_a_zero_that_was_not_given() -> None:
     default = decision_curve([0, 1], [0.2, 0.8])
     assert default.n_rows == 30
     assert default["threshold"][:10].tolist() == [i / 10 for i in range(10)]

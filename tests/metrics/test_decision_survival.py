@@ -64,7 +64,7 @@ def test_every_cell_against_loops() -> None:
         n = int(rng.integers(3, 16))
         time, weight = rng.integers(0, 7, n), rng.integers(0, 4, n)
         event = rng.integers(0, 2 + trial % 2, n)
-        time[0], weight[0] = 7, 1  # somebody is followed
+        time[0], weight[0] = 7, 1  # one row is followed to the horizon
         risk = rng.integers(0, 6, n) / 5
         horizon, harm = float(rng.integers(1, 7)), 0.01
         outcome = TimeToEvent(time, event, horizon)

@@ -8,7 +8,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from netbenefit import Thresholds, TimeToEvent
-from netbenefit.metrics.benefit import treat_all
 from netbenefit.metrics.measures import (
     chance_of,
     check_thresholds_at,
@@ -42,7 +41,6 @@ def test_models_side_by_side() -> None:
     assert [row.model for row in compare(y, {"card": risk}, GRID)] == [
         *("card", "Treat All", "Treat None")
     ]
-    assert treat_all([0, 0, 0, 1], [0.1, 0.25, 0.5]).round(3).tolist() == [0.167, 0.0, -0.5]
 
 
 def test_sizes_of_models() -> None:

@@ -24,7 +24,6 @@ from netbenefit.metrics.benefit import (
     grouped_auroc,
     hosmer_lemeshow,
     net_benefit,
-    treat_all,
     weighted_net_benefit,
 )
 from netbenefit.metrics.thresholds import Thresholds
@@ -333,24 +332,28 @@ def test_noisy_thresholds_still_meet_their_risks() -> None:
     assert net_benefit([1], [0.15], noisy)[2] == 1.0
 
 
-def test_only_asked_thresholds_are_returned() -> None:
+def test_only_given_thresholds_are_returned() -> None:
     y, risk = [0, 1], [0.0, 0.6]
     assert net_benefit(y, risk, [0.5]).tolist() == [0.5]
     assert net_benefit(y, risk, [0, 0.5]).tolist() == [0.5, 0.5]
 
 
-def test_treat_all_is_a_model_of_ones_and_treat_none_of_zeros() -> None:
+def test_treating_all_is_a_model_of_ones_and_treating_none_one_of_zeros() -> None:
     for y, _, weight, grid in random_cases(11, 200):
         ones = net_benefit(y, np.ones(len(y)), grid, sample_weight=weight)
-        assert treat_all(y, grid, sample_weight=weight) == pytest.approx(ones, abs=1e-12)
+        share = np.average(y, weights=weight)
+        odds = grid.asked / (1 - grid.asked)
+        assert ones == pytest.approx(share - (1 - share) * odds, abs=1e-12)
         zeros = net_benefit(y, np.zeros(len(y)), grid, sample_weight=weight)
         assert (zeros[grid.asked > 0] == 0).all()
 
 
-def test_treat_all_at_the_prevalence_is_worth_nothing() -> None:
-    assert treat_all([0, 0, 0, 1], [0.25]) == pytest.approx([0], abs=1e-15)
-    assert treat_all([0, 1], [0.25, 0.5], prevalence=0.25) == pytest.approx([0, -0.5], abs=1e-15)
-    assert treat_all([0, 1], [0.25], sample_weight=[3, 1]) == pytest.approx([0], abs=1e-15)
+def test_treating_all_at_the_prevalence_is_worth_nothing() -> None:
+    ones = np.ones(2)
+    assert net_benefit([0, 0, 0, 1], np.ones(4), [0.25]) == pytest.approx([0], abs=1e-15)
+    found = net_benefit([0, 1], ones, [0.25, 0.5], prevalence=0.25)
+    assert found == pytest.approx([0, -0.5], abs=1e-15)
+    assert net_benefit([0, 1], ones, [0.25], sample_weight=[3, 1]) == pytest.approx([0], abs=1e-15)
 
 
 def test_harm_is_subtracted_everywhere() -> None:
@@ -420,7 +423,7 @@ def test_calibrated_levels_have_no_error() -> None:
     assert hosmer_lemeshow(y, risk) == 0.0
 
 
-def test_groups_include_the_interval_from_zero_even_when_it_was_not_asked() -> None:
+def test_groups_include_the_interval_from_zero_even_when_zero_was_not_given() -> None:
     assert expected_calibration_error([1, 1], [0.25, 0.75], [0.5]) == pytest.approx(0.5, abs=1e-15)
     # one group below 0.5: 0.1 and 0.3 average out; by tenths they do not
     assert expected_calibration_error([0, 0, 0, 0, 1], [0.1, 0.1, 0.3, 0.3, 0.2], [0.5]) == (
@@ -515,7 +518,7 @@ def test_bad_rows(metric: Callable[..., Any], y: Any, risk: Any, message: str) -
         metric(y, risk)
 
 
-@pytest.mark.parametrize("metric", [*METRICS.values(), lambda y, r, **kw: treat_all(y, **kw)])
+@pytest.mark.parametrize("metric", METRICS.values())
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
@@ -569,18 +572,9 @@ def test_bad_prevalence(value: Any) -> None:
     message = r"prevalence=.* must lie strictly between 0 and 1\. Write 0\.2 for 20%"
     with pytest.raises(InputError, match=message):
         net_benefit(Y, RISK, prevalence=value)
-    with pytest.raises(InputError, match=message):
-        treat_all(Y, prevalence=value)
 
 
 @pytest.mark.parametrize("value", [-0.1, NAN, math.inf, "much", None])
 def test_bad_harm(value: Any) -> None:
     with pytest.raises(InputError, match=r"harm=.* must be a finite number, not negative.*Use 0"):
         net_benefit(Y, RISK, harm=value)
-
-
-def test_treat_all_checks_its_outcomes() -> None:
-    with pytest.raises(InputError, match=r"y_true is empty"):
-        treat_all([])
-    with pytest.raises(InputError, match=r"row 1 holds 3"):
-        treat_all([0, 3])

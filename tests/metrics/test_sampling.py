@@ -46,7 +46,7 @@ def slow_weights(
 def random_rows(rng: np.random.Generator) -> tuple[Any, Any, Any]:
     n = int(rng.integers(2, 25))
     time, event = rng.integers(0, 8, n), rng.integers(0, 3, n)
-    time[0], event[0] = 8, 0  # somebody stays
+    time[0], event[0] = 8, 0  # one row stays
     return time, event, rng.random(n) + 0.1
 
 
@@ -186,7 +186,7 @@ def card() -> RiskScoreClassifier:
     return RiskScoreClassifier(thresholds=GRID, solver="local", time_limit=5, n_jobs=1)
 
 
-def test_a_card_from_cases_and_controls_speaks_of_the_population() -> None:
+def test_a_card_from_cases_and_controls_gives_risks_of_the_population() -> None:
     people = Population(100_000, seed=6)
     sampled = np.concatenate(
         [people.rng.choice(np.flatnonzero(part), 600) for part in (people.y, ~people.y)]

@@ -28,9 +28,9 @@ def slow_risk(
     rows = [row for row in zip(time, event, weight, strict=True) if row[2] > 0]
     for t in sorted({t for t, e, _ in rows if e and t <= horizon}):
         at_risk = sum(w for s, _, w in rows if s >= t)
-        wanted = sum(w for s, e, w in rows if s == t and e == cause)
+        events = sum(w for s, e, w in rows if s == t and e == cause)
         ended = sum(w for s, e, w in rows if s == t and e)
-        risk += free * Fraction(wanted, at_risk)
+        risk += free * Fraction(events, at_risk)
         free *= 1 - Fraction(ended, at_risk)
     followed = max(s for s, _, _ in rows) >= horizon
     return risk if followed or free == 0 else None

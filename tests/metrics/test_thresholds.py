@@ -24,7 +24,7 @@ RANDOM_GRID = [0, 0.0857, 0.1102, 0.1325, 0.2292, 0.4491, 0.5409, 0.5727, 0.5778
 # -- building ------------------------------------------------------------------------------------
 
 
-def test_missing_zero_is_added_with_weight_zero_and_not_counted_as_asked() -> None:
+def test_missing_zero_is_added_with_weight_zero_and_not_counted_as_given() -> None:
     t = Thresholds.of([0.2, 0.5])
     assert t.values == (0.0, 0.2, 0.5)
     assert t.weights == (0.0, 0.5, 0.5)
@@ -33,7 +33,7 @@ def test_missing_zero_is_added_with_weight_zero_and_not_counted_as_asked() -> No
     assert len(t) == 3
 
 
-def test_zero_that_was_asked_for_gets_its_weight() -> None:
+def test_zero_that_was_given_gets_its_weight() -> None:
     t = Thresholds.of([0, 0.2, 0.5])
     assert t.values == (0.0, 0.2, 0.5)
     assert t.weights == (1 / 3, 1 / 3, 1 / 3)
@@ -229,7 +229,7 @@ def test_frozen_hashable_equal() -> None:
     assert {t: 1}[Thresholds.of(np.array([0.1, 0.3]))] == 1
     assert t != Thresholds.of([0.1, 0.3], "length")
     assert t != Thresholds.of([0.1, 0.3], end=0.9)
-    assert Thresholds.of([0, 0.3], [0, 1]) != Thresholds.of([0.3])  # only one asked for 0
+    assert Thresholds.of([0, 0.3], [0, 1]) != Thresholds.of([0.3])  # 0 was given only once
 
 
 @pytest.mark.parametrize("move", [lambda t: pickle.loads(pickle.dumps(t)), copy.deepcopy])

@@ -93,16 +93,16 @@ def find_optimal_t(
     p: Sequence[Fraction],
     *,
     false_positive: int = 1,
-    nobody: bool = True,
+    none_positive: bool = True,
     first_term: str = "printed",
 ) -> tuple[list[int], Fraction]:
     """FindOptimalT for integer scores, without the penalty: cut-offs T_0 … T_M and the loss.
 
-    ``false_positive`` is the label that its second sum counts (1 in print), ``nobody`` whether
-    max + 1 is a candidate, ``first_term`` whether the loss weighs NB^0 once more, as printed.
+    ``false_positive`` is the label that its second sum counts (1 in print), ``none_positive``
+    whether max + 1 is a candidate, ``first_term`` whether the loss weighs NB^0 once more, as printed.
     """
     n, ends = len(y), [*p, Fraction(1)]
-    candidates = sorted(set(scores) | ({max(scores) + 1} if nobody else set()))
+    candidates = sorted(set(scores) | ({max(scores) + 1} if none_positive else set()))
     cutoffs = [min(scores)]
     once = Fraction(sum(y), n)
     benefits = [(ends[1] - ends[0]) * once if first_term == "printed" else once]
@@ -127,7 +127,7 @@ def corrected_t(scores, y, p):
 
 
 def test_find_optimal_t_counts_false_positives_among_the_events():
-    """Then no non-event counts at all: below 50% everybody is positive, above it nobody."""
+    """Then no non-event counts at all: below 50% all rows are positive, above it none."""
     grid = Thresholds.of([0, 0.25, 0.75], weights="length")
     X, y = [[0], [0], [1], [1]], [0, 0, 1, 1]
     scores = [0, 0, 1, 1]
@@ -171,7 +171,7 @@ def test_find_optimal_t_hard_codes_the_weights():
         scores = [points[0] * a + points[1] * b for a, b in X]
         return -corrected_t(scores, y, Thresholds.of(p).fractions)[1]
 
-    assert max(candidates, key=hard_coded) == (0, 1)  # whoever asks
+    assert max(candidates, key=hard_coded) == (0, 1)  # whatever the weights
     for weights, best in [([0, 1, 0], (0, 1)), ([0, 0, 1], (1, 0)), ("length", (0, 1))]:
         grid = Thresholds.of(p, weights=weights)
         problem = problem_of(X, y, grid, penalty=0, max_points=1, max_features=1)
@@ -197,7 +197,7 @@ def test_find_optimal_t_weighs_its_first_term_twice():
     assert problem_of(X, y, grid, penalty=0).evaluate([1]).net_benefit == -once
 
 
-def test_nobody_positive_must_be_a_candidate():
+def test_no_row_positive_must_be_a_candidate():
     """Where no score is worth acting on, acting on the highest one does harm.
 
     The paper has this candidate, max + 1; it is easily lost, as only scores that occur are tried.
@@ -207,7 +207,7 @@ def test_nobody_positive_must_be_a_candidate():
     scores = [0, 0, 1, 1, 1]
     with_it, loss = corrected_t(scores, y, grid.fractions)
     without, worse = find_optimal_t(
-        scores, y, grid.fractions, false_positive=0, first_term="once", nobody=False
+        scores, y, grid.fractions, false_positive=0, first_term="once", none_positive=False
     )
     assert with_it == [0, 1, 2]
     assert without == [0, 1, 1]  # two events found, at the price of a false alarm worth nine
@@ -325,29 +325,29 @@ class PrintedRisks:
         return self.risk
 
 
-def turned_round(before: Sequence[float], after: Sequence[float]) -> int:
+def count_reversed(before: Sequence[float], after: Sequence[float]) -> int:
     """How many pairs of risks changed their order."""
     pairs = zip(before, after, strict=True)
     return sum(1 for (a, x), (b, y) in product(list(pairs), repeat=2) if a < b and x > y)
 
 
-def test_algorithm_1_may_turn_the_order_round():
+def test_algorithm_1_may_reverse_the_order():
     """A level that is sent down lands on p_{i−1}, below the risks that were there before it."""
     grid = Thresholds.of([0.2, 0.5])
     y = [0, 1, 0, 0, 0, 0, 1, 1]
     risk = [0.3, 0.3, 0.4, 0.6, 0.6, 0.7, 0.8, 0.9]  # 1 of 3; above 50% 2 of 5, not half of them
     printed = PrintedRisks(y, risk, grid).algorithm_1()
     assert printed == [0.3, 0.3, 0.4] + [0.2] * 5
-    assert turned_round(risk, printed) == 15  # every pair from different levels
+    assert count_reversed(risk, printed) == 15  # every pair from different levels
     assert auroc(y, printed) < auroc(y, risk)
-    # As published, and as said in its notes, our Algorithm 1 does the same …
+    # As published, our Algorithm 1 does the same …
     plain = improve_levels(y, risk, grid)
     assert plain.apply(risk).tolist() == printed
     # … and there are two ways out, both with the same decisions at every threshold.
     ordered = improve_levels(y, risk, grid, order_keeping=True).apply(risk)
     calibrated = calibrate_levels(y, risk, grid).apply(risk)
     for better in (ordered, calibrated):
-        assert turned_round(risk, better) == 0
+        assert count_reversed(risk, better) == 0
         benefits = net_benefit(y, better, grid)
         np.testing.assert_array_equal(benefits, net_benefit(y, printed, grid))
     assert len(set(ordered.tolist())) == len(set(risk))  # strictly kept
@@ -374,7 +374,7 @@ def test_one_per_cent_of_the_original_risk_may_cross_a_threshold():
 
 
 def test_algorithm_2_joins_empty_levels_to_the_next_one():
-    """Nobody in training is harmed, but a new row in an empty level is told nonsense."""
+    """No row of training is harmed, but a new row in an empty level gets nonsense."""
     grid = Thresholds.of([0.2, 0.5])
     y = [0, 0, 0, 1, 1, 0]
     risk = [0.25, 0.3, 0.35, 0.4, 0.3, 0.3]

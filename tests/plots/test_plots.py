@@ -133,8 +133,8 @@ def test_decision_curves_are_those_of_the_table(fitted: Fitted, weighted: bool) 
     assert other is display
     for name, line in display.lines_.items():
         rows = table["model"] == name
-        wanted = 100 * table["net_intervention_avoided"][rows]
-        np.testing.assert_array_equal(line.get_ydata(), wanted)
+        expected = 100 * table["net_intervention_avoided"][rows]
+        np.testing.assert_array_equal(line.get_ydata(), expected)
     assert display.ax_.get_ylabel() == "Net Interventions Avoided per 100"
 
 
@@ -151,7 +151,7 @@ def test_decision_curve_frame(fitted: Fitted) -> None:
     assert key_of(ax) == ["a card", "Treat All", "Treat None", "thresholds of interest"]
     marked = display.lines_["a card"].get_xdata()[display.lines_["a card"].get_markevery()]
     np.testing.assert_array_equal(marked, fitted.card.thresholds_.asked)
-    # Nothing is said of thresholds that nobody named, and one alone has no range.
+    # Without thresholds nothing is shaded, and one alone is a line.
     plain = DecisionCurveDisplay.from_predictions(fitted.y, fitted.risks["logistic"])
     assert plain.range_ is None
     assert plain.ax_.get_xlim() == (0, 0.99)
@@ -318,17 +318,17 @@ def test_the_card_says_what_the_printed_card_says(name: str) -> None:
     warnings.simplefilter("ignore" if name == "hostile" else "error")  # fonts lack some glyphs
     card = truths()[name].card
     display = ScorecardDisplay.from_estimator(card)
-    words, told = [text.get_text() for text in display.texts_], contents(card)
-    for rule, points in told.rules:
+    words, shown = [text.get_text() for text in display.texts_], contents(card)
+    for rule, points in shown.rules:
         place = words.index(wrap(rule, 52)[0])
         lines = wrap(rule, 52)
         assert words[place : place + len(lines) + 1] == [*lines, points]
-    start = words.index("SCORE", words.index(told.score) + 1)
+    start = words.index("SCORE", words.index(shown.score) + 1)
     assert words[start : start + 2] == ["SCORE", "RISK"]
-    table = words[start + 2 : start + 2 + 2 * len(told.table)]
-    assert list(zip(table[::2], table[1::2], strict=True)) == told.table
-    assert " ".join(words).endswith(" ".join(filter(None, [*told.notes, told.footer])))
-    assert words[0] == told.title
+    table = words[start + 2 : start + 2 + 2 * len(shown.table)]
+    assert list(zip(table[::2], table[1::2], strict=True)) == shown.table
+    assert " ".join(words).endswith(" ".join(filter(None, [*shown.notes, shown.footer])))
+    assert words[0] == shown.title
     # All of it is on the page, and nothing covers anything else.
     assert_apart(display.ax_, display.texts_)
     page = display.ax_.get_window_extent()
@@ -411,8 +411,15 @@ def result(**change: Any) -> Any:
         TraceRow(0.5, 0.2, 2, 0.5),
         TraceRow(2.0, 0.2, 2, 0.25),
     )
-    told = {"trace": trace, "seconds": 3.0, "objective": 0.2, "bound": 0.25, "gap": 0.25, **change}
-    return SimpleNamespace(**told)
+    fields = {
+        "trace": trace,
+        "seconds": 3.0,
+        "objective": 0.2,
+        "bound": 0.25,
+        "gap": 0.25,
+        **change,
+    }
+    return SimpleNamespace(**fields)
 
 
 def test_trace_draws_card_and_bound() -> None:
@@ -650,10 +657,10 @@ def test_bad_models(fitted: Fitted) -> None:
     three = LogisticRegression(max_iter=500).fit(*flowers)
     with pytest.raises(InputError, match="3 classes"):
         make(three, *flowers)
-    turned = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    turned[-1].classes_ = turned[-1].classes_[::-1]
+    flipped = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    flipped[-1].classes_ = flipped[-1].classes_[::-1]
     with pytest.raises(InputError, match="another label for the event"):
-        make({"a": fitted.logistic, "b": turned}, X, y)
+        make({"a": fitted.logistic, "b": flipped}, X, y)
     with pytest.raises(InputError, match="Pass another name"):
         RocDisplay.from_estimator(fitted.card, X, y, name="a", others={"a": fitted.logistic})
 

@@ -104,7 +104,7 @@ def test_what_is_drawn_is_the_table(data: Data, tmp_path: Path) -> None:
     assert "Lost: Teacher − Card" in (tmp_path / "one.svg").read_text(encoding="utf-8")
 
 
-def test_draws_where_it_is_told_and_returns_itself(data: Data) -> None:
+def test_draws_on_given_axes_and_returns_itself(data: Data) -> None:
     figure, ax = plt.subplots()
     display = TeacherDisplay.from_estimator(data.model, data.X, data.y, ax=ax)
     assert display.ax_ is ax
@@ -130,7 +130,7 @@ def test_without_thresholds_every_percent_is_a_row() -> None:
     table = display.to_table()
     assert table.n_rows == 100
     assert np.nanmax(np.abs(table["lost"])) == 0
-    # Above every risk nobody is called: nothing is gained, and there is no share of nothing.
+    # Above every risk no row is positive: there is no net benefit to keep a share of.
     assert np.isnan(table["share_kept"][-1])
 
 

@@ -99,8 +99,8 @@ KINDS: list[tuple[Constraint, Callable[[Points], bool], str]] = [
 ]
 
 
-def build(*asked: Constraint, max_points: int = 2, **settings: Any) -> Problem:
-    return Problem.build(TABLE, GRID, max_points=max_points, constraints=asked, **settings)
+def build(*constraints: Constraint, max_points: int = 2, **settings: Any) -> Problem:
+    return Problem.build(TABLE, GRID, max_points=max_points, constraints=constraints, **settings)
 
 
 def vectors(max_points: int) -> itertools.product[tuple[int, ...]]:
@@ -118,10 +118,10 @@ def test_each_kind_means_what_it_says(
     least = 99
     for vector in vectors(2):
         points = dict(zip(NAMES, vector, strict=True))
-        wanted = means(points)
-        assert constraint.allows(vector, NAMES) == kept.allows(points) == wanted
-        assert problem.allows(vector) == problem.feasible(vector) == wanted, vector
-        least = min(least, sum(map(abs, vector))) if wanted else least
+        expected = means(points)
+        assert constraint.allows(vector, NAMES) == kept.allows(points) == expected
+        assert problem.allows(vector) == problem.feasible(vector) == expected, vector
+        least = min(least, sum(map(abs, vector))) if expected else least
     assert means(dict(zip(NAMES, start, strict=True)))
     assert sum(map(abs, start)) == least
 
@@ -155,13 +155,13 @@ def test_rates_are_the_decimals_that_were_written() -> None:
 @settings(max_examples=150)
 def test_limits_are_all_constraints_together(data: st.DataObject) -> None:
     table = data.draw(tables(max_rows=5, max_columns=4, groups=True))
-    asked = data.draw(constraint_lists(table, GRIDS[0], 2, rates=False))
-    own = {c.feature for c in asked if isinstance(c, Bounds | Values)}
+    constraints = data.draw(constraint_lists(table, GRIDS[0], 2, rates=False))
+    own = {c.feature for c in constraints if isinstance(c, Bounds | Values)}
     constant = set(table.constant)
-    wanted, words = set(), ""
+    expected, words = set(), ""
     for vector in itertools.product(range(-2, 3), repeat=table.n_features):
         points = dict(zip(table.names, vector, strict=True))
-        if all(c.allows(points) for c in asked):
+        if all(c.allows(points) for c in constraints):
             # A constant column has no points, unless its own values do not leave it that choice.
             free = [name for name in constant - own if points[name] != 0]
             needed = [
@@ -170,26 +170,26 @@ def test_limits_are_all_constraints_together(data: st.DataObject) -> None:
                 if points[name] != 0
                 and all(
                     c.allows({**points, name: 0})
-                    for c in asked
+                    for c in constraints
                     if isinstance(c, Bounds | Values | Sign | Exclude)
                 )
             ]
             if not free and not needed:
-                wanted.add(vector)
+                expected.add(vector)
     try:
-        problem = Problem.build(table, GRIDS[0], max_points=2, constraints=asked)
+        problem = Problem.build(table, GRIDS[0], max_points=2, constraints=constraints)
     except InputError as error:
         words = str(error)
         problem = None
     if problem is None:
         assert re.search(r"clash|contradict|force", words)
-        assert not wanted
+        assert not expected
         return
     got = {v for v in itertools.product(range(-2, 3), repeat=table.n_features) if problem.allows(v)}
-    assert got == wanted
+    assert got == expected
     start = tuple(problem.nearest_to_zero().tolist())
-    assert start in wanted
-    assert sum(map(abs, start)) == min(sum(map(abs, v)) for v in wanted)
+    assert start in expected
+    assert sum(map(abs, start)) == min(sum(map(abs, v)) for v in expected)
 
 
 def test_shorthands_are_constraints() -> None:
@@ -229,7 +229,7 @@ def test_what_limits_look_like() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "culprits"),
+    ("constraints", "culprits"),
     [
         ([Include("age"), Exclude("age", "bmi")], {0, 1}),
         ([Sign("bmi", "+"), Include("age"), Sign("age", "+"), Bounds("age", -2, 0)], {1, 2, 3}),
@@ -249,14 +249,14 @@ def test_what_limits_look_like() -> None:
         ),
     ],
 )  # fmt: skip
-def test_clashes_are_named(asked: list[Constraint], culprits: set[int]) -> None:
+def test_clashes_are_named(constraints: list[Constraint], culprits: set[int]) -> None:
     with pytest.raises(InputError, match=r"clash|contradict|force") as error:
-        build(*asked)
-    for number, constraint in enumerate(asked):
+        build(*constraints)
+    for number, constraint in enumerate(constraints):
         if "force" not in str(error.value):
             named = str(constraint.named(NAMES)) in str(error.value)
             assert named == (number in culprits), str(error.value)
-    rest = [c for number, c in enumerate(asked) if number != min(culprits)]
+    rest = [c for number, c in enumerate(constraints) if number != min(culprits)]
     build(*rest)  # without one of them there is a card
 
 
@@ -264,8 +264,8 @@ def test_clashes_are_named(asked: list[Constraint], culprits: set[int]) -> None:
 @settings(max_examples=60)
 def test_without_any_culprit_there_is_a_card(data: st.DataObject) -> None:
     table = data.draw(tables(max_rows=4, max_columns=4))
-    asked = data.draw(constraint_lists(table, GRIDS[0], 1, rates=False, max_size=6))
-    parts = [*asked, *(ConstantColumn(name) for name in table.constant)]
+    constraints = data.draw(constraint_lists(table, GRIDS[0], 1, rates=False, max_size=6))
+    parts = [*constraints, *(ConstantColumn(name) for name in table.constant)]
     if _start(table, parts) is not None:
         return
     culprits = find_conflict(parts, lambda some: _start(table, some) is not None)
@@ -273,14 +273,14 @@ def test_without_any_culprit_there_is_a_card(data: st.DataObject) -> None:
     for number in range(len(culprits)):
         assert _start(table, [*culprits[:number], *culprits[number + 1 :]]) is not None
     with pytest.raises(InputError) as error:
-        Problem.build(table, GRIDS[0], max_points=1, constraints=asked)
+        Problem.build(table, GRIDS[0], max_points=1, constraints=constraints)
     if "force" not in str(error.value):
         assert all(str(culprit) in str(error.value) for culprit in culprits)
 
 
-def _start(table: PatternTable, asked: Sequence[Any]) -> Any:
+def _start(table: PatternTable, constraints: Sequence[Any]) -> Any:
     builder = LimitsBuilder(table, GRIDS[0], 1)
-    for constraint in asked:
+    for constraint in constraints:
         constraint.add_to(builder)
     return builder.start()
 
@@ -343,8 +343,10 @@ def test_the_estimator_takes_constraints() -> None:
     rng = np.random.default_rng(1)
     features = rng.integers(0, 2, (200, 4))
     y = rng.random(200) < 0.1 + 0.2 * features @ [1, 1, 1, 0]
-    asked = [Exclusive(0, 1), Include("x3"), MinTPR(0.4, 0.8)]
-    model = RiskScoreClassifier(thresholds=[0.2, 0.4], constraints=asked, n_jobs=1).fit(features, y)
+    constraints = [Exclusive(0, 1), Include("x3"), MinTPR(0.4, 0.8)]
+    model = RiskScoreClassifier(thresholds=[0.2, 0.4], constraints=constraints, n_jobs=1).fit(
+        features, y
+    )
     assert model.coef_[0] == 0 or model.coef_[1] == 0
     assert model.coef_[3] != 0
     called = model.predict(features, threshold=0.4)

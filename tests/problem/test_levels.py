@@ -65,8 +65,8 @@ def test_pooled_rates_against_the_textbook_and_scikit_learn() -> None:
             )
             for score, _ in found
         ]
-        wanted = naive_pooling([(a, a + b) for a, b in sums])
-        assert [rate for _, rate in found] == wanted
+        expected = naive_pooling([(a, a + b) for a, b in sums])
+        assert [rate for _, rate in found] == expected
         mass = np.array([float(a + b) for a, b in sums])
         rate = np.array([float(a / (a + b)) for a, b in sums])
         theirs = IsotonicRegression().fit_transform(np.arange(mass.size), rate, sample_weight=mass)

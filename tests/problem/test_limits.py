@@ -30,8 +30,8 @@ def some_limits(draw: st.DrawFn) -> tuple[Limits, Any, Any]:
     lower = np.array(draw(st.lists(st.integers(-3, 2), min_size=n, max_size=n)))
     widths = np.array(draw(st.lists(st.integers(1, 4), min_size=n, max_size=n)))
     values = np.arange(widths.max()) < widths[:, None]
-    holes = draw(st.lists(st.booleans(), min_size=values.size, max_size=values.size))
-    values &= np.array(holes).reshape(values.shape) | (draw(st.booleans()))
+    kept = draw(st.lists(st.booleans(), min_size=values.size, max_size=values.size))
+    values &= np.array(kept).reshape(values.shape) | (draw(st.booleans()))
     rows = draw(st.integers(0, 3))
     weights = st.lists(st.integers(-2, 2), min_size=n, max_size=n)
     support = np.array([draw(weights) for _ in range(rows)], dtype=np.int64).reshape(rows, n)
@@ -61,10 +61,10 @@ def test_boxes_and_vectors(case: tuple[Limits, Any, Any], data: st.DataObject) -
     allowed = []
     for vector in itertools.product(*ranges):
         points = np.array(vector)
-        wanted = is_allowed(limits, lower, vector)
-        assert vector_allowed(*arrays, points) == wanted
-        assert box_possible(*arrays, points, points) == wanted
-        allowed += [points] if wanted else []
+        expected = is_allowed(limits, lower, vector)
+        assert vector_allowed(*arrays, points) == expected
+        assert box_possible(*arrays, points, points) == expected
+        allowed += [points] if expected else []
     for _ in range(5):
         lo = np.array([data.draw(st.sampled_from(r)) for r in ranges])
         hi = np.array(
@@ -130,8 +130,8 @@ def rated_problems(draw: st.DrawFn) -> Problem:
     )
     threshold = st.sampled_from(grid.values[1:])
     rate = st.builds(MinTPR, threshold, SHARES) | st.builds(MaxFPR, threshold, SHARES)
-    asked = draw(st.lists(rate, min_size=1, max_size=4))
-    return Problem.build(table, grid, max_points=2, constraints=asked)
+    constraints = draw(st.lists(rate, min_size=1, max_size=4))
+    return Problem.build(table, grid, max_points=2, constraints=constraints)
 
 
 def best_of_all_cutoffs(problem: Problem, points: Any) -> Fraction | None:
@@ -178,12 +178,12 @@ def best_of_all_cutoffs(problem: Problem, points: Any) -> Fraction | None:
 @settings(max_examples=300)
 def test_single_cutoffs_are_the_best_joint_ones(problem: Problem, data: st.DataObject) -> None:
     points = points_of(data.draw, problem)
-    wanted = best_of_all_cutoffs(problem, points)
+    expected = best_of_all_cutoffs(problem, points)
     rates = problem.limits.rates
     slow = reference.allowed_net_benefit(problem.patterns, problem.thresholds, points, rates)
-    assert slow == wanted
-    assert problem.feasible(points) == (wanted is not None)
-    if wanted is None:
+    assert slow == expected
+    assert problem.feasible(points) == (expected is not None)
+    if expected is None:
         with pytest.raises(
             InputError, match=r"no cut-offs of this card meet all .*TPR.*FPR|FPR.*TPR"
         ):
@@ -191,9 +191,9 @@ def test_single_cutoffs_are_the_best_joint_ones(problem: Problem, data: st.DataO
         return
     value = problem.evaluate(points)
     if problem.patterns.is_whole:
-        assert value.net_benefit == wanted
+        assert value.net_benefit == expected
     else:  # the sum of all weights, which everything is divided by, is a float there
-        assert float(value.net_benefit) == pytest.approx(float(wanted), abs=1e-13)
+        assert float(value.net_benefit) == pytest.approx(float(expected), abs=1e-13)
     cutoffs = reference.cutoffs(problem.patterns, problem.thresholds, points, rates)
     assert list(value.cutoffs) == cutoffs == sorted(cutoffs)
     _check_risks(problem, points, value.cutoffs)

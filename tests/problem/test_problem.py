@@ -106,7 +106,7 @@ def test_real_masses_have_the_value_up_to_rounding(made):
 
 
 def search_value(problem, points):
-    """Return rates[0] · gain − rates[1] · size, slowly, in Python's own numbers."""
+    """Return rates[0] · gain − rates[1] · size, in Python's own integers."""
     table, scale = problem.patterns, problem._scale
     scores = reference.floor_scores(table.codes, table.decimals, points)
     gain = 0

@@ -216,7 +216,7 @@ def test_compare_adds_the_two_strategies(sample: tuple[np.ndarray, np.ndarray]) 
     y, risk = sample
     rows = compare(y, {"Card": risk}, GRID)
     assert [row.model for row in rows] == ["Card", "Treat All", "Treat None"]
-    everybody = GRID.length_weights[1:] @ metrics.treat_all(y, GRID)
+    everybody = GRID.length_weights[1:] @ metrics.net_benefit(y, np.ones(len(y)), GRID)
     assert rows[1].aunbc == pytest.approx(everybody)
     assert rows[1].auroc is None
     assert rows[2].aunbc == 0.0

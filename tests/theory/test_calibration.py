@@ -32,7 +32,7 @@ from netbenefit.theory.calibration import (
 class Rows:
     """Risks that are moved row by row, and counted anew each time; probes are moved, not counted.
 
-    Rows beyond the outcomes are probes: new risks that the model would be asked for.
+    Rows beyond the outcomes are probes: new risks to which the map is applied.
     """
 
     def __init__(self, y_true, risk, thresholds, weights, probes=()):

@@ -91,7 +91,7 @@ def test_enough_points_keep_every_row_on_its_side() -> None:
         assert np.abs(model.points).max() == capacity.max_points
         assert np.abs(model.cutoffs).max() <= capacity.max_cutoff
         assert (np.diff(model.cutoffs) >= 0).all()
-        # The theorem's conditions, in fractions: enough, and no more than asked for.
+        # The theorem's conditions, in fractions: enough, and no more than needed.
         gamma = min(exact_distances(X, rho, t))
         norm = max(sum(abs(Fraction(float(v))) for v in row) for row in X)
         needed = (norm + 1) / (2 * gamma)
@@ -194,10 +194,10 @@ def test_bound_is_the_formula_and_rows_needed_its_smallest_inverse() -> None:
             plain_bound(n, size["max_points"], size["max_cutoff"], grid, size["confidence"])
         )
         assert rows_needed(bound, **size) == n  # its own bound is met, one row fewer is not
-        wanted = float(10 ** rng.uniform(-3, 0.5))
-        n = rows_needed(wanted, **size)
-        assert generalisation_bound(n, **size) <= wanted
-        assert n == 1 or generalisation_bound(n - 1, **size) > wanted
+        bound = float(10 ** rng.uniform(-3, 0.5))
+        n = rows_needed(bound, **size)
+        assert generalisation_bound(n, **size) <= bound
+        assert n == 1 or generalisation_bound(n - 1, **size) > bound
 
 
 def largest_gaps(rng, n: int, max_points: int, max_cutoff: int, grid: Thresholds, draws: int):

@@ -1,4 +1,4 @@
-"""docs/theory.md: its examples run, its pictures are those of the script, every name is told."""
+"""docs/theory.md: examples run, pictures are those of the script, every name is described."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_picture_is_drawn_and_shown() -> None:
     assert {path.stem for path in (DOCS / "theory").glob("*.svg")} == set(FIGURES)
 
 
-def test_every_function_is_told() -> None:
+def test_every_function_is_described() -> None:
     functions = {name for name in theory.__all__ if name.islower()}
     assert {name for name in functions if not re.search(rf"`{name}\b", TEXT)} == set()
 

@@ -189,17 +189,17 @@ def test_order_kept_agrees_with_all_pairs(strict: bool) -> None:
         n = rng.integers(1, 7)
         old = rng.integers(0, 5, n) / 4
         new = np.clip(old + rng.integers(-1, 2, n) * rng.integers(0, 2), 0, 1)
-        turned = {
+        reversed_pairs = {
             (i, j): new[i] - new[j]
             for i in range(n)
             for j in range(n)
             if old[i] < old[j] and (new[i] > new[j] or (strict and new[i] == new[j] < 1))
         }
         check = order_kept(old, new, strict=strict)
-        assert check.holds == (not turned)
+        assert check.holds == (not reversed_pairs)
         seen.add(check.holds)
-        if turned:
-            assert turned[check.pair] == check.amount == max(turned.values())
+        if reversed_pairs:
+            assert reversed_pairs[check.pair] == check.amount == max(reversed_pairs.values())
         else:
             assert check == (True, None, 0.0)
     assert seen == {True, False}

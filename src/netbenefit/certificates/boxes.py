@@ -1,4 +1,4 @@
-"""Every box of a proof, looked at again: its reason has to be true, its value high enough."""
+"""Every box of a proof, checked again: its reason has to be true, its value high enough."""
 
 from __future__ import annotations
 
@@ -171,18 +171,15 @@ def _search(
     return None
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 # -- whether boxes of whole-number vectors cover a larger box, found out from the boxes alone ------
 
 
-#: So few boxes are compared pair by pair.
+#: Up to this many boxes are compared pair by pair.
 _FEW = 48
 
 
 class Undecided(Exception):
-    """The boxes overlap so much that the check would take for ever."""
+    """The boxes overlap so much that the check would take forever."""
 
 
 def find_uncovered(
@@ -259,7 +256,7 @@ def _count(places: IntArray, size: int) -> NDArray[np.int64]:
     return np.bincount(places.ravel(), minlength=size).astype(np.int64)
 
 
-#: Most vectors of a box that are looked at one by one.
+#: Most vectors of a box that are checked one by one.
 _MOST_VECTORS = 2_000_000
 
 
@@ -287,27 +284,31 @@ class BoxChecker:
     @cached_property
     def _ranges(self) -> tuple[IntArray, IntArray, NDArray[np.bool_], NDArray[np.bool_], IntArray]:
         """Lowest and highest allowed value, whether 0 and whether another is, least size."""
-        shape = self.lower.shape
-        low, high = np.ones(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        zero, other = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
-        least = np.zeros(shape, dtype=np.int64)
-        for k in range(shape[1]):
-            allowed = self._allowed(k)
-            first = self.lower[:, k].clip(self.statement.lower[k], self.statement.upper[k])
-            last = self.upper[:, k].clip(self.statement.lower[k], self.statement.upper[k])
-            start = np.searchsorted(allowed, first)  # allowed[start:end] is what the box holds
-            end = np.searchsorted(allowed, last, side="right")
-            some = start < end
-            padded = np.append(allowed, 0)
-            low[:, k] = np.where(some, padded[start], 1)
-            high[:, k] = np.where(some, padded[end - 1], 0)  # 1 to 0: nothing
-            zero[:, k] = some & (
-                np.searchsorted(allowed, 0) < np.searchsorted(allowed, 0, side="right")
-            )
-            zero[:, k] &= (first <= 0) & (last >= 0)
-            other[:, k] = end - start > zero[:, k]
-            least[:, k] = _least_size(allowed, start, end, zero[:, k])
-        return low, high, zero, other, least
+        columns = [self._column_ranges(k) for k in range(self.lower.shape[1])]
+        low, high, zero, other, least = np.stack(columns, axis=2)
+        return low, high, zero.astype(np.bool_), other.astype(np.bool_), least
+
+    def _column_ranges(self, k: int) -> IntArray:
+        """(5, B): the same of one column; each pair of ends is looked up once."""
+        allowed = self._allowed(k)
+        lowest, highest = int(self.statement.lower[k]), int(self.statement.upper[k])
+        width = highest - lowest + 1
+        first = self.lower[:, k].clip(lowest, highest) - lowest
+        last = self.upper[:, k].clip(lowest, highest) - lowest
+        pairs, place = np.unique(first * width + last, return_inverse=True)
+        found = []
+        for pair in pairs.tolist():
+            start, end = lowest + pair // width, lowest + pair % width
+            inside = allowed[(allowed >= start) & (allowed <= end)]
+            if inside.size:
+                sizes = np.abs(inside)
+                found.append(
+                    [inside.min(), inside.max(), sizes.min() == 0, sizes.max() > 0, sizes.min()]
+                )
+            else:
+                found.append([1, 0, False, False, 0])  # 1 to 0: nothing
+        result: IntArray = np.array(found, dtype=np.int64)[place].T
+        return result
 
     def _allowed(self, k: int) -> IntArray:
         """Allowed points of a column, rising."""
@@ -471,10 +472,7 @@ class BoxChecker:
     # -- vectors of a box --------------------------------------------------------------------------
 
     def _volume(self, b: int) -> int:
-        volume = 1
-        for k in range(self.lower.shape[1]):
-            volume *= len(self._between(b, k))
-        return volume
+        return math.prod(len(self._between(b, k)) for k in range(self.lower.shape[1]))
 
     def _between(self, b: int, k: int) -> list[int]:
         allowed = self._allowed(k)
@@ -494,36 +492,17 @@ class BoxChecker:
                 yield part[fine]
 
 
-def _least_size(
-    allowed: IntArray,
-    start: NDArray[np.intp],
-    end: NDArray[np.intp],
-    zero: NDArray[np.bool_],
-) -> IntArray:
-    """Least |v| of allowed[start:end]; 0 where there is none, or where it is 0."""
-    positive = np.searchsorted(allowed, 0, side="right")  # the first value above 0
-    negative = np.searchsorted(allowed, 0) - 1  # the last one below
-    far = np.iinfo(np.int64).max
-    padded = np.append(allowed, 0)
-    up = np.maximum(start, positive)
-    down = np.minimum(end - 1, negative)
-    above = np.where(up < end, padded[np.minimum(up, allowed.size)], far)
-    below = np.where(down >= start, -padded[down], far)
-    result: IntArray = np.where(zero | (start >= end), 0, np.minimum(above, below))
-    return result
-
-
 # -- the checks of a bound: its order, its scale, and its boxes, one after the other ---------------
 
 
-#: Reasons that are looked at below: listed one by one, so that a new one is not taken on trust.
+#: Reasons that are checked below: listed one by one, so that a new one is not taken on trust.
 _KNOWN = (Reason.FLOW, Reason.COUNTED, Reason.DOUBLED, Reason.FORBIDDEN, Reason.SHIFTED)
 
 
 def check_bound(
     recount: RecountedProblem, objective: Fraction, proof: Claim, full: bool, sample: int, seed: int
 ) -> Iterator[Check]:
-    """Look at a claimed bound of a problem; see :mod:`verify` for what is checked."""
+    """Check a claimed bound of a problem; :mod:`netbenefit.certificates.judge` lists the steps."""
     yield _check_order(objective, proof.bound)
     integers = _whole_numbers(recount, proof)
     if isinstance(integers, str):
@@ -540,8 +519,7 @@ def _check_order(objective: Fraction, bound: Fraction) -> Check:
         return Check("order", False, text)
     if bound == objective:
         return Check("order", True, "the bound equals the objective: nothing can be better")
-    text = f"the bound {shown(bound)} is not below the objective"
-    return Check("order", True, text)
+    return Check("order", True, f"the bound {shown(bound)} is not below the objective")
 
 
 def _whole_numbers(recount: RecountedProblem, proof: Claim) -> IntegerRecount | str:
@@ -589,24 +567,16 @@ def _check_cover(recount: RecountedProblem, boxes: Boxes) -> Check:
         return Check("cover", False, f"no box holds the points {gap}")
     # Boxes that hold all points and no more volume than those share no point.
     everything = math.prod((statement.upper - statement.lower + 1).tolist())
-    inside = Boxes(
-        np.maximum(boxes.lower, statement.lower),
-        np.minimum(boxes.upper, statement.upper),
-        boxes.values,
-        boxes.reasons,
-    )
-    if sum(_volumes(inside)) > everything:
+    lower = np.maximum(boxes.lower, statement.lower)
+    upper = np.minimum(boxes.upper, statement.upper)
+    if sum(_volumes(lower, upper)) > everything:
         return Check("cover", False, "some boxes overlap, which would hide others from a sample")
     return Check("cover", True, f"{len(boxes):,} boxes hold all points, each in one of them")
 
 
-def _volumes(boxes: Boxes) -> list[int]:
+def _volumes(lower: IntArray, upper: IntArray) -> list[int]:
     """Number of vectors of each box."""
-    widths = np.maximum(boxes.upper.astype(np.int64) - boxes.lower.astype(np.int64) + 1, 0)
-    volumes = np.ones(len(boxes), dtype=object)
-    for k in range(widths.shape[1]):
-        volumes *= widths[:, k]
-    return [int(volume) for volume in volumes]
+    return [math.prod(widths) for widths in np.maximum(upper - lower + 1, 0).tolist()]
 
 
 def _check_valueless(checker: BoxChecker) -> Check:
@@ -641,8 +611,8 @@ def _draw(boxes: Boxes, which: IntArray, sample: int, seed: int) -> IntArray:
 
     A few large boxes with false values would hide a better card from a draw by number alone.
     """
-    part = Boxes(*(getattr(boxes, name)[which] for name in ("lower", "upper", "values", "reasons")))
-    logs = np.array([math.log(max(volume, 1)) for volume in _volumes(part)])
+    volumes = _volumes(boxes.lower[which], boxes.upper[which])
+    logs = np.array([math.log(max(volume, 1)) for volume in volumes])
     share = np.exp(logs - logs.max())
     rng = np.random.default_rng(seed)
     largest = which[np.argsort(-logs, kind="stable")[: max(1, sample // 5)]]

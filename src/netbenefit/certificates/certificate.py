@@ -1,70 +1,7 @@
 """Certificates: what was solved, what was found, and why nothing is better, to be rechecked.
 
-:func:`verify` checks one, with nothing but the data and arithmetic.  This is the
-format, for those who would rather write their own verifier.  A certificate is a JSON object (in a
-gzip file where the name ends in .gz); fractions are texts such as ``"3/10"``.
-
-``schema, version``
-    ``"netbenefit.certificate"`` and 4.  (Earlier versions knew no teacher.)
-``package``
-    Version of the package that wrote it.
-``problem``
-    ``data``: digest of the merged rows (:func:`table_digest`), and
-    how many there are.  ``columns``: name of each of the P columns and the raw column that it comes
-    from, ``per_unit`` (the number, or ln(1 + number) with ``log``, in steps of 10^-decimals;
-    ``exact`` where it is a whole number of them before rounding) or ``condition`` (1 or 0).
-    ``readings``: how raw columns are read before that (:mod:`readings`); empty where
-    columns are taken as they are.
-    ``thresholds`` p_0 … p_M, ``weights`` ω_0 … ω_M, ``penalty`` C0.  ``objective``: what is
-    maximised, in words.  ``teacher``: null where the outcomes are all that counts, or what they are
-    blended with: ``name``, ``strength`` n0 in rows (or "inf"), ``denominator`` D, and ``expected``
-    t_u, the teacher's expected events of each of the ``patterns`` in units of 1 / D, in the order
-    of the digest (base64 of a zlib stream of little-endian int64).  The masses of pattern u, with
-    O_u events among its W_u rows, are then m_u = ⌊D (N O_u + n0 t_u / D) / (N + n0) + 1/2⌋ and
-    D W_u − m_u, in units of 1 / D (with real weights: (N O_u + n0 t_u / D) / (N + n0), rounded to a
-    float, and W_u less that).  ``net_benefit`` and ``blended_benefit`` are what the teacher's own
-    decisions are worth, by outcomes and by masses: stated, as they need its risk of every row.
-    ``lower``, ``upper``: the box of points that is searched.  ``max_features``.  ``limits``: see
-    :class:`Limits`; ``values`` lists the allowed points of a column (null: all
-    from lower to upper), and ``rates`` refer to outcomes.  ``constraints``: where they come from.
-    ``digest``: SHA-256 of the rest of the object as canonical JSON (sorted keys, no spaces, UTF-8).
-``answer``
-    ``points`` λ, ``cutoffs`` T_1 … T_M of the card, ``objective`` G(λ) and ``net_benefit``, the
-    same without penalties, exactly.  The cut-offs are the best ones.
-``proof``
-    null, or: ``bound``, which no allowed λ exceeds, ``method``, ``details`` of it, ``rounded``
-    (whether a floating-point solver took part and was rounded outward), and ``rounding`` (how much
-    of the bound may come from holding real weights in whole numbers).  ``scale``: with
-    N = mass of all rows and gains g_iu = ⌈total · ω_i (a_u − p_i / (1 − p_i) b_u) / N⌉ of a pattern
-    u with masses a_u, b_u of events and others, for thresholds with p_i ω_i > 0, and
-    price = ⌊total · C0⌋,
-
-        value(λ) = Σ_i max_T Σ_{u: ⌊x_u·λ⌋ ≥ T} g_iu − price · ‖λ‖₀,
-        G(λ) ≤ (value(λ) + constant) / total, with equality where ``exact``.
-
-    ``boxes``: null, or ``count`` B, ``columns`` P and four arrays, each as base64 of a zlib stream
-    of little-endian integers: ``lower`` and ``upper`` (B × P, int32, row by row), ``values`` (B,
-    int64), ``reasons`` (B, uint8).  Box b holds the λ with lower[b] ≤ λ ≤ upper[b], and no allowed
-    λ in it has a value above values[b].  Reasons:
-
-    * 0, flow: per threshold, Σ_u max(g_iu, 0) less a maximal flow from patterns u with g_iu > 0 to
-      patterns w with g_iw < 0, where (x_w − x_u)·λ ≥ 0 for all λ of the box (u cannot be called
-      without w); less the price of every column whose interval excludes 0.
-    * 1, counted: the best of the box's allowed vectors.
-    * 2, doubled: 2λ is allowed wherever λ is, and is worth no less (every set {⌊s⌋ ≥ T} is
-      {⌊2s⌋ ≥ 2T}).  Doubling again and again ends in a box with another reason, except for λ = 0,
-      whose own value the bound has to cover.  The box's value means nothing.
-    * 3, forbidden: the limits allow no vector of the box.  The value means nothing.
-    * 4, shifted: only where C0 = 0 and the limits say no more than lower and upper.  Some one-hot
-      group (adjacent columns, exactly one of them 1 in every row, found from the left, all with
-      lower ≤ 0 ≤ upper) can be moved by −1 (or +1) within the search space, its first column being
-      above (below) 0 in all of the box.  That changes no value.  Moves and doublings end in a box
-      with another reason, unless all rows score alike: the bound has to cover λ = 0.  The value
-      means nothing.
-
-    The boxes cover all of ``lower … upper``; the bound is at least the objective of every value.
-``digest``
-    SHA-256 of all the rest as canonical JSON: it finds damage; it is no signature.
+The format is described in ``docs/certificate_format.md``, for those who would rather write their
+own verifier than use :func:`netbenefit.certificates.verify`.
 """
 
 from __future__ import annotations
@@ -110,34 +47,21 @@ VERSIONS = (4,)
 class Certificate:
     """What was solved, what was found, and why nothing is better.
 
-    Attributes
-    ----------
-    problem : Statement
-    answer : Answer
-    proof : Claim or None
-        None where nothing is proven.
-    package : str
-        Version of the package that made it.
-
     Examples
     --------
-    >>> from netbenefit.data.patterns import PatternTable
-    >>> from netbenefit.problem.problem import Problem
+    >>> from netbenefit import PatternTable, Problem, Thresholds
     >>> from netbenefit.solvers.local_search import LocalSearch
-    >>> from netbenefit.metrics.thresholds import Thresholds
     >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1], names=["fever"])
     >>> problem = Problem.build(table, Thresholds.of([0.5]), penalty=0.01)
     >>> certificate = make_certificate(problem, LocalSearch().solve(problem))
     >>> certificate.answer.objective
     Fraction(197, 300)
-    >>> Certificate.from_json(certificate.to_json()).to_json() == certificate.to_json()
-    True
     """
 
     problem: Statement
     answer: Answer
-    proof: Claim | None
-    package: str = __version__
+    proof: Claim | None  #: None where nothing is proven
+    package: str = __version__  #: version of the package that made it
 
     @property
     def problem_digest(self) -> str:
@@ -235,9 +159,8 @@ def make_certificate(
     card : Scorecard, optional
         The card that was made of the result; refused where it is another card.
     terms : sequence of Condition or PerUnit, optional
-        How each column arises from a raw column, where they were passed to
-        :func:`assemble_card`; by default each column is its own, per unit.
-    bins : Fitted, optional
+        How each column arises from a raw column; by default each column is its own, per unit.
+    bins : FittedBins, optional
         What a binner has learnt, where it made the columns.
     taught : Taught, optional
         What a teacher added, where the problem's masses are blended.

@@ -1,7 +1,7 @@
 """The judge: a card and its certificate, recomputed from the data and nothing else.
 
 No solver and no compiled code takes part.  The objective is counted in fractions; the bound is
-taken apart into boxes of points (see :mod:`certificate`), and each of them is judged by
+taken apart into boxes of points (see ``docs/certificate_format.md``), and each of them is judged by
 itself:
 
 1. The data is the certificate's, by its digest; the card is the certificate's, rule by rule.
@@ -56,7 +56,7 @@ Steps = Sequence[tuple[int, float]]
 
 
 def check_levels(card: Scorecard, answer: Answer, recount: RecountedProblem) -> Iterator[Check]:
-    """Look at the cut-offs that a certificate states, and at the risks of a card."""
+    """Check the cut-offs that a certificate states, and the risks of a card."""
     exact = recount.evaluate(answer.points)
     assert exact is not None  # the points are allowed
     if exact.cutoffs != answer.cutoffs:
@@ -139,7 +139,7 @@ class Verdict:
     """What the judge says."""
 
     accepted: bool
-    #: in order; nothing more was looked at after a failure of :data:`_BASIC`
+    #: in order; a failure of :data:`_BASIC` is the last
     checks: tuple[Check, ...]
     summary: str  #: one sentence
 
@@ -150,12 +150,12 @@ class Verdict:
 
     @property
     def rechecked(self) -> bool:
-        """Whether everything was looked at: nothing was taken on trust."""
+        """Whether everything was checked: nothing was taken on trust."""
         return _rechecked(self.checks)
 
     @property
     def sampled(self) -> bool:
-        """Whether only some of the boxes were looked at."""
+        """Whether only some of the boxes were checked."""
         return _sampled(self.checks)
 
 
@@ -176,7 +176,7 @@ def verify(
     of ``sample`` boxes are recomputed: a list with a share f of wrong values passes with
     probability (1 − f) ** sample.  (That the boxes cover the search space, and boxes without a
     value, are always checked completely.)  The ``seed`` of the sample is new each time by default,
-    so that it cannot be foreseen which boxes will be looked at.
+    so that the choice of boxes cannot be foreseen.
     """
     if sample < 1:
         raise InputError(f"sample={sample} must be at least 1.")

@@ -71,7 +71,7 @@ def _binned(
     event: ArrayLike,
     sample_weight: ArrayLike | None,
 ) -> PatternTable:
-    """Ask the conditions of raw columns, as a binner does."""
+    """Evaluate the conditions on raw columns, as a binner does."""
     kinds: dict[str, Kind] = {}
     for term in statement.terms:
         if kinds.get(term.feature, "any") == "any":
@@ -204,15 +204,12 @@ def _rows(limits: Limits) -> list[tuple[list[int], int]]:
 
 def differences(card: Scorecard, problem: Statement, answer: Answer) -> list[str]:
     """Say where rules, cut-offs and thresholds differ; nothing where they agree."""
-    return list(_differences(card, problem, answer))
-
-
-def _differences(card: Scorecard, problem: Statement, answer: Answer) -> Iterator[str]:
-    grid = card.thresholds
+    grid, wrong = card.thresholds, []
     if grid.fractions != problem.thresholds:
-        yield f"its thresholds are {_show(grid.fractions)}, not {_show(problem.thresholds)}"
+        wrong.append(f"its thresholds are {_show(grid.fractions)}, not {_show(problem.thresholds)}")
     if grid.weight_fractions != problem.weights:
-        yield f"its weights are {_show(grid.weight_fractions)}, not {_show(problem.weights)}"
+        own_weights, weights = _show(grid.weight_fractions), _show(problem.weights)
+        wrong.append(f"its weights are {own_weights}, not {weights}")
     if len(answer.points) == len(problem.terms):
         found = {
             _bare(term): points
@@ -223,15 +220,15 @@ def _differences(card: Scorecard, problem: Statement, answer: Answer) -> Iterato
         for term in [*found, *(term for term in ours if term not in found)]:
             here, there = ours.get(term, 0), found.get(term, 0)
             if here != there:
-                yield f'it gives "{term.text()}" {here} points, the certificate {there}'
+                wrong.append(f'it gives "{term.text()}" {here} points, the certificate {there}')
     stated = {reading.feature: reading for reading in problem.readings}
     for reading in card.readings:
         if stated.get(reading.feature) != reading:
-            yield f"it reads column {reading.feature!r} in another way than the certificate"
+            wrong.append(f"it reads column {reading.feature!r} in another way than the certificate")
     if card.cutoffs != answer.cutoffs:
-        yield f"its cut-offs are {list(card.cutoffs)}, those of the certificate " + str(
-            list(answer.cutoffs)
-        )
+        own, stated_cutoffs = list(card.cutoffs), list(answer.cutoffs)
+        wrong.append(f"its cut-offs are {own}, those of the certificate {stated_cutoffs}")
+    return wrong
 
 
 def record_differences(

@@ -30,8 +30,8 @@ from netbenefit.data import PatternTable
 from netbenefit.problem import Boxes, Limits, RateLimits
 
 # -- fingerprints: of a pattern table, and of what a certificate says ------------------------------
-# They are checksums, not signatures: who changes a file can compute them anew.  What then still
-# fails is the arithmetic, which :mod:`netbenefit.certificates.judge` does again.
+# They are checksums, not signatures: anyone who changes a file can compute them anew.  What then
+# still fails is the arithmetic, which :mod:`netbenefit.certificates.judge` does again.
 
 
 def canonical(data: Any) -> bytes:
@@ -181,10 +181,10 @@ class Claim:
 
 
 class Check(NamedTuple):
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     name: str
-    ok: bool | None  #: None: could not be looked at
+    ok: bool | None  #: None: could not be checked
     text: str
 
 

@@ -42,7 +42,7 @@ from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresho
 # -- the bootstrap of decision curves: rows are drawn as counts of the units that stand for them ---
 
 
-#: Numbers held at a time while drawing, so that memory stays small.
+#: Numbers in memory at a time while drawing.
 _AT_ONCE = 2_000_000
 #: Tries for a draw that has rates at all (weights may be zero in most rows).
 _MOST_TRIES = 1000
@@ -55,10 +55,9 @@ def draw(
 ) -> FloatArray:
     """Compute a value on resamples: (…, draws).
 
-    1. Merge indistinguishable rows into units.
-    2. In each stratum draw as many rows as it has, with replacement: multinomial counts of units.
-       Every row drawn keeps its weight.
-    3. Compute the rates of all strategies from the same counts, and the value from the rates.
+    Indistinguishable rows are merged into units. In each stratum as many rows are drawn as it has,
+    with replacement (multinomial counts of units), and every row drawn keeps its weight. The rates
+    of all strategies come from the same counts.
     """
     merged = study.merged()
     sources = _Source(merged, seed)
@@ -72,7 +71,7 @@ def draw(
 
 
 class _Source:
-    """Draws of weights; one stream of random numbers a stratum, whatever the batches."""
+    """Draws of weights, with one stream of random numbers per stratum, whatever the batches."""
 
     def __init__(self, study: Study, seed: int) -> None:
         self.study = study
@@ -101,11 +100,7 @@ class _Source:
         return drawn * self.study.weight[:, None]
 
 
-class Bands(dict[str, FloatArray]):
-    """Columns around an estimate: standard error, pointwise and simultaneous limits."""
-
-
-def bands_of(value: FloatArray, draws: FloatArray, level: float) -> Bands:
+def bands_of(value: FloatArray, draws: FloatArray, level: float) -> dict[str, FloatArray]:
     """Limits of curves, one per row of ``value``; each row is simultaneous over its thresholds.
 
     Pointwise limits are quantiles of the draws. Simultaneous ones are value ± c · standard error,
@@ -120,13 +115,13 @@ def bands_of(value: FloatArray, draws: FloatArray, level: float) -> Bands:
     apart = np.abs(draws - value[..., None])
     np.divide(apart, error[..., None], out=ratio, where=varies[..., None])
     reach = np.quantile(ratio.max(axis=-2), level, axis=-1)[..., None] * error
-    columns = Bands(
-        standard_error=error,
-        lower=lower,
-        upper=upper,
-        simultaneous_lower=value - reach,
-        simultaneous_upper=value + reach,
-    )
+    columns = {
+        "standard_error": error,
+        "lower": lower,
+        "upper": upper,
+        "simultaneous_lower": value - reach,
+        "simultaneous_upper": value + reach,
+    }
     for column in columns.values():
         column[unknown] = math.nan
     return columns
@@ -287,11 +282,9 @@ def decision_bands(
           given thresholds: estimate ± c standard errors, c the quantile of the largest
           deviation in standard errors (max-t).
 
-    Notes
-    -----
-    Where too few positives are followed to the horizon the estimate and its bands are missing
-    (NaN).  In resamples, a curve over time that ends before the horizon is carried forward, and
-    resamples without events, which have no standardised net benefit, are left out.
+        Where too few positives are followed to the horizon, estimate and bands are missing (NaN).
+        In resamples, a curve over time that ends before the horizon is carried forward, and
+        resamples without events, which have no standardised net benefit, are left out.
 
     Examples
     --------
@@ -304,28 +297,22 @@ def decision_bands(
           0.2         0.41   0.27   0.53                0.27
           0.5         0.25   0.11   0.39                0.10
     """
-    wanted, many = check_measure(measure), check_per(per)
-    size, sure, seed = check_draws(n_resamples, level, random_state)
-    study = make_study(
-        y_true,
-        risks,
-        as_thresholds(thresholds),
-        sample_weight=sample_weight,
-        harm=harm,
-        prevalence=prevalence,
-        strata=strata,
-    )
+    check_measure(measure)
+    per = check_per(per)
+    size, level, seed = check_draws(n_resamples, level, random_state)
+    grid = as_thresholds(thresholds)
+    study = make_study(y_true, risks, grid, sample_weight, harm, prevalence, strata)
     table = curve_table(
         study,
         weighted=sample_weight is not None,
-        standardised=wanted == "standardised_net_benefit",
-        per=many,
+        standardised=measure == "standardised_net_benefit",
+        per=per,
     )
-    part = asked_part(study.grid)
-    value = table[wanted].reshape(len(study.names), -1)
-    draws = draw(study, size, seed, lambda rates: measured(study, rates, wanted, many)[:, part])
-    columns: dict[str, Any] = {**table, "band_of": np.full(table.n_rows, wanted)}
-    columns |= {name: band.ravel() for name, band in bands_of(value, draws, sure).items()}
+    part = asked_part(grid)
+    value = table[measure].reshape(len(study.names), -1)
+    draws = draw(study, size, seed, lambda rates: measured(study, rates, measure, per)[:, part])
+    columns: dict[str, Any] = {**table, "band_of": np.full(table.n_rows, measure)}
+    columns |= {name: band.ravel() for name, band in bands_of(value, draws, level).items()}
     return Table(columns)
 
 
@@ -374,34 +361,28 @@ def decision_differences(
     card       0.0312  0.0156   0.05
     card       0.2500  0.1122   0.40
     """
-    wanted, many = check_measure(measure), check_per(per)
-    size, sure, seed = check_draws(n_resamples, level, random_state)
-    study = make_study(
-        y_true,
-        risks,
-        as_thresholds(thresholds),
-        sample_weight=sample_weight,
-        harm=harm,
-        prevalence=prevalence,
-        strata=strata,
-    )
+    check_measure(measure)
+    per = check_per(per)
+    size, level, seed = check_draws(n_resamples, level, random_state)
+    grid = as_thresholds(thresholds)
+    study = make_study(y_true, risks, grid, sample_weight, harm, prevalence, strata)
     base = _check_reference(reference, study)
     others = [i for i in range(len(study.names)) if i != base]
-    part = asked_part(study.grid)
+    part = asked_part(grid)
 
     def difference(rates: Rates) -> FloatArray:
-        value = measured(study, rates, wanted, many)[:, part]
+        value = measured(study, rates, measure, per)[:, part]
         return np.asarray(value[others] - value[base])
 
     value = difference(study.rates())[:, :, 0]
     value[(study.missing[others] | study.missing[base])[:, part]] = np.nan
-    bands = bands_of(value, draw(study, size, seed, difference), sure)
-    p = study.grid.asked
+    bands = bands_of(value, draw(study, size, seed, difference), level)
+    p = grid.asked
     columns: dict[str, Any] = {
         "model": np.repeat([study.names[i] for i in others], p.size),
         "reference": np.full(value.size, study.names[base]),
         "threshold": np.tile(p, len(others)),
-        "difference_of": np.full(value.size, wanted),
+        "difference_of": np.full(value.size, measure),
         "difference": value.ravel(),
     }
     return Table(columns | {name: band.ravel() for name, band in bands.items()})
@@ -457,18 +438,9 @@ def decision_summary(
     Treat All   0.2653  0.100  0.4122
     Treat None  0.0000  0.000  0.0000
     """
-    size, sure, seed = check_draws(n_resamples, level, random_state)
-    grid = as_thresholds(thresholds)
-    found, worth = _area(area, grid, risks)
-    study = make_study(
-        y_true,
-        risks,
-        found,
-        sample_weight=sample_weight,
-        harm=harm,
-        prevalence=prevalence,
-        strata=strata,
-    )
+    size, level, seed = check_draws(n_resamples, level, random_state)
+    grid, worth = _area(area, as_thresholds(thresholds), risks)
+    study = make_study(y_true, risks, grid, sample_weight, harm, prevalence, strata)
     base = _check_reference(reference, study)
 
     def mean(rates: Rates) -> FloatArray:
@@ -480,9 +452,9 @@ def decision_summary(
     value[(study.missing & (worth[0] > 0)).any(axis=1)] = np.nan
     draws = draw(study, size, seed, mean)
     draws[np.isnan(value)] = np.nan
-    lower, upper = quantile_limits(draws, sure)
+    lower, upper = quantile_limits(draws, level)
     apart = draws - draws[base]
-    apart_lower, apart_upper = quantile_limits(apart, sure)
+    apart_lower, apart_upper = quantile_limits(apart, level)
     return Table(
         {
             "model": np.array(study.names),

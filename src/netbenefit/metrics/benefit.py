@@ -59,27 +59,17 @@ def net_benefit(
     array([0.4375, 0.25  , 0.25  ])
     """
     counts = _count(y_true, risk, thresholds, sample_weight)
-    tp_rate, fp_rate, _ = population_rates(counts, prevalence)
-    benefit = tp_rate - counts.thresholds.odds * fp_rate - check_harm(harm)
-    return benefit[asked_part(counts.thresholds)]
-
-
-def treat_all(
-    y_true: ArrayLike,
-    thresholds: ThresholdsLike = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    prevalence: float | None = None,
-) -> FloatArray:
-    """Net benefit a - (1 - a) · p/(1 - p) of treating all, (n_thresholds,); treating none has 0."""
-    outcome = check_binary(y_true)
-    weight = check_weights(sample_weight, outcome.size)
-    grid = as_thresholds(thresholds)
     if prevalence is None:
-        share = float(weight[outcome].sum() / weight.sum())
+        tp_rate, fp_rate = counts.tp / counts.n, counts.fp / counts.n
     else:
         share = check_prevalence(prevalence)
-    return (share - (1.0 - share) * grid.odds)[asked_part(grid)]
+        require_both(counts.tp[0], counts.fp[0], "rates for another prevalence are")
+        tp_rate, fp_rate = (
+            counts.tp / counts.tp[0] * share,
+            counts.fp / counts.fp[0] * (1.0 - share),
+        )
+    benefit = tp_rate - counts.thresholds.odds * fp_rate - check_harm(harm)
+    return benefit[asked_part(counts.thresholds)]
 
 
 def aunbc(
@@ -196,9 +186,8 @@ def hosmer_lemeshow(
     Returns
     -------
     float
-        The statistic alone.  No p-value is given: the chi-squared reference in textbooks is for
-        groups of similar size cut at quantiles of the risks, not for fixed intervals or row weights
-        that are not counts.
+        The statistic alone: the chi-squared reference in textbooks is for groups cut at quantiles
+        of the risks, not for fixed intervals or row weights that are not counts.
 
     Examples
     --------
@@ -277,8 +266,6 @@ def grouped_auroc(
 
     Examples
     --------
-    >>> grouped_auroc([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9])
-    1.0
     >>> grouped_auroc([0, 1], [0.3, 0.3]), auroc([0, 1], [0.3, 0.3])
     (1.0, 0.5)
     """
@@ -332,17 +319,6 @@ def count_levels(
     return LevelCounts(grid, *by_level)
 
 
-def population_rates(
-    counts: LevelCounts, prevalence: float | None
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return TP/N, FP/N and the share of events, for the rows or for a given prevalence."""
-    if prevalence is None:
-        return counts.tp / counts.n, counts.fp / counts.n, float(counts.tp[0] / counts.n)
-    share = check_prevalence(prevalence)
-    require_both(counts.tp[0], counts.fp[0], "rates for another prevalence are")
-    return counts.tp / counts.tp[0] * share, counts.fp / counts.fp[0] * (1.0 - share), share
-
-
 def asked_part(grid: Thresholds) -> slice:
     """Select, from arrays over p_0 … p_M, the thresholds that were given."""
     return slice(len(grid) - len(grid.asked), None)
@@ -350,7 +326,7 @@ def asked_part(grid: Thresholds) -> slice:
 
 def check_harm(harm: float, name: str = "harm") -> float:
     """Return a harm as a float; refuse what is not a finite number of at least 0."""
-    value = _real(harm)
+    value = as_float(harm)
     if not 0.0 <= value < math.inf:
         raise InputError(
             f"{name}={harm!r} must be a finite number, not negative: the net benefit that "
@@ -361,7 +337,7 @@ def check_harm(harm: float, name: str = "harm") -> float:
 
 def check_prevalence(prevalence: float) -> float:
     """Return a prevalence as a float; refuse what is not strictly between 0 and 1."""
-    value = _real(prevalence)
+    value = as_float(prevalence)
     if not 0.0 < value < 1.0:
         raise InputError(
             f"prevalence={prevalence!r} must lie strictly between 0 and 1. Write 0.2 for 20%, or "
@@ -370,11 +346,12 @@ def check_prevalence(prevalence: float) -> float:
     return value
 
 
-def _real(value: object) -> float:
+def as_float(value: object) -> float:
+    """A number as a float; NaN, which fails every range check, for anything else."""
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return math.nan  # fails every range check
+        return math.nan
 
 
 def _count(

@@ -27,7 +27,7 @@ def name_at(threshold: float) -> str:
 
 
 def check_thresholds_at(at: Sequence[float] | float | None) -> tuple[float, ...]:
-    """Thresholds at which net benefit is wanted, checked, in increasing order."""
+    """Thresholds at which to report net benefit, checked, in increasing order."""
     if at is None:
         return ()
     numbers = sorted({float(p) for p in np.atleast_1d(np.asarray(at, dtype=np.float64))})
@@ -47,13 +47,13 @@ def measures_of(
     grid: Thresholds,
     at: Sequence[float] = (),
 ) -> dict[str, float]:
-    """Measure predicted risks: AUNBC, net benefit by the thresholds' own weights, AUROC and ECE.
+    """AUNBC, net benefit by the thresholds' own weights, AUROC (NaN for one class) and ECE.
 
-    With ``at``, also the net benefit at each of these thresholds.  The AUROC of rows of one class
-    is NaN.
+    With ``at``, also the net benefit at each of these thresholds.
     """
     rows: dict[str, Any] = {"sample_weight": weight}
-    single = [(p, metrics.net_benefit(event, risk, _alone(p), **rows)[0]) for p in at]
+    # Thresholds need one above 0, so 0 is given with another, which is not used.
+    single = [(p, metrics.net_benefit(event, risk, [p] if p else [p, 0.5], **rows)[0]) for p in at]
     checked = check_risks(risk, event.size), check_weights(weight, event.size)
     counts = metrics.count_levels(event, *checked, grid)
     both = counts.tp[0] > 0 and counts.fp[0] > 0
@@ -98,11 +98,6 @@ def chance_of(
         "ece": float(np.abs(share * rows - counts.expected).sum() / counts.n),
         **single,
     }
-
-
-def _alone(threshold: float) -> list[float]:
-    # Thresholds need one above 0; only the first is looked at.
-    return [threshold] if threshold > 0 else [0.0, 0.5]
 
 
 # -- what a fitted model is made of ----------------------------------------------------------------

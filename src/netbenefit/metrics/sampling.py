@@ -50,18 +50,6 @@ def case_control_weights(
     --------
     >>> case_control_weights([1, 1, 0, 0], 0.1)
     array([0.2, 0.2, 1.8, 1.8])
-
-    A card from 200 cases and 200 controls, for a population with 10% of events:
-
-    >>> from netbenefit import RiskScoreClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.repeat([1, 0], 200)
-    >>> X = (rng.random((400, 3)) < np.where(y[:, None] == 1, 0.6, 0.3)).astype(int)
-    >>> weight = case_control_weights(y, 0.1)
-    >>> model = RiskScoreClassifier(thresholds=[0.05, 0.1, 0.2], solver="local", time_limit=5)
-    >>> risk = model.fit(X, y, sample_weight=weight).predict_proba(X)[:, 1]
-    >>> bool(0.08 < np.average(risk, weights=weight) < 0.12)  # half of the rows are cases
-    True
     """
     outcome = check_binary(y, name="y")
     share = check_prevalence(prevalence)
@@ -108,8 +96,8 @@ def censoring_weights(
 
     Notes
     -----
-    This asks that censoring is independent of the event, within groups.  Where it depends on
-    predictors that the groups do not hold, the weights are biased.
+    Censoring must be independent of the event, within groups.  Where it depends on predictors that
+    the groups do not reflect, the weights are biased.
 
     Examples
     --------
@@ -120,20 +108,6 @@ def censoring_weights(
     array([ True, False, False, False, False])
     >>> weight
     array([1. , 1. , 0. , 1.5, 1.5])
-
-    A card for the risk by year 5, from censored data:
-
-    >>> from netbenefit import RiskScoreClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.integers(0, 2, (400, 3))
-    >>> life = rng.exponential(20 / np.exp(X.sum(axis=1)))
-    >>> lost = rng.uniform(2, 12, 400)
-    >>> outcome = TimeToEvent(np.minimum(life, lost), life <= lost, horizon=5)
-    >>> y, weight = censoring_weights(outcome)
-    >>> model = RiskScoreClassifier(thresholds="0.2:0.8:0.2", solver="local", time_limit=5)
-    >>> risk = model.fit(X, y, sample_weight=weight).predict_proba(X)[:, 1]
-    >>> bool(abs(np.average(risk, weights=weight) - outcome.risk()) < 0.05)
-    True
     """
     outcome = _as_outcome(time, event, horizon, cause)
     weight = check_weights(sample_weight, len(outcome))

@@ -7,7 +7,7 @@ resamples have them on the last axis: weights are (units, draws), rates (models,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,31 +30,11 @@ class Rates(NamedTuple):
     share: FloatArray  # (draws,)
 
 
-class Outcome(Protocol):
-    """What rates are computed from."""
-
-    @property
-    def code(self) -> IntArray:
-        """All that matters of each unit's outcome."""
-
-    def take(self, units: IntArray) -> Self:
-        """Keep these units."""
-
-    def rates(self, levels: IntArray, n_levels: int, weights: FloatArray) -> Rates:
-        """Rates of the models alone, from the level of every unit by every model."""
-
-    def usable(self, weights: FloatArray) -> BoolArray:
-        """Which draws have rates at all."""
-
-    def width(self) -> int:
-        """How many numbers a draw needs at a time."""
-
-
 @dataclass(frozen=True)
 class BinaryOutcome:
     """Events and non-events, perhaps of a case-control sample."""
 
-    code: IntArray  # 1 for an event
+    code: IntArray  # (units,): 1 for an event
     prevalence: float | None = None
 
     def take(self, units: IntArray) -> Self:
@@ -62,18 +42,18 @@ class BinaryOutcome:
         return replace(self, code=self.code[units])
 
     def usable(self, weights: FloatArray) -> BoolArray:
-        """A draw needs weight; for a given prevalence, in both classes."""
+        """Which draws have rates: they need weight, for a given prevalence in both classes."""
         if self.prevalence is None:
             return _has_weight(weights)
         event = self.code == 1
         return _has_weight(weights[event]) & _has_weight(weights[~event])
 
     def width(self) -> int:
-        """Sums by level are small."""
+        """Numbers that a draw needs at a time: sums by level are small."""
         return 1
 
     def rates(self, levels: IntArray, n_levels: int, weights: FloatArray) -> Rates:
-        """Count from the highest level down."""
+        """Rates of the models, from the level of every unit by every model."""
         event = self.code == 1
         parts = []
         for rows in (event, ~event):
@@ -115,11 +95,11 @@ class SurvivalOutcome:
         return replace(self, code=self.code[units])
 
     def usable(self, weights: FloatArray) -> BoolArray:
-        """A draw needs weight."""
+        """Which draws have rates: those with weight."""
         return _has_weight(weights)
 
     def width(self) -> int:
-        """A curve over time is held for each draw."""
+        """Numbers that a draw needs at a time: a curve over time."""
         return self.n_times + 1
 
     def rates(self, levels: IntArray, n_levels: int, weights: FloatArray) -> Rates:
@@ -134,15 +114,10 @@ class SurvivalOutcome:
     def _from_top(
         self, level: IntArray, n_levels: int, weights: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Weight, and risk by the horizon, of the units at or above each level.
-
-        1. Add up units of equal level and code, in the order of levels.
-        2. From the highest level down, add its cells to the counts by time.
-        3. Estimate the risk from the counts.
-        """
+        """Weight, and risk by the horizon, of the units at or above each level."""
         base = 3 * self.n_times + 3
         cells, cell_of = np.unique(level * base + self.code, return_inverse=True)
-        sums = np.ascontiguousarray(_sums(cell_of, cells.size, weights).T)  # 1
+        sums = np.ascontiguousarray(_sums(cell_of, cells.size, weights).T)
         cell_level, code = np.divmod(cells, base)
         starts = np.searchsorted(cell_level, np.arange(n_levels + 1))
         counts = _Counts(weights.shape[1], self.n_times, self.competing)
@@ -150,8 +125,8 @@ class SurvivalOutcome:
         for i in range(n_levels - 1, -1, -1):
             here = slice(starts[i], starts[i + 1])
             if here.start < here.stop:
-                counts.add(code[here], sums[:, here])  # 2
-                positive[i], risk[i] = counts.risk()  # 3
+                counts.add(code[here], sums[:, here])
+                positive[i], risk[i] = counts.risk()
             elif i + 1 < n_levels:
                 positive[i], risk[i] = positive[i + 1], risk[i + 1]
         return positive, risk
@@ -196,6 +171,9 @@ class _Counts:
         np.divide(ended, at_risk, out=hazard)
         np.minimum(hazard, 1.0, out=hazard)  # sums of weights may differ in the last digit
         return np.subtract(1.0, hazard, out=hazard)
+
+
+Outcome = BinaryOutcome | SurvivalOutcome
 
 
 @dataclass(frozen=True)
@@ -246,7 +224,7 @@ class Study:
 def missing_levels(
     outcome: TimeToEvent, levels: IntArray, n_levels: int, weight: FloatArray
 ) -> BoolArray:
-    """Tell, for each model and level, whether its positives are followed long enough."""
+    """Tell, for each model and level, whether its positives are not followed long enough."""
     rows = weight > 0
     if undetermined(outcome, rows):
         raise InputError(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.common import FloatArray, InputError, IntArray, Table, check_weights
+from netbenefit.metrics.benefit import as_float
 
 BoolArray = NDArray[np.bool_]
 
@@ -34,8 +35,8 @@ class TimeToEvent(Sized):
     horizon : float
         Predicted risks are those of the event happening at or before this time.
     cause : int, default=1
-        The code of the event of interest.  All other codes but 0 are competing events: after one
-        of them the event cannot happen any more, which is not the same as censoring.
+        The code of the event of interest.  All other codes except 0 are competing events: after
+        one of them the event cannot happen any more, which is not the same as censoring.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class TimeToEvent(Sized):
         put = object.__setattr__
         put(self, "time", times)
         put(self, "event", events)
-        put(self, "horizon", check_horizon(horizon))
+        put(self, "horizon", _check_horizon(horizon))
         put(self, "cause", _check_cause(cause))
 
     def __len__(self) -> int:
@@ -90,11 +91,6 @@ class TimeToEvent(Sized):
         -------
         float
             NaN where no row is followed long enough to tell.
-
-        Examples
-        --------
-        >>> round(TimeToEvent([1, 2, 3, 4], [1, 0, 1, 0], horizon=3.5).risk(), 4)
-        0.625
         """
         weight = check_weights(sample_weight, len(self))
         if undetermined(self, weight > 0):
@@ -112,7 +108,7 @@ def kaplan_meier(
     Parameters
     ----------
     time, event
-        As in :class:`TimeToEvent`; every code but 0 is an event.
+        As in :class:`TimeToEvent`; every code except 0 is an event.
     sample_weight : array-like of shape (n_rows,), optional
         A weight of 2 counts the row twice.
 
@@ -160,8 +156,8 @@ def aalen_johansen(
     Returns
     -------
     Table
-        ``time`` (of any event), ``at_risk``, ``events`` (of the wanted kind), ``competing``,
-        ``survival`` (free of any event) and ``risk`` of the wanted kind, just after that time.
+        ``time`` (of any event), ``at_risk``, ``events`` (of this cause), ``competing``,
+        ``survival`` (free of any event) and ``risk`` of this cause, just after that time.
 
     Examples
     --------
@@ -174,10 +170,9 @@ def aalen_johansen(
     times = _check_times(time)
     codes = _check_events(event, times.size)
     weight = check_weights(sample_weight, times.size)
-    wanted = _check_cause(cause)
     at, at_risk, lost = _counts(times, codes != 0, weight)
     place = np.searchsorted(at, times)
-    mine = (codes == wanted) & (weight > 0)
+    mine = (codes == _check_cause(cause)) & (weight > 0)
     events = sums_by(place[mine], weight[mine], at.size)
     survival = np.cumprod(1.0 - _hazard(lost, at_risk))
     before = np.concatenate([[1.0], survival[:-1]])
@@ -212,8 +207,7 @@ def censoring_survival(times: FloatArray, events: IntArray, weight: FloatArray) 
 def undetermined(outcome: TimeToEvent, rows: BoolArray) -> bool:
     """Whether none of these rows was followed long enough to tell the risk by the horizon.
 
-    That is so where the follow-up ends before the horizon with censored rows; where it ends with
-    events, no row is left at risk.
+    That is so where censored rows are among the last; after a last event no row is left at risk.
     """
     times, events = outcome.time[rows], outcome.event[rows]
     if not times.size or times.max() >= outcome.horizon:
@@ -226,12 +220,8 @@ def sums_by(index: IntArray, values: FloatArray, size: int) -> FloatArray:
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
-def check_horizon(horizon: float) -> float:
-    """Return a horizon as a float; refuse what is not a positive finite number."""
-    try:
-        value = float(horizon)
-    except (TypeError, ValueError):
-        value = math.nan
+def _check_horizon(horizon: float) -> float:
+    value = as_float(horizon)
     if not 0.0 < value < math.inf:
         raise InputError(
             f"horizon={horizon!r} must be a positive number, in the unit of time. Pass the time by "

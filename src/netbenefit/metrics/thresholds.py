@@ -105,11 +105,6 @@ class Thresholds:
             normalised.
         end : float, default=1.0
             Where the last interval ends.
-
-        Examples
-        --------
-        >>> Thresholds.of([0.1, 0.3], weights=[0.25, 0.75]).weights
-        (0.0, 0.25, 0.75)
         """
         given = [tidy(_number(p)) for p in np.atleast_1d(np.asarray(values, dtype=object))]
         if not given:
@@ -129,11 +124,6 @@ class Thresholds:
 
         With ``weights="length"`` the last threshold, ``high``, therefore weighs nothing: the
         interval that it opens lies outside the range.
-
-        Examples
-        --------
-        >>> Thresholds.range(0.05, 0.2, 0.05).asked
-        array([0.05, 0.1 , 0.15, 0.2 ])
         """
         lo, hi, width = _number(low), _number(high), _number(step)
         if not 0.0 <= lo < hi < 1.0:
@@ -147,13 +137,7 @@ class Thresholds:
 
     @classmethod
     def parse(cls, text: str, weights: Weights = "equal") -> Thresholds:
-        """Read ``"0.05:0.5:0.05"`` (low:high:step) or ``"0.1,0.2,0.5"``.
-
-        Examples
-        --------
-        >>> Thresholds.parse("0.1,0.2").values
-        (0.0, 0.1, 0.2)
-        """
+        """Read ``"0.05:0.5:0.05"`` (low:high:step) or ``"0.1,0.2,0.5"``."""
         colon = ":" in text
         parts = [part.strip() for part in text.split(":" if colon else ",")]
         try:
@@ -172,13 +156,7 @@ class Thresholds:
 
     @classmethod
     def tenths(cls) -> Thresholds:
-        """Return the published grid 0, 0.1, …, 0.9 with equal weights.
-
-        Examples
-        --------
-        >>> len(Thresholds.tenths())
-        10
-        """
+        """Return the published grid 0, 0.1, …, 0.9 with equal weights."""
         return cls.of([i / 10 for i in range(10)])
 
     # -- what it knows ---------------------------------------------------------------------------
@@ -212,11 +190,7 @@ class Thresholds:
 
     @cached_property
     def length_weights(self) -> FloatArray:
-        """Interval lengths over the whole range: the weights of the area under the curve.
-
-        >>> Thresholds.of([0.1, 0.5]).length_weights.round(3).tolist()
-        [0.0, 0.444, 0.556]
-        """
+        """Interval lengths over the whole range: the weights of the area under the curve."""
         lengths = np.diff(np.append(self.array, self.end))
         if not self.zero_asked:
             lengths[0] = 0.0
@@ -237,11 +211,7 @@ class Thresholds:
 
     @cached_property
     def integer_gains(self) -> IntegerGains | None:
-        """Weights and odds on one common integer scale, or None where no usable scale exists.
-
-        >>> Thresholds.of([0.5], weights=[1.0]).integer_gains
-        IntegerGains(scale=1, found=(0, 1), alarm=(0, 1))
-        """
+        """Weights and odds on one common integer scale, or None where no usable scale exists."""
         found: list[Fraction] = []
         alarm: list[Fraction] = []
         for p, w in zip(self.values, self.weights, strict=True):
@@ -258,11 +228,7 @@ class Thresholds:
         )
 
     def level_of(self, risk: FloatArray) -> NDArray[np.intp]:
-        """Return i with risk in S_i = [p_i, p_{i+1}) for each risk (S_M includes 1).
-
-        >>> Thresholds.of([0.1, 0.5]).level_of(np.array([0.0, 0.1, 0.3, 0.5, 1.0]))
-        array([0, 1, 1, 2, 2])
-        """
+        """Return i with risk in S_i = [p_i, p_{i+1}) for each risk (S_M includes 1)."""
         return np.searchsorted(self.array, risk, side="right") - 1
 
 

@@ -6,7 +6,6 @@ matplotlib is imported when something is drawn; ``pip install 'netbenefit[plots]
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -18,6 +17,7 @@ from netbenefit.cards import Scorecard, strip_control, wrap
 from netbenefit.common import (
     FloatArray,
     InputError,
+    Table,
     check_binary,
     check_risks,
     check_weights,
@@ -28,19 +28,8 @@ from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds
 # -- what displays are given: fitted models and cards, or risks by name ----------------------------
 
 
-class Predicted(NamedTuple):
-    """Outcomes, and the risks of each model."""
-
-    outcome: NDArray[np.bool_]
-    risks: dict[str, FloatArray]
-
-
-class Rows(NamedTuple):
-    """Checked rows: outcomes, the risks of each model, weights."""
-
-    outcome: NDArray[np.bool_]
-    risks: dict[str, FloatArray]
-    weight: FloatArray
+#: Outcomes, and the risks of each model.
+Predicted = tuple[NDArray[np.bool_], dict[str, FloatArray]]
 
 
 def named(models: Any, name: str | None = None) -> dict[str, Any]:
@@ -71,7 +60,7 @@ def predict(models: Mapping[str, Any], X: Any, y: ArrayLike) -> Predicted:
         outcome = found
         risks[name] = _risk(name, model, X, outcome.size)
     assert outcome is not None  # named() lets no empty mapping pass
-    return Predicted(outcome, risks)
+    return outcome, risks
 
 
 def predict_over_time(models: Mapping[str, Any], X: Any, n_rows: int) -> dict[str, FloatArray]:
@@ -121,20 +110,16 @@ def _outcome(name: str, model: Any, y: ArrayLike) -> NDArray[np.bool_]:
 
 
 def check_rows(
-    y_true: ArrayLike, risks: Any, sample_weight: ArrayLike | None, name: str | None = None
-) -> Rows:
+    y_true: ArrayLike, risks: Any, sample_weight: ArrayLike | None
+) -> tuple[NDArray[np.bool_], dict[str, FloatArray], FloatArray]:
     """Check outcomes, risks (of one model, or of several by name) and weights."""
     outcome = check_binary(y_true)
     several = isinstance(risks, Mapping)
-    models = named(risks, name if several else name or "model")
-    return Rows(
-        outcome,
-        {
-            model: check_risks(risk, outcome.size, name=f"risks[{model!r}]" if several else "risks")
-            for model, risk in models.items()
-        },
-        check_weights(sample_weight, outcome.size),
-    )
+    checked = {
+        model: check_risks(risk, outcome.size, name=f"risks[{model!r}]" if several else "risks")
+        for model, risk in named(risks, None if several else "model").items()
+    }
+    return outcome, checked, check_weights(sample_weight, outcome.size)
 
 
 def own_thresholds(models: Mapping[str, Any], thresholds: ThresholdsLike) -> Thresholds | None:
@@ -165,14 +150,14 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, AMBER, PALE_BLUE = "#56B4E9", "#E69F00", "#6FAED1"
 INK, GREY, LIGHT = "#222222", "#8A8A8A", "#E8E8E8"
 
-#: For texts with names in them: a "$" is a "$", and no foreign program sets it.
+#: For texts that contain names: a "$" is printed as it is, without mathematics or LaTeX.
 PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
 
-#: How the name of a picture may end, and the date that would make two files differ.
+#: Endings of a picture's file name, and the metadata whose date would make two files differ.
 _SUFFIXES = {".svg": "Date", ".png": None, ".pdf": "CreationDate"}
 #: Text stays text; the same picture gives the same file.
 _FILES: dict[Any, Any] = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "netbenefit"}
-#: Columns of a name in a key, before it goes on in the next line.
+#: Characters per line of a name in a key.
 _KEY_WIDTH = 60
 
 
@@ -196,7 +181,7 @@ def style_of(place: int) -> Style:
 
 
 def check_option(name: str, value: Any, known: Sequence[str]) -> Any:
-    """Return an option that is one of some words."""
+    """Return an option that is one of some words, or raise."""
     if value not in known:
         raise InputError(
             f"{name}={value!r} is not known. Use one of {', '.join(map(repr, known))}."
@@ -204,7 +189,17 @@ def check_option(name: str, value: Any, known: Sequence[str]) -> Any:
     return value
 
 
-class Display(ABC):
+def check_columns(
+    name: str, table: Mapping[str, Any], columns: Sequence[str], remedy: str = ""
+) -> Table:
+    """Return a table that has certain columns."""
+    lacking = [column for column in columns if column not in table]
+    if lacking:
+        raise InputError(f"{name} lacks the column {lacking[0]!r}. {remedy}".rstrip())
+    return Table(table)
+
+
+class Display:
     """A picture that is computed when made and drawn by ``plot`` into ``ax_`` and ``figure_``."""
 
     #: Width and height in inches.
@@ -212,12 +207,27 @@ class Display(ABC):
     ax_: Any
     figure_: Any
 
-    @abstractmethod
     def plot(self, ax: Any = None) -> Self:
-        """Draw, on given axes or in a new figure."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default, of a size that suits the picture.
+
+        Returns
+        -------
+        Self
+            With ``ax_``, ``figure_`` and the other attributes that the class lists.
+        """
+        self._draw(self._axes(ax))
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the figure to a file, ``.svg``, ``.pdf`` or ``.png``; it is drawn first if need be.
+        """Write the figure to a file (``.svg``, ``.pdf`` or ``.png``); draw it first if need be.
 
         Text stays text in SVG and PDF, and the same display, drawn anew, gives the same file.
         """
@@ -236,8 +246,12 @@ class Display(ABC):
         """Remember where to draw; a new figure where nothing was given."""
         if ax is None:
             ax = self._fill(pyplot().figure(figsize=self._figure_size()))
-        self.ax_ = _checked(ax)
-        self.figure_ = ax.figure
+        if not (hasattr(ax, "transAxes") and hasattr(ax, "figure")):
+            raise InputError(
+                f"ax must be one set of matplotlib axes, not a {type(ax).__name__}. Pass what "
+                "plt.subplots() returns second, or leave it out."
+            )
+        self.ax_, self.figure_ = ax, ax.figure
         return ax
 
     def _fill(self, figure: Any) -> Any:
@@ -258,13 +272,12 @@ def pyplot() -> Any:
     return plt
 
 
-def _checked(ax: Any) -> Any:
-    if not (hasattr(ax, "transAxes") and hasattr(ax, "figure")):
-        raise InputError(
-            f"ax must be one set of matplotlib axes, not a {type(ax).__name__}. Pass what "
-            "plt.subplots() returns second, or leave it out."
-        )
-    return ax
+def in_percent(*axes: Any) -> None:
+    """Label shares as percentages."""
+    from matplotlib.ticker import PercentFormatter
+
+    for axis in axes:
+        axis.set_major_formatter(PercentFormatter(xmax=1.0))
 
 
 def tidy(ax: Any, grid: str = "y") -> None:
@@ -298,10 +311,7 @@ def name_lines(name: str, width: int = _KEY_WIDTH) -> str:
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a picture that could not be drawn, before the work that it shows.
-
-    >>> check_picture(Path("sizes.svg"))
-    """
+    """Refuse a picture that could not be drawn, before the work that it shows."""
     if path.suffix.lower() not in _SUFFIXES:
         raise InputError(
             f"{path}: cannot tell the format from the name. It has to end in one of "

@@ -17,9 +17,11 @@ from netbenefit.plots.base import (
     INK,
     PLAIN,
     Display,
+    check_columns,
     check_option,
     check_rows,
     draw_key,
+    in_percent,
     named,
     predict,
     style_of,
@@ -29,9 +31,9 @@ from netbenefit.plots.base import (
 Groups = Literal["auto", "levels", "quantiles"]
 
 _COLUMNS = ("risk", "observed", "low", "high", "n", "events")
-#: A model with at most as many different risks is taken for a card.
+#: With ``groups="auto"``, a model with at most this many different risks is shown by level.
 _MOST_LEVELS = 20
-#: Up to as many groups have their count in figures.
+#: Up to this many groups, counts are printed beside the stems.
 _MOST_FIGURES = 10
 
 
@@ -54,7 +56,7 @@ class CalibrationDisplay(Display):
     ----------
     ax_, figure_ : matplotlib axes and figure
     counts_ax_ : matplotlib axes
-        Below the others, with the number of rows of each point.
+        Below the others (on given axes, in their lower part), with the number of rows per point.
     errorbars_ : dict of str to matplotlib container
     line_ : matplotlib line
         Where predicted and observed risk agree.
@@ -80,11 +82,10 @@ class CalibrationDisplay(Display):
     ) -> None:
         if not groups:
             raise InputError("groups holds no model. Pass at least one.")
-        for name, table in groups.items():
-            lacking = [column for column in _COLUMNS if column not in table]
-            if lacking:
-                raise InputError(f"groups[{name!r}] lacks the column {lacking[0]!r}.")
-        self.groups = {name: Table(table) for name, table in groups.items()}
+        self.groups = {
+            name: check_columns(f"groups[{name!r}]", table, _COLUMNS)
+            for name, table in groups.items()
+        }
         self.confidence = confidence
 
     @classmethod
@@ -118,23 +119,18 @@ class CalibrationDisplay(Display):
             A weight of 2 counts a row twice.  Weights may have any scale, so intervals go by the
             number of equal rows that would tell as much: (Σv)² / Σv² in all.
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        CalibrationDisplay
-            Drawn.
+            As in :meth:`plot`.
         """
         check_option("groups", groups, get_args(Groups))
         if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 1:
             raise InputError(f"n_groups={n_groups!r} must be a whole number of at least 1.")
         if confidence is not None and not (is_finite(confidence) and 0 < confidence < 1):
             raise InputError(f"confidence={confidence!r} must lie between 0 and 1, or be None.")
-        rows = check_rows(y_true, risks, sample_weight)
-        used = rows.weight > 0
-        outcome, weight = rows.outcome[used], rows.weight[used]
+        outcome, by_model, weight = check_rows(y_true, risks, sample_weight)
+        used = weight > 0
+        outcome, weight = outcome[used], weight[used]
         tables = {}
-        for name, risk in rows.risks.items():
+        for name, risk in by_model.items():
             group = _group(risk[used], weight, groups, n_groups)
             tables[name] = _count(outcome, risk[used], weight, group, confidence)
         return cls(tables, confidence=confidence).plot(ax=ax)
@@ -147,44 +143,21 @@ class CalibrationDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier, Scorecard, or mapping of str to these
-            One model, or several by name.
-        X, y
-            Rows, and their labels (0 and 1 for a Scorecard).
-        name : str, optional
-            Of a single model; by default the name of its class.
+        estimator, X, y, name
+            As in :meth:`DecisionCurveDisplay.from_estimator`.
         **options
             As in :meth:`from_predictions`.
-
-        Returns
-        -------
-        CalibrationDisplay
-            Drawn.
         """
-        predicted = predict(named(estimator, name), X, y)
-        return cls.from_predictions(predicted.outcome, predicted.risks, **options)
+        outcome, risks = predict(named(estimator, name), X, y)
+        return cls.from_predictions(outcome, risks, **options)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.  The lower part of it goes to the counts.
-
-        Returns
-        -------
-        CalibrationDisplay
-            Itself, with ``ax_``, ``figure_``, ``counts_ax_``, ``errorbars_`` and ``line_``.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         (self.line_,) = ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=":", zorder=1)
         self.errorbars_: dict[str, Any] = {}
         for place, (name, table) in enumerate(self.groups.items()):
             self.errorbars_[name] = _draw_points(ax, table, place)
         self.counts_ax_ = self._draw_counts(ax)
         self._frame(ax)
-        return self
 
     def _draw_counts(self, ax: Any) -> Any:
         """Draw the rows of each point as a stem; figures where there is room for them."""
@@ -223,10 +196,7 @@ class CalibrationDisplay(Display):
         return below
 
     def _frame(self, ax: Any) -> None:
-        from matplotlib.ticker import PercentFormatter
-
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(PercentFormatter(xmax=1.0))
+        in_percent(ax.xaxis, ax.yaxis)
         interval = f", {100 * self.confidence:g}% interval" if self.confidence else ""
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel=f"Observed Share of Events{interval}")
         ax.set_aspect("equal", adjustable="box")
@@ -291,8 +261,7 @@ def _count(
     n: FloatArray = np.bincount(group, weights=weight).astype(np.float64)
     filled = n > 0
     n = n[filled]
-    found: FloatArray = np.bincount(group, weights=weight * outcome).astype(np.float64)
-    events = found[filled]
+    events = np.bincount(group, weights=weight * outcome)[filled]
     low = high = np.full(n.shape, math.nan)
     if confidence is not None:
         per_weight = count_effective_rows(weight) / float(weight.sum())

@@ -24,7 +24,6 @@ from netbenefit.plots.base import (
     Display,
     card_of,
     name_lines,
-    pyplot,
     tidy,
 )
 
@@ -34,13 +33,32 @@ from netbenefit.plots.base import (
 _BAR = 0.72
 #: Room between two columns of the table, in bars.
 _GAP = 0.4
-#: Columns of a label, before it goes on in the next line.
+#: Characters per line of a label.
 _WIDTH = 38
-#: Inches a bar.
+#: Inches per bar.
 _HEIGHT = 0.27
 
 
-class PointsDisplay(Display):
+class _CardDisplay(Display):
+    """A picture of one card."""
+
+    def __init__(self, card: Scorecard) -> None:
+        self.card = card_of(card)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the card of an estimator.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with a card, or Scorecard
+        ax : matplotlib axes, optional
+            As in :meth:`plot`.
+        """
+        return cls(estimator).plot(ax=ax)
+
+
+class PointsDisplay(_CardDisplay):
     """Points of a card's rows as horizontal bars, the rows of one column of the data together.
 
     The rows are those of the printed card: where conditions on a column add up, their totals.
@@ -74,40 +92,10 @@ class PointsDisplay(Display):
     _size: ClassVar[tuple[float, float]] = (6.4, 0.95)
 
     def __init__(self, card: Scorecard) -> None:
-        self.card = card_of(card)
+        super().__init__(card)
         self.rows = card_rows(self.card)
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw the points of an estimator's card.
-
-        Parameters
-        ----------
-        estimator : fitted estimator with a card, or Scorecard
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default, as high as the card is long.
-
-        Returns
-        -------
-        PointsDisplay
-            Drawn.
-        """
-        return cls(card_of(estimator)).plot(ax=ax)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default, as high as the card is long.
-
-        Returns
-        -------
-        PointsDisplay
-            Itself, with ``ax_``, ``figure_``, ``bars_`` and ``labels_``.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         places, end = self._places()
         self.labels_ = [name_lines(row.text, _WIDTH) for row in self.rows]
         self.bars_ = [
@@ -118,7 +106,6 @@ class PointsDisplay(Display):
         if self.rows:
             ax.axvline(0, color=INK, linewidth=1.0, zorder=4)
         self._frame(ax, end)
-        return self
 
     def _places(self) -> tuple[list[float], float]:
         """Middle of each bar, from the top down, and where the last one ends."""
@@ -206,7 +193,7 @@ _SIZE, _SMALL = 10.0, 8.0
 _LINE, _SMALL_LINE = 13.0, 10.5
 _PAD, _CELL_PAD = 12.0, 5.0
 _BLANK = 44.0  #: room to write a number
-#: Columns of a rule's words, and most columns of a note a point, before they go on below.
+#: Characters per line of a rule, and most characters of a note per point of width.
 _RULE_WIDTH, _NOTE_SHARE = 52, 0.3
 _NARROWEST, _WIDEST_TABLE = 300.0, 500.0
 #: Behind low and high risks; dark text reads well on both, also without colour.
@@ -257,7 +244,7 @@ class _Page:
         self.lines.append(_Line((_PAD, self.right), (self.y, self.y), width, colour))
 
 
-class ScorecardDisplay(Display):
+class ScorecardDisplay(_CardDisplay):
     """A card as a figure for paper: rules with points, room to add up, and the risk of each score.
 
     The words are those of the printed card.  A new figure is as large as the card needs, in type
@@ -285,48 +272,6 @@ class ScorecardDisplay(Display):
     ['Risk score', 'age ≥ 40', '+2 points']
     """
 
-    def __init__(self, card: Scorecard) -> None:
-        self.card = card_of(card)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw the card of an estimator.
-
-        Parameters
-        ----------
-        estimator : fitted estimator with a card, or Scorecard
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default, as large as the card needs.
-
-        Returns
-        -------
-        ScorecardDisplay
-            Drawn.
-        """
-        return cls(card_of(estimator)).plot(ax=ax)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default, as large as the card needs.
-
-        Returns
-        -------
-        ScorecardDisplay
-            Itself, with ``ax_``, ``figure_`` and ``texts_``.
-        """
-        pyplot()  # before anything else: its error says what to install
-        page = self._lay_out()
-        ax = self._axes(ax)
-        ax.set_axis_off()
-        ax.set(xlim=(0, page.width), ylim=(page.y, 0))
-        ax.set_aspect("equal", adjustable="box")
-        self._draw(ax, page, _scale(ax, page))
-        return self
-
     def _fill(self, figure: Any) -> Any:
         """The page is the figure."""
         return figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -334,10 +279,15 @@ class ScorecardDisplay(Display):
     def _lay_out(self) -> _Page:
         return _lay_out(contents(self.card), [row.feature for row in card_rows(self.card)])
 
-    def _draw(self, ax: Any, page: _Page, scale: float) -> None:
+    def _draw(self, ax: Any) -> None:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Rectangle
 
+        page = self._lay_out()
+        ax.set_axis_off()
+        ax.set(xlim=(0, page.width), ylim=(page.y, 0))
+        ax.set_aspect("equal", adjustable="box")
+        scale = _scale(ax, page)
         for box in page.boxes:
             at, width, height = (box.x, box.y), box.width, box.height
             ax.add_patch(Rectangle(at, width, height, facecolor=box.colour, linewidth=0, zorder=1))
@@ -376,16 +326,10 @@ def _scale(ax: Any, page: _Page) -> float:
 
 
 def _lay_out(shown: Contents, features: Sequence[str]) -> _Page:
-    """Place everything; features are the columns of the rules.
+    """Place title, rules, score, risks (in as many blocks as they need), notes and footer.
 
-    1. Find the widths that the rules and the risks need.
-    2. Place the title.
-    3. Place the rules.
-    4. Place the score.
-    5. Place the risks, in as many blocks as they need.
-    6. Place notes and footer.
+    ``features`` are the columns of the rules.
     """
-    # 1. Widths.
     rules = [(wrap(name, _RULE_WIDTH), points) for name, points in shown.rules]
     starts = {i for i in range(1, len(features)) if features[i] != features[i - 1]}
     label = max(_width(line) for lines, _ in rules for line in lines)
@@ -397,19 +341,15 @@ def _lay_out(shown: Contents, features: Sequence[str]) -> _Page:
     title = wrap(shown.title, _RULE_WIDTH)
     inner = max(inner, _NARROWEST, *(_width(line, weight="bold") for line in title))
     page = _Page(inner + 2 * _PAD)
-    # 2. Title.
     for line in title:
         page.y += _LINE
         page.words.append(_Word(_PAD, page.y - 3, line, size=_SIZE + 1, weight="bold"))
     page.y += 4
     page.rule(1.2)
-    # 3. and 4.
     _place_rules(page, rules, starts, shown.score)
-    # 5.
     page.y += 12
     for start in range(0, len(shown.table), in_block):
         _place_risks(page, shown.table, start, in_block, heading)
-    # 6.
     _place_notes(page, [*shown.notes, shown.footer])
     page.y += _PAD - 4
     return page

@@ -17,8 +17,10 @@ from netbenefit.plots.base import (
     PALE_BLUE,
     PLAIN,
     Display,
+    check_columns,
     check_option,
     draw_key,
+    in_percent,
     name_lines,
     style_of,
     tidy,
@@ -28,7 +30,7 @@ from netbenefit.plots.decision_curve import DecisionCurveDisplay, curve_grid
 # -- average ranks of models, with the critical difference of Nemenyi's test -----------------------
 
 
-#: Columns of a model's name, before it goes on in the next line.
+#: Characters per line of a model's name.
 _NAME_WIDTH = 24
 #: Heights, in units of one line of names.
 _CD_HEIGHT, _FIRST_NAME, _BAR_STEP = 1.5, 0.55, 0.42
@@ -87,27 +89,13 @@ class CriticalDifferenceDisplay(Display):
         self.n_datasets = n_datasets
 
     def _figure_size(self) -> tuple[float, float]:
-        lines = self._lines()
-        return 7.0, 1.0 + 0.3 * (_CD_HEIGHT + lines)
+        return 7.0, 1.0 + 0.3 * (_CD_HEIGHT + self._lines())
 
     def _lines(self) -> float:
         """Lines below the axis: bars, and half of the names."""
         return _BAR_STEP * len(self.groups) + _FIRST_NAME + (len(self.models) + 1) // 2
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        CriticalDifferenceDisplay
-            Itself, with ``ax_``, ``figure_`` and ``bars_``.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         most = max(len(self.models), 2)
         ax.set_axis_off()
         ax.set_xlim(1 - 0.42 * (most - 1), most + 0.42 * (most - 1))
@@ -115,7 +103,6 @@ class CriticalDifferenceDisplay(Display):
         self._scale(ax, most)
         self.bars_ = self._bars(ax)
         self._names(ax, most)
-        return self
 
     def _scale(self, ax: Any, most: int) -> None:
         """The line of ranks, and the critical difference above it."""
@@ -177,7 +164,7 @@ class CriticalDifferenceDisplay(Display):
 
 
 Kind = Literal["aunbc", "decisions"]
-#: Columns of a setting's name beside the axis.
+#: Characters per line of a setting's name beside the axis.
 _WIDTH = 24
 
 
@@ -194,7 +181,7 @@ class SensitivityDisplay(Display):
         Mean on held-out rows, difference to the first, its standard error.
     thresholds : (T,) float
     changed : (K, T) float
-        Share of rows decided otherwise than by the first setting.
+        Share of rows decided differently than by the first setting.
     kind : {"aunbc", "decisions"}, default="aunbc"
         Differences in AUNBC with one standard error either way, or changed decisions by threshold.
 
@@ -230,11 +217,10 @@ class SensitivityDisplay(Display):
         kind: str = "aunbc",
     ) -> None:
         self.settings = tuple(settings)
-        self.aunbc: FloatArray = np.asarray(aunbc, dtype=np.float64)
-        self.difference: FloatArray = np.asarray(difference, dtype=np.float64)
-        self.difference_se: FloatArray = np.asarray(difference_se, dtype=np.float64)
-        self.thresholds: FloatArray = np.asarray(thresholds, dtype=np.float64)
-        self.changed: FloatArray = np.asarray(changed, dtype=np.float64)
+        self.aunbc, self.difference, self.difference_se, self.thresholds, self.changed = (
+            np.asarray(values, dtype=np.float64)
+            for values in (aunbc, difference, difference_se, thresholds, changed)
+        )
         self.kind: Kind = check_option("kind", kind, get_args(Kind))
 
     @classmethod
@@ -244,14 +230,8 @@ class SensitivityDisplay(Display):
         Parameters
         ----------
         found : Sensitivity
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-        kind : {"aunbc", "decisions"}, default="aunbc"
-
-        Returns
-        -------
-        SensitivityDisplay
-            Drawn.
+        ax, kind
+            As in :meth:`plot`.
         """
         return cls(
             list(found.settings),
@@ -275,8 +255,7 @@ class SensitivityDisplay(Display):
 
         Returns
         -------
-        SensitivityDisplay
-            Itself, with ``ax_``, ``figure_``, ``errorbar_`` and ``lines_``.
+        Self
         """
         view = self.kind if kind is None else check_option("kind", kind, get_args(Kind))
         ax = self._axes(ax)
@@ -304,9 +283,7 @@ class SensitivityDisplay(Display):
             capsize=3,
             zorder=3,
         )
-        ax.set_yticks(places, [name_lines(name, _WIDTH) for name in self.settings])
-        for text in ax.get_yticklabels():
-            text.update(PLAIN)
+        ax.set_yticks(places, [name_lines(name, _WIDTH) for name in self.settings], **PLAIN)
         ax.set_ylim(len(self.settings) - 0.5, -0.5)  # the first setting on top
         first = name_lines(self.settings[0], 2 * _WIDTH)
         label = f"AUNBC on held-out rows, less that of {first} ({self.aunbc[0]:.4f})"
@@ -314,8 +291,6 @@ class SensitivityDisplay(Display):
         tidy(ax, "x")
 
     def _draw_decisions(self, ax: Any) -> None:
-        from matplotlib.ticker import PercentFormatter
-
         for place, name in enumerate(self.settings[1:]):
             style = style_of(place)
             (self.lines_[name],) = ax.plot(
@@ -329,8 +304,7 @@ class SensitivityDisplay(Display):
             )
         ax.set_xlabel("Threshold Probability")
         ax.set_ylabel("held-out rows decided otherwise")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(PercentFormatter(xmax=1.0))
+        in_percent(ax.xaxis, ax.yaxis)
         ax.set_ylim(bottom=0.0)
         tidy(ax)
         if self.lines_:
@@ -338,7 +312,7 @@ class SensitivityDisplay(Display):
 
 
 _BANDS = ("model", "threshold", "lower", "upper")
-#: Up to as many models, each has its band; of more, only the first: bands would cover each other.
+#: Up to this many models, each has its band; of more, only the first: bands would overlap.
 _MOST_BANDS = 2
 
 #: Mean and ends of an interval.
@@ -359,8 +333,8 @@ class ComparisonDisplay(Display):
     thresholds : Thresholds, str or sequence of float, optional
         Those that matter, to be shaded.
     differences : mapping of str to (mean, low, high), optional
-        Of a measure, to the first model; they are drawn in a panel of their own, unless axes are
-        given.
+        Of a measure, to the first model; drawn in a panel of their own in a new figure, but not
+        on given axes.
     measure : str, default="AUNBC"
         What the differences are of.
 
@@ -395,11 +369,8 @@ class ComparisonDisplay(Display):
         differences: Mapping[str, Interval] | None = None,
         measure: str = "AUNBC",
     ) -> None:
-        lacking = [name for name in _BANDS if name not in bands]
-        if lacking:
-            raise InputError(f"bands lack the column {lacking[0]!r}. Pass {', '.join(_BANDS)}.")
         self.curve = Table(curve)
-        self.bands = Table(bands)
+        self.bands = check_columns("bands", bands, _BANDS, f"Pass {', '.join(_BANDS)}.")
         self.thresholds = None if thresholds is None else as_thresholds(thresholds)
         self.differences = dict(differences or {})
         self.measure = measure
@@ -421,20 +392,7 @@ class ComparisonDisplay(Display):
         self._panels = (left, right)
         return left
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw the curves; by default a new figure, with the differences in it.
-
-        Returns
-        -------
-        ComparisonDisplay
-            Itself, with ``ax_``, ``figure_``, ``curves_``, ``bands_`` and ``intervals_``.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         self.curves_ = DecisionCurveDisplay(self.curve, self.thresholds).plot(ax=ax)
         names = list(dict.fromkeys(self.bands["model"].tolist()))
         shown = names if len(names) <= _MOST_BANDS else names[:1]
@@ -445,7 +403,6 @@ class ComparisonDisplay(Display):
         self.intervals_: dict[str, Any] = {}
         if self._panels is not None and self._panels[0] is ax:
             self._draw_differences(self._panels[1], names[0])
-        return self
 
     def _band(self, ax: Any, name: str) -> Any:
         of = self.bands["model"] == name

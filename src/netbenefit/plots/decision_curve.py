@@ -25,8 +25,10 @@ from netbenefit.plots.base import (
     GREY,
     INK,
     Display,
+    check_columns,
     check_option,
     draw_key,
+    in_percent,
     named,
     own_thresholds,
     predict,
@@ -38,7 +40,7 @@ from netbenefit.plots.base import (
 # -- where decision curves are computed to be drawn ------------------------------------------------
 
 
-#: Just beyond a risk: far enough to be a threshold of its own, too near to be seen.
+#: Added to a risk: enough for a threshold of its own, too little to be seen.
 _HAIR = 1e-9
 
 
@@ -69,7 +71,13 @@ Kind = Literal["net_benefit", "standardised_net_benefit", "interventions_avoided
 Band = Literal["pointwise", "simultaneous"]
 
 _COLUMNS = ("model", "threshold", "prevalence", "net_benefit", "net_intervention_avoided")
-#: What bands have to be of, for each view.
+_REFERENCES = (TREAT_ALL, TREAT_NONE)
+_LABELS: dict[Kind, str] = {
+    "net_benefit": "Net Benefit",
+    "standardised_net_benefit": "Standardised Net Benefit",
+    "interventions_avoided": "Net Interventions Avoided per 100",
+}
+#: The measure that each view shows, and that its bands must be of.
 _MEASURES: dict[Kind, Measure] = {
     "net_benefit": "net_benefit",
     "standardised_net_benefit": "standardised_net_benefit",
@@ -83,7 +91,7 @@ _BAND_WORDS: dict[Band, str] = {
     "pointwise": "band, each threshold on its own",
     "simultaneous": "band, whole curve",
 }
-#: Up to as many thresholds are marked on the curves.
+#: Up to this many thresholds are marked on the curves.
 _MOST_MARKS = 25
 
 
@@ -118,7 +126,7 @@ class DecisionCurveDisplay(Display):
     bands_ : dict of str to matplotlib collection
         By model, where there are bands.
     range_ : matplotlib patch or line, or None
-        Where the thresholds lie that matter.
+        The range of the thresholds that matter.
 
     Examples
     --------
@@ -128,10 +136,6 @@ class DecisionCurveDisplay(Display):
     ...     [0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]}, [0.2, 0.5])
     >>> list(display.lines_), display.ax_.get_xlabel()
     (['card', 'Treat All', 'Treat None'], 'Threshold Probability')
-    >>> banded = DecisionCurveDisplay.from_predictions([0, 0, 1, 1] * 20,
-    ...     {"card": [0.1, 0.5, 0.5, 0.9] * 20}, [0.2, 0.5], band="simultaneous", n_resamples=50)
-    >>> list(banded.bands_)
-    ['card']
     """
 
     #: Confidence level of the bands, where it is known.
@@ -146,15 +150,10 @@ class DecisionCurveDisplay(Display):
         bands: Mapping[str, NDArray[Any]] | None = None,
         band: Band = "simultaneous",
     ) -> None:
-        lacking = [name for name in _COLUMNS if name not in curve]
-        if lacking:
-            raise InputError(
-                f"curve lacks the column {lacking[0]!r}. Pass the table of decision_curve(…)."
-            )
-        self.curve = Table(curve)
+        self.curve = check_columns("curve", curve, _COLUMNS, "Pass the table of decision_curve(…).")
         self.thresholds = None if thresholds is None else as_thresholds(thresholds)
         self.kind: Kind = check_option("kind", kind, get_args(Kind))
-        self.band: Band = _checked_band(band)
+        self.band: Band = check_option("band", band, get_args(Band))
         self.bands = None if bands is None else Table(bands)
         if bands is not None and "simultaneous_lower" not in bands:
             raise InputError("bands lacks limits. Pass the table of decision_bands(…).")
@@ -187,20 +186,14 @@ class DecisionCurveDisplay(Display):
         grid : Thresholds, str or sequence of float, optional
             Where the curves are computed; by default at 0%, 1%, …, 99% and at ``thresholds``.
             ``"risks"`` adds all risks that occur, so that the curve of a card jumps where it does.
-        kind : {"net_benefit", "standardised_net_benefit", "interventions_avoided"}
         band : {"pointwise", "simultaneous"}, optional
             Draw bootstrap bands over the range of ``thresholds`` (over all of the grid where there
             are none): for each threshold on its own, or for the whole curve at once.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+        kind, ax
+            As in :meth:`plot`.
         **bootstrap
             ``strata``, ``n_resamples``, ``level`` and ``random_state`` of
             :func:`netbenefit.decision_bands`.
-
-        Returns
-        -------
-        DecisionCurveDisplay
-            Drawn.
         """
         marked = None if thresholds is None else as_thresholds(thresholds)
         check_option("kind", kind, get_args(Kind))  # before the work
@@ -215,7 +208,7 @@ class DecisionCurveDisplay(Display):
             if bootstrap:
                 raise InputError(f"{next(iter(bootstrap))} goes with bands. Pass band, too.")
             return cls(curve, marked, kind=kind).plot(ax=ax)
-        _checked_band(band)
+        check_option("band", band, get_args(Band))
         bands = decision_bands(
             y_true,
             risks,
@@ -254,18 +247,13 @@ class DecisionCurveDisplay(Display):
             Of a single model; by default the name of its class.
         **options
             As in :meth:`from_predictions`.
-
-        Returns
-        -------
-        DecisionCurveDisplay
-            Drawn.
         """
         models = named(estimator, name)
         grid = own_thresholds(models, thresholds)
         if isinstance(y, TimeToEvent):
             return cls.from_predictions(y, predict_over_time(models, X, len(y)), grid, **options)
-        predicted = predict(models, X, y)
-        return cls.from_predictions(predicted.outcome, predicted.risks, grid, **options)
+        outcome, risks = predict(models, X, y)
+        return cls.from_predictions(outcome, risks, grid, **options)
 
     def plot(self, ax: Any = None, *, kind: Kind | None = None) -> Self:
         """Draw.
@@ -279,8 +267,7 @@ class DecisionCurveDisplay(Display):
 
         Returns
         -------
-        DecisionCurveDisplay
-            Itself, with ``ax_``, ``figure_``, ``lines_``, ``bands_`` and ``range_``.
+        Self
         """
         view = self.kind if kind is None else check_option("kind", kind, get_args(Kind))
         ax = self._axes(ax)
@@ -293,7 +280,10 @@ class DecisionCurveDisplay(Display):
         self.bands_ = self._draw_bands(ax, names, view)
         if self.bands_:
             share = "" if self.level is None else f"{100 * self.level:g}% "
-            entries.append((_band_sample(), share + _BAND_WORDS[self.band]))
+            from matplotlib.patches import Patch
+
+            sample = Patch(facecolor=GREY, alpha=0.25, linewidth=0)
+            entries.append((sample, share + _BAND_WORDS[self.band]))
         self.range_ = self._shade(ax)
         if self.range_ is not None:
             entries.append((self.range_, "thresholds of interest"))
@@ -349,7 +339,7 @@ class DecisionCurveDisplay(Display):
         if name == TREAT_NONE:
             return {"color": INK, "linewidth": 1.0, "linestyle": "-", "zorder": 2}
         style = style_of(place)
-        marked = np.flatnonzero(np.isin(p, [] if self.thresholds is None else self._marked))
+        marked = np.flatnonzero(np.isin(p, self._marked))
         return {
             "color": style.colour,
             "linewidth": 1.8,
@@ -375,14 +365,12 @@ class DecisionCurveDisplay(Display):
 
     def _frame(self, ax: Any, kind: Kind) -> None:
         """Set limits and labels: the top is the most that any model could reach."""
-        from matplotlib.ticker import PercentFormatter
-
         p = self.curve["threshold"]
         low, high = float(p.min()), float(p.max())
         if self._marked.size and self._marked[-1] > low:  # a little beyond what matters
             high = min(high, 1.2 * float(self._marked[-1]))
         ax.set_xlim((low, high) if high > low else (low - 0.05, low + 0.05))
-        ax.xaxis.set_major_formatter(PercentFormatter(xmax=1.0))
+        in_percent(ax.xaxis)
         ax.set_xlabel("Threshold Probability")
         share = float(self.curve["prevalence"].max())
         top = {"net_benefit": share, "standardised_net_benefit": 1.0}.get(kind, 100 * (1 - share))
@@ -390,25 +378,3 @@ class DecisionCurveDisplay(Display):
         highest = max((float(np.nanmax(y)) for y in self._limits(kind)), default=top)
         ax.set_ylim(-0.1 * top, max(1.05 * top, 1.02 * highest))
         ax.set_ylabel(_LABELS[kind])
-
-
-_REFERENCES = (TREAT_ALL, TREAT_NONE)
-_LABELS: dict[Kind, str] = {
-    "net_benefit": "Net Benefit",
-    "standardised_net_benefit": "Standardised Net Benefit",
-    "interventions_avoided": "Net Interventions Avoided per 100",
-}
-
-
-def _band_sample() -> Any:
-    """How bands look, for the key."""
-    from matplotlib.patches import Patch
-
-    return Patch(facecolor=GREY, alpha=0.25, linewidth=0)
-
-
-def _checked_band(band: Any) -> Band:
-    if band not in _BAND_COLUMNS:
-        raise InputError(f"band={band!r} is not known. Use one of 'pointwise', 'simultaneous'.")
-    found: Band = band
-    return found

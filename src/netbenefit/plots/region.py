@@ -105,22 +105,18 @@ class RegionDisplay(Display):
             None is the grid 0, 0.1, …, 0.9.
         sample_weight : (n_rows,) array, optional
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        RegionDisplay
-            Drawn.
+            As in :meth:`plot`.
         """
-        rows, grid = check_rows(y_true, risks, sample_weight), as_thresholds(thresholds)
+        outcome, by_model, weight = check_rows(y_true, risks, sample_weight)
+        grid = as_thresholds(thresholds)
         models = {
             name: (
-                grouped_auroc(rows.outcome, risk, grid, sample_weight=rows.weight),
-                aunbc(rows.outcome, risk, grid, sample_weight=rows.weight),
+                grouped_auroc(outcome, risk, grid, sample_weight=weight),
+                aunbc(outcome, risk, grid, sample_weight=weight),
             )
-            for name, risk in rows.risks.items()
+            for name, risk in by_model.items()
         }
-        share = float(rows.weight[rows.outcome].sum() / rows.weight.sum())
+        share = float(weight[outcome].sum() / weight.sum())
         return cls(grid, prevalence=share, models=models).plot(ax=ax)
 
     @classmethod
@@ -138,26 +134,15 @@ class RegionDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier, Scorecard, or mapping of str to these
-            One model, or several by name.
-        X, y
-            Rows, and their labels (0 and 1 for a Scorecard).
-        thresholds : Thresholds, str or sequence of float, optional
-            By default those of the first model that has thresholds of its own.
-        name : str, optional
-            Of a single model; by default the name of its class.
+        estimator, X, y, thresholds, name
+            As in :meth:`DecisionCurveDisplay.from_estimator`.
         **options
             As in :meth:`from_predictions`.
-
-        Returns
-        -------
-        RegionDisplay
-            Drawn.
         """
         models = named(estimator, name)
-        predicted = predict(models, X, y)
+        outcome, risks = predict(models, X, y)
         grid = own_thresholds(models, thresholds)
-        return cls.from_predictions(predicted.outcome, predicted.risks, grid, **options)
+        return cls.from_predictions(outcome, risks, grid, **options)
 
     def plot(self, ax: Any = None, *, zoom: bool = False) -> Self:
         """Draw.
@@ -171,8 +156,7 @@ class RegionDisplay(Display):
 
         Returns
         -------
-        RegionDisplay
-            Itself, with ``ax_``, ``figure_``, ``region_``, ``edges_`` and ``points_``.
+        Self
         """
         ax = self._axes(ax)
         self.region_ = ax.fill_between(

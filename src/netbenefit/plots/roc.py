@@ -109,12 +109,7 @@ class RocDisplay(Display):
             Where, with ``risk``; None is the grid 0, 0.1, …, 0.9.
         sample_weight : (n_rows,) array, optional
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        RocDisplay
-            Drawn.
+            As in :meth:`plot`.
         """
         outcome = check_binary(y_true)
         weight = check_weights(sample_weight, outcome.size)
@@ -164,46 +159,28 @@ class RocDisplay(Display):
             Models to compare with, by their risks.
         sample_weight, ax
             As in :meth:`from_predictions`.
-
-        Returns
-        -------
-        RocDisplay
-            Drawn.
         """
         if isinstance(estimator, Mapping):
             raise InputError("pass the model with operating points first, the others as others={…}")
         ((own, _),) = named(estimator, name).items()
         if others and own in others:
             raise InputError(f"two models are called {own!r}. Pass another name.")
-        predicted = predict({own: estimator, **named(others or {own: estimator})}, X, y)
+        outcome, risks = predict({own: estimator, **named(others or {own: estimator})}, X, y)
         card = getattr(estimator, "scorecard_", estimator)
-        scores: dict[str, ArrayLike] = dict(predicted.risks)
+        scores: dict[str, ArrayLike] = dict(risks)
         if isinstance(card, Scorecard):
             scores[own] = np.asarray(card.score(X), dtype=np.float64)
         grid = own_thresholds({own: estimator}, thresholds)
         return cls.from_predictions(
-            predicted.outcome,
+            outcome,
             scores,
-            risk=None if grid is None else predicted.risks[own],
+            risk=None if grid is None else risks[own],
             thresholds=grid,
             sample_weight=sample_weight,
             ax=ax,
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        RocDisplay
-            Itself, with ``ax_``, ``figure_``, ``lines_``, ``points_`` and ``labels_``.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=":", zorder=1)
         self.lines_: dict[str, Any] = {}
         entries = []
@@ -229,13 +206,9 @@ class RocDisplay(Display):
         ax.set_ylabel("True Positive Rate (Sensitivity)")
         tidy(ax, "both")
         draw_key(ax, entries, loc="lower right")
-        return self
 
     def _draw_points(self, ax: Any, points: Table) -> None:
-        """Mark the points; labels stand below and right of them, tied by thin lines.
-
-        From right to left each label stands lower than the one before it, so that none overlap.
-        """
+        """Mark the points; from right to left each label stands lower, so that none overlap."""
         (self.points_,) = ax.plot(
             points["fpr"],
             points["tpr"],
@@ -247,9 +220,8 @@ class RocDisplay(Display):
             markeredgewidth=1.4,
             zorder=6,
         )
-        shared = _shared(points)
         height = 1.0
-        for fpr, tpr, text in shared:
+        for fpr, tpr, text in _shared(points):
             height = min(tpr - _SPACING, height - _SPACING)
             self.labels_.append(
                 ax.annotate(
@@ -279,7 +251,7 @@ def _shared(points: Mapping[str, NDArray[Any]]) -> list[tuple[float, float, str]
     rows = zip(points["threshold"], points["fpr"], points["tpr"], strict=True)
     for threshold, fpr, tpr in sorted(rows):
         found.setdefault((float(fpr), float(tpr)), []).append(float(threshold))
-    return [(fpr, tpr, _percents(held)) for (fpr, tpr), held in found.items()]
+    return [(fpr, tpr, _percents(own)) for (fpr, tpr), own in found.items()]
 
 
 def _percents(thresholds: Sequence[float]) -> str:

@@ -1,4 +1,4 @@
-"""Net benefit against the number of rules."""
+"""How a search went over time, and net benefit against the number of rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 # -- how a search went: the best card so far, and the bound that closes in on it -------------------
 
 
-#: Time is drawn on a logarithmic axis where the last event took as many times as the first.
+#: Time is drawn on a logarithmic axis where the last event came this many times later than the
+#: first.
 _LONG = 50.0
 #: Where the first card came at once, time starts here on a logarithmic axis.
 _EARLIEST = 1e-3
@@ -68,12 +69,7 @@ class TraceDisplay(Display):
         ----------
         estimator : fitted estimator with a ``result_``
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        TraceDisplay
-            Drawn.
+            As in :meth:`plot`.
         """
         if not hasattr(estimator, "result_"):
             raise InputError(
@@ -82,20 +78,7 @@ class TraceDisplay(Display):
             )
         return cls(estimator.result_).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        TraceDisplay
-            Itself, with ``ax_``, ``figure_``, ``line_``, ``bound_line_`` and ``conclusion_``.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         seconds, objective, bound = self._steps()
         log = bool(seconds[-1] > _LONG * max(float(seconds[0]), _EARLIEST))
         if log:
@@ -119,7 +102,6 @@ class TraceDisplay(Display):
         ax.set_title(self.conclusion_, fontsize="medium", loc="right", color=INK)
         self._frame(ax, objective, bound, log)
         draw_key(ax, entries)
-        return self
 
     def _draw_bound(
         self, ax: Any, seconds: FloatArray, objective: FloatArray, bound: FloatArray
@@ -178,7 +160,7 @@ class TraceDisplay(Display):
         ax.set_ylim(low - room, high + room)
 
 
-#: Up to as many sizes, each has its tick.
+#: Up to this many sizes, each has its tick.
 _MANY_SIZES = 20
 
 
@@ -245,28 +227,13 @@ class SizePathDisplay(Display):
         ----------
         path : SizePath
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        SizePathDisplay
-            Drawn.
+            As in :meth:`plot`.
         """
         return cls.of_path(path).plot(ax=ax)
 
     @classmethod
     def of_path(cls, path: Any) -> Self:
-        """Take the numbers of a path of sizes, without drawing them.
-
-        Parameters
-        ----------
-        path : SizePath
-
-        Returns
-        -------
-        SizePathDisplay
-            Not drawn yet.
-        """
+        """Take the numbers of a :class:`netbenefit.SizePath`, without drawing them."""
         return cls(
             path.sizes,
             path.held_out,
@@ -277,20 +244,7 @@ class SizePathDisplay(Display):
             n_folds=len(path.fold_net_benefit),
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        SizePathDisplay
-            Itself, with ``ax_``, ``figure_``, ``errorbar_`` and ``line_``.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         (self.line_,) = ax.plot(
             self.sizes,
             self.training,
@@ -314,9 +268,7 @@ class SizePathDisplay(Display):
             label=f"held-out rows, ± one standard error over {self.n_folds} folds",
             zorder=3,
         )
-        self._marks = self._mark(ax)
-        self._tidy(ax)
-        return self
+        self._frame(ax, self._mark(ax))
 
     def _mark(self, ax: Any) -> list[Any]:
         """Rings of different shapes around the two sizes that are named."""
@@ -342,7 +294,7 @@ class SizePathDisplay(Display):
             )
         return drawn
 
-    def _tidy(self, ax: Any) -> None:
+    def _frame(self, ax: Any, marks: list[Any]) -> None:
         from matplotlib.ticker import MaxNLocator
 
         ax.set_xlabel("rules on the card")
@@ -352,7 +304,7 @@ class SizePathDisplay(Display):
         else:
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         tidy(ax)
-        handles = [self.errorbar_, *self._marks, self.line_]
+        handles = [self.errorbar_, *marks, self.line_]
         draw_key(ax, [(handle, handle.get_label()) for handle in handles], markerscale=0.6)
 
 

@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.common import FloatArray, InputError, Table, check_risks, check_weights
 from netbenefit.metrics import ThresholdsLike, as_thresholds, decision_curve
-from netbenefit.plots.base import GREY, ORANGE, Display, own_thresholds, predict, tidy
+from netbenefit.plots.base import (
+    GREY,
+    ORANGE,
+    Display,
+    check_columns,
+    own_thresholds,
+    predict,
+    tidy,
+)
 from netbenefit.plots.decision_curve import DecisionCurveDisplay, curve_grid
 
 TEACHER, CARD = "teacher", "card"
@@ -36,7 +44,8 @@ class TeacherDisplay(Display):
     curves_ : DecisionCurveDisplay
         The curves of teacher, card, treating all and treating none, as drawn.
     lost_ax_ : matplotlib axes
-        Below ``ax_``: net benefit of the teacher minus that of the card.
+        Below ``ax_`` (given axes need room there, half their height): net benefit of the teacher
+        minus that of the card.
     lost_ : matplotlib line
         What is drawn there.
 
@@ -58,19 +67,14 @@ class TeacherDisplay(Display):
     def __init__(
         self, curve: Mapping[str, NDArray[Any]], thresholds: ThresholdsLike = None
     ) -> None:
-        lacking = [name for name in _COLUMNS if name not in curve]
-        if lacking:
-            raise InputError(
-                f"curve lacks the column {lacking[0]!r}. Pass the table of decision_curve(…)."
-            )
-        models = set(np.asarray(curve["model"]).tolist())
+        self.curve = check_columns("curve", curve, _COLUMNS, "Pass the table of decision_curve(…).")
+        models = set(self.curve["model"].tolist())
         absent = [name for name in (TEACHER, CARD) if name not in models]
         if absent:
             raise InputError(
                 f"curve has no model {absent[0]!r}. Pass decision_curve(y, "
                 "{'teacher': …, 'card': …})."
             )
-        self.curve = Table(curve)
         self.thresholds = None if thresholds is None else as_thresholds(thresholds)
         if self.thresholds is not None:
             missing = np.setdiff1d(self.thresholds.asked, self.curve["threshold"])
@@ -106,12 +110,7 @@ class TeacherDisplay(Display):
         grid : Thresholds, str or sequence of float, optional
             Where the curves are computed; by default at 0%, 1%, …, 99% and at ``thresholds``.
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        TeacherDisplay
-            Drawn.
+            As in :meth:`plot`.
         """
         marked = None if thresholds is None else as_thresholds(thresholds)
         n_rows = np.size(y_true)
@@ -156,21 +155,16 @@ class TeacherDisplay(Display):
             Those that matter; by default those of the model.
         grid, ax
             As in :meth:`from_predictions`.
-
-        Returns
-        -------
-        TeacherDisplay
-            Drawn.
         """
         models = {CARD: model}
         marked = own_thresholds(models, thresholds)
-        found = predict(models, X, y)
+        outcome, risks = predict(models, X, y)
         if teacher_risks is None:
-            teacher_risks = _training_risks(model, found.outcome, sample_weight)
+            teacher_risks = _training_risks(model, outcome, sample_weight)
         return cls.from_predictions(
-            found.outcome,
+            outcome,
             teacher_risks,
-            found.risks[CARD],
+            risks[CARD],
             marked,
             sample_weight=sample_weight,
             grid=grid,
@@ -191,8 +185,7 @@ class TeacherDisplay(Display):
         if self.thresholds is not None:
             rows = np.isin(p, self.thresholds.asked)
             p, teacher, card = p[rows], teacher[rows], card[rows]
-        positive = teacher > 0
-        share = np.where(positive, card / np.where(positive, teacher, 1.0), np.nan)
+        share = np.divide(card, teacher, out=np.full(card.shape, np.nan), where=teacher > 0)
         return Table(
             {
                 "threshold": p,
@@ -203,21 +196,7 @@ class TeacherDisplay(Display):
             }
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw the curves; a new figure by default.  Below given axes there has to be
-            room for others, about half as high, for what is lost.
-
-        Returns
-        -------
-        TeacherDisplay
-            Itself, with ``ax_``, ``figure_``, ``curves_``, ``lost_ax_`` and ``lost_``.
-        """
-        ax = self._axes(ax)
+    def _draw(self, ax: Any) -> None:
         self.curves_ = DecisionCurveDisplay(self.curve, self.thresholds).plot(ax=ax)
         upper, lower = self._panels
         self.lost_ax_ = lower if ax is upper else ax.inset_axes([0.0, -0.5, 1.0, 0.42], sharex=ax)
@@ -225,7 +204,6 @@ class TeacherDisplay(Display):
         self.lost_ax_.set_xlabel(ax.get_xlabel())
         ax.set_xlabel("")
         ax.tick_params(labelbottom=False)
-        return self
 
     def _fill(self, figure: Any) -> Any:
         figure.set_layout_engine("constrained")

@@ -1,16 +1,7 @@
 """What a user can require of a card: one small language that every solver understands.
 
 A constraint names columns as the table does (or by position) and says what their points may be.
-Constraints hold together: every one of a list must be met.
-
->>> from netbenefit.data.patterns import PatternTable
->>> from netbenefit.problem.problem import Problem
->>> from netbenefit.metrics.thresholds import Thresholds
->>> table = PatternTable.from_arrays([[0, 1], [1, 0], [1, 1]], [0, 1, 1], names=["age", "bmi"])
->>> constraints = [Sign("age", "+"), Exclusive("age", "bmi"), MinTPR(0.5, 0.9)]
->>> problem = Problem.build(table, Thresholds.of([0.5]), constraints=constraints)
->>> problem.allows([1, 0]), problem.allows([1, 1])
-(True, False)
+Every constraint of a list must be met.
 """
 
 from __future__ import annotations
@@ -42,7 +33,13 @@ from netbenefit.problem.limits import (
 
 @dataclass(frozen=True)
 class Constraint(ABC):
-    """What all constraints have: a text, a check, a form in arrays, and a form in JSON."""
+    """What all constraints have: a text, a check, a form in arrays, and a form in JSON.
+
+    Examples
+    --------
+    >>> Exclusive("age", "bmi").allows({"age": 1, "bmi": 2})
+    False
+    """
 
     kind: ClassVar[str] = ""  #: what JSON calls it
     label: ClassVar[str] = ""  #: what an error calls it; the class name by default
@@ -57,8 +54,10 @@ class Constraint(ABC):
 
     def named(self, names: Sequence[str]) -> Self:
         """Return the same constraint with columns by name; refuse columns that are not there."""
-        changed = {key: self._lookup(getattr(self, key), names) for key in self._column_fields()}
-        return self._copy(changed)
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        for key in {"feature", "other", "features"} & set(values):
+            values[key] = self._lookup(values[key], names)
+        return self._from(values)
 
     def allows(self, points: Sequence[int] | Mapping[str, int], names: Sequence[str] = ()) -> bool:
         """Whether a vector meets the constraint: points in the order of ``names``, or by name.
@@ -85,9 +84,6 @@ class Constraint(ABC):
     def _allows(self, points: Mapping[str, int]) -> bool:
         """Whether points, by name, meet the constraint."""
 
-    def _column_fields(self) -> list[str]:
-        return [f.name for f in fields(self) if f.name in ("feature", "other", "features")]
-
     def _lookup(self, key: Any, names: Sequence[str]) -> Any:
         label = self.label or type(self).__name__
         if isinstance(key, tuple):
@@ -96,10 +92,6 @@ class Constraint(ABC):
                 raise InputError(f"{label} names a column twice: {shorten(found, 10)}.")
             return found
         return names[position(key, names, label)]
-
-    def _copy(self, changed: Mapping[str, Any]) -> Self:
-        values = {f.name: getattr(self, f.name) for f in fields(self)} | dict(changed)
-        return self._from(values)
 
     @classmethod
     def _from(cls, values: Mapping[str, Any]) -> Self:
@@ -514,7 +506,7 @@ class MaxFPR(_Rate):
         builder.ceiling(self.threshold, self.rate)
 
 
-# -- what a problem makes of its settings: constraints, their arrays, and a word where they clash --
+# -- what a problem makes of its settings: constraints, their arrays, and an error if they clash ---
 
 
 def all_constraints(
@@ -586,10 +578,7 @@ _Part = Constraint | ConstantColumn
 
 
 def find_conflict(parts: Sequence[_Part], possible: Callable[[list[_Part]], bool]) -> list[_Part]:
-    """Return a minimal part of constraints that no points meet: without any one, the others can be.
-
-    For constraints that cannot all be met.
-    """
+    """Of constraints that cannot all be met, a part that cannot, of which every one is needed."""
     needed = list(parts)
     for part in parts:
         rest = [other for other in needed if other is not part]

@@ -54,10 +54,7 @@ def allowed_cutoffs(
     limits: Sequence[tuple[Fraction, Fraction | None]],
     outcomes: Masses,
 ) -> list[tuple[int, Fraction] | None]:
-    """Smallest cut-off with the highest TP − odds · FP, and that value, for each odds.
-
-    Exact, for real weights too: a float is a whole number of some power of two, and all masses are
-    taken as multiples of the smallest such power that is needed.
+    """Smallest cut-off with the highest TP − odds · FP, and that value, for each odds; exact.
 
     Of the ``outcomes`` (rows with the event, rows without it), at least limits[i][0] events must be
     found, and at most limits[i][1] others called; a limit of None limits nothing.  None where
@@ -132,7 +129,7 @@ def _at_or_above(
     return total
 
 
-# --------------------------------------------------------------------------------------------------
+# -- risks -----------------------------------------------------------------------------------------
 
 
 #: Events, as a share of all rows, that the sums of real weights may be off by.
@@ -140,7 +137,7 @@ _ROUNDING = 1e-9
 
 
 class CardLevels(NamedTuple):
-    """Cut-offs T_1 … T_M, the risk from each score on, and what the outcomes say of them."""
+    """Cut-offs T_1 … T_M, the risk from each score on, and their net benefit."""
 
     cutoffs: tuple[int, ...]
     risks: tuple[tuple[int, float], ...]
@@ -235,14 +232,12 @@ def level_risks(
     """Share of events of each level, as in Algorithm 2; None where no row is.
 
     Best cut-offs leave nothing for Algorithm 1 to move, so every share lies in its own interval.
-    (Sums of real weights are rounded; a share that lies outside by no more than that is moved to
-    the end of its interval.  A larger difference means that the cut-offs are not the best ones, and
-    the card refuses it.)
+    (A share that the rounding of real weights puts outside is moved to the end of its interval; a
+    larger difference means that the cut-offs are not the best ones, and the card refuses it.)
 
-    Constraints on rates (``rated``) move cut-offs away from the best ones: a level can then have a
-    share of events outside its interval.  Such a risk is moved to the near end of the interval, so
-    that decisions at every threshold stay those of the cut-offs that the constraints require; the
-    risk says where the level belongs, no longer how many events it had.
+    Constraints on rates (``rated``) move cut-offs away from the best ones.  A share of events
+    outside its interval is then moved to the near end, so that decisions at every threshold stay
+    those of the cut-offs that the constraints require.
 
     Algorithm alg:moderate_calibration of the paper, where cut-offs are the best ones.
     """

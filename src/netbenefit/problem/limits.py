@@ -203,7 +203,7 @@ def _least_support(
     return None if found.x is None else found.x > 0.5
 
 
-# -- from a list of constraints to :class:`~netbenefit.problem.limits.Limits`, and to those that cla
+# -- from a list of constraints to arrays ----------------------------------------------------------
 
 
 #: Most values that one coefficient can take.

@@ -4,8 +4,8 @@ With N rows, weights ω, odds r and integer points λ, a solver maximises
 
     G(λ) = Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ .
 
-TP and FP add up the masses of the patterns: rows as they came out, or whatever else a card is to be
-trained on.  Limits on rates of events found and false alarms always refer to the outcomes.
+TP and FP add up the masses of the patterns: outcomes of rows, or a blend with a teacher's risks.
+Limits on rates of events found and false alarms always refer to the outcomes.
 
 Where a common scale exists, G is held as an integer: ``scale · N · G = rates[0] · gain −
 rates[1] · size`` up to a constant, with no rounding anywhere.
@@ -142,9 +142,6 @@ class SolverResult:
         return relative_gap(self.objective, self.bound)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 # -- what a problem maximises, in numbers: the price of a rule, and the scale of gains -------------
 
 
@@ -211,8 +208,7 @@ def auto_units(n_rows: float) -> Fraction:
     """Price of a rule that ``penalty="auto"`` stands for, in units of prevalence / rows.
 
     √(N / 4000), to the hundredth, and at most 1: like the sampling error of net benefit, the price
-    falls with the root of the rows, until a rule has so little to fear from noise that the price
-    of one more event found, 1 / N, will do.
+    falls with the root of the rows, down to 1 / N, that of one more event found.
     """
     return min(Fraction(1), Fraction(round(100 * math.sqrt(n_rows / _MANY_ROWS)), 100))
 
@@ -289,23 +285,6 @@ class Problem:
 
     Problem ilp:original of the paper, on patterns.
 
-    Attributes
-    ----------
-    patterns : PatternTable
-    thresholds : Thresholds
-    penalty : Fraction
-        C0, the price of one non-zero coefficient in units of net benefit.
-    lower, upper : (P,) int64
-        Smallest and largest allowed points of each column.
-    max_features : int
-        Largest allowed number of non-zero points.
-    constraints : tuple of Constraint
-        All constraints, shorthands such as ``sign`` included, with columns by name.
-    limits : Limits
-        The same in arrays, which is what solvers read.
-    max_points : int
-        Largest absolute points of a column without bounds of its own.
-
     Examples
     --------
     >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
@@ -316,14 +295,14 @@ class Problem:
 
     patterns: PatternTable
     thresholds: Thresholds
-    penalty: Fraction
-    lower: IntArray
-    upper: IntArray
-    max_features: int
-    constraints: tuple[Constraint, ...]
-    limits: Limits
+    penalty: Fraction  #: C0, the price of one non-zero coefficient in units of net benefit
+    lower: IntArray  #: (P,) smallest allowed points of each column
+    upper: IntArray  #: (P,) largest
+    max_features: int  #: largest allowed number of non-zero points
+    constraints: tuple[Constraint, ...]  #: all, shorthands included, with columns by name
+    limits: Limits  #: the same in arrays, which is what solvers read
     _start: IntArray
-    max_points: int = 10
+    max_points: int = 10  #: largest absolute points of a column without bounds of its own
 
     @classmethod
     def build(
@@ -419,14 +398,7 @@ class Problem:
         )
 
     def with_constraints(self, more: Sequence[Constraint]) -> Problem:
-        """The same problem under more constraints.
-
-        >>> from netbenefit.problem.constraints import Sign
-        >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
-        >>> problem = Problem.build(table, Thresholds.of([0.5]))
-        >>> problem.with_constraints([Sign("x0", "+")]).lower
-        array([0])
-        """
+        """The same problem under more constraints."""
         constraints = (*self.constraints, *more)
         form, start = in_arrays(self.patterns, self.thresholds, self.max_points, constraints)
         return replace(
@@ -458,12 +430,7 @@ class Problem:
         return best
 
     def allows(self, points: Sequence[int] | IntArray) -> bool:
-        """Whether points keep to all limits but those of rates, which :meth:`feasible` checks, too.
-
-        >>> table = PatternTable.from_arrays([[0], [1]], [0, 1])
-        >>> Problem.build(table, Thresholds.tenths(), max_points=5).allows([6])
-        False
-        """
+        """Whether points keep to all limits except those of rates, which :meth:`feasible` adds."""
         vector, limits = np.asarray(points, dtype=np.int64), self.limits
         if not ((vector >= self.lower) & (vector <= self.upper)).all():
             return False
@@ -513,12 +480,7 @@ class Problem:
 
     @cached_property
     def too_small(self) -> tuple[str, ...]:
-        """Columns that vary, but whose points can never move a score by a whole point.
-
-        >>> table = PatternTable.from_arrays([[0.01, 0], [0.02, 1]], [0, 1])
-        >>> Problem.build(table, Thresholds.tenths()).too_small
-        ('x0',)
-        """
+        """Columns that vary, but whose points can never move a score by a whole point."""
         table = self.patterns
         spread = table.codes.max(axis=0) - table.codes.min(axis=0)
         most = np.maximum(np.abs(self.lower), np.abs(self.upper))
@@ -532,10 +494,7 @@ class Problem:
         )
 
     def nearest_to_zero(self) -> IntArray:
-        """An allowed point vector with the smallest entries: where a search may start.
-
-        Whether its cut-offs can keep to the rates depends on the data.
-        """
+        """An allowed vector with the smallest entries (rates aside): where a search may start."""
         return self._start.copy()
 
     def primitive(self, points: IntArray) -> IntArray:

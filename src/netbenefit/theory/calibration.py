@@ -1,11 +1,11 @@
-"""Calibration for net benefit: move whole risk levels until every one of them earns its place.
+"""Calibration for net benefit: move whole risk levels to where their event rates belong.
 
 The thresholds cut [0, 1] into levels S_i = [p_i, p_{i+1}), S_M = [p_M, 1].  A level whose observed
 event rate lies outside its own interval costs net benefit: its members are acted on at a threshold
-where they should not be, or the other way round.  :func:`improve_levels` moves such levels to
-where they belong (Algorithm 1 of the method), :func:`calibrate_levels` then replaces every risk by
-the event rate of its level (Algorithm 2), and :func:`keep_order` puts back the order of risks that
-share a level.
+where they should not be, or not acted on where they should.  :func:`improve_levels` moves such
+levels to where they belong (Algorithm 1 of the method), :func:`calibrate_levels` then replaces
+every risk by the event rate of its level (Algorithm 2), and :func:`keep_order` puts back the order
+of risks that share a level.
 
 What is learnt is a :class:`LevelMap`, a function of the risk alone, so that it applies to any new
 risk of the same model.  Rates and thresholds are compared as exact fractions, weights included:
@@ -26,8 +26,6 @@ from netbenefit.common import FloatArray, InputError, check_binary, check_risks,
 from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds
 
 # -- what each level holds, counted without rounding, and the two rules that move a level ----------
-# Rates and thresholds are compared as exact fractions, weights included: no tolerance decides a
-# move.
 
 
 #: A 53-bit integer is summed as two halves, each exactly in float64 (up to 2**26 rows).
@@ -48,7 +46,7 @@ class Levels:
 
     ``events`` and ``totals`` are O_i and N_i of the present levels as integers on one common
     scale; ``now[k]`` is the present level of original level k, and ``moved[k]`` whether it has
-    ever been moved (to come back to one's own level by two moves counts, too).
+    ever been moved, even if it came back.
     """
 
     thresholds: Thresholds
@@ -91,13 +89,13 @@ class Levels:
                 self.now[k], self.moved[k] = target, True
 
     def excess(self, level: int) -> Fraction:
-        """O_i - p_{i+1} N_i: above 0, the level pays one higher (rule one; p_{M+1} = 1)."""
+        """O_i - p_{i+1} N_i: above 0, the level belongs one higher (rule one; p_{M+1} = 1)."""
         p = self.thresholds.fractions
         upper = p[level + 1] if level + 1 < len(p) else Fraction(1)
         return self.events[level] - upper * self.totals[level]
 
     def shortfall(self, level: int) -> Fraction:
-        """p_i N_i - O_i: above 0, the level pays one lower (rule two)."""
+        """p_i N_i - O_i: above 0, the level belongs one lower (rule two)."""
         return self.thresholds.fractions[level] * self.totals[level] - self.events[level]
 
     def improve(self) -> None:
@@ -202,7 +200,9 @@ def improve_levels(
 
     A move counts at once: a later step sees the level together with what has joined it.  Each move
     raises the net benefit at one threshold and changes it at no other.  Afterwards
-    p_i N_i ≤ O_i ≤ p_{i+1} N_i holds in every level.
+    p_i N_i ≤ O_i ≤ p_{i+1} N_i holds in every level.  A level that is sent down to p_{i-1}, as
+    published, lands below the unmoved risks of S_{i-1}, which reverses their order;
+    :func:`keep_order` and :func:`calibrate_levels` restore it.
 
     Algorithm alg:improve_aunbc of the paper.
 
@@ -212,8 +212,8 @@ def improve_levels(
         Outcomes, 1 or True for an event.
     risk : array-like of shape (n_rows,)
         Predicted risks of the event, in [0, 1].
-    thresholds : Thresholds, list, text or None, default=None
-        As in :func:`netbenefit.metrics.thresholds.as_thresholds`; their weights play no part.
+    thresholds : Thresholds, str, sequence of float, or None
+        None is the grid 0, 0.1, …, 0.9; weights play no part.
     sample_weight : array-like of shape (n_rows,) or None, default=None
         Weights of the rows.
     order_keeping : bool, default=False
@@ -224,12 +224,6 @@ def improve_levels(
     LevelMap
         Its ``moves`` tell what was done.
 
-    Notes
-    -----
-    A level that is sent down to p_{i-1}, as published, lands below the unmoved risks of S_{i-1}:
-    the net benefit cares only for the level, but the order of those risks is reversed.
-    :func:`keep_order`, as well as :func:`calibrate_levels`, mends this.
-
     Examples
     --------
     Half of those called 10-20% have the event, so they belong one level higher:
@@ -237,10 +231,8 @@ def improve_levels(
     >>> y_true = [0, 0, 0, 0, 1, 0, 1, 1]
     >>> risk = [0.05, 0.05, 0.05, 0.05, 0.15, 0.15, 0.6, 0.7]
     >>> better = improve_levels(y_true, risk, [0.1, 0.2, 0.6])
-    >>> better.values
-    (None, 0.2, None, None)
-    >>> better.moves
-    (Move(source=1, target=2, rate=0.5),)
+    >>> better.values, better.moves
+    ((None, 0.2, None, None), (Move(source=1, target=2, rate=0.5),))
     """
     levels = Levels.count(y_true, risk, as_thresholds(thresholds), sample_weight)
     levels.improve()
@@ -281,13 +273,9 @@ def calibrate_levels(
     Returns
     -------
     LevelMap
-        A level without weight in training, which no move has filled, stays as it is: nothing is
-        known about its rate, and its own risks are in order with those of the other levels.
-
-    Notes
-    -----
-    The rate is the float nearest to O_i / N_i.  Where that float would be p_{i+1} itself though
-    the rate is below, the float before p_{i+1} is taken: decisions follow the exact rate.
+        A level without weight in training, which no move has filled, stays as it is.  The rate is
+        the float nearest to O_i / N_i, or the float before p_{i+1} where that would be p_{i+1}
+        itself though the exact rate is below.
 
     Examples
     --------
@@ -316,7 +304,7 @@ def calibrate_levels(
 
 
 def keep_order(level_map: LevelMap, delta: float | None = None) -> LevelMap:
-    """Tell the risks that share a constant apart again, by a small share of the original risk.
+    """Distinguish risks that share a constant again, by a small share of the original risk.
 
     The constants get ``delta`` times the original risk on top, too little to cross a threshold.
     For any two original risks a < b, seen in training or not, and with f the returned map:
@@ -327,8 +315,8 @@ def keep_order(level_map: LevelMap, delta: float | None = None) -> LevelMap:
       small for floating-point numbers;
     - a calibrated map (:func:`calibrate_levels`) gains a calibration error of at most ``delta``.
 
-    Levels that stay as they are need no help and get none, with one exception: an unmoved level
-    that others have joined (which only :func:`improve_levels` leaves) takes their constant first.
+    Levels that stay as they are need nothing, with one exception: an unmoved level that others
+    have joined (which only :func:`improve_levels` leaves) takes their constant first.
 
     Proposition prop:calibration of the paper.
 
@@ -348,13 +336,10 @@ def keep_order(level_map: LevelMap, delta: float | None = None) -> LevelMap:
 
     Examples
     --------
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> flat = LevelMap(Thresholds.of([0.1, 0.5]), (0.05, 0.4, 0.8))
-    >>> ordered = keep_order(flat)
-    >>> ordered.delta
-    0.01
-    >>> ordered.apply([0.2, 0.3])
-    array([0.402, 0.403])
+    >>> from netbenefit import Thresholds
+    >>> ordered = keep_order(LevelMap(Thresholds.of([0.1, 0.5]), (0.05, 0.4, 0.8)))
+    >>> ordered.delta, ordered.apply([0.2, 0.3])
+    (0.01, array([0.402, 0.403]))
     """
     levels, edges = level_map.levels, (*level_map.thresholds.values[1:], 1.0)
     constants = [(i, v) for i, v in zip(levels, level_map.values, strict=True) if v is not None]

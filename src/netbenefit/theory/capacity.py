@@ -3,8 +3,8 @@
 A linear model ρ with real cut-offs t_i becomes a card by λ_k = round(Λ ρ_k / ‖ρ‖∞) and
 T_i = round(Λ t_i / ‖ρ‖∞).  Rounding moves no row by more than (‖x_j‖₁ + 1) / 2 points against a
 cut-off, while the row's distance to it has grown to Λ γ_j, where γ_j = min_i |x_j·ρ − t_i| / ‖ρ‖∞.
-With Λ > (max_j ‖x_j‖₁ + 1) / (2 min_j γ_j), every row stays on its side of every cut-off.  To leave
-the rows nearest to a cut-off out of account makes Λ smaller, at a price that is known beforehand.
+With Λ > (max_j ‖x_j‖₁ + 1) / (2 min_j γ_j), every row stays on its side of every cut-off.  Dropping
+the rows nearest to a cut-off makes Λ smaller, at a price that is known beforehand.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def generalisation_bound(
         Σ ω_i / (1 − p_i) · √((ln |L| + ln |B_0| − ln δ) / 2n),
 
     where |L| = Π (2Λ_k + 1) counts the vectors of points, |B_0| = 2 T_max + 1 the values of a
-    cut-off, and 1 − 2 (M + 1) δ is the confidence.
+    cut-off, and 1 − 2 (M + 1) δ is the confidence.  The bound is for the worst of all distributions
+    and cards, so that it is wide; cross-validation tells more about one card on one kind of data.
 
     Theorem thm:generalization of the paper.
 
@@ -63,7 +64,7 @@ def generalisation_bound(
         Independent rows in training, each of weight 1.
     max_points : sequence of int
         Λ_k of each feature that training could choose from, used or not; 0 for a feature without
-        points.
+        points.  A limit on the number of features is not taken into account.
     max_cutoff : int
         T_max: cut-offs lie in −T_max … T_max.
     thresholds : Thresholds, str, sequence of float, or None
@@ -74,12 +75,6 @@ def generalisation_bound(
     Returns
     -------
     float
-
-    Notes
-    -----
-    The bound is for the worst of all distributions and the worst of all cards, so that it is wide;
-    cross-validation tells more about one card on one kind of data.  It holds for any number of
-    features in the card: a limit on their number makes |L| smaller than assumed here.
 
     Examples
     --------
@@ -118,16 +113,17 @@ def rows_needed(
     >>> rows_needed(0.05, [10] * 5, 50, [0.1, 0.2, 0.3])
     7951
     """
-    target = _check_bound(bound)
+    if not 0.0 < bound < math.inf:
+        raise InputError(f"bound={bound!r} must be a positive, finite number.")
     spread, logs = _factors(max_points, max_cutoff, thresholds, confidence)
-    guess = (spread / target) ** 2 * logs / 2.0
+    guess = (spread / bound) ** 2 * logs / 2.0
     if guess >= _MOST_ROWS:
         raise InputError(f"bound={bound!r} needs more than {_MOST_ROWS} rows. Use a larger bound.")
     # The formula is right to a few units in the last place; the bound itself decides.
     n = max(1, math.ceil(guess))
-    while _bound(n, spread, logs) > target:
+    while _bound(n, spread, logs) > bound:
         n += 1
-    while n > 1 and _bound(n - 1, spread, logs) <= target:
+    while n > 1 and _bound(n - 1, spread, logs) <= bound:
         n -= 1
     return n
 
@@ -153,51 +149,23 @@ def _factors(
     return spread, cards + math.log(2 * cutoff + 1) - math.log(delta)
 
 
-def _check_bound(bound: float) -> float:
-    if not 0.0 < bound < math.inf:
-        raise InputError(f"bound={bound!r} must be a positive, finite number.")
-    return float(bound)
-
-
 @dataclass(frozen=True)
 class Capacity:
-    """How large points and cut-offs need to be, at most, to decide as a linear model.
+    """How large points and cut-offs need to be, at most, to decide as a linear model."""
 
-    Attributes
-    ----------
-    max_points : int
-        Λ: points in −Λ … Λ are enough.  Fewer may do: the condition is not necessary.
-    max_cutoff : int
-        T_max: cut-offs in −T_max … T_max are enough.
-    margin : float
-        γ: the least distance of a kept row to a cut-off, in units of the largest coefficient.
-    norm : float
-        The largest Σ_k |x_jk| of a kept row.
-    dropped : tuple of int
-        Rows that were left out of account, those nearest to a cut-off.
-    """
-
-    max_points: int
-    max_cutoff: int
-    margin: float
-    norm: float
-    dropped: tuple[int, ...] = ()
+    max_points: int  #: Λ: points in −Λ … Λ are enough, and fewer may be
+    max_cutoff: int  #: T_max: cut-offs in −T_max … T_max are enough
+    margin: float  #: γ: least distance of a kept row to a cut-off, by the largest coefficient
+    norm: float  #: the largest Σ_k |x_jk| of a kept row
+    dropped: tuple[int, ...] = ()  #: rows that were dropped, those nearest to a cut-off
 
 
 class RoundedModel(NamedTuple):
-    """A linear model in whole numbers.
+    """A linear model in whole numbers."""
 
-    Attributes
-    ----------
-    points : (P,) int
-    cutoffs : (M,) int
-    changed : tuple of int
-        Rows that are on another side of some cut-off than before.
-    """
-
-    points: IntArray
-    cutoffs: IntArray
-    changed: tuple[int, ...]
+    points: IntArray  #: (P,)
+    cutoffs: IntArray  #: (M,)
+    changed: tuple[int, ...]  #: rows on another side of some cut-off than before
 
 
 def learning_capacity(
@@ -223,19 +191,11 @@ def learning_capacity(
     -------
     Capacity
         ``max_cutoff`` is ⌈Λ · norm⌉, or larger where a cut-off lies farther out than every kept
-        row.
-
-    Notes
-    -----
-    The margin is shortened by what floating-point sums may be off, so that the rows keep their side
-    in floating-point scores, too.
+        row.  Rounding errors of floating-point scores are allowed for.
 
     Examples
     --------
     >>> X, rho, t = [[0, 1], [1, 0], [1, 1]], [1.0, 0.3], [0.5, 1.2]
-    >>> capacity = learning_capacity(X, rho, t)
-    >>> capacity.max_points, capacity.max_cutoff, round(capacity.margin, 9)
-    (16, 32, 0.1)
     >>> fewer = learning_capacity(X, rho, t, drop=1)
     >>> fewer.max_points, fewer.max_cutoff, round(fewer.margin, 9), fewer.dropped
     (6, 7, 0.2, (2,))
@@ -275,7 +235,7 @@ def learning_capacity(
 def round_linear(
     X: ArrayLike, coefficients: ArrayLike, cutoffs: ArrayLike, max_points: int
 ) -> RoundedModel:
-    """Round a linear model to points of at most ``max_points``, and tell which rows change side.
+    """Round a linear model to points of at most ``max_points``, and list the rows that change side.
 
     Theorem thm:learning_capacity of the paper, the rounding of its proof.
 
@@ -290,13 +250,11 @@ def round_linear(
     -------
     RoundedModel
         Scores of decimal columns are added up without rounding, as a card does.  With the
-        ``max_points`` of :func:`learning_capacity`, no row changes but those dropped.
+        ``max_points`` of :func:`learning_capacity`, only dropped rows can change.
 
     Examples
     --------
     >>> X, rho, t = [[0, 1], [1, 0], [1, 1]], [1.0, 0.3], [0.5, 1.2]
-    >>> round_linear(X, rho, t, 16)
-    RoundedModel(points=array([16,  5]), cutoffs=array([ 8, 19]), changed=())
     >>> round_linear(X, rho, t, 2)
     RoundedModel(points=array([2, 1]), cutoffs=array([1, 2]), changed=(0, 1))
     """
@@ -310,7 +268,7 @@ def round_linear(
 
 
 def rounding_loss(thresholds: ThresholdsLike, n_dropped: float, n_rows: float) -> float:
-    """Return the most weighted net benefit that the rows left out of account can cost.
+    """Return the most weighted net benefit that the dropped rows can cost.
 
     (k − 1)/N · Σ ω_i / (1 − p_i), with k − 1 the number of rows dropped.
 

@@ -1,7 +1,7 @@
 """Synthetic predictions: with a given correlation, and on the edge of what is possible.
 
-Type I risks have a given correlation with the outcome and are careless about thresholds: they show
-how far from the bounds ordinary models lie.  Type II risks reach the bounds of
+Type I risks have a given correlation with the outcome, whatever the thresholds: they show how far
+from the bounds ordinary models lie.  Type II risks reach the bounds of
 :mod:`netbenefit.theory`, which shows that these are the best possible.
 """
 
@@ -62,8 +62,6 @@ def correlated_risks(
     >>> risk = correlated_risks(y, 0.6, random_state=0)
     >>> float(np.corrcoef(y, risk)[0, 1].round(9))
     0.6
-    >>> float(risk.min()), float(risk.max())
-    (0.0, 1.0)
     """
     outcome = check_binary(y_true)
     weight = check_weights(sample_weight, outcome.size)
@@ -84,20 +82,11 @@ def correlated_risks(
 
 
 class BoundaryModel(NamedTuple):
-    """A model that reaches a bound: four groups of rows, with their outcome, risk and weight.
+    """A model that reaches a bound: four groups of rows, with their outcome, risk and weight."""
 
-    Attributes
-    ----------
-    y_true : (4,) int
-        Events, events, non-events, non-events.
-    risk : (4,) float
-    sample_weight : (4,) float
-        Shares of all rows; they sum to 1, and some may be 0.
-    """
-
-    y_true: NDArray[np.int64]
-    risk: FloatArray
-    sample_weight: FloatArray
+    y_true: NDArray[np.int64]  #: (4,): events, events, non-events, non-events
+    risk: FloatArray  #: (4,)
+    sample_weight: FloatArray  #: (4,): shares of all rows, sum 1; some may be 0
 
 
 def boundary_model(
@@ -125,15 +114,8 @@ def boundary_model(
 
     Examples
     --------
-    >>> from netbenefit import aunbc, grouped_auroc
-    >>> model = boundary_model(None, 0.4, 0.75)
-    >>> model.risk
+    >>> boundary_model(None, 0.4, 0.75).risk
     array([0. , 1. , 0. , 0.1])
-    >>> weight = model.sample_weight
-    >>> round(grouped_auroc(model.y_true, model.risk, sample_weight=weight), 9)
-    0.75
-    >>> round(aunbc(model.y_true, model.risk, sample_weight=weight), 4)
-    0.3033
     """
     grid, a0 = as_thresholds(thresholds), check_prevalence(prevalence)
     edge = _edge(grid, a0, float(check_auroc(auroc)), side)
