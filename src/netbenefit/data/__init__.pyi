@@ -15,7 +15,9 @@ from .engine import (
     EngineTable as EngineTable,
     Groups as Groups,
     Tell as Tell,
+    flag as flag,
     group_numbers as group_numbers,
+    in_halves as in_halves,
     is_lazy as is_lazy,
 )
 from .files import (
