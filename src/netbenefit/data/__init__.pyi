@@ -30,6 +30,7 @@ from .labels import (
     encode_labels as encode_labels,
     find_target as find_target,
     label_in as label_in,
+    match_labels as match_labels,
     read_outcome as read_outcome,
     warn_of_constants as warn_of_constants,
 )
