@@ -45,6 +45,7 @@ from .raw_table import (
     Storage as Storage,
     comma_error as comma_error,
     mixed_error as mixed_error,
+    raw_column as raw_column,
     raw_rows as raw_rows,
     storage_of as storage_of,
     with_commas as with_commas,

@@ -43,6 +43,16 @@ def is_lazy(table: Any) -> bool:
         return False
 
 
+def require_columns(available: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a table without some columns."""
+    absent = [name for name in names if name not in available]
+    if absent:
+        raise InputError(
+            f"the table has no column {shorten(absent)}; its columns are "
+            f"{shorten(available, 10)}. Correct the name, or add the column."
+        )
+
+
 def in_halves(join: Callable[[Any, Any], Any], parts: Sequence[nw.Expr]) -> nw.Expr:
     """Combine expressions by halves, because libraries walk through them by recursion."""
     if len(parts) == 1:
@@ -113,12 +123,7 @@ class EngineTable:
 
     def require(self, names: Sequence[str]) -> None:
         """Refuse a table without some columns."""
-        absent = [name for name in names if name not in self.types]
-        if absent:
-            raise InputError(
-                f"the table has no column {shorten(absent)}; its columns are "
-                f"{shorten(self.names, 10)}. Correct the name, or add the column."
-            )
+        require_columns(self.names, names)
 
     # -- columns -----------------------------------------------------------------------------------
 
@@ -225,12 +230,7 @@ class EngineTable:
             number = weight.cast(nw.Float64)  # the square of an integer may not fit into 64 bits
             chosen += [weight.alias(_WEIGHT), (number * number).alias(_SQUARE)]
             sums += [nw.col(_WEIGHT).sum(), nw.col(_SQUARE).sum()]
-        if keys:
-            frame = frame.select(*chosen).group_by(*keys, *nulls).agg(*sums)
-        elif weight is not None:
-            frame = frame.select(*chosen).select(*sums)
-        else:
-            frame = frame.select(*sums)
+        frame = frame.select(*chosen).group_by(*keys, *nulls).agg(*sums)
         if most is not None:
             frame = frame.head(most + 1)
         found = self.collect(frame, what)

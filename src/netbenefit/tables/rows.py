@@ -27,6 +27,7 @@ from netbenefit.data import (
     flag,
     in_halves,
     merge_rows,
+    raw_column,
     storage_of,
 )
 from netbenefit.tables.expressions import choose, whole
@@ -83,16 +84,12 @@ def rows_of(table: EngineTable, groups: Groups, names: Sequence[str]) -> MergedR
     """Return the raw rows of groups that were made by :func:`raw_keys`."""
     columns = []
     for k, name in enumerate(names):
-        info, values = table.info(name), groups.keys.get(f"nb_key_{k}")
+        values = groups.keys.get(f"nb_key_{k}")
         if values is None:  # it is not used, or cannot be: then its type tells why
             values = nothing(groups.size)
         elif table.types[name] == "boolean":
             values = _flags(values.astype(np.float64))
-        columns.append(
-            RawColumn(
-                name, values, info.categories, info.is_category, info.is_ordered, info.is_date
-            )
-        )
+        columns.append(raw_column(name, values, table.info(name)))
     event = groups.keys[_EVENT].astype(np.int64) == 1
     return merged(columns, event, groups.weight.astype(np.float64))
 
@@ -247,15 +244,10 @@ def sample_test(
     levels: Mapping[str, Groups],
     shares: tuple[float, float],
 ) -> nw.Expr:
-    """Return whether a row is in the sample."""
-    share = nw.when(survey.event).then(nw.lit(shares[1])).otherwise(nw.lit(shares[0]))
-    return row_number(table, survey, names, levels) < share
+    """Return whether a row is in the sample.
 
-
-def row_number(
-    table: EngineTable, survey: Survey, names: Sequence[str], levels: Mapping[str, Groups]
-) -> nw.Expr:
-    """Return a number from 0 to 1 that depends on a row's values alone, and looks random."""
+    Each row has a number from 0 to 1 that depends on its values alone, and looks random.
+    """
     parts = []
     for k, name in enumerate(names):
         if table.types[name] in ("number", "boolean"):
@@ -271,7 +263,8 @@ def row_number(
             parts.append((value + _fraction(x * (_OWN * (1.0 + k * _GOLDEN)))).fill_null(0.5))
         elif table.types[name] == "text":
             parts.append(_text_number(table.text(name), levels.get(name)) * (1.0 + k * _GOLDEN))
-    return _fraction(in_halves(operator.add, parts) * _STRETCH[0]) if parts else nw.lit(0.5)
+    number = _fraction(in_halves(operator.add, parts) * _STRETCH[0]) if parts else nw.lit(0.5)
+    return number < nw.when(survey.event).then(nw.lit(shares[1])).otherwise(nw.lit(shares[0]))
 
 
 def _fraction(x: nw.Expr) -> nw.Expr:
