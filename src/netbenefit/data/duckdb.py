@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,16 +98,8 @@ def _read_cells(
         part = _Part(file, file, header, separator)
         # DuckDB takes the first end of a line for that of all, even inside a name.
         parts.append(part if is_one_line else part.copied(engine.folder))
-    headers: dict[tuple[str, ...], Path] = {}
-    for part in parts:
-        headers.setdefault(part.header, part.named)
-    columns = tuple(dict.fromkeys(column for header in headers for column in header if column))
-    differing = {}
-    for column in columns:
-        there = [file for header, file in headers.items() if column in header]
-        absent = [file for header, file in headers.items() if column not in header]
-        if absent:
-            differing[column] = f"column {column!r} is in {there[0]}, but not in {absent[0]}"
+    columns = tuple(dict.fromkeys(column for part in parts for column in part.header if column))
+    differing = _absent_columns({part.named: part.header for part in parts})
     try:
         place, n_rows = _store(engine, parts, columns, on_disk)
     except (duckdb.InvalidInputException, duckdb.IOException):
@@ -124,6 +116,17 @@ def _read_cells(
         if "" in part.header:
             _check_unnamed(engine, part)
     return place, columns, differing
+
+
+def _absent_columns(headers: Mapping[Path, Collection[str]]) -> dict[str, str]:
+    """Find columns that some files do not have, with a sentence about it."""
+    found = {}
+    for column in dict.fromkeys(column for header in headers.values() for column in header):
+        there = next(file for file, header in headers.items() if column in header)
+        absent = next((file for file, header in headers.items() if column not in header), None)
+        if column and absent is not None:
+            found[column] = f"column {column!r} is in {there}, but not in {absent}"
+    return found
 
 
 def _store(
@@ -559,24 +562,22 @@ def _common(files: Sequence[Path]) -> int:
 
 def _differing_columns(source: Source, engine: Engine) -> dict[str, str]:
     """Find columns that are numbers in one Parquet file and text in another, or are not in all."""
-    seen: dict[str, tuple[str, str]] = {}
-    differing: dict[str, str] = {}
-    first: set[str] | None = None
+    kinds = {}
     for file in source.files:
         query = f"SELECT * FROM read_parquet({text(escaped(file))}, hive_partitioning = false)"
         with duckdb_errors(Source("parquet", str(file))):
             relation = engine.connection.sql(query)
-        kinds = {c: _kind_of(str(t)) for c, t in zip(relation.columns, relation.types, strict=True)}
-        first = set(kinds) if first is None else first
-        for column, kind in kinds.items():
-            before, where = seen.setdefault(column, (kind, str(file)))
+        types = map(_kind_of, map(str, relation.types))
+        kinds[file] = dict(zip(relation.columns, types, strict=True))
+    differing = _absent_columns(kinds)
+    seen: dict[str, tuple[str, Path]] = {}
+    for file, own in kinds.items():
+        for column, kind in own.items():
+            before, where = seen.setdefault(column, (kind, file))
             if kind != before:
                 differing.setdefault(
                     column, f"column {column!r} holds {before} in {where}, but {kind} in {file}"
                 )
-        for column in first ^ set(kinds):
-            there, absent = (source.files[0], file) if column in first else (file, source.files[0])
-            differing.setdefault(column, f"column {column!r} is in {there}, but not in {absent}")
     return differing
 
 

@@ -14,7 +14,7 @@ from netbenefit.cards import Frame, as_value
 from netbenefit.common import InputError
 from netbenefit.data import EngineTable, Outcome, flag, read_outcome
 
-_TARGET, _MISSING, _COUNT, _WEIGHT = "nb_target", "nb_missing", "nb_count", "nb_weight"
+_TARGET, _MISSING, _COUNT = "nb_target", "nb_missing", "nb_count"
 
 
 class ColumnEnds(NamedTuple):
@@ -33,15 +33,9 @@ class Survey(NamedTuple):
     outcome: str  #: what the event is called, such as "died = yes"
     event: nw.Expr  #: whether a row is an event
     counts: tuple[int, int]  #: rows without and with the event
-    totals: tuple[float, float]  #: their weight
     ends: dict[str, ColumnEnds]
     weight: nw.Expr | None  #: of a row; None where every row counts once
     used: nw.Expr | None  #: whether it has any
-
-    @property
-    def n_total(self) -> float:
-        """Weight of all rows."""
-        return sum(self.totals)
 
 
 def survey_table(
@@ -56,9 +50,6 @@ def survey_table(
     missing = flag(table.column(target).is_null())
     looked = [table.label(target).alias(_TARGET), missing.alias(_MISSING)]
     sums = [nw.len().alias(_COUNT), nw.col(_MISSING).sum()]
-    if weight is not None:
-        looked.append(weight.alias(_WEIGHT))
-        sums.append(nw.col(_WEIGHT).sum())
     for k, name in enumerate(names):
         kind, key = table.types[name], f"nb_{k}"
         if kind in ("number", "boolean"):
@@ -75,14 +66,12 @@ def survey_table(
         raise InputError("the table has 0 rows with weight. Pass at least one of each outcome.")
     outcome, event = _outcome(table, target, found, counts, positive)
     happened = outcome.event
-    masses = counts if weight is None else found.column(_WEIGHT)
     return Survey(
         n_rows=int(counts.sum()),
         labels=outcome.labels,
         outcome=outcome.text,
         event=event,
         counts=(int(counts[~happened].sum()), int(counts[happened].sum())),
-        totals=(_total(masses[~happened]), _total(masses[happened])),
         ends={name: _ends(found, name, f"nb_{k}") for k, name in enumerate(names)},
         weight=weight,
         used=used,
@@ -107,10 +96,6 @@ def _outcome(
     if len(events) == 1 and isinstance(events[0], bool | np.bool_):
         return outcome, column if events[0] else ~column
     return outcome, column == events[0] if len(events) == 1 else column.is_in(events)
-
-
-def _total(masses: NDArray[Any]) -> float:
-    return sum(float(mass) for mass in masses.tolist())
 
 
 def _ends(found: Frame, name: str, key: str) -> ColumnEnds:
