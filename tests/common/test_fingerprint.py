@@ -166,4 +166,6 @@ def test_bar_shows_counts_and_time_on_a_terminal() -> None:
 
 def test_time_left_counts_only_what_this_run_has_done() -> None:
     assert time_left(10.0, 5, 5) == "about 10 s left"
+    assert time_left(3000.0, 1, 3) == "about 150 min left"
     assert time_left(600.0, 1, 100) == "about 17 h left"
+    assert time_left(0.0, 0, 5) == time_left(9.0, 3, 0) == ""

@@ -302,9 +302,9 @@ def test_bad_settings_are_named(data, settings, message):
 def test_bad_targets_are_named(data):
     X, y = data
     model = NetBenefitCalibrator(GaussianNB())
-    with pytest.raises(InputError, match=r"binary classification is supported.* 3 classes"):
+    with pytest.raises(InputError, match=r"binary classification is supported.* 3 labels"):
         model.fit(X, np.arange(len(y)) % 3)
-    with pytest.raises(InputError, match="y holds only one class"):
+    with pytest.raises(InputError, match="y holds one class only"):
         model.fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match="Unknown label type"):
         model.fit(X, y + 0.5 * np.arange(len(y)))

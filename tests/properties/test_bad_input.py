@@ -254,7 +254,7 @@ def test_infinities(wrong: Wrong) -> None:
 
 @table(
     ("zeros", lambda: model().fit(X, Y * 0), "y holds one class only: every row is 0", "both"),
-    ("text", lambda: model().fit(X, ["no"] * N), "every row is no", "needs rows of both classes"),
+    ("text", lambda: model().fit(X, ["no"] * N), "every row is no", "Pass rows of both classes"),
     ("true", lambda: model().fit(X, [True] * N), "every row is True", "rows of both classes"),
     (
         "by weight",
@@ -271,8 +271,8 @@ def test_infinities(wrong: Wrong) -> None:
     (
         "calibrator",
         lambda: NetBenefitCalibrator(model()).fit(X, Y * 0),
-        "y holds only one class .0.",
-        "Check the target column",
+        "y holds one class only: every row is 0",
+        "Pass rows of both classes",
     ),
     ("auroc", lambda: auroc(Y * 0, RISK), "y_true holds no events", "Pass rows of both classes"),
     (
@@ -455,8 +455,8 @@ def test_duplicate_names(wrong: Wrong) -> None:
     (
         "calibrator",
         lambda: NetBenefitCalibrator(model()).fit(X, np.arange(N) % 3),
-        "y holds 3 classes .0, 1, 2.",
-        "Compare y with the event's label",
+        "y holds 3 labels .0, 1, 2.",
+        "Compare it with the event's label",
     ),
     (
         "metrics, number",

@@ -39,7 +39,7 @@ def drop_it(name: str = "NAME") -> Remedy:
 
 
 class Message:
-    """A text for users, of which some parts are said differently on the command line."""
+    """A text for users, parts of which have other words on the command line."""
 
     args: tuple[Any, ...]
 
@@ -47,7 +47,7 @@ class Message:
         return "".join(p.python if isinstance(p, Remedy) else str(p) for p in self.args)
 
     def in_options(self) -> str:
-        """Return the text as the command line says it."""
+        """Return the text in the words of the command line."""
         return "".join(p.options if isinstance(p, Remedy) else str(p) for p in self.args)
 
 
@@ -60,26 +60,14 @@ class InputWarning(Message, UserWarning):
 
 
 def shorten(items: Sequence[Any], limit: int = 5) -> str:
-    """List a few items for an error message.
-
-    Examples
-    --------
-    >>> shorten([1, 2, 3, 4, 5, 6, 7])
-    '1, 2, 3, 4, 5 and 2 more'
-    """
+    """List a few items for an error message."""
     shown = ", ".join(repr(item) for item in items[:limit])
     more = len(items) - limit
     return shown if more <= 0 else f"{shown} and {more} more"
 
 
 def check_names(names: Sequence[Any]) -> tuple[str, ...]:
-    """Return column names as strings; refuse duplicates.
-
-    Examples
-    --------
-    >>> check_names(["age", "sex"])
-    ('age', 'sex')
-    """
+    """Return column names as strings; refuse duplicates."""
     texts = tuple(str(name) for name in names)
     repeated = [name for name, count in Counter(texts).items() if count > 1]
     if repeated:
@@ -91,13 +79,7 @@ def check_names(names: Sequence[Any]) -> tuple[str, ...]:
 
 
 def check_binary(y: ArrayLike, *, name: str = "y_true") -> NDArray[np.bool_]:
-    """Return 0/1 (or boolean) outcomes as booleans, True for an event.
-
-    Examples
-    --------
-    >>> check_binary([0, 1, 1])
-    array([False,  True,  True])
-    """
+    """Return 0/1 (or boolean) outcomes as booleans, True for an event."""
     array = np.asarray(y)
     if array.ndim != 1:
         raise InputError(
@@ -130,13 +112,7 @@ def check_binary(y: ArrayLike, *, name: str = "y_true") -> NDArray[np.bool_]:
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    """Return row weights as floats (ones by default); refuse negative or unusable ones.
-
-    Examples
-    --------
-    >>> check_weights(None, 2)
-    array([1., 1.])
-    """
+    """Return row weights as floats (ones by default); refuse negative or unusable ones."""
     if sample_weight is None:
         return np.ones(n_rows)
     weights = _as_floats(sample_weight, "sample_weight")
@@ -164,13 +140,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
 
 
 def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArray:
-    """Return predicted risks as floats in [0, 1], one a row.
-
-    Examples
-    --------
-    >>> check_risks([0.2, 1], 2)
-    array([0.2, 1. ])
-    """
+    """Return predicted risks as floats in [0, 1], one per row."""
     risks = _as_floats(risk, name)
     if risks.ndim == 2 and risks.shape[1] == 2:
         raise InputError(
@@ -197,26 +167,14 @@ def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArr
 
 
 def check_level(level: Any) -> float:
-    """Return the level of an interval as a float; refuse what is not strictly between 0 and 1.
-
-    Examples
-    --------
-    >>> check_level(0.95)
-    0.95
-    """
+    """Return the level of an interval as a float; refuse what is not strictly between 0 and 1."""
     if not (isinstance(level, Real) and 0.0 < float(level) < 1.0):
         raise InputError(f"level={level!r} must lie strictly between 0 and 1. Write 0.95 for 95%.")
     return float(level)
 
 
 def check_seed(random_state: Any) -> int:
-    """Return a seed as a whole number; refuse what is none.
-
-    Examples
-    --------
-    >>> check_seed(np.int64(3))
-    3
-    """
+    """Return a seed as a whole number; refuse what is none."""
     if isinstance(random_state, bool) or not isinstance(random_state, Integral) or random_state < 0:
         raise InputError(
             f"random_state={random_state!r} must be a whole number, and must not be negative: with "
@@ -236,11 +194,7 @@ def _as_floats(values: ArrayLike, name: str) -> FloatArray:
 
 
 def exact_number(value: Any, name: str, words: str) -> Fraction:
-    """A setting as the decimal that was written, not negative; ``words`` may take its place.
-
-    >>> exact_number(0.001, "point_penalty", '"paper"')
-    Fraction(1, 1000)
-    """
+    """Return a setting as the decimal that was written; ``words`` are what else it may be."""
     refusal = InputError(f"{name} must be a finite number or {words}, not {value!r}.")
     if isinstance(value, bool):
         raise refusal

@@ -15,18 +15,6 @@ from numpy.typing import NDArray
 
 from netbenefit.common.checks import FloatArray, IntArray
 
-# -- how far a value can be from the best: the one definition of the gap ---------------------------
-
-
-def relative_gap(objective: float, bound: float | None) -> float | None:
-    """Return (bound − objective) / |objective|, or None where no bound is known."""
-    if bound is None:
-        return None
-    if bound == objective:
-        return 0.0
-    return (bound - objective) / abs(objective) if objective else math.inf
-
-
 #: Integers up to here are exact in float64, hence the same in numpy, JavaScript and SQL.
 LARGEST_EXACT = 2**53
 
@@ -85,3 +73,12 @@ def _loses_nothing(values: NDArray[Any], decimals: int) -> bool:
 def are_whole(weight: FloatArray) -> bool:
     """Return whether all weights are whole numbers, which are taken to count rows."""
     return bool(np.all(weight == np.floor(weight)))
+
+
+def relative_gap(objective: float, bound: float | None) -> float | None:
+    """Return (bound − objective) / |objective|, or None where no bound is known."""
+    if bound is None:
+        return None
+    if bound == objective:
+        return 0.0
+    return (bound - objective) / abs(objective) if objective else math.inf

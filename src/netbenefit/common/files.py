@@ -10,16 +10,7 @@ from pathlib import Path
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text as UTF-8; a file that is there is replaced at once or stays as it was.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "note.txt")
-    >>> write_text(file, "a card")
-    >>> file.read_text()
-    'a card'
-    """
+    """Write a text as UTF-8; an existing file is replaced at once or stays as it was."""
     write_bytes(path, text.encode())
 
 
@@ -31,17 +22,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give the name of a draft to be written; it takes the file's place once it is whole.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "note.txt")
-    >>> with replacing(file) as draft:
-    ...     _ = draft.write_text("a card")
-    >>> file.read_text(), draft.exists()
-    ('a card', False)
-    """
+    """Give the name of a draft to be written; it takes the file's place once it is complete."""
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:

@@ -27,13 +27,12 @@ from netbenefit.common.parallel import WorkerDied, finished_tasks
 
 # -- one short text for data and settings: the same for the same, in every process -----------------
 
-
 #: Parameters on which no result depends.
 _QUIET = frozenset({"n_jobs", "verbose", "callback"})
 
 
 def fingerprint_of(**parts: Any) -> str:
-    """Stand for data and settings by 16 hexadecimal digits.
+    """Return 16 hexadecimal digits that identify data and settings.
 
     Values count, not identities. Of an estimator or a solver only its parameters count, without
     those that change no result (``n_jobs``, ``verbose``, ``callback``); of a function only its
@@ -45,15 +44,15 @@ def fingerprint_of(**parts: Any) -> str:
 
 
 def _add(digest: Any, value: Any) -> None:
-    """Feed a value, with its kind and its length, so that no two values read alike."""
+    """Add a value, with its kind and its length, so that no two values read alike."""
     if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
-        _say(digest, type(value).__name__, repr(value))
+        _feed(digest, type(value).__name__, repr(value))
     elif isinstance(value, np.ma.MaskedArray):
         _add_all(digest, "masked", [np.ma.getmaskarray(value), value.filled()])
     elif isinstance(value, np.ndarray):
         _add_array(digest, value)
     elif type(value).__name__ == "FrozenEstimator":  # what it has learnt is all that counts
-        _say(digest, "frozen", _hash_of(value.estimator))
+        _feed(digest, "frozen", _hash_of(value.estimator))
     elif hasattr(value, "get_params") and not isinstance(value, type):
         shown = value.get_params(deep=False).items()
         _add_all(digest, _title(type(value)), sorted(p for p in shown if p[0] not in _QUIET))
@@ -69,7 +68,7 @@ def _add(digest: Any, value: Any) -> None:
     elif isinstance(value, functools.partial):
         _add_all(digest, "partial", [value.func, value.args, value.keywords])
     elif isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
-        _say(digest, "name", _title(value))
+        _feed(digest, "name", _title(value))
     else:
         _add_frame(digest, value)
 
@@ -78,7 +77,7 @@ def _add_array(digest: Any, array: np.ndarray[Any, Any]) -> None:
     if array.dtype.kind in "OT":
         _add_all(digest, f"objects {array.shape}", array.ravel().tolist())
         return
-    _say(digest, f"array {array.dtype.str} {array.shape}", "")
+    _feed(digest, f"array {array.dtype.str} {array.shape}", "")
     digest.update(np.ascontiguousarray(array).tobytes())
 
 
@@ -94,7 +93,7 @@ def _add_frame(digest: Any, value: Any) -> None:
         columns = [(name, f"{frame[name].dtype}", frame[name].to_numpy()) for name in frame.columns]
         _add_all(digest, "frame", columns)
         return
-    _say(digest, _title(type(value)), _hash_of(value))
+    _feed(digest, _title(type(value)), _hash_of(value))
 
 
 def _hash_of(value: Any) -> str:
@@ -111,12 +110,12 @@ def _hash_of(value: Any) -> str:
 
 def _add_all(digest: Any, kind: str, items: Any) -> None:
     items = list(items)
-    _say(digest, kind, str(len(items)))
+    _feed(digest, kind, str(len(items)))
     for item in items:
         _add(digest, item)
 
 
-def _say(digest: Any, kind: str, text: str) -> None:
+def _feed(digest: Any, kind: str, text: str) -> None:
     for word in (kind, text):
         digest.update(f"{len(word)}:{word};".encode("utf-8", "surrogatepass"))
 
@@ -223,11 +222,11 @@ class Journal:
             os.fsync(self._file.fileno())
 
     def _begin(self, file: IO[bytes], fingerprint: str) -> None:
-        """Read what is there, cut off what was torn, and stand at the end.
+        """Read what is there, cut off an incomplete end, and stand at the end.
 
-        1. Whole lines end with a line break; the rest of the file is torn.
+        1. Complete lines end with a line break; the rest of the file is cut off.
         2. A file that does not start like a journal is another program's.
-        3. A last line that is whole but broken (some disks tear otherwise) is torn, too.
+        3. A last line that ends but cannot be read (as after a power cut) is cut off, too.
         """
         file.seek(0)
         content = file.read()
@@ -286,7 +285,7 @@ def _opened(path: str | os.PathLike[str] | None, fingerprint: str) -> Iterator[J
     if place.is_dir() or not place.parent.is_dir():
         what = "is a folder" if place.is_dir() else "is in a folder that does not exist"
         raise InputError(f"the journal {place} {what}. Name a file in a folder that exists.")
-    # Neither "r+" nor "a+" will do: one wants the file to exist, the other cannot cut and go on.
+    # Neither "r+" nor "a+" will do: one requires the file to exist, the other cannot truncate.
     binary = getattr(os, "O_BINARY", 0)  # Windows would change line breaks
     with open(os.open(place, os.O_RDWR | os.O_CREAT | binary, 0o666), "r+b") as file:
         lock_file(file, f"the journal {place}")

@@ -16,20 +16,16 @@ from typing import Any, NamedTuple
 
 from netbenefit.common.checks import InputError
 
-# -- what the ways to run tasks share --------------------------------------------------------------
-
 
 class Lost(NamedTuple):
-    """What a pass hands over instead of the result of a task that died with its worker."""
+    """What a pass yields instead of the result of a task that died with its worker."""
 
     why: str
-    times: int = 1  #: that a worker died over it
+    times: int = 1  #: how many workers died over it
 
 
 #: The number of a task among all, and the task.
 Numbered = tuple[int, Any]
-
-
 #: One way to run tasks: each comes back at most once, in any order, as a result or as lost.
 Pass = Callable[[Sequence[Numbered]], Generator[tuple[int, Any]]]
 
@@ -43,15 +39,14 @@ def attempt(function: Callable[[Any], Any], place: int, task: Any) -> tuple[int,
 
 
 # -- tasks on the workers of a Dask cluster --------------------------------------------------------
-# joblib's own way there waits for ever when Dask gives a task up, since it does not tell of errors
-# of the cluster, and it sends what tasks share anew with each of them.  Hence its backend is only
-# asked which cluster to use, and with which options.
-
+# joblib's own way waits for ever when Dask gives a task up, since it does not pass on errors of the
+# cluster, and it sends what tasks share with each of them.  Hence its backend only tells which
+# cluster to use, and with which options.
 
 logger = logging.getLogger(__name__)
 
-#: Tasks at the cluster a thread of its workers: one runs, one waits beside it.  More would only
-#: fill the scheduler with rows; and what waits there dies with its worker.
+#: Tasks per thread of the cluster: one runs, one waits beside it.  More would only fill the
+#: scheduler with rows; and what waits there dies with its worker.
 _QUEUE = 2
 #: Seconds without news after which the workers are counted.
 _PATIENCE = 30.0
@@ -70,14 +65,14 @@ class DaskPass:
 
         1. Wait for a worker; send the function to the cluster.
         2. Keep every thread of the cluster busy, also of workers that join.
-        3. Hand over what comes back. Whatever ends this, no task stays in the queue.
+        3. Yield what comes back. Whatever ends this, no task stays in the queue.
         """
         import distributed  # late: an optional package
 
         self._share()
         waiting = deque(tasks)
         running: dict[Any, int] = {}
-        queue: Any = distributed.as_completed  # which has no types
+        queue: Any = distributed.as_completed  # it has no types
         arrivals = queue(loop=self._client.loop)
         try:
             while waiting or running:
@@ -105,7 +100,7 @@ class DaskPass:
             # put on workers (scattered) would be gone with these; a task is run again.
             from distributed.protocol import pickle
 
-            pack: Any = pickle.dumps  # which has no types
+            pack: Any = pickle.dumps  # it has no types
             self._shared = self._submit(_unpacked, pack(self._function))
 
     def _threads(self) -> int:
@@ -170,9 +165,9 @@ def _on_worker(function: Callable[[Any], Any], place: int, task: Any) -> tuple[i
         return attempt(function, place, task)
 
 
-#: Deaths of workers over a task among others, before it is run alone.
+#: Workers that a task may lose beside other tasks, before it is run alone.
 _AMONG_OTHERS = 2
-#: Deaths over a task, lastly when it ran alone, before it is given up.
+#: Workers that it may lose in all, the last when it ran alone, before it is given up.
 _MOST = 4
 
 
@@ -193,8 +188,8 @@ def finished_tasks(
     4. A task that loses its workers alone, too, is given up: its result is ``WorkerDied``, which
        comes after those of all other tasks.
 
-    An error is handed over like a result: were it raised where it arises, joblib would drop those
-    results of other tasks that it has not handed over yet.
+    An error is yielded like a result: if it were raised where it arises, joblib would drop those
+    results of other tasks that it has not returned yet.
     """
     given = list(tasks)
     run = _choose_pass(function, n_jobs)
@@ -222,15 +217,14 @@ def finished_tasks(
                 waiting.remove(place)
                 given_up[place] = death.why
     for place, why in given_up.items():
-        yield given[place], WorkerDied(_death_text(why))
-
-
-def _death_text(why: str) -> str:
-    return (
-        "the process that worked on it died every time, lastly with nothing else running. It was "
-        "killed from outside, or ran out of memory, or crashed. Give processes more memory, or "
-        f"take fewer rows or columns. ({why})"
-    )
+        yield (
+            given[place],
+            WorkerDied(
+                "the process that worked on it died every time, lastly with nothing else running. "
+                "It was killed from outside, or ran out of memory, or crashed. Give processes more "
+                f"memory, or take fewer rows or columns. ({why})"
+            ),
+        )
 
 
 # -- where tasks run -------------------------------------------------------------------------------
@@ -315,14 +309,14 @@ def _joblib_pass(
     begun: set[int] = set()
 
     def calls(some: Sequence[Numbered]) -> Generator[Any]:
-        """What joblib asks for, some at a time; so it is known what it has begun."""
+        """Yield what joblib takes, some at a time, and so learn what it has begun."""
         for place, task in some:
             begun.add(place)
             yield delayed(attempt)(function, place, task)
 
     try:
         run = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    except ValueError:  # the backend hands results over all at once: give it a few tasks a time
+    except ValueError:  # the backend returns results all at once: give it a few tasks at a time
         step = max(1, effective_n_jobs(n_jobs))
         for first in range(0, len(tasks), step):
             some = tasks[first : first + step]

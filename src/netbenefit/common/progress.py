@@ -1,4 +1,4 @@
-"""What people see on a terminal while work goes on; nothing where there is none."""
+"""Progress on a terminal while work goes on."""
 
 from __future__ import annotations
 
@@ -12,40 +12,19 @@ if TYPE_CHECKING:
 
 
 def time_left(seconds: float, done: int, left: int) -> str:
-    """Say how long the rest takes if it goes on like this.
-
-    Parameters
-    ----------
-    seconds : float
-        Time that the tasks of this run took so far.
-    done, left : int
-        Tasks that this run has finished (not those that it found finished), and those to come.
-
-    Examples
-    --------
-    >>> time_left(20.0, 2, 9), time_left(3000.0, 1, 3), time_left(0.0, 0, 5), time_left(9.0, 3, 0)
-    ('about 90 s left', 'about 150 min left', '', '')
-    """
+    """Say how long ``left`` tasks take, if ``done`` ones took these seconds."""
     if not done or not left:
         return ""
     rest = seconds / done * left
     if rest < 120:
         return f"about {rest:.0f} s left"
-    return (
-        f"about {rest / 60:.0f} min left" if rest < 4 * 3600 else f"about {rest / 3600:.0f} h left"
-    )
+    if rest < 4 * 3600:
+        return f"about {rest / 60:.0f} min left"
+    return f"about {rest / 3600:.0f} h left"
 
 
 class Display(ABC):
-    """A context manager that draws on a terminal; a subclass says what.
-
-    Parameters
-    ----------
-    shown : bool, default=True
-        False for nothing at all.
-    console : rich.console.Console, optional
-        Where to draw; stderr by default.
-    """
+    """A context manager that draws on a terminal, by default stderr; nothing elsewhere."""
 
     def __init__(self, *, shown: bool = True, console: Console | None = None) -> None:
         self._shown, self._console = shown, console
@@ -72,20 +51,7 @@ class Display(ABC):
 
 
 class TaskBar(Display):
-    """A bar with the time left, to be called with the numbers of finished and of all tasks.
-
-    Parameters
-    ----------
-    text : str
-        What is being done.
-    shown, console
-        As in :class:`Display`.
-
-    Examples
-    --------
-    >>> with TaskBar("folds") as bar:
-    ...     bar(1, 10)
-    """
+    """A bar with the time left, to be called with the numbers of finished and of all tasks."""
 
     def __init__(self, text: str, *, shown: bool = True, console: Console | None = None) -> None:
         super().__init__(shown=shown, console=console)

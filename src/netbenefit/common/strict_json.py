@@ -12,24 +12,13 @@ from typing import Any, NoReturn, TypeVar
 from netbenefit.common.checks import InputError
 
 T = TypeVar("T")
+Value = int | float | str
 
 
 def parse(
     text: str, what: str = "a card", remedy: str = "Pass a file that Scorecard.save wrote."
 ) -> Any:
-    """Read JSON strictly: no constants, no key twice.
-
-    Parameters
-    ----------
-    text : str
-    what, remedy : str
-        What it should be, and what to do where it is no JSON, for errors.
-
-    Examples
-    --------
-    >>> parse('{"age": [52]}')
-    {'age': [52]}
-    """
+    """Read JSON strictly: no constants, no key twice; errors name ``what`` and ``remedy``."""
     if not isinstance(text, str):
         raise InputError(f"{what} is read from text, not from {type(text).__name__}.")
     try:
@@ -59,7 +48,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @contextmanager
 def at(path: str) -> Iterator[None]:
-    """Put the path before an error of the classes that a card is built from."""
+    """Put the path before an error."""
     try:
         yield
     except InputError as error:
@@ -72,15 +61,14 @@ def show(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def wrong(path: str, wanted: str, value: Any) -> NoReturn:
+def wrong(path: str, expected: str, value: Any) -> NoReturn:
     """Refuse a value."""
-    raise InputError(f"{path} must be {wanted}, but is {show(value)}.")
+    raise InputError(f"{path} must be {expected}, but is {show(value)}.")
 
 
 def absent(key: str, path: str) -> NoReturn:
     """Refuse an object without a key."""
-    where = f"{path}.{key}" if path else key
-    raise InputError(f"{where} is missing. The file is incomplete: write it again.")
+    raise InputError(f"{_place(path, key)} is missing. The file is incomplete: write it again.")
 
 
 def check_object(data: Any, path: str, keys: tuple[str, ...]) -> None:
@@ -92,8 +80,13 @@ def check_object(data: Any, path: str, keys: tuple[str, ...]) -> None:
             absent(key, path)
     for key in data:
         if key not in keys:
-            where = f"{path}.{key}" if path else key
-            raise InputError(f"{where} is not a known key. Remove it, or update the package.")
+            raise InputError(
+                f"{_place(path, key)} is not a known key. Remove it, or update the package."
+            )
+
+
+def _place(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
 
 
 def read_list(
@@ -158,6 +151,3 @@ def read_boolean(data: Any, path: str) -> bool:
     if not isinstance(data, bool):
         wrong(path, "true or false", data)
     return data
-
-
-Value = int | float | str

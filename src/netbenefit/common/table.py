@@ -17,16 +17,19 @@ from netbenefit.common.checks import InputError
 # -- plain tables of text, as wide as their cells --------------------------------------------------
 
 
-def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Lay cells out in columns: the first ``left`` ones to the left, the others to the right."""
-    table = [list(head), *(list(row) for row in rows)]
-    widths = [max(display_width(row[c]) for row in table) for c in range(len(head))]
+def format_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], left: int | Sequence[bool] = 1
+) -> list[str]:
+    """Align cells in columns: to the left the first ``left`` ones, or those that it names."""
+    is_left = [c < left for c in range(len(head))] if isinstance(left, int) else left
+    table = [head, *rows]
+    widths = [max(map(display_width, column)) for column in zip(*table, strict=True)]
     lines = []
     for row in table:
         cells = []
-        for c, cell in enumerate(row):
-            blank = " " * (widths[c] - display_width(cell))
-            cells.append(cell + blank if c < left else blank + cell)
+        for cell, width, at_left in zip(row, widths, is_left, strict=True):
+            blank = " " * (width - display_width(cell))
+            cells.append(cell + blank if at_left else blank + cell)
         lines.append("  ".join(cells).rstrip())
     return lines
 
@@ -55,7 +58,7 @@ def format_percent(value: float | None, decimals: int = 1) -> str:
 
 
 def format_p_value(p: float) -> str:
-    """Write a p-value to three decimals, and no smaller than these can tell."""
+    """Write a p-value to three decimals, but never as zero."""
     return "< 0.001" if p < 0.001 else format_number(p, 3)
 
 
@@ -104,27 +107,22 @@ class Table(dict[str, NDArray[Any]]):
     def __repr__(self) -> str:
         if not self:
             return "Table without columns"
-        columns = [[name, *_texts(column[:_ROWS_SHOWN])] for name, column in self.items()]
-        widths = [max(map(len, texts)) for texts in columns]
         left = [column.dtype.kind not in "biuf" for column in self.values()]
-        lines = [
-            "  ".join(
-                text.ljust(width) if is_left else text.rjust(width)
-                for text, width, is_left in zip(row, widths, left, strict=True)
-            ).rstrip()
-            for row in zip(*columns, strict=True)
-        ]
-        return "\n".join([*lines, *self._rest()])
+        return "\n".join([*format_table(list(self), self._rows(), left), *self._rest()])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in self)
-        cells = [_texts(column[:_ROWS_SHOWN]) for column in self.values()]
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>"
-            for row in zip(*cells, strict=True)
+            for row in self._rows()
         )
         rest = "".join(f"<p>{text}</p>" for text in self._rest())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """Return the cells of the first rows as text."""
+        texts = (_texts(column[:_ROWS_SHOWN]) for column in self.values())
+        return list(zip(*texts, strict=True))
 
     def _rest(self) -> list[str]:
         more = self.n_rows - _ROWS_SHOWN

@@ -15,7 +15,9 @@ from .engine import (
     EngineTable as EngineTable,
     Groups as Groups,
     Tell as Tell,
+    flag as flag,
     group_numbers as group_numbers,
+    in_halves as in_halves,
     is_lazy as is_lazy,
 )
 from .files import (
@@ -28,6 +30,7 @@ from .labels import (
     encode_labels as encode_labels,
     find_target as find_target,
     label_in as label_in,
+    match_labels as match_labels,
     read_outcome as read_outcome,
     warn_of_constants as warn_of_constants,
 )
@@ -42,6 +45,7 @@ from .raw_table import (
     Storage as Storage,
     comma_error as comma_error,
     mixed_error as mixed_error,
+    raw_column as raw_column,
     raw_rows as raw_rows,
     storage_of as storage_of,
     with_commas as with_commas,

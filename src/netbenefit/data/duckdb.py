@@ -7,7 +7,8 @@ import importlib.util
 import os
 import re
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,17 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import plain_array
-from netbenefit.common import Display, InputError, check_names
+from netbenefit.common import Display, InputError, at, check_names
 from netbenefit.data.files import (
     MISSING,
     RawFile,
+    check_not_empty,
     format_of,
     is_gzip,
     raw_file,
     read_header,
     rewrite,
 )
-from netbenefit.data.sources import Engine, Listed, Source, duckdb_errors, name, pick_table, text
+from netbenefit.data.sources import Engine, Source, attach_database, duckdb_errors, name, text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,30 +36,19 @@ if TYPE_CHECKING:
 # -- CSV files as one table of text, and what its columns are --------------------------------------
 # A column is what all its cells are: whole numbers, numbers, true and false, else text.  So all
 # cells are looked at before one is converted.  DuckDB's own guess looks at some, reads 1_000 as a
-# number and knows dates.
-
+# number and recognises dates.
 
 _NULLS = text("|".join(sorted(map(re.escape, MISSING))))
-#: What Python's ``str.strip`` takes away, for DuckDB's regular expressions.
+#: What Python's ``str.strip`` removes, for DuckDB's regular expressions.
 _BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"
-
-
-#: Bytes of a CSV file, and fewer, that DuckDB gives to one thread.
+#: CSV files of up to this many bytes are read by a single thread of DuckDB.
 _ALONE = 2**20
 
 
-class _Cells(NamedTuple):
-    """Cells as text, in columns c0, c1, … of one place."""
-
-    place: str  #: how SQL calls them
-    columns: tuple[str, ...]
-    odd: dict[str, str]  #: columns that some files do not have, with a sentence about it
-
-
 class _Part(NamedTuple):
-    """A CSV file, and what has to be known to read it."""
+    """A CSV file, and what is needed to read it."""
 
-    named: Path  #: the file as users call it
+    named: Path  #: the file that users named
     file: Path  #: the same, or a copy of it
     header: tuple[str, ...]
     separator: str
@@ -66,8 +57,8 @@ class _Part(NamedTuple):
         """Return SQL for all cells of this file, and others like it, as h0, h1 and so on."""
         named = ", ".join(f"h{k}: 'VARCHAR'" for k in range(len(self.header)))
         listed = ", ".join(text(escaped(part.file)) for part in (self, *others))
-        # Several threads begin inside cells of several lines, and may take them for rows; one alone
-        # overlooks a quote that never ends, which a copy does not have.
+        # Several threads may start inside a cell of several lines and take its lines for rows; a
+        # single thread overlooks a quote that never ends, which a copy does not have.
         parallel = str(self.file == self.named).lower()
         packing = "gzip" if is_gzip(self.file) else "none"
         # A blank line is no row; in a table of one column, DuckDB takes it for a missing value.
@@ -87,16 +78,18 @@ class _Part(NamedTuple):
 
 
 def escaped(file: Path) -> str:
-    """Return a file's name so that DuckDB takes it for no pattern.
-
-    >>> escaped(Path("a[1]*.csv"))
-    'a[[]1][*].csv'
-    """
+    """Return a file's name such that DuckDB does not take it for a pattern."""
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(file))
 
 
-def _read_cells(engine: Engine, source: Source, without: Collection[str], on_disk: bool) -> _Cells:
-    """Read the cells of CSV files with the same columns, in any order, once."""
+def _read_cells(
+    engine: Engine, source: Source, on_disk: bool
+) -> tuple[str, tuple[str, ...], dict[str, str]]:
+    """Read the cells of CSV files with the same columns, in any order, once.
+
+    Return where SQL finds them, in columns c0, c1, …; the names of these columns; and those that
+    some files do not have, with a sentence about it.
+    """
     import duckdb
 
     parts = []
@@ -105,17 +98,8 @@ def _read_cells(engine: Engine, source: Source, without: Collection[str], on_dis
         part = _Part(file, file, header, separator)
         # DuckDB takes the first end of a line for that of all, even inside a name.
         parts.append(part if is_one_line else part.copied(engine.folder))
-    headers: dict[tuple[str, ...], Path] = {}
-    for part in parts:
-        headers.setdefault(part.header, part.named)
-    every = dict.fromkeys(one for header in headers for one in header if one)
-    odd = {}
-    for column in every:
-        there = [file for header, file in headers.items() if column in header]
-        absent = [file for header, file in headers.items() if column not in header]
-        if absent:
-            odd[column] = f"column {column!r} is in {there[0]}, but not in {absent[0]}"
-    columns = tuple(column for column in every if column not in without)
+    columns = tuple(dict.fromkeys(column for part in parts for column in part.header if column))
+    differing = _absent_columns({part.named: part.header for part in parts})
     try:
         place, n_rows = _store(engine, parts, columns, on_disk)
     except (duckdb.InvalidInputException, duckdb.IOException):
@@ -131,13 +115,24 @@ def _read_cells(engine: Engine, source: Source, without: Collection[str], on_dis
     for part in parts:
         if "" in part.header:
             _check_unnamed(engine, part)
-    return _Cells(place, columns, odd)
+    return place, columns, differing
+
+
+def _absent_columns(headers: Mapping[Path, Collection[str]]) -> dict[str, str]:
+    """Find columns that some files do not have, with a sentence about it."""
+    found = {}
+    for column in dict.fromkeys(column for header in headers.values() for column in header):
+        there = next(file for file, header in headers.items() if column in header)
+        absent = next((file for file, header in headers.items() if column not in header), None)
+        if column and absent is not None:
+            found[column] = f"column {column!r} is in {there}, but not in {absent}"
+    return found
 
 
 def _store(
     engine: Engine, parts: Sequence[_Part], columns: Sequence[str], on_disk: bool
 ) -> tuple[str, int]:
-    """Put all cells in one place, for text is slow to read; return it, and how many rows."""
+    """Store all cells, because text is slow to read; return where, and how many rows."""
     groups: dict[tuple[Any, ...], list[_Part]] = {}
     for part in parts:
         groups.setdefault((*part[2:], part.file == part.named, is_gzip(part.file)), []).append(part)
@@ -157,7 +152,7 @@ def _store(
 
 
 def _check_unnamed(engine: Engine, part: _Part) -> None:
-    """Let a first column without a name go if it just counts the rows, from 0 or from 1."""
+    """Accept a first column without a name if it just counts the rows, from 0 or from 1."""
     column = part.header.index("")
     if column == 0:
         counted = f"SELECT TRY_CAST(h0 AS BIGINT) - row_number() OVER () AS d {part.read()}"
@@ -169,7 +164,7 @@ def _check_unnamed(engine: Engine, part: _Part) -> None:
 
 
 def _is_in_doubt(engine: Engine, parts: Sequence[_Part], place: str, width: int) -> bool:
-    """Whether several threads may have begun inside a cell of several lines."""
+    """Whether several threads may have started inside a cell of several lines."""
     large = any(p.file == p.named and p.file.stat().st_size > _ALONE for p in parts)
     tests = " OR ".join(f"regexp_matches(c{k}, '[\\r\\n]')" for k in range(width))
     query = f"SELECT bool_or({tests}) FROM {place}"
@@ -186,18 +181,20 @@ def _is_readable(engine: Engine, part: _Part) -> bool:
         return False
 
 
-def _typed(connection: Any, cells: _Cells, as_text: Collection[str], distinct: bool) -> list[str]:
-    """Return SQL for each column as what all its cells are.
+def _typed(
+    connection: Any, place: str, columns: Sequence[str], as_text: Collection[str], distinct: bool
+) -> list[str]:
+    """Return SQL for each column with the type of all its cells.
 
-    ``distinct`` looks at different cells only, which is quicker where memory can hold them.
+    ``distinct`` looks at distinct cells only, which is quicker where memory can hold them.
     """
     alone = "DISTINCT " if distinct else ""
     every = " UNION ALL ".join(
-        f"SELECT {k} AS k, raw FROM (SELECT {alone}c{k} AS raw FROM {cells.place})"
-        for k in range(len(cells.columns))
+        f"SELECT {k} AS k, raw FROM (SELECT {alone}c{k} AS raw FROM {place})"
+        for k in range(len(columns))
     )
     whole = "TRY_CAST(cell AS BIGINT) IS NOT NULL AND NOT regexp_matches(cell, '[^0-9+-]')"
-    # DuckDB reads 1_000 and nan(1), nobody else does.
+    # DuckDB alone reads 1_000 and nan(1).
     number = "TRY_CAST(cell AS DOUBLE) IS NOT NULL AND NOT regexp_matches(cell, '[_(]')"
     boolean = "lower(cell) IN ('true', 'false')"
     all_are = ", ".join(
@@ -211,10 +208,10 @@ def _typed(connection: Any, cells: _Cells, as_text: Collection[str], distinct: b
     for k, changed, *tests in found:
         kinds = ["BIGINT", "DOUBLE", "BOOLEAN"]
         kind = next((kind for kind, is_so in zip(kinds, tests, strict=True) if is_so), "VARCHAR")
-        if tests == [None] * 3:  # no cell is there
-            kind = "DOUBLE"
-        if cells.columns[k] in as_text:
+        if columns[k] in as_text:
             kind = "VARCHAR"
+        elif tests == [None] * 3:  # every cell is missing
+            kind = "DOUBLE"
         typed.append(f"{_meant(f'c{k}') if changed else f'c{k}'}::{kind}")
     return typed
 
@@ -229,45 +226,49 @@ def _meant(cell: str) -> str:
 # -- into memory: one file, or what a query finds --------------------------------------------------
 
 
-def read_file(path: Path, as_text: Collection[str] = ()) -> RawFile:
-    r"""Read one CSV or Parquet file into memory.
+def read_table(path: str | Path, text: Collection[str] = ()) -> dict[str, NDArray[Any]]:
+    """Read a CSV or Parquet file: its columns by name, in their order.
 
-    Parameters
-    ----------
-    path : Path
-    as_text : collection of str
-        Columns of a CSV file that are text whatever their cells look like.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "a.csv")
-    >>> _ = file.write_text("age,code\n51,007\nNA,008\n")
-    >>> read_file(file, ["code"]).columns
-    {'age': array([51., nan]), 'code': array(['007', '008'], dtype=object)}
+    A CSV file names its columns in the first line.  Cells are separated by commas, semicolons or
+    tabs, as the first two lines tell.  A first column without a name that just numbers the rows is
+    left out.  Columns of ``text`` are text even where all cells look like numbers.
     """
+    return read_raw(path, text).columns
+
+
+def read_raw(path: str | Path, text: Collection[str] = ()) -> RawFile:
+    """Read a file as :func:`read_table` does, and keep the categories of a Parquet file."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. Name the file in it.")
+    if not path.exists():
+        raise InputError(f"{path}: no such file. Check the name and the folder.")
     source = Source(format_of(path), str(path), (path,))
     with Engine() as engine, duckdb_errors(source):
-        connection = engine.connection
-        if source.kind == "csv":
-            cells = _read_cells(engine, source, (), on_disk=False)
-            typed = _typed(connection, cells, as_text, distinct=True)
-            named = ", ".join(f"{cell} AS c{k}" for k, cell in enumerate(typed))
-            arrays = arrays_of(connection.sql(f"SELECT {named} FROM cells"))
-            return RawFile(dict(zip(cells.columns, arrays, strict=True)))
-        place = text(escaped(path))
-        relation = connection.sql(f"FROM read_parquet({place}, hive_partitioning = false)")
-        fields = connection.sql(f"SELECT name, num_children FROM parquet_schema({place})")
-        try:
-            names = check_names(_top(fields.fetchall()))
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
-        described = f"FROM parquet_kv_metadata({place}) WHERE key = 'ARROW:schema'"
-        if connection.sql(described).fetchall() and has_pyarrow():
-            table = _with_categories(path)
-            if table is not None:
-                return raw_file(table, str(path))
-        return _in_memory(relation, names, source)
+        if source.kind == "parquet":
+            return _read_parquet(engine.connection, path)
+        place, columns, _ = _read_cells(engine, source, on_disk=False)
+        typed = _typed(engine.connection, place, columns, text, distinct=True)
+        named = ", ".join(f"{cell} AS c{k}" for k, cell in enumerate(typed))
+        arrays = arrays_of(engine.connection.sql(f"SELECT {named} FROM {place}"))
+        return RawFile(dict(zip(columns, arrays, strict=True)))
+
+
+def _read_parquet(connection: Any, path: Path) -> RawFile:
+    place = text(escaped(path))
+    fields = connection.sql(f"SELECT name, num_children FROM parquet_schema({place})").fetchall()
+    with at(str(path)):
+        names = check_names(_top(fields))
+    described = f"FROM parquet_kv_metadata({place}) WHERE key = 'ARROW:schema'"
+    if connection.sql(described).fetchall() and _has_pyarrow():
+        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+        if any(map(pa.types.is_dictionary, pq.read_schema(path).types)):
+            return raw_file(pq.read_table(path), str(path))  # DuckDB ignores categories
+    arrays = arrays_of(connection.sql(f"FROM read_parquet({place}, hive_partitioning = false)"))
+    check_not_empty(str(path), len(arrays), arrays[0].size if arrays else 0)
+    return RawFile(dict(zip(names, arrays, strict=True)))
 
 
 def _top(fields: Sequence[tuple[str, int | None]]) -> list[str]:
@@ -285,43 +286,15 @@ def _top(fields: Sequence[tuple[str, int | None]]) -> list[str]:
     return names
 
 
-def _with_categories(path: Path) -> Any:
-    """Read a Parquet file by pyarrow if it holds categories, of which DuckDB sees but values."""
-    import pyarrow as pa  # type: ignore[import-untyped]
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
-    types = pq.read_schema(path).types
-    return pq.read_table(path) if any(map(pa.types.is_dictionary, types)) else None
-
-
-def has_pyarrow() -> bool:
-    """Whether pyarrow is installed, which knows the categories of Arrow."""
+def _has_pyarrow() -> bool:
     return importlib.util.find_spec("pyarrow") is not None
 
 
-def _in_memory(relation: Any, names: Sequence[str], source: Source) -> RawFile:
-    arrays = arrays_of(relation)
-    if not arrays or not arrays[0].size:
-        what = "rows" if arrays else "columns"
-        raise InputError(f"{source.shown}: the table has no {what}. Add some.")
-    return RawFile(dict(zip(names, arrays, strict=True)))
-
-
 def arrays_of(relation: Any) -> list[NDArray[Any]]:
-    """Fetch the columns of a DuckDB relation, without the help of pyarrow or pandas.
+    """Fetch the columns of a DuckDB relation, without pyarrow or pandas.
 
     Numbers of which some are missing become float64, with NaN for those; what is no number becomes
     Python objects, with None where missing.
-
-    Parameters
-    ----------
-    relation : duckdb.DuckDBPyRelation
-
-    Examples
-    --------
-    >>> import duckdb
-    >>> arrays_of(duckdb.sql("SELECT 2::BIGINT AS a, 0.1 AS b, DATE '2020-01-02' AS c"))
-    [array([2]), array([0.1]), array([datetime.date(2020, 1, 2)], dtype=object)]
     """
     kinds = [str(kind) for kind in relation.types]
     cells = (f"#{k + 1}{_AS.get(kind.partition('(')[0], '')}" for k, kind in enumerate(kinds))
@@ -349,30 +322,13 @@ def _array(kind: str, column: Any) -> NDArray[Any]:
     return plain_array(column)
 
 
-# -- how far DuckDB is, on a terminal: a bar, fed from a thread that asks while queries run --------
-
+# -- progress on a terminal: a bar, fed from a thread that looks while queries run -----------------
 
 _PAUSE = 0.1
 
 
 class QueryBar(Display):
-    """A context manager that shows how far a connection's query is; nothing without a terminal.
-
-    Parameters
-    ----------
-    connection : duckdb.DuckDBPyConnection
-    words : str
-        What is being done.
-    shown, console
-        As in :class:`~netbenefit.common.progress.Display`.
-
-    Examples
-    --------
-    >>> import duckdb
-    >>> with duckdb.connect() as base, QueryBar(base, "counting values") as bar:
-    ...     found = base.sql("SELECT sum(i) FROM range(10) t(i)").fetchall()
-    ...     bar.say("merging rows")
-    """
+    """Shows how far a connection's query is; ``words`` say what is being done."""
 
     def __init__(
         self, connection: Any, words: str, *, shown: bool = True, console: Console | None = None
@@ -389,7 +345,7 @@ class QueryBar(Display):
     def _draw(self, console: Console) -> Any:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        # DuckDB draws nothing itself, but keeps count only when asked to.
+        # DuckDB keeps count only with its bar enabled, which is not printed.
         self._connection.execute("SET enable_progress_bar_print = false")
         self._connection.execute("SET enable_progress_bar = true")
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
@@ -415,8 +371,7 @@ class QueryBar(Display):
         super().__exit__(*error)
 
 
-# --------------------------------------------------------------------------------------------------
-
+# -- tables that stay where they are ---------------------------------------------------------------
 
 _KEY = "netbenefit row"
 _NUMBERS = ("INT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -424,34 +379,19 @@ _SHARES = 2**32
 
 
 @dataclass(frozen=True)
-class OpenTable:
-    """A table that DuckDB reads where it is.
-
-    Parameters
-    ----------
-    source : Source
-    engine : Engine
-    query : str
-        SQL for all rows and columns.
-    columns : tuple of str
-    n_rows : int
-    odd : dict of str to str
-        Columns that are not alike in all files, with a sentence about it.
-    keyed : str, optional
-        SQL for all rows and columns, and a column that tells rows apart in the same way each time;
-        None where there is no such thing.
-    copied : bool
-        Whether rows were first copied from a server to this machine's disk.
-    """
+class OpenTable(AbstractContextManager["OpenTable"]):
+    """A table that DuckDB reads where it is; to be closed, or used in a ``with``."""
 
     source: Source
     engine: Engine
-    query: str
+    query: str  #: SQL for all rows and columns
     columns: tuple[str, ...]
     n_rows: int
-    odd: dict[str, str] = field(default_factory=dict)
+    #: Columns that are not alike in all files, with a sentence about it.
+    differing: dict[str, str] = field(default_factory=dict)
+    #: SQL for all columns and one that identifies a row, the same each time; None if impossible.
     keyed: str | None = None
-    copied: bool = False
+    copied: bool = False  #: whether rows were first copied from a server to this machine's disk
 
     @property
     def connection(self) -> Any:
@@ -468,7 +408,7 @@ class OpenTable:
         """Return rows to learn from and rows held out: each row by a draw of its own.
 
         The draw is a hash of the row's place (its number in its file or table) and the seed, so
-        that every pass over the data draws alike, and equal rows are drawn one by one.
+        that every pass over the data draws the same, and equal rows are drawn one by one.
         """
         if self.keyed is None:
             raise InputError(
@@ -484,13 +424,13 @@ class OpenTable:
             self.connection.sql(f"{query} {drawn}"),
         )
 
-    def check_columns(self, wanted: Collection[str]) -> None:
+    def check_columns(self, names: Collection[str]) -> None:
         """Refuse to use columns that are not alike in all files."""
-        for column in wanted:
-            if column in self.odd:
+        for column in names:
+            if column in self.differing:
                 raise InputError(
-                    f"{self.source.shown}: {self.odd[column]}. Repair the files, name others, or "
-                    "leave the column out."
+                    f"{self.source.shown}: {self.differing[column]}. Repair the files, name "
+                    "others, or leave the column out."
                 )
 
     def read(self, columns: Sequence[str] | None = None, n_rows: int | None = None) -> RawFile:
@@ -498,17 +438,14 @@ class OpenTable:
         with duckdb_errors(self.source):
             relation = self.relation(columns)
             relation = relation if n_rows is None else relation.limit(n_rows)
-            if has_pyarrow() and any(str(kind).startswith("ENUM") for kind in relation.types):
+            if _has_pyarrow() and any(str(kind).startswith("ENUM") for kind in relation.types):
                 fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
                 return raw_file(fetch(), self.source.shown)  # it keeps categories
-            return _in_memory(relation, columns or self.columns, self.source)
+            return RawFile(dict(zip(columns or self.columns, arrays_of(relation), strict=True)))
 
     def close(self) -> None:
         """Close the database, and remove what it left on disk."""
         self.engine.close()
-
-    def __enter__(self) -> OpenTable:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -518,124 +455,104 @@ def open_source(
     source: Source,
     *,
     as_text: Collection[str] = (),
-    without: Collection[str] = (),
-    memory: str | None = None,
-    threads: int = -1,
     engine: Engine | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> OpenTable:
-    r"""Open a source with DuckDB.
+    """Open a source with DuckDB.
 
-    Parameters
-    ----------
-    source : Source
-    as_text : collection of str
-        Columns of CSV files that are text whatever their cells look like.
-    without : collection of str
-        Columns to leave out.
-    memory, threads
-        As in :class:`Engine`.
-    engine : Engine, optional
-        An engine to use (and to close with the table), by default a new one.
-    tell : callable, optional
-        Called with a few words while rows of a server are copied.
-
-    Returns
-    -------
-    OpenTable
-        To be closed, or used in a ``with``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from netbenefit.data.sources import find_source
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for k in range(3):
-    ...     _ = (folder / f"{k}.csv").write_text(f"age,ill\n5{k},true\n")
-    >>> with open_source(find_source([f"{folder}/*.csv"])) as table:
-    ...     table.n_rows, table.relation().order("age").fetchall()
-    (3, [(50, True), (51, True), (52, True)])
+    Columns ``as_text`` of CSV files are text whatever their cells look like.  The table closes its
+    ``engine``, by default a new one.  ``tell`` is called while rows of a server are copied.
     """
-    engine = engine or Engine(memory, threads)
+    engine = engine or Engine()
     try:
         with duckdb_errors(source):
             if source.kind == "csv":
-                return _open_csv(source, engine, as_text, without)
+                return _open_csv(source, engine, as_text)
             if source.kind == "parquet":
-                return _open_parquet(source, engine, without)
+                return _open_parquet(source, engine)
             if source.kind == "duckdb":
-                return _open_duckdb(source, engine, without)
+                place, is_table = attach_database(engine, source, str(source.files[0]))
+                return _open_place(source, engine, place, has_keys=is_table)
             from netbenefit.data.postgresql import open_postgresql
 
-            found = open_postgresql(source, engine, without, tell)
-            return _table(source, engine, found.place, found.columns, found.copied, found.copied)
+            place, copied = open_postgresql(source, engine, tell)
+            return _open_place(source, engine, place, has_keys=copied, copied=copied)
     except BaseException:
         engine.close()
         raise
+
+
+def _open_csv(source: Source, engine: Engine, as_text: Collection[str]) -> OpenTable:
+    place, columns, differing = _read_cells(engine, source, on_disk=True)
+    _check_case(source, columns)
+    typed = _typed(engine.connection, place, columns, as_text, distinct=False)
+    named = ", ".join(f"{c} AS {name(one)}" for c, one in zip(typed, columns, strict=True))
+    file = engine.folder / "rows.parquet"
+    engine.connection.execute(
+        f"COPY (SELECT {named} FROM {place}) TO {text(file)} (FORMAT parquet)"
+    )
+    (engine.folder / "cells.parquet").unlink()
+    read = f"read_parquet({text(escaped(file))}"
+    return _opened_parquet(source, engine, read, columns, differing, "''")
+
+
+def _open_parquet(source: Source, engine: Engine) -> OpenTable:
+    files = ", ".join(text(escaped(file)) for file in source.files)
+    differing = _differing_columns(source, engine)
+    read = f"read_parquet([{files}], union_by_name = true"
+    columns = tuple(engine.connection.sql(f"SELECT * FROM {read})").columns)
+    _check_case(source, columns)
+    # A file by its name below the folder of all: moving the folder must not change the draw.
+    file = f"substr({name(_KEY)}, {_common(source.files) + 1})"
+    return _opened_parquet(source, engine, read, columns, differing, file)
+
+
+def _opened_parquet(
+    source: Source,
+    engine: Engine,
+    read: str,
+    columns: tuple[str, ...],
+    differing: dict[str, str],
+    file: str,
+) -> OpenTable:
+    """Open what ``read_parquet(…`` reads; ``file`` is SQL for what a row's file is called."""
+    keyed = None
+    if "file_row_number" not in columns:  # DuckDB's name for the number of a row
+        place = f"hash({file}, file_row_number) AS {name(_KEY)}"
+        options = f"filename = {text(_KEY)}, file_row_number = true"
+        keyed = f"SELECT {_list(columns)}, {place} FROM {read}, {options})"
+    return _open(source, engine, f"{read})", columns, keyed, differing=differing)
+
+
+def _open_place(
+    source: Source, engine: Engine, place: str, has_keys: bool, copied: bool = False
+) -> OpenTable:
+    """Open a table of a database."""
+    columns = tuple(engine.connection.sql(f"SELECT * FROM {place}").columns)
+    keyed = f"SELECT {_list(columns)}, rowid AS {name(_KEY)} FROM {place}" if has_keys else None
+    return _open(source, engine, place, columns, keyed, copied=copied)
+
+
+def _open(
+    source: Source,
+    engine: Engine,
+    place: str,
+    columns: tuple[str, ...],
+    keyed: str | None,
+    **more: Any,
+) -> OpenTable:
+    n_rows = int(engine.connection.sql(f"SELECT count(*) FROM {place}").fetchall()[0][0])
+    check_not_empty(source.shown, len(columns), n_rows)
+    query = f"SELECT {_list(columns)} FROM {place}"
+    return OpenTable(source, engine, query, columns, n_rows, keyed=keyed, **more)
 
 
 def _list(columns: Sequence[str]) -> str:
     return ", ".join(map(name, columns))
 
 
-# -- files -----------------------------------------------------------------------------------------
-
-
-def _open_csv(
-    source: Source, engine: Engine, as_text: Collection[str], without: Collection[str]
-) -> OpenTable:
-    cells = _read_cells(engine, source, without, on_disk=True)
-    _refuse_case(source, cells.columns)
-    typed = _typed(engine.connection, cells, as_text, distinct=False)
-    named = ", ".join(f"{c} AS {name(one)}" for c, one in zip(typed, cells.columns, strict=True))
-    file = engine.folder / "rows.parquet"
-    engine.connection.execute(
-        f"COPY (SELECT {named} FROM {cells.place}) TO {text(file)} (FORMAT parquet)"
-    )
-    (engine.folder / "cells.parquet").unlink()
-    read = f"read_parquet({text(escaped(file))}"
-    return _parquet(source, engine, read, cells.columns, cells.odd, cells.columns, packed=True)
-
-
-def _open_parquet(source: Source, engine: Engine, without: Collection[str]) -> OpenTable:
-    files = ", ".join(text(escaped(file)) for file in source.files)
-    odd = _odd_columns(source, engine)
-    read = f"read_parquet([{files}], union_by_name = true"
-    every = engine.connection.sql(f"SELECT * FROM {read})").columns
-    _refuse_case(source, every)
-    columns = tuple(column for column in every if column not in without)
-    return _parquet(source, engine, read, columns, odd, every)
-
-
-def _parquet(
-    source: Source,
-    engine: Engine,
-    read: str,
-    columns: tuple[str, ...],
-    odd: dict[str, str],
-    every: Sequence[str],
-    packed: bool = False,
-) -> OpenTable:
-    """Open what ``read_parquet(…`` reads, which has ``every`` column; or what CSV was packed to."""
-    keyed = None
-    if "file_row_number" not in every:  # DuckDB calls the number of a row so
-        # A file by its name below the folder of all: another place, or our own temporary one, must
-        # not change who is drawn.
-        file = f"substr({name(_KEY)}, {_common(source.files) + 1})" if not packed else "''"
-        place = f"hash({file}, file_row_number) AS {name(_KEY)}"
-        options = f"filename = {text(_KEY)}, file_row_number = true"
-        keyed = f"SELECT {_list(columns)}, {place} FROM {read}, {options})"
-    query, count = f"SELECT {_list(columns)} FROM {read})", _count(engine, f"{read})")
-    return _checked(OpenTable(source, engine, query, columns, count, odd, keyed))
-
-
 def _common(files: Sequence[Path]) -> int:
-    """How many signs the names of files begin with that only say in which folder all are.
-
-    >>> _common([Path("data/a/1.pq"), Path("data/b/1.pq")]), _common([Path("1.pq")])
-    (5, 0)
-    """
+    """Return the length of the common folder's name, with which all names of files begin."""
     try:
         folder = os.path.commonpath([file.parent for file in files])
     except ValueError:  # on several drives, or relative and absolute
@@ -643,35 +560,29 @@ def _common(files: Sequence[Path]) -> int:
     return 0 if folder in ("", ".") else len(folder.rstrip("/")) + 1
 
 
-def _odd_columns(source: Source, engine: Engine) -> dict[str, str]:
+def _differing_columns(source: Source, engine: Engine) -> dict[str, str]:
     """Find columns that are numbers in one Parquet file and text in another, or are not in all."""
-    seen: dict[str, tuple[str, str]] = {}
-    odd: dict[str, str] = {}
-    first: set[str] | None = None
+    kinds = {}
     for file in source.files:
         query = f"SELECT * FROM read_parquet({text(escaped(file))}, hive_partitioning = false)"
         with duckdb_errors(Source("parquet", str(file))):
             relation = engine.connection.sql(query)
-        kinds = {c: kind_of(str(t)) for c, t in zip(relation.columns, relation.types, strict=True)}
-        first = set(kinds) if first is None else first
-        for column, kind in kinds.items():
-            before, where = seen.setdefault(column, (kind, str(file)))
+        types = map(_kind_of, map(str, relation.types))
+        kinds[file] = dict(zip(relation.columns, types, strict=True))
+    differing = _absent_columns(kinds)
+    seen: dict[str, tuple[str, Path]] = {}
+    for file, own in kinds.items():
+        for column, kind in own.items():
+            before, where = seen.setdefault(column, (kind, file))
             if kind != before:
-                odd.setdefault(
+                differing.setdefault(
                     column, f"column {column!r} holds {before} in {where}, but {kind} in {file}"
                 )
-        for column in first ^ set(kinds):
-            there, absent = (source.files[0], file) if column in first else (file, source.files[0])
-            odd.setdefault(column, f"column {column!r} is in {there}, but not in {absent}")
-    return odd
+    return differing
 
 
-def kind_of(duckdb_type: str) -> str:
-    """What a DuckDB type means to a person.
-
-    >>> [kind_of(word) for word in ("UBIGINT", "DECIMAL(9,2)", "VARCHAR", "TIMESTAMP_NS")]
-    ['numbers', 'numbers', 'text', 'dates']
-    """
+def _kind_of(duckdb_type: str) -> str:
+    """What a DuckDB type means to a person."""
     if any(word in duckdb_type for word in _NUMBERS) and duckdb_type[-1] != "]":
         return "numbers"
     if duckdb_type == "VARCHAR" or duckdb_type.startswith("ENUM"):
@@ -681,7 +592,7 @@ def kind_of(duckdb_type: str) -> str:
     return "dates" if duckdb_type.startswith(("DATE", "TIME")) else duckdb_type
 
 
-def _refuse_case(source: Source, columns: Sequence[str]) -> None:
+def _check_case(source: Source, columns: Sequence[str]) -> None:
     """Refuse names that DuckDB would take for the same."""
     seen: dict[str, str] = {}
     for column in columns:
@@ -693,49 +604,7 @@ def _refuse_case(source: Source, columns: Sequence[str]) -> None:
             )
 
 
-# -- tables of a database --------------------------------------------------------------------------
-
-
-def _open_duckdb(source: Source, engine: Engine, without: Collection[str]) -> OpenTable:
-    file = text(source.files[0])
-    engine.connection.execute(f"ATTACH {file} AS source (TYPE duckdb, READ_ONLY)")
-    listed = [
-        Listed(*row)
-        for row in engine.connection.sql(
-            "SELECT table_schema, table_name, table_type FROM information_schema.tables "
-            "WHERE table_catalog = 'source' ORDER BY ALL"
-        ).fetchall()
-    ]
-    found = pick_table(source, listed, "main")
-    place = f"source.{name(found.schema)}.{name(found.table)}"
-    every = engine.connection.sql(f"SELECT * FROM {place}").columns
-    columns = tuple(column for column in every if column not in without)
-    return _table(source, engine, place, columns, found.kind == "BASE TABLE", False)
-
-
-def _table(
-    source: Source, engine: Engine, place: str, columns: tuple[str, ...], keys: bool, copied: bool
-) -> OpenTable:
-    query = f"SELECT {_list(columns)} FROM {place}"
-    keyed = f"SELECT {_list(columns)}, rowid AS {name(_KEY)} FROM {place}" if keys else None
-    count = _count(engine, place)
-    return _checked(OpenTable(source, engine, query, columns, count, {}, keyed, copied))
-
-
-def _count(engine: Engine, place: str) -> int:
-    return int(engine.connection.sql(f"SELECT count(*) FROM {place}").fetchall()[0][0])
-
-
-def _checked(table: OpenTable) -> OpenTable:
-    if not table.columns:
-        raise InputError(f"{table.source.shown}: the table has no columns. Add some.")
-    if not table.n_rows:
-        raise InputError(f"{table.source.shown}: the table has no rows. Add some.")
-    return table
-
-
 # -- how large a source is, without reading it; and from what size on it is not read into memory ---
-
 
 #: Tables that are larger than this, in rows or on disk, stay where they are.
 STREAM_ROWS, STREAM_BYTES = 1_000_000, 500_000_000
@@ -753,7 +622,7 @@ class Size(NamedTuple):
 
     @property
     def is_large(self) -> bool:
-        """Whether the table is too large to be read into memory without being asked to."""
+        """Whether the table is too large to be read into memory by default."""
         return self.rows > STREAM_ROWS or self.n_bytes > STREAM_BYTES
 
     def __str__(self) -> str:
@@ -773,98 +642,36 @@ def size_of_table(table: OpenTable) -> Size:
 
 
 def size_of_file(source: Source) -> Size:
-    r"""Guess the size of one CSV or Parquet file from its first lines, or from what it says.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from netbenefit.data.sources import find_source
-    >>> file = Path(tempfile.mkdtemp(), "a.csv")
-    >>> _ = file.write_bytes(b"age,ill" + b"\n51,1" * 5000)
-    >>> print(size_of_file(find_source([str(file)])))
-    about 5,000 rows (25 kB)
-    """
+    """Estimate the size of one CSV file from its first lines; a Parquet file states its own."""
     file = source.files[0]
     n_bytes = source.n_bytes
     if format_of(file) == "parquet":
         return Size(_rows_of_parquet(file), True, n_bytes)
-    packed = file.name.lower().endswith(".gz")
-    whole = n_bytes * (_PACKED if packed else 1)
+    whole = n_bytes * (_PACKED if is_gzip(file) else 1)
     try:
-        with gzip.open(file, "rb") if packed else open(file, "rb") as opened:
+        with gzip.open(file, "rb") if is_gzip(file) else open(file, "rb") as opened:
             look = opened.read(_LOOK)
-    except OSError:  # said in full when the file is read
+    except OSError:  # reported when the file is read
         return Size(0, False, n_bytes)
-    # Sizes are compared unpacked, for that is what memory has to hold.
+    # Sizes are compared unpacked, because that is what memory has to hold.
     return Size(int(look.count(b"\n") / max(len(look), 1) * whole), False, whole)
 
 
 def _rows_of_parquet(file: Path) -> int:
-    """Read how many rows a file says it has; 0 where nobody can tell without reading it."""
+    """Return how many rows a file says it has; 0 for a broken one, reported when it is read."""
     import duckdb
 
     query = f"SELECT num_rows FROM parquet_file_metadata({text(escaped(file))})"
     try:
         with duckdb.connect() as base:
             return int(base.sql(query).fetchall()[0][0])
-    except duckdb.Error:  # a broken file: said in full when it is read
+    except duckdb.Error:
         return 0
 
 
 def _bytes(number: int) -> str:
-    """Say how many bytes.
-
-    >>> _bytes(25_000), _bytes(3_400_000_000)
-    ('25 kB', '3.4 GB')
-    """
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if number >= size:
             value = number / size
             return f"{value:.1f} {unit}" if value < 10 and unit == "GB" else f"{value:,.0f} {unit}"
     return f"{number} bytes"
-
-
-def read_table(path: str | Path, text: Collection[str] = ()) -> dict[str, NDArray[Any]]:
-    r"""Read a CSV or Parquet file.
-
-    A CSV file names its columns in the first line.  Cells are separated by commas, semicolons or
-    tabs, as the first two lines tell.  A first column without a name that just numbers
-    the rows is left out.
-
-    Parameters
-    ----------
-    path : path
-        Ends in .csv, .tsv (either may be gzipped: .csv.gz), .parquet or .pq.
-    text : collection of str
-        Columns of a CSV file to take for text, even where all cells look like numbers: another
-        part of the same data may hold others.
-
-    Returns
-    -------
-    dict of str to ndarray
-        The columns by name, in the order of the file.
-
-    Raises
-    ------
-    InputError
-        That names the file, the line or column where there is one, and the remedy.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "small.csv")
-    >>> _ = file.write_text("age,sex,ill\n51,f,true\n,m,false\n")
-    >>> read_table(file)["age"], read_table(file)["ill"]
-    (array([51., nan]), array([ True, False]))
-    """
-    return read_raw(path, text).columns
-
-
-def read_raw(path: str | Path, text: Collection[str] = ()) -> RawFile:
-    """Read a file as :func:`read_table` does, and keep the categories of a Parquet file."""
-    path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder. Name the file in it.")
-    if not path.exists():
-        raise InputError(f"{path}: no such file. Check the name and the folder.")
-    return read_file(path, text)

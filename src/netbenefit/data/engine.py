@@ -1,13 +1,14 @@
 """A table where it lives: in memory, or in an engine that computes on demand.
 
 Whatever narwhals knows can be queried: lazy frames of Polars, relations of DuckDB, data frames of
-Dask and Spark, tables of Ibis, and any data frame in memory.  Questions are put as expressions, and
-only their answers come into memory: groups and how many rows each of them has.
+Dask and Spark, tables of Ibis, and any data frame in memory.  Only groups, and how many rows each
+of them has, come into memory.
 """
 
 from __future__ import annotations
 
 import logging
+import operator
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, cast
@@ -28,22 +29,46 @@ Tell = Callable[[str], None]
 
 _SMALL = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
 _HALF = 2**26
-#: Nulls that one whole number tells of.
+#: Keys whose nulls fit into one whole number.
 _BITS = 60
-#: Names in queries, so that no name of a table meets them.
+#: Names in queries, which no column of a table has.
 _COUNT, _WEIGHT, _SQUARE = "nb_count", "nb_weight", "nb_square"
 
 
 def is_lazy(table: Any) -> bool:
-    """Whether a table computes on demand, so that its rows are not at hand."""
+    """Whether a table computes on demand, so that its rows are not in memory."""
     try:
         return isinstance(nw.from_native(table, pass_through=True), nw.LazyFrame)
     except nw.exceptions.DuplicateError:  # the reader of the frame has the better error
         return False
 
 
+def require_columns(available: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a table without some columns."""
+    absent = [name for name in names if name not in available]
+    if absent:
+        raise InputError(
+            f"the table has no column {shorten(absent)}; its columns are "
+            f"{shorten(available, 10)}. Correct the name, or add the column."
+        )
+
+
+def in_halves(join: Callable[[Any, Any], Any], parts: Sequence[nw.Expr]) -> nw.Expr:
+    """Combine expressions by halves, because libraries walk through them by recursion."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    joined: nw.Expr = join(in_halves(join, parts[:middle]), in_halves(join, parts[middle:]))
+    return joined
+
+
+def flag(test: nw.Expr) -> nw.Expr:
+    """Return 1 where a test holds, else 0."""
+    return nw.when(test).then(nw.lit(1, nw.Int64)).otherwise(nw.lit(0, nw.Int64))
+
+
 class Groups(NamedTuple):
-    """The answer to a question: one entry per group, in no particular order."""
+    """Groups of rows, in no particular order."""
 
     keys: dict[str, NDArray[Any]]  #: numbers, or objects where a key is text
     rows: IntArray  #: how many
@@ -70,52 +95,35 @@ class EngineTable:
             ) from None
         if isinstance(frame, nw.Series):
             raise InputError("this is a single column. Pass a table.")
-        self._frame: nw.LazyFrame[Any] = frame.lazy()
+        self.frame: nw.LazyFrame[Any] = frame.lazy()
         self._tell = tell
         #: Column names as text.
-        self.names = check_names(self._frame.collect_schema().names())
-        self._frame = _with_plain_names(self._frame, self.engine)
-        self.schema = self._frame.collect_schema()
+        self.names = check_names(self.frame.collect_schema().names())
+        self.frame = _with_plain_names(self.frame, self.engine)
+        schema = self.frame.collect_schema()
+        self._native = dict(zip(self.names, schema, strict=True))
+        self._dtypes = dict(zip(self.names, schema.values(), strict=True))
         #: What each column holds.
-        self.types: dict[str, ColumnType] = {
-            name: _type_of(dtype)
-            for name, dtype in zip(self.names, self.schema.values(), strict=True)
-        }
-        self._native = dict(zip(self.names, self.schema, strict=True))
+        self.types = {name: _type_of(dtype) for name, dtype in self._dtypes.items()}
         #: Seconds that queries have taken.
         self.seconds = 0.0
 
     @property
     def engine(self) -> str:
         """What computes, such as "DuckDB"."""
-        name = self._frame.implementation.name.lower()
+        name = self.frame.implementation.name.lower()
         known = {"duckdb": "DuckDB", "pyspark": "Spark", "pyspark_connect": "Spark"}
         return known.get(name, str(name).capitalize())
 
     @property
     def _casts_safely(self) -> bool:
         """Whether casts refuse integers that floats do not hold exactly, as Arrow's do."""
-        made = self._frame.implementation
+        made = self.frame.implementation
         return bool(made.is_pandas_like() or made.is_dask() or made.is_pyarrow())
 
-    @property
-    def native(self) -> Any:
-        """The table itself, lazy."""
-        return self._frame.to_native()
-
-    @property
-    def frame(self) -> nw.LazyFrame[Any]:
-        """The table as narwhals sees it."""
-        return self._frame
-
     def require(self, names: Sequence[str]) -> None:
-        """Refuse to go on without some columns."""
-        absent = [name for name in names if name not in self.types]
-        if absent:
-            raise InputError(
-                f"the table has no column {shorten(absent)}; its columns are "
-                f"{shorten(self.names, 10)}. Correct the name, or add the column."
-            )
+        """Refuse a table without some columns."""
+        require_columns(self.names, names)
 
     # -- columns -----------------------------------------------------------------------------------
 
@@ -125,12 +133,11 @@ class EngineTable:
 
     def number(self, name: str, *, nan_is_null: bool = True) -> nw.Expr:
         """Return a column of numbers or booleans as float64, null where it is null (or NaN)."""
-        column, dtype = self.column(name), self.schema[self._native[name]]
+        column, dtype = self.column(name), self._dtypes[name]
         if self.types[name] == "boolean":
             # (By way of whole numbers: 1.0 in a query is a decimal to some engines.)
             no = nw.when(~column).then(nw.lit(0, nw.Int64))
-            flag = nw.when(column).then(nw.lit(1, nw.Int64)).otherwise(no)
-            return flag.cast(nw.Float64)
+            return nw.when(column).then(nw.lit(1, nw.Int64)).otherwise(no).cast(nw.Float64)
         if dtype in (nw.Int64, nw.UInt64) and self._casts_safely:
             # In two halves, each of which is exact: the sum is rounded as a cast would be.
             half = column // _HALF
@@ -146,7 +153,7 @@ class EngineTable:
 
     def label(self, name: str) -> nw.Expr:
         """Return a column of labels: text as text, decimals as numbers, all else as it is."""
-        dtype = self.schema[self._native[name]]
+        dtype = self._dtypes[name]
         if self.types[name] == "text":
             return self.text(name)
         exact = dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
@@ -156,28 +163,23 @@ class EngineTable:
     def text(self, name: str) -> nw.Expr:
         """Return a column of text or categories as text."""
         column = self.column(name)
-        return column if self.schema[self._native[name]] == nw.String else column.cast(nw.String)
-
-    def is_whole(self, name: str) -> bool:
-        """Whether a column's type holds nothing but whole numbers (or booleans)."""
-        dtype = self.schema[self._native[name]]
-        return bool(dtype.is_integer() or dtype == nw.Boolean)
+        return column if self._dtypes[name] == nw.String else column.cast(nw.String)
 
     def has_nan(self, name: str) -> bool:
         """Whether a column's type holds NaN and infinite numbers."""
-        return bool(self.schema[self._native[name]].is_float())
+        return bool(self._dtypes[name].is_float())
 
     def is_small(self, name: str) -> bool:
         """Whether a column's type holds integers of 32 bits at most, exact as floats."""
-        return self.schema[self._native[name]] in _SMALL
+        return self._dtypes[name] in _SMALL
 
     def is_single(self, name: str) -> bool:
         """Whether a column holds numbers in single precision."""
-        return bool(self.schema[self._native[name]] == nw.Float32)
+        return bool(self._dtypes[name] == nw.Float32)
 
     def info(self, name: str) -> ColumnInfo:
-        """Return what the type of a column tells: category, order, date."""
-        dtype = self.schema[self._native[name]]
+        """Return what is known from the type of a column: category, order, date."""
+        dtype = self._dtypes[name]
         if dtype == nw.Enum:
             return ColumnInfo(True, True, tuple(getattr(dtype, "categories", ())))
         return ColumnInfo(dtype == nw.Categorical, is_date=dtype.is_temporal())
@@ -191,8 +193,8 @@ class EngineTable:
             raise InputError(f"column {name!r}, the weights, holds no numbers. Name another.")
         weight = self.number(name)
         bad = weight.is_null() | (weight < 0) | (weight > np.finfo(np.float64).max)
-        flag = nw.when(bad).then(nw.lit(1, nw.Int64)).alias(_COUNT)
-        counted = self._frame.select(flag).select(nw.col(_COUNT).count())
+        seen = nw.when(bad).then(nw.lit(1, nw.Int64)).alias(_COUNT)
+        counted = self.frame.select(seen).select(nw.col(_COUNT).count())
         wrong = int(self.collect(counted, "checking weights").column(_COUNT)[0])
         if wrong:
             raise InputError(
@@ -200,10 +202,10 @@ class EngineTable:
                 "rows. Correct them, or leave those rows out."
             )
         # Whole numbers add up exactly, in whatever order an engine adds them.
-        whole = self.is_whole(name) and self.types[name] == "number"
+        whole = self._dtypes[name].is_integer()
         return self.column(name).cast(nw.Int64) if whole else weight, weight > 0
 
-    # -- questions ---------------------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------------------
 
     def group(
         self,
@@ -219,20 +221,16 @@ class EngineTable:
 
         ``what`` describes it for the user; of more than ``most`` groups, one more is returned.
         """
-        frame = self._frame if where is None else self._frame.filter(where)
+        frame = self.frame if where is None else self.frame.filter(where)
         chosen = [expression.alias(name) for name, expression in keys.items()]
         nulls = {} if never_null else _null_keys(keys)
         chosen += [expression.alias(name) for name, expression in nulls.items()]
         sums = [nw.len().alias(_COUNT)]
         if weight is not None:
-            chosen += [weight.alias(_WEIGHT), _squared(weight).alias(_SQUARE)]
+            number = weight.cast(nw.Float64)  # the square of an integer may not fit into 64 bits
+            chosen += [weight.alias(_WEIGHT), (number * number).alias(_SQUARE)]
             sums += [nw.col(_WEIGHT).sum(), nw.col(_SQUARE).sum()]
-        if keys:
-            frame = frame.select(*chosen).group_by(*keys, *nulls).agg(*sums)
-        elif weight is not None:
-            frame = frame.select(*chosen).select(*sums)
-        else:
-            frame = frame.select(*sums)
+        frame = frame.select(*chosen).group_by(*keys, *nulls).agg(*sums)
         if most is not None:
             frame = frame.head(most + 1)
         found = self.collect(frame, what)
@@ -247,7 +245,7 @@ class EngineTable:
         self, keys: Mapping[str, nw.Expr], what: str, *, where: nw.Expr | None = None
     ) -> int:
         """Return how many combinations of some keys there are."""
-        frame = self._frame if where is None else self._frame.filter(where)
+        frame = self.frame if where is None else self.frame.filter(where)
         chosen = [expression.alias(name) for name, expression in keys.items()]
         groups = frame.select(*chosen).group_by(*keys).agg(nw.len().alias(_COUNT))
         found = self.collect(groups.select(nw.len().alias(_COUNT)), what)
@@ -304,11 +302,6 @@ def _with_plain_names(frame: nw.LazyFrame[Any], engine: str) -> nw.LazyFrame[Any
     return frame
 
 
-def _squared(weight: nw.Expr) -> nw.Expr:
-    number = weight.cast(nw.Float64)  # the square of an integer may not fit into 64 bits
-    return number * number
-
-
 def _type_of(dtype: Any) -> ColumnType:
     if dtype.is_numeric():
         return "number"
@@ -320,7 +313,7 @@ def _type_of(dtype: Any) -> ColumnType:
 
 
 def _null_keys(keys: Mapping[str, nw.Expr]) -> dict[str, nw.Expr]:
-    """Return bits that tell which keys are null: Dask confuses null with other values in groups."""
+    """Return which keys are null, in bits: Dask confuses null with other values in groups."""
     listed = list(keys.values())
     found = {}
     for first in range(0, len(listed), _BITS):
@@ -328,10 +321,7 @@ def _null_keys(keys: Mapping[str, nw.Expr]) -> dict[str, nw.Expr]:
             nw.when(key.is_null()).then(nw.lit(2**k, nw.Int64)).otherwise(nw.lit(0, nw.Int64))
             for k, key in enumerate(listed[first : first + _BITS])
         ]
-        while len(bits) > 1:  # by pairs, as libraries walk through expressions by recursion
-            rest = bits[2 * (len(bits) // 2) :]
-            bits = [a + b for a, b in zip(bits[::2], bits[1::2], strict=False)] + rest
-        found[f"nb_nulls_{first}"] = bits[0]
+        found[f"nb_nulls_{first}"] = in_halves(operator.add, bits)
     return found
 
 
@@ -339,10 +329,10 @@ def _columns(
     found: Frame, keys: Mapping[str, Any], nulls: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
     columns = {name: found.column(name) for name in keys}
+    if not nulls:
+        return columns
     bits = [found.column(name).astype(np.int64) for name in nulls]
     for k, (name, values) in enumerate(columns.items()):
-        if not bits:
-            break
         null = (bits[k // _BITS] >> (k % _BITS)) & 1 == 1
         if null.any():
             numbers = values.dtype.kind in "biuf"

@@ -1,11 +1,10 @@
 """Tables from files: CSV and Parquet, both read by DuckDB.
 
-Both give a dict of columns: booleans, integers and floats as numpy arrays of that kind, text as an
-object array.  Missing is NaN among numbers and None among text; the user of the table says whether
-that is allowed, naming column and row.
+Columns of booleans, integers and floats are numpy arrays of that kind, those of text are object
+arrays.  Missing is NaN among numbers and None among text.
 
-What Python itself reads of a CSV file is its header, which DuckDB would guess; and, where DuckDB
-refuses a file, all of it, to name the line.
+Python itself reads the header of a CSV file, which DuckDB would guess; and, where DuckDB refuses a
+file, all of it, to name the line.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import Frame
-from netbenefit.common import InputError, Table, check_names
+from netbenefit.common import InputError, Table, at, check_names
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
@@ -35,30 +34,16 @@ MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 _BOOLEANS = {"true": True, "false": False}
 _INT64 = 2**63
 
-Columns = dict[str, NDArray[Any]]
-
 
 class RawFile:
-    """A table from a file: plain columns, and rows that keep the categories a Parquet file knows.
+    """A table from a file: plain columns by name, and a data frame where these have categories."""
 
-    Parameters
-    ----------
-    columns : dict of str to ndarray
-        The columns by name, in the order of the file.
-    frame : data frame, optional
-        The same columns with their types: categories and their orders.
-    """
-
-    def __init__(self, columns: Columns, frame: Any = None) -> None:
+    def __init__(self, columns: dict[str, NDArray[Any]], frame: Any = None) -> None:
         self.columns = columns
         self._frame = frame
 
     def rows(self, names: Sequence[str], kept: NDArray[np.intp] | None = None) -> Any:
-        """Return some columns, of all rows or of those ``kept``, for a binner.
-
-        >>> RawFile({"age": np.array([51, 52]), "id": np.array([1, 2])}).rows(["age"])
-        {'age': array([51, 52])}
-        """
+        """Return some columns, of all rows or of those ``kept``, for a binner."""
         if self._frame is None or not names:
             return {n: self.columns[n] if kept is None else self.columns[n][kept] for n in names}
         import narwhals as nw  # late: most files hold no categories
@@ -69,23 +54,22 @@ class RawFile:
 
 def raw_file(native: Any, place: str) -> RawFile:
     """Return a data frame that came from ``place`` as if it had been read from a file."""
-    try:
+    with at(place):
         frame = Frame(native)
-        if not frame.names:
-            raise InputError("the table has no columns. Add some.")
-        if not len(frame):
-            raise InputError("the table has no rows. Add some.")
-        return RawFile({name: frame.column(name) for name in frame.names}, native)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
+        columns = {name: frame.column(name) for name in frame.names}
+    check_not_empty(place, len(columns), len(frame))
+    return RawFile(columns, native)
+
+
+def check_not_empty(place: str, n_columns: int, n_rows: int = 1) -> None:
+    """Refuse a table without columns or rows."""
+    for what, number in (("columns", n_columns), ("rows", n_rows)):
+        if not number:
+            raise InputError(f"{place}: the table has no {what}. Add some.")
 
 
 def format_of(path: Path) -> Literal["csv", "parquet"]:
-    """Tell the format of a file from its name.
-
-    >>> format_of(Path("a.PQ")), format_of(Path("a.tsv.gz"))
-    ('parquet', 'csv')
-    """
+    """Return the format of a file by its name."""
     name = path.name.lower()
     if name.endswith(_PARQUET):
         return "parquet"
@@ -98,13 +82,7 @@ def format_of(path: Path) -> Literal["csv", "parquet"]:
 
 
 def write_csv(table: Table, path: str | Path) -> None:
-    """Write a tidy table; missing numbers become empty cells.
-
-    Parameters
-    ----------
-    table : Table
-    path : path
-    """
+    """Write a tidy table; missing numbers become empty cells."""
     columns = [column.tolist() for column in table.values()]
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -122,7 +100,7 @@ def is_gzip(path: Path) -> bool:
 
 
 def read_header(path: Path) -> tuple[tuple[str, ...], str, bool]:
-    """Return a CSV file's names of columns, what separates cells, and whether it is one line."""
+    """Return a CSV file's column names, what separates cells, and whether it is one line."""
     with _opened(path) as reader:
         names = _header(next(reader), path)
         return names, reader.dialect.delimiter, reader.line_num == 1
@@ -131,14 +109,14 @@ def read_header(path: Path) -> tuple[tuple[str, ...], str, bool]:
 def rewrite(path: Path, copy: Path) -> None:
     """Copy a CSV file as plainly as it can be written, or name the line that is wrong.
 
-    DuckDB's words about a broken line differ from version to version, and it refuses files whose
-    lines end in several ways, which are none of the user's business.
+    DuckDB words its errors differently from version to version, and refuses files whose lines end
+    in several ways, which is not the user's concern.
     """
     with _opened(path) as reader, open(copy, "w", encoding="utf-8", newline="") as file:
         separator = reader.dialect.delimiter
         writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
         header = next(reader)
-        writer.writerow(range(len(header)))  # nobody reads the names again
+        writer.writerow(range(len(header)))  # the names are not read again
         for row in reader:
             if len(row) == len(header):
                 writer.writerow(row)
@@ -152,7 +130,7 @@ def rewrite(path: Path, copy: Path) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a file for Python's reader of CSV; say what is wrong with one that cannot be read."""
+    """Open a file for Python's CSV reader; report what is wrong with one that cannot be read."""
     reader: Any = None
     try:
         # utf-8-sig skips the mark that spreadsheets put in front.
@@ -173,24 +151,20 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _reader(file: IO[str], path: Path) -> Any:
-    """Return a reader of the whole file, with the separator that its first lines tell."""
+    """Return a reader of the whole file, with the separator that its first lines suggest."""
     first = file.readline()
     if not first.strip():
         what = "the first line is blank" if first else "the file is empty"
         raise InputError(f"{path}: {what}. The first line has to name the columns.")
     second = file.readline()
     delimiter = _delimiter(first, second, path)
-    # Like DuckDB, it takes a quote for a quote behind a separator and a blank.
+    # As in DuckDB, a cell may have blanks before its opening quote.
     lines = chain((first, second), file)
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
 
 
 def _delimiter(header: str, row: str, path: Path) -> str:
-    """Tab in a .tsv; elsewhere comma, semicolon or tab, whichever header and first row agree on.
-
-    >>> _delimiter("a,b;c;d", "1;2;3", Path("t.csv")), _delimiter("a;b,c", "1,2", Path("t.csv"))
-    (';', ',')
-    """
+    """Tab in a .tsv; elsewhere comma, semicolon or tab, whichever header and first row agree on."""
     if ".tsv" in path.name.lower():
         return "\t"
     found = [d for d in (",", ";", "\t") if d in header]
@@ -199,7 +173,7 @@ def _delimiter(header: str, row: str, path: Path) -> str:
 
 
 def _width(line: str, delimiter: str) -> int:
-    """Cells of a line; 0 where it cannot be told."""
+    """Return the number of cells of a line; 0 where it is unknown."""
     try:
         return len(next(csv.reader([line], delimiter=delimiter), ()))
     except csv.Error:
@@ -215,18 +189,12 @@ def _header(cells: list[str], path: Path) -> tuple[str, ...]:
         )
     if names.count("") > 1:
         raise InputError(f"{path}: {names.count('')} columns have no name. Name them all.")
-    try:
+    with at(str(path)):
         return check_names(names)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
 
 
 def read_cell(text: str) -> bool | int | float | str | None:
-    """Read one cell, as DuckDB is told to read many: None where missing.
-
-    >>> [read_cell(text) for text in ("NA", "TRUE", "007", "-1.5e3", "1_000", "f")]
-    [None, True, 7, -1500.0, '1_000', 'f']
-    """
+    """Read one cell, by the rules for DuckDB: None where missing, and 1_000 is text."""
     if text in MISSING:
         return None
     if text.isalpha() and text.lower() in _BOOLEANS:

@@ -40,12 +40,12 @@ def read_outcome(y: Any, name: str | None = None, positive: Any = None) -> Outco
     what = "y" if name is None else f"column {name!r}"
     labels = _labels(y, what)
     items = labels.tolist()
-    distinct = _distinct(labels)
+    distinct = _in_order(set(items))
     events = choose_event(distinct, what, positive)
     among = {label for label, event in zip(distinct, events, strict=True) if event}
     event = np.fromiter((item in among for item in items), np.bool_, len(items))
     chosen = next(iter(among)) if len(among) == 1 else positive
-    others = [label for label, event in zip(distinct, events, strict=True) if not event]
+    others = [label for label in distinct if label not in among]
     pair = [others[0] if len(others) == 1 else f"not {chosen}", chosen]
     classes = np.array(pair, dtype=labels.dtype if len(others) == 1 else object)
     title = name or getattr(y, "name", None) or "outcome"
@@ -59,12 +59,12 @@ def encode_labels(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
 
 
 def choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list[bool]:
-    """Say of each distinct label whether it is the event; ``what`` holds them."""
+    """Return for each distinct label of ``what`` whether it is the event."""
     texts = [_label_text(label) for label in _in_order(labels)]
     shown = ", ".join(texts[:10]) + ", …" * (len(texts) > 10)
     if len(labels) < 2:
         raise InputError(
-            f"{what} holds one class only: every row is {shown}. A card needs rows of both classes."
+            f"{what} holds one class only: every row is {shown}. Pass rows of both classes."
         )
     if positive is not None:
         events = [_means(label, positive) for label in labels]
@@ -105,6 +105,21 @@ def choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list
             "Say which one is the event (--positive LABEL), or choose another --target.",
         ),
     )
+
+
+def match_labels(y: Any, classes: Sequence[Any], model: str) -> NDArray[np.bool_]:
+    """Return which rows hold the second of the two labels that a model knows; refuse others."""
+    labels = np.asarray(y)
+    if labels.ndim != 1 or not labels.size:
+        raise InputError(f"y must be one column of labels, but has shape {labels.shape}.")
+    event = labels == classes[1]
+    strange = np.flatnonzero(~(event | (labels == classes[0])))
+    if strange.size:
+        raise InputError(
+            f"y holds labels that {model!r} does not know ({shorten(list(classes))}), the first "
+            f"in row {int(strange[0])}: {labels[strange[:1]].tolist()[0]!r}."
+        )
+    return np.asarray(event, dtype=np.bool_)
 
 
 def find_target(
@@ -179,10 +194,6 @@ def _labels(y: Any, what: str) -> NDArray[Any]:
     return labels
 
 
-def _distinct(labels: NDArray[Any]) -> list[Any]:
-    return _in_order(set(labels.tolist()))
-
-
 def _in_order(labels: Any) -> list[Any]:
     try:
         return sorted(labels)
@@ -196,7 +207,7 @@ def _label_text(label: Any) -> str:
 
 
 def _means(label: Any, meant: Any) -> bool:
-    """Whether a label is meant: by itself, or by a text (1 is 1.0 and True in a file)."""
+    """Whether a label is meant: it is equal, or is read from this text (1 is 1.0 and True)."""
     if not isinstance(meant, str) or isinstance(label, str):
         return bool(label == meant)
     read = read_cell(meant)

@@ -28,10 +28,8 @@ from netbenefit.common import (
     shorten,
     to_steps,
 )
-from netbenefit.data.engine import EngineTable, group_numbers, is_lazy
-
-# -- equal rows of whole numbers, found fast: for tables of patterns, and wherever rows are merged -
-
+from netbenefit.data.engine import EngineTable, group_numbers, is_lazy, require_columns
+from netbenefit.data.raw_table import array_columns, check_named
 
 #: Keys stay below this, so that they never overflow.
 _LARGEST_KEY = 2**62
@@ -137,18 +135,7 @@ class PatternTable:
             matrix = np.asarray(X)
         except ValueError:
             raise InputError("the rows of X have different lengths. Pass a full table.") from None
-        if matrix.ndim != 2:
-            raise InputError(
-                f"X must be a table with rows and columns, but has shape {matrix.shape}. "
-                "Reshape it to one row per observation, one column per feature."
-            )
-        if names is None:
-            names = [f"x{k}" for k in range(matrix.shape[1])]
-        if len(names) != matrix.shape[1]:
-            raise InputError(
-                f"{len(names)} names for {matrix.shape[1]} columns. Pass one name per column."
-            )
-        columns = {name: matrix[:, k] for k, name in enumerate(check_names(names))}
+        columns = array_columns(matrix, names)
         return cls.from_columns(columns, y, sample_weight=sample_weight, decimals=decimals)
 
     @classmethod
@@ -185,39 +172,25 @@ class PatternTable:
         >>> table.codes.tolist(), table.positives.tolist(), table.n_total
         ([[0], [1]], [1, 1], 5)
         """
-        lazy = is_lazy(frame)
-        table = EngineTable(frame) if lazy else Frame(frame)
+        table = EngineTable(frame) if is_lazy(frame) else Frame(frame)
         weight_name = sample_weight if isinstance(sample_weight, str) else None
         others = [name for name in table.names if name not in (target, weight_name)]
         chosen = others if features is None else check_names(features)
-        needed = [target, *chosen, *([weight_name] if weight_name is not None else [])]
-        absent = [name for name in needed if name not in table.names]
-        if absent:
-            raise InputError(
-                f"the table has no column {shorten(absent)}; its columns are "
-                f"{shorten(table.names, 10)}. Correct the name, or add the column."
-            )
+        weight_names = [] if weight_name is None else [weight_name]
+        require_columns(table.names, [target, *chosen, *weight_names])
         weights = sample_weight
         if isinstance(table, EngineTable):
             if weights is not None and weight_name is None:
                 raise InputError("sample_weight of a lazy table must be the name of a column.")
             groups = group_numbers(table, target, chosen, weight_name)
             assert groups is not None  # without a limit
-            return cls.from_columns(
-                groups.columns,
-                groups.target,
-                sample_weight=groups.weight,
-                decimals=decimals,
-                target=f"column {target!r}",
-            )
-        if weight_name is not None:
-            weights = numeric_column(weight_name, table.column(weight_name))
+            columns, y, weights = groups.columns, groups.target, groups.weight
+        else:
+            columns, y = {name: table.column(name) for name in chosen}, table.column(target)
+            if weight_name is not None:
+                weights = numeric_column(weight_name, table.column(weight_name))
         return cls.from_columns(
-            {name: table.column(name) for name in chosen},
-            table.column(target),
-            sample_weight=weights,
-            decimals=decimals,
-            target=f"column {target!r}",
+            columns, y, sample_weight=weights, decimals=decimals, target=f"column {target!r}"
         )
 
     @classmethod
@@ -233,11 +206,7 @@ class PatternTable:
         """Merge the rows of named columns; ``target`` is what errors call the outcome."""
         if not columns:
             raise InputError("the table has no feature columns. Pass at least one.")
-        if "" in columns:
-            raise InputError(
-                f"column {list(columns).index('')} has an empty name. Name it: a card refers to "
-                "its columns by name."
-            )
+        check_named(list(columns))
         event = check_binary(y, name=target)
         weights = check_weights(sample_weight, event.size)
         kept = weights > 0
@@ -289,11 +258,6 @@ class PatternTable:
         decimals : sequence of int, optional
             Decimals of each column's step; 0 by default.
         sample_weight : (n_rows,) array, optional
-
-        Examples
-        --------
-        >>> PatternTable.from_codes(np.array([[1, 7], [1, 7]]), [0, 1], names=["a", "b"]).codes
-        array([[1, 7]])
         """
         event = check_binary(y, name="y")
         if codes.ndim != 2 or codes.dtype.kind not in "iu" or len(codes) != event.size:
@@ -349,20 +313,13 @@ class PatternTable:
     def with_masses(
         self, positives: NDArray[Any], negatives: NDArray[Any], denominator: int = 1
     ) -> PatternTable:
-        """Return the same patterns with other masses to train on; outcomes stay as they are.
-
-        >>> table = PatternTable.from_arrays([[0], [1]], [0, 1])
-        >>> softer = table.with_masses(np.array([1, 8]), np.array([9, 2]), denominator=10)
-        >>> softer.event_mass, softer.total_mass, softer.n_events, softer.n_total
-        (9, 20, 1, 2)
-        """
-        outcomes = np.stack([self.events, self.others])
+        """Return the same patterns with other masses to train on; outcomes stay as they are."""
         return replace(
             self,
             positives=positives,
             negatives=negatives,
             denominator=denominator,
-            outcomes=outcomes,
+            outcomes=np.stack([self.events, self.others]),
         )
 
     @property
@@ -417,11 +374,7 @@ class PatternTable:
         return tuple(name for name, is_same in zip(self.names, same, strict=True) if is_same)
 
     def values(self) -> FloatArray:
-        """Features of the patterns as floats.
-
-        >>> PatternTable.from_arrays([[0.5], [1.0]], [0, 1]).values().tolist()
-        [[0.5], [1.0]]
-        """
+        """Features of the patterns as floats."""
         scale = np.array([10.0**d for d in self.decimals])
         result: FloatArray = self.codes / scale
         return result

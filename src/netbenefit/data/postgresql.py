@@ -1,20 +1,30 @@
 """A table of PostgreSQL: through DuckDB's own reader, else copied once to this machine's disk.
 
-DuckDB's reader is an extension.  It is used where it is installed, or comes with a Python package
-(``duckdb-extension-postgres-scanner``, which fits one version of DuckDB).  Else psycopg copies the
-table, in pieces, into a database in the folder for what does not fit into memory.
+DuckDB's reader is an extension.  It is used where it is installed or part of a Python package
+(``duckdb-extension-postgres-scanner``, for one version of DuckDB).  Else psycopg copies the table,
+in pieces, into a database in the folder for what does not fit into memory.
 """
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from netbenefit.common import InputError
-from netbenefit.data.sources import Engine, Listed, Source, name, pick_table, scrub, text
+from netbenefit.data.files import check_not_empty
+from netbenefit.data.sources import (
+    Engine,
+    Listed,
+    Source,
+    attach_database,
+    name,
+    pick_table,
+    scrub,
+    text,
+)
 
 _PACKAGE = "duckdb_extension_postgres_scanner"
 _SECONDS = 15  #: to wait for a server that does not answer
@@ -42,40 +52,17 @@ ORDER BY 1, 2
 """
 
 
-class Found(NamedTuple):
-    """A table that DuckDB can read."""
-
-    place: str  #: how SQL calls it
-    columns: tuple[str, ...]
-    copied: bool
-
-
 def open_postgresql(
-    source: Source,
-    engine: Engine,
-    without: Collection[str] = (),
-    tell: Callable[[str], None] | None = None,
-) -> Found:
-    """Make a table of PostgreSQL known to DuckDB.
+    source: Source, engine: Engine, tell: Callable[[str], None] | None = None
+) -> tuple[str, bool]:
+    """Return what DuckDB's SQL calls a table of PostgreSQL, and whether it was copied.
 
-    Parameters
-    ----------
-    source : Source
-        With an address and, unless the database has one table only, the name of a table.
-    engine : Engine
-    without : collection of str
-        Columns to leave out.
-    tell : callable, optional
-        Called with a few words while rows are copied.
-
-    Returns
-    -------
-    Found
+    ``tell`` is called with a few words while rows are copied.
     """
     if _load(engine):
-        return _attach(source, engine, without)
+        return attach_database(engine, source, _patient(source.address))[0], False
     if importlib.util.find_spec("psycopg") is not None:
-        return _copy(source, engine, without, tell)
+        return _copy(source, engine, tell), True
     import duckdb
 
     try:  # over the network, which is why it comes last
@@ -87,10 +74,7 @@ def open_postgresql(
             "fetched. Run `pip install 'netbenefit[postgresql]'`, which copies the table to this "
             "machine's disk instead."
         ) from None
-    return _attach(source, engine, without)
-
-
-# -- DuckDB's reader -------------------------------------------------------------------------------
+    return attach_database(engine, source, _patient(source.address))[0], False
 
 
 def _load(engine: Engine) -> bool:
@@ -114,36 +98,14 @@ def _load(engine: Engine) -> bool:
     return False
 
 
-def _attach(source: Source, engine: Engine, without: Collection[str]) -> Found:
-    address = text(_patient(source.address))
-    engine.connection.execute(f"ATTACH {address} AS source (TYPE postgres, READ_ONLY)")
-    rows = engine.connection.sql(
-        "SELECT table_schema, table_name, table_type FROM information_schema.tables "
-        "WHERE table_catalog = 'source' "
-        "AND table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY ALL"
-    ).fetchall()
-    found = pick_table(source, [Listed(*row) for row in rows], "public")
-    place = f"source.{name(found.schema)}.{name(found.table)}"
-    every = engine.connection.sql(f"SELECT * FROM {place}").columns
-    return Found(place, tuple(one for one in every if one not in without), False)
-
-
 def _patient(address: str) -> str:
-    """Return the address with an end to waiting, unless it says when."""
+    """Return the address with a time limit for connecting, unless it has one."""
     if "connect_timeout=" in address:
         return address
     return f"{address}{'&' if '?' in address else '?'}connect_timeout={_SECONDS}"
 
 
-# -- a copy ----------------------------------------------------------------------------------------
-
-
-def _copy(
-    source: Source,
-    engine: Engine,
-    without: Collection[str],
-    tell: Callable[[str], None] | None,
-) -> Found:
+def _copy(source: Source, engine: Engine, tell: Callable[[str], None] | None) -> str:
     """Copy a table to a database on disk, reading the server once."""
     import psycopg
     from psycopg import sql
@@ -155,12 +117,9 @@ def _copy(
         place = sql.Identifier(found.schema, found.table)
         kinds = server.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(place)).description or []
         types = {
-            one.name: _TYPES.get(_type_name(server, one.type_code), "VARCHAR")
-            for one in kinds
-            if one.name not in without
+            one.name: _TYPES.get(_type_name(server, one.type_code), "VARCHAR") for one in kinds
         }
-        if not types:
-            return Found("", (), True)
+        check_not_empty(source.shown, len(types))
         base = text(engine.folder / "copy.db")
         engine.connection.execute(f"ATTACH {base} AS copy")
         defined = ", ".join(f"{name(one)} {kind}" for one, kind in types.items())
@@ -173,7 +132,7 @@ def _copy(
                 copied += _insert(engine, piece, types)
                 if tell is not None:
                     tell(f"copying from PostgreSQL: {copied:,} rows")
-    return Found("copy.main.rows", tuple(types), True)
+    return "copy.main.rows"
 
 
 def _type_name(server: Any, code: int) -> str:
@@ -185,19 +144,15 @@ def _pieces(rows: Any, folder: Path) -> Iterator[Path]:
     """Write rows into one file after another, whole rows each; a file is used and then removed."""
     piece = folder / "piece.csv"
     waiting = iter(rows)
-    more = True
-    while more:
+    while True:
         size = 0
         with open(piece, "wb") as file:
-            more = False
-            for row in waiting:  # one row per message
+            while size < _PIECE and (row := next(waiting, None)) is not None:  # one per message
                 size += file.write(row)
-                if size >= _PIECE:
-                    more = True
-                    break
-        if size:
-            yield piece
-        piece.unlink()
+        if not size:
+            break
+        yield piece
+    piece.unlink()
 
 
 def _insert(engine: Engine, piece: Path, types: dict[str, str]) -> int:
@@ -213,7 +168,7 @@ def _insert(engine: Engine, piece: Path, types: dict[str, str]) -> int:
 
 @contextmanager
 def _server_errors(source: Source) -> Iterator[None]:
-    """Say what the server said, without secrets."""
+    """Report errors of the server, without secrets."""
     import psycopg
 
     try:

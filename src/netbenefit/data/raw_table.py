@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards import Frame, is_one_row, plain_array, plain_number
+from netbenefit.cards import ColumnInfo, Frame, is_one_row, plain_array, plain_number
 from netbenefit.common import InputError, Remedy, by_name, check_names, drop_it, shorten
 
 #: What a raw column is made of, whatever it means.
@@ -25,7 +25,7 @@ _DATES = re.compile(
     r"|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}( .*)?"
     r"|\d{1,2}\.? [^\W\d]{3,}\.? \d{4}|[^\W\d]{3,}\.? \d{1,2},? \d{4}"
 )
-#: Numbers with a comma, a currency or a per cent sign: readable, but not beyond doubt.
+#: Numbers with a comma, a currency or a percent sign, which may mean two things.
 _DRESSED = re.compile(r"[$€£¥]? ?[+-]?\d[\d.,' ]*([.,]\d+)? ?[%$€£¥]?")
 _MISSING_TYPES = ("NAType", "NaTType")
 
@@ -52,7 +52,7 @@ class RawTable:
         self._columns: dict[str, Any] = {}
         self._rows: NDArray[np.intp] | None = None
         if isinstance(X, np.ndarray) and X.dtype.names is None:
-            self._columns = _array_columns(X, names)
+            self._columns = array_columns(X, names)
         elif isinstance(X, np.ndarray):
             self._columns = {name: X[name] for name in X.dtype.names or ()}
         elif isinstance(X, Mapping) and not hasattr(X, "shape"):
@@ -65,17 +65,13 @@ class RawTable:
             rows = [{str(key): value for key, value in row.items()} for row in X]
             self._columns = {key: [row.get(key) for row in rows] for key in keys}
         elif isinstance(X, list | tuple):
-            self._columns = _array_columns(_matrix(X), names)
+            self._columns = array_columns(_matrix(X), names)
         else:
             self._frame = Frame(
                 X, "Pass a data frame in memory, a dict of columns, a list of dicts, or an array."
             )
         self.names = self._frame.names if self._frame is not None else tuple(self._columns)
-        if "" in self.names:
-            raise InputError(
-                f"column {self.names.index('')} has an empty name. Name it: a card refers to its "
-                "columns by name."
-            )
+        check_named(self.names)
         self._n_rows = self._check_lengths()
 
     @classmethod
@@ -123,7 +119,7 @@ class RawTable:
 
     def _whole_column(self, name: str) -> RawColumn:
         if self._frame is not None:
-            return _of_frame(self._frame, name, name)
+            return raw_column(name, self._frame.column(name), self._frame.info(name))
         data = self._columns[name]
         if isinstance(data, RawColumn):
             return data
@@ -132,20 +128,14 @@ class RawTable:
 
             series = nw.from_native(data, series_only=True, pass_through=True)
             if isinstance(series, nw.Series):  # its type may tell more than its values
-                return _of_frame(Frame(series.alias("x").to_frame().to_native()), "x", name)
+                frame = Frame(series.alias("x").to_frame().to_native())
+                return raw_column(name, frame.column("x"), frame.info("x"))
         return RawColumn(name, plain_array(data))
 
 
-def _of_frame(frame: Frame, column: str, name: str) -> RawColumn:
-    info = frame.info(column)
-    return RawColumn(
-        name,
-        frame.column(column),
-        info.categories,
-        info.is_category,
-        info.is_ordered,
-        info.is_date,
-    )
+def raw_column(name: str, values: NDArray[Any], info: ColumnInfo) -> RawColumn:
+    """Return a column with what its type tells."""
+    return RawColumn(name, values, info.categories, info.is_category, info.is_ordered, info.is_date)
 
 
 class LazyColumns(Mapping[str, Any]):
@@ -173,7 +163,17 @@ def raw_rows(X: Any, features: Sequence[str]) -> Any:
     return X
 
 
-def _array_columns(X: NDArray[Any], names: Sequence[str] | None) -> dict[str, Any]:
+def check_named(names: Sequence[str]) -> None:
+    """Refuse a column with an empty name."""
+    if "" in names:
+        raise InputError(
+            f"column {names.index('')} has an empty name. Name it: a card refers to its columns by "
+            "name."
+        )
+
+
+def array_columns(X: NDArray[Any], names: Sequence[str] | None) -> dict[str, NDArray[Any]]:
+    """Return the columns of a matrix by name; x0, x1, … by default."""
     if X.ndim != 2:
         raise InputError(
             f"X must be a table with rows and columns, but has shape {X.shape}. Reshape it to one "
@@ -181,7 +181,7 @@ def _array_columns(X: NDArray[Any], names: Sequence[str] | None) -> dict[str, An
         )
     given = check_names([f"x{k}" for k in range(X.shape[1])] if names is None else names)
     if len(given) != X.shape[1]:
-        raise InputError(f"the array has {X.shape[1]} columns, not {len(given)}.")
+        raise InputError(f"{len(given)} names for {X.shape[1]} columns. Pass one name per column.")
     return {name: X[:, k] for k, name in enumerate(given)}
 
 
@@ -216,7 +216,7 @@ def storage_of(column: RawColumn, special: Sequence[Any] = ()) -> Storage:
     if kind not in "OTUS":
         return "other"
     codes = frozenset(special)
-    items = [v for v in column.values.tolist() if not (_is_hole(v) or _is_code(v, codes))]
+    items = [v for v in column.values.tolist() if not (_is_missing(v) or _is_code(v, codes))]
     texts = {v for v in items if isinstance(v, str)}
     others = [v for v in items if not isinstance(v, str)]
     return _of_objects(texts, others)
@@ -244,8 +244,8 @@ def _of_objects(texts: set[str], others: list[Any]) -> Storage:
     return "date" if all(_DATES.fullmatch(text.strip()) for text in texts) else "text"
 
 
-def _is_hole(value: Any) -> bool:
-    """Whether an object means "not known"; an empty text does."""
+def _is_missing(value: Any) -> bool:
+    """Whether an object is a missing value, such as an empty text."""
     if isinstance(value, str):
         return not value.strip()
     if value is None or type(value).__name__ in _MISSING_TYPES:  # these compare to nothing
@@ -255,45 +255,34 @@ def _is_hole(value: Any) -> bool:
     return isinstance(value, Real) and bool(value != value)
 
 
-def _odd_text(column: RawColumn, special: Sequence[Any] = ()) -> tuple[int, str] | None:
-    """The first text that is no number: (row, text)."""
-    for row, value in enumerate(column.values.tolist()):
-        if isinstance(value, str) and not _is_hole(value):
-            bare = value.strip()
-            if bare not in special and plain_number(bare) is None:
-                return row, value
-    return None
+def _words(column: RawColumn) -> list[tuple[int, str]]:
+    """Return the texts that are no numbers, each with its row."""
+    return [
+        (row, value)
+        for row, value in enumerate(column.values.tolist())
+        if isinstance(value, str) and not _is_missing(value) and plain_number(value) is None
+    ]
 
 
 def with_commas(column: RawColumn) -> tuple[int, str] | None:
-    """The first number with a comma or a sign, if every text of the column is a number then."""
-    found = None
-    for row, value in enumerate(column.values.tolist()):
-        if not isinstance(value, str) or _is_hole(value):
-            continue
-        if plain_number(value) is not None:
-            continue
-        if not _DRESSED.fullmatch(value.strip()):
-            return None
-        found = found or (row, value)
-    return found
+    """Return the first number with a comma or a sign, if the other texts are numbers as well."""
+    words = _words(column)
+    dressed = all(_DRESSED.fullmatch(value.strip()) for _, value in words)
+    return words[0] if words and dressed else None
 
 
 def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
     """The error for a column of numbers and words."""
-    if all(isinstance(v, str) and plain_number(v) is None for v in _present(column)):
+    present = [v for v in column.values.tolist() if not _is_missing(v)]
+    found = _words(column)
+    if len(found) == len(present):
         return InputError(
-            f"column {column.name!r} holds words, such as {_present(column)[0]!r}, and cannot be "
+            f"column {column.name!r} holds words, such as {present[0]!r}, and cannot be "
             "taken for numbers. Leave out what asks for numbers, or correct the column."
         )
-    row, text = _odd_text(column, special) or (0, "")
-    words = list(
-        dict.fromkeys(
-            v.strip()
-            for v in column.values.tolist()
-            if isinstance(v, str) and not _is_hole(v) and plain_number(v) is None
-        )
-    )
+    odd = [(row, text) for row, text in found if text.strip() not in special]
+    row, text = odd[0] if odd else (0, "")
+    words = list(dict.fromkeys(text.strip() for _, text in found))
     return InputError(
         f"column {column.name!r} mixes numbers with text, such as {text!r} in row {row} "
         f"({shorten(words)}). If the text means missing, name it as a special code (",
@@ -307,10 +296,6 @@ def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
         drop_it(column.name),
         ".",
     )
-
-
-def _present(column: RawColumn) -> list[Any]:
-    return [v for v in column.values.tolist() if not _is_hole(v)]
 
 
 def comma_error(column: RawColumn, row: int, text: str) -> InputError:

@@ -1,6 +1,6 @@
 """What the command line calls DATA: one file, many files, a folder, or a table in a database.
 
-Nothing is read here: names are looked up, addresses taken apart.  A password stays inside the
+Nothing is read here: names are looked up, addresses are parsed.  A password stays inside the
 address; what is shown to people never holds it.
 """
 
@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -33,28 +33,14 @@ _LIKE = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where a table is.
-
-    Parameters
-    ----------
-    kind : {"csv", "parquet", "duckdb", "postgresql"}
-    shown : str
-        How to call it when talking to people; holds no password.
-    files : tuple of Path
-        The files, in order; one for DuckDB, none for PostgreSQL.
-    folder : Path, optional
-        The folder that was named instead of files: its inner folders may be partitions.
-    table : str, optional
-        The table in a database, as it was written.
-    address : str
-        How to reach a database; may hold a password, and is left out of ``repr``.
-    """
+    """Where a table is."""
 
     kind: Kind
-    shown: str
-    files: tuple[Path, ...] = ()
-    folder: Path | None = None
-    table: str | None = None
+    shown: str  #: what people are shown; holds no password
+    files: tuple[Path, ...] = ()  #: in order; one for DuckDB, none for PostgreSQL
+    folder: Path | None = None  #: the folder that was named instead of files
+    table: str | None = None  #: the table in a database, as it was written
+    #: How to reach a database; may hold a password, and is left out of ``repr``.
     address: str = field(default="", repr=False)
 
     @property
@@ -76,29 +62,8 @@ class Source:
 def find_source(data: Sequence[str]) -> Source:
     """Find what arguments of the command line name.
 
-    Parameters
-    ----------
-    data : sequence of str
-        Files; patterns such as ``data/**/*.parquet``; a folder of Parquet or CSV files; or one
-        address, ``duckdb:///file.db?table=t`` or ``postgresql://user@host/base?table=t``.
-
-    Returns
-    -------
-    Source
-
-    Raises
-    ------
-    InputError
-        If no file matches, files are of several formats, or an address is not understood.
-
-    Examples
-    --------
-    >>> find_source(["duckdb:///no.db?table=t"])
-    Traceback (most recent call last):
-        ...
-    netbenefit.common.checks.InputError: no.db: no such file. Check the name and the folder.
-    >>> find_source(["postgresql://ann:secret@db.example/clinic?table=visits"]).shown
-    'postgresql://ann@db.example/clinic?table=visits'
+    They are files; patterns such as ``data/**/*.parquet``; a folder of Parquet or CSV files; or one
+    address, ``duckdb:///file.db?table=t`` or ``postgresql://user@host/base?table=t``.
     """
     addresses = [text for text in data if "://" in text and not Path(text).exists()]
     if addresses:
@@ -111,10 +76,7 @@ def find_source(data: Sequence[str]) -> Source:
     if len(data) == 1 and data[0].lower().endswith(_DATABASES) and Path(data[0]).is_file():
         return Source("duckdb", data[0], (Path(data[0]),))
     folder = Path(data[0]) if len(data) == 1 and Path(data[0]).is_dir() else None
-    files: list[Path] = []
-    for text in data:
-        files += _files(text)
-    files = list(dict.fromkeys(files))
+    files = list(dict.fromkeys(file for text in data for file in _files(text)))
     kinds = {format_of(file): file for file in files}
     if len(kinds) > 1:
         raise InputError(
@@ -129,7 +91,7 @@ def find_source(data: Sequence[str]) -> Source:
 
 
 def _files(text: str) -> list[Path]:
-    """Return the files that one argument means."""
+    """Return the files that one argument names."""
     path = Path(text)
     if path.is_dir():
         return _inside(path)
@@ -164,7 +126,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _database(text: str) -> Source:
-    """Take an address apart; errors never repeat it, for the password that it may hold."""
+    """Parse an address; errors never repeat it, because it may hold a password."""
     scheme, _, rest = text.partition("://")
     kind = _SCHEMES.get(scheme.lower())
     if kind is None:
@@ -176,7 +138,7 @@ def _database(text: str) -> Source:
     try:
         parts = urlsplit(f"{kind}://{rest}")
         settings = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-        _ = parts.port  # read where a wrong one is noticed
+        _ = parts.port  # a wrong one is an error only when it is read
     except ValueError:
         raise InputError(
             f"the {kind}:// address is not understood. Write {_LIKE[kind]}; other signs than "
@@ -217,12 +179,7 @@ def _duckdb(host: str, path: str, table: str | None, others: Sequence[str]) -> S
 
 
 def scrub(message: str, source: Source) -> str:
-    """Take the secrets of a source's address out of a message.
-
-    >>> source = find_source(["postgresql://ann:a%40b@db/clinic?table=t&sslpassword=xyz"])
-    >>> scrub("cannot reach ann:a@b at db with xyz", source)
-    'cannot reach ann:… at db with …'
-    """
+    """Remove the secrets of a source's address from a message."""
     if not source.address:
         return message
     parts = urlsplit(source.address)
@@ -236,7 +193,7 @@ def scrub(message: str, source: Source) -> str:
     return message
 
 
-# -- tables of a database by name: what an address calls a table, among those that there are -------
+# -- tables of a database, by name -----------------------------------------------------------------
 
 
 class Listed(NamedTuple):
@@ -247,23 +204,23 @@ class Listed(NamedTuple):
     kind: str
 
 
+def attach_database(engine: Engine, source: Source, address: str) -> tuple[str, bool]:
+    """Let DuckDB read a database; return what SQL calls the table, and whether it is no view."""
+    kind, schema = ("duckdb", "main") if source.kind == "duckdb" else ("postgres", "public")
+    engine.connection.execute(f"ATTACH {text(address)} AS source (TYPE {kind}, READ_ONLY)")
+    rows = engine.connection.sql(
+        "SELECT table_schema, table_name, table_type FROM information_schema.tables "
+        "WHERE table_catalog = 'source' "
+        "AND table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY ALL"
+    ).fetchall()
+    found = pick_table(source, [Listed(*row) for row in rows], schema)
+    return f"source.{name(found.schema)}.{name(found.table)}", found.kind == "BASE TABLE"
+
+
 def pick_table(source: Source, listed: Sequence[Listed], schema: str) -> Listed:
-    """Find the table that an address names among those that there are.
+    """Find the table that an address names; those of ``schema`` need no schema in front.
 
-    A name is only ever compared with names that the database lists: nothing of it becomes SQL.
-
-    Parameters
-    ----------
-    source : Source
-    listed : sequence of Listed
-    schema : str
-        The schema whose tables go without its name.
-
-    Examples
-    --------
-    >>> tables = [Listed("main", "visits", ""), Listed("main", "rooms", "")]
-    >>> pick_table(Source("duckdb", "a.db", table="Visits"), tables, "main").table
-    'visits'
+    A name is only ever compared with names that the database lists: it never becomes SQL.
     """
     names = {
         found: (found.table,) * (found.schema == schema) + (f"{found.schema}.{found.table}",)
@@ -272,24 +229,21 @@ def pick_table(source: Source, listed: Sequence[Listed], schema: str) -> Listed:
     if source.table is None:
         matches = list(listed) if len(listed) == 1 else []
     else:
-        wanted = source.table
-        matches = [found for found, known in names.items() if wanted in known]
+        written, folded = source.table, source.table.casefold()
+        matches = [found for found, known in names.items() if written in known]
         matches = matches or [
-            found
-            for found, known in names.items()
-            if wanted.casefold() in [one.casefold() for one in known]
+            found for found, known in names.items() if folded in map(str.casefold, known)
         ]
     if len(matches) == 1:
         return matches[0]
     there = shorten([known[0] for known in names.values()], 10) or "none"
     what = "has no table" if not matches else "has more than one table"
-    asked = "name the table: ?table=NAME" if source.table is None else "correct ?table="
+    remedy = "name the table: ?table=NAME" if source.table is None else "correct ?table="
     called = f" {source.table!r}" if source.table else " of its own choice"
-    raise InputError(f"{source.shown}: the database {what}{called}; it has {there}. {asked}.")
+    raise InputError(f"{source.shown}: the database {what}{called}; it has {there}. {remedy}.")
 
 
 # -- a DuckDB of our own: how much memory it may take, where it spills, and what its errors mean ---
-
 
 #: Settings from the environment: how much memory DuckDB may use, and where it puts what is more.
 MEMORY, SPILL = "NETBENEFIT_MEMORY", "NETBENEFIT_TEMP"
@@ -298,45 +252,26 @@ _LEAST = 1_000_000_000
 
 
 def name(word: str) -> str:
-    """Quote a name for SQL.
-
-    >>> name('a "b" c')
-    '"a ""b"" c"'
-    """
+    """Quote a name for SQL."""
     return '"' + word.replace('"', '""') + '"'
 
 
 def text(words: str | Path) -> str:
-    """Quote a text for SQL.
-
-    >>> text("it's")
-    "'it''s'"
-    """
+    """Quote a text for SQL."""
     return "'" + str(words).replace("'", "''") + "'"
 
 
-class Engine:
+class Engine(AbstractContextManager["Engine"]):
     """A DuckDB connection in memory, with a folder on disk for what does not fit.
 
-    Parameters
-    ----------
-    memory : str, optional
-        Such as "4GB".  By default what the environment variable NETBENEFIT_MEMORY says, else a
-        quarter of the machine's memory, but no less than 1 GB.
-    threads : int, default=-1
-        Threads; −1 for all cores.
-
-    Examples
-    --------
-    >>> with Engine(memory="1GB") as engine:
-    ...     engine.connection.sql("SELECT 6 * 7").fetchall()
-    [(42,)]
+    It may use the memory that NETBENEFIT_MEMORY says, by default a quarter of the machine's, but at
+    least 1 GB; and all cores, unless a number of threads is given.
     """
 
-    def __init__(self, memory: str | None = None, threads: int = -1) -> None:
+    def __init__(self, threads: int = -1) -> None:
         import duckdb  # late: it takes its time to import
 
-        limit = _memory(memory)
+        limit = _memory()
         place = os.environ.get(SPILL) or None
         try:
             self.folder = Path(tempfile.mkdtemp(prefix="netbenefit-", dir=place))
@@ -348,7 +283,7 @@ class Engine:
         settings: dict[str, Any] = {
             "memory_limit": limit,
             "temp_directory": str(self.folder / "spill"),
-            "autoinstall_known_extensions": "false",  # nothing is fetched that was not asked for
+            "autoinstall_known_extensions": "false",  # nothing is fetched unannounced
         }
         if threads > 0:
             settings["threads"] = threads
@@ -359,23 +294,20 @@ class Engine:
         self.connection.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def __enter__(self) -> Engine:
-        return self
-
     def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def _memory(wanted: str | None) -> str:
-    """Return a limit of memory in DuckDB's words."""
-    found = wanted or os.environ.get(MEMORY)
+def _memory() -> str:
+    """Return a limit of memory as DuckDB writes it."""
+    found = os.environ.get(MEMORY)
     if found:
         if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", found.strip(), re.IGNORECASE):
             raise InputError(f"{MEMORY}={found!r} is no amount of memory. Write it as 4GB.")
         return found.strip()
     try:
         most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not every system tells
+    except (AttributeError, ValueError, OSError):  # unknown on some systems
         most = 4 * _LEAST
     for file in _GROUPS:  # a container may have less than the machine
         try:
@@ -387,13 +319,13 @@ def _memory(wanted: str | None) -> str:
 
 @contextmanager
 def duckdb_errors(source: Source) -> Iterator[None]:
-    """Say in one line what DuckDB could not do with a source, without its secrets."""
+    """Report in one line what DuckDB could not do with a source, without its secrets."""
     import duckdb
 
     try:
         yield
     except (duckdb.Error, RuntimeError, InputError) as error:
-        # Engines that ask DuckDB wrap its errors in their own.
+        # Engines built on DuckDB wrap its errors in their own.
         cause = error.__cause__ if isinstance(error, InputError) else error
         if _is_interrupt(cause):
             raise KeyboardInterrupt from None
@@ -404,19 +336,16 @@ def duckdb_errors(source: Source) -> Iterator[None]:
             ) from None
         if not isinstance(cause, duckdb.Error):
             raise
-        raise InputError(f"{source.shown}: {_told(str(cause), source)}") from None
+        # The first line says what it is about; DuckDB adds hints about its own settings.
+        lines = [line.strip() for line in scrub(str(cause), source).splitlines() if line.strip()]
+        what = " as Parquet" * (source.kind == "parquet")
+        reason = lines[0] if lines else "no reason given"
+        raise InputError(f"{source.shown}: DuckDB cannot read it{what}: {reason}") from None
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C came while DuckDB was at work, which it tells in several ways."""
+    """Whether Ctrl-C was pressed while DuckDB was at work, which it reports in several ways."""
     import duckdb
 
-    told = isinstance(error, RuntimeError) and "interrupt" in str(error).lower()
-    return told or isinstance(error, duckdb.InterruptException | KeyboardInterrupt)
-
-
-def _told(message: str, source: Source) -> str:
-    """Shorten an error to what it is about: DuckDB adds hints about its own settings."""
-    lines = [line.strip() for line in scrub(message, source).splitlines() if line.strip()]
-    what = " as Parquet" * (source.kind == "parquet")
-    return f"DuckDB cannot read it{what}: {lines[0] if lines else 'no reason given'}"
+    reported = isinstance(error, RuntimeError) and "interrupt" in str(error).lower()
+    return reported or isinstance(error, duckdb.InterruptException | KeyboardInterrupt)

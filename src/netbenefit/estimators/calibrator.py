@@ -26,10 +26,10 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from netbenefit.common import FloatArray, InputError, check_weights, shorten
+from netbenefit.data import encode_labels
 from netbenefit.metrics import ThresholdsLike, as_thresholds
 from netbenefit.theory import calibrate_levels, improve_levels
 
@@ -155,10 +155,9 @@ class NetBenefitCalibrator(
             Itself, fitted.
         """
         thresholds = as_thresholds(self.thresholds)
-        check_classification_targets(y)
+        event, classes = encode_labels(y)
         X, y = indexable(X, y)
-        labels = column_or_1d(y, warn=True)
-        classes = _two_classes(labels)
+        labels = column_or_1d(y)
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, len(labels))
         self._check_estimator()
@@ -184,7 +183,7 @@ class NetBenefitCalibrator(
             estimator.fit(X, labels, **params)
         learn = calibrate_levels if self.method == "calibrate" else improve_levels
         self.level_map_ = learn(
-            labels == classes[1],
+            event,
             _inside(risks),
             thresholds,
             sample_weight=sample_weight,
@@ -311,23 +310,6 @@ class NetBenefitCalibrator(
                 )
                 cv = fewest
         return list(check_cv(cv, y, classifier=True).split(X, y, **params))
-
-
-def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
-    classes = np.unique(y)
-    if len(classes) > 2:
-        # The first sentence is the one that scikit-learn's own checks look for.
-        raise InputError(
-            f"Only binary classification is supported. The type of the target is "
-            f"{type_of_target(y)}: y holds {len(classes)} classes ({shorten(classes.tolist())}). "
-            "Compare y with the event's label first."
-        )
-    if len(classes) < 2:
-        raise InputError(
-            f"y holds only one class ({shorten(classes.tolist())}), but calibration needs rows "
-            "with and without the event. Check the target column."
-        )
-    return classes
 
 
 def _check_classes(estimator: Any, classes: NDArray[Any]) -> None:

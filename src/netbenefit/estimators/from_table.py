@@ -32,6 +32,7 @@ from netbenefit.data import (
     RawColumn,
     RawTable,
     Tell,
+    flag,
     group_numbers,
     is_lazy,
     read_outcome,
@@ -54,7 +55,6 @@ from netbenefit.tables import (
     count_patterns,
     distinct_rows,
     draw_sample,
-    event_key,
     merged,
     nothing,
     own_weights,
@@ -507,7 +507,7 @@ def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: boo
     assert engine is not None  # tables in memory are searched whole
     assert survey is not None
     card, problem = learned.card, learned.problem
-    keys = {"nb_score": score_of(card, engine), "nb_event": event_key(survey)}
+    keys = {"nb_score": score_of(card, engine), "nb_event": flag(survey.event)}
     groups = engine.group(
         keys, "counting all rows by score", weight=survey.weight, where=survey.used
     )

@@ -21,8 +21,8 @@ from netbenefit.common import (
     check_binary,
     check_risks,
     check_weights,
-    shorten,
 )
+from netbenefit.data import match_labels
 from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds
 
 # -- what displays are given: fitted models and cards, or risks by name ----------------------------
@@ -96,17 +96,7 @@ def _outcome(name: str, model: Any, y: ArrayLike) -> NDArray[np.bool_]:
     classes = _classes(name, model)
     if isinstance(model, Scorecard):
         return check_binary(y, name="y")
-    labels = np.asarray(y)
-    if labels.ndim != 1 or not labels.size:
-        raise InputError(f"y must be one column of labels, but has shape {labels.shape}.")
-    event = labels == classes[1]
-    strange = np.flatnonzero(~(event | (labels == classes[0])))
-    if strange.size:
-        raise InputError(
-            f"y holds labels that {name!r} does not know ({shorten(classes.tolist())}), the first "
-            f"in row {int(strange[0])}: {labels[strange[:1]].tolist()[0]!r}."
-        )
-    return np.asarray(event, dtype=np.bool_)
+    return match_labels(y, np.asarray(classes).tolist(), name)
 
 
 def check_rows(

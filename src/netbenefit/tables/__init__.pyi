@@ -14,7 +14,6 @@ from .rows import (
     count_levels as count_levels,
     distinct_rows as distinct_rows,
     draw_sample as draw_sample,
-    event_key as event_key,
     merged as merged,
     nothing as nothing,
     own_weights as own_weights,

@@ -7,6 +7,7 @@ score here.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, cast
@@ -29,38 +30,27 @@ from netbenefit.cards import (
     plain_number,
 )
 from netbenefit.common import LARGEST_EXACT, InputError, Value
-from netbenefit.data import EngineTable
+from netbenefit.data import EngineTable, in_halves
 
 # -- what the terms of a column make of its values, as one expression ------------------------------
-# All terms of a column together tell few kinds of values apart: "age ≥ 40" and "age ≥ 60" three,
-# and missing makes a fourth.  These are the states of the column.  An engine finds out which state
-# a row is in by a few comparisons, and what each term says of a state is known beforehand.  So the
-# same comparisons give the codes of all terms, or their points together.
-
+# All terms of a column together distinguish few kinds of values: "age ≥ 40" and "age ≥ 60" three,
+# and missing makes a fourth.  These are the states of the column.  An engine finds the state of a
+# row by a few comparisons, and the codes of all terms in a state are known beforehand.  So the same
+# comparisons give the codes of all terms, or their points together.
 
 #: Numbers above this have no logarithm here, unless the term has an upper end: the ends of all
 #: steps up to the largest float would be tens of thousands of comparisons.
 LARGEST_LOG = float(LARGEST_EXACT)
-
-
 _FEW = 8
 #: Types of whole numbers: sums in fewer bits are quicker, where they fit.
 IntType = type[nw.Int64] | type[nw.Int32] | type[nw.Int16]
 
 
 class States(NamedTuple):
-    """The states of a column: what each term says of them, and how to tell them apart.
+    """The states of a column."""
 
-    Attributes
-    ----------
-    codes : list of tuple of int
-        Codes of all terms, one tuple per state; the last state is "missing".
-    pick : callable
-        Given one whole number per state, and their type, returns the expression of the number of a
-        row's state.
-    """
-
-    codes: list[tuple[int, ...]]
+    codes: list[tuple[int, ...]]  #: of all terms, one tuple per state; the last one is "missing"
+    #: Given one whole number per state, and their type, the expression of that of a row's state.
     pick: Callable[[Sequence[int], IntType], nw.Expr]
 
 
@@ -99,14 +89,6 @@ def _whole_edge(edge: Edge) -> Edge:
     return Edge(math.floor(edge.value) + 1 if edge.above else math.ceil(edge.value))
 
 
-def added(parts: Sequence[nw.Expr]) -> nw.Expr:
-    """Add up numbers; by halves, as libraries walk through expressions by recursion."""
-    if len(parts) == 1:
-        return parts[0]
-    middle = len(parts) // 2
-    return added(parts[:middle]) + added(parts[middle:])
-
-
 def whole(number: int, dtype: IntType = nw.Int64) -> nw.Expr:
     """Return a whole number of a type, whatever it is added to."""
     return nw.lit(number, dtype)
@@ -123,11 +105,10 @@ def states_of_numbers(
     *,
     integers: bool = False,
 ) -> States:
-    """Return the states that conditions (and logarithms) tell apart among numbers.
+    """Return the states that conditions (and logarithms) distinguish among numbers.
 
-    ``x`` is missing, and then counts as ``fill``, where one of ``missing`` holds, the first of
-    which says whether it is null.  Engines are fastest where ``integers`` says that x holds small
-    ones.
+    ``x`` is missing, and then counts as ``fill``, where one of ``missing`` holds; the first of
+    these tests for null.  ``integers`` says that x holds small ones, which engines compare faster.
     """
     pieces = intervals(_edges(terms), partial(_codes, terms))
     codes = [code for _, code in pieces]
@@ -167,7 +148,7 @@ def _number_at(
                 parts.append(nw.when(_reached(edge, x)).then(whole(rise, dtype)).otherwise(nothing))
         if values[null_at] or not parts:
             parts.append(whole(values[null_at], dtype))
-        found = added(parts)
+        found = in_halves(operator.add, parts)
     if absent in values:
         return found
     return nw.when(x.is_null()).then(whole(absent, dtype)).otherwise(found)
@@ -211,10 +192,10 @@ def states_of_text(
     known: Sequence[Value] = (),
     spell: Callable[[str], Value | None] = str,
 ) -> States:
-    """Return the states that conditions tell apart among texts: levels of equal codes, all others.
+    """Return the states of text: levels of equal codes together, then all others.
 
     Whether ``x`` is ``absent`` is tested last, because looking for blanks takes time, and not at
-    all of ``known`` levels.  ``spell`` says how the column writes a level; None where it cannot.
+    all for ``known`` levels.  ``spell`` says how the column writes a level; None where it cannot.
     """
     levels = [level for level in named(terms) if spell(str(level)) is not None]
     groups, others = group_levels(terms, partial(_codes, terms), levels)
@@ -247,47 +228,24 @@ def _is_one(x: nw.Expr, levels: Sequence[Value]) -> nw.Expr:
     """Whether a value is one of some; a few comparisons are faster than a search in a list."""
     if len(levels) > _FEW:
         return x.is_in(levels)
-    found = x == levels[0]
-    for level in levels[1:]:
-        found = found | (x == level)
-    return found
+    return in_halves(operator.or_, [x == level for level in levels])
 
 
-# --------------------------------------------------------------------------------------------------
+# -- all terms of a column -------------------------------------------------------------------------
 
-
-#: All white space, as ``str.strip`` takes it away.
+#: All white space, as ``str.strip`` removes it.
 _WHITE = "".join(chr(k) for k in range(0x3001) if chr(k).isspace())
 #: Text that is plainly a number, as :func:`netbenefit.cards.readings.plain_number` has it.
 _PLAIN_NUMBER = r"^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,3})?$"
 
 
-class UnitCode(NamedTuple):
-    """Points per unit: which term it is, and the expression of its code."""
-
-    place: int
-    code: nw.Expr
-
-
 class ColumnCodes(NamedTuple):
-    """What a column's terms make of rows.
+    """What a column's terms make of rows."""
 
-    Attributes
-    ----------
-    places : list of int
-        The terms that the states are of.
-    states : States
-        Of conditions and logarithms.
-    units : list of UnitCode
-        Of the other terms.
-    refused : list of expressions
-        What must not hold of a row: it has no score then.
-    """
-
-    places: list[int]
+    places: list[int]  #: the terms that the states are of: conditions and logarithms
     states: States
-    units: list[UnitCode]
-    refused: list[nw.Expr]
+    units: dict[int, nw.Expr]  #: codes of the other terms, points per unit, by their place
+    refused: list[nw.Expr]  #: a row for which one of these holds has no score
 
     def sums(self, factors: Sequence[int]) -> list[int]:
         """Return Σ factor · code of each state, factors being in the order of the terms."""
@@ -298,34 +256,27 @@ class ColumnCodes(NamedTuple):
         """Return Σ factor · code of all terms; None where that is always 0."""
         sums = self.sums(factors)
         parts = [self.states.pick(sums, dtype)] if any(sums) else []
-        parts += [unit.code * whole(factors[unit.place]) for unit in self.units]
-        return added(parts) if parts else None
-
-
-def any_of(tests: Sequence[nw.Expr]) -> nw.Expr | None:
-    """Return whether one of some tests holds; None without any."""
-    if not tests:
-        return None
-    middle = len(tests) // 2
-    first, last = any_of(tests[:middle]), any_of(tests[middle + 1 :])
-    both = tests[middle] if first is None else first | tests[middle]
-    return both if last is None else both | last
+        parts += [code * whole(factors[place]) for place, code in self.units.items()]
+        return in_halves(operator.add, parts) if parts else None
 
 
 def codes_of_column(table: EngineTable, column: ColumnLogic, n_terms: int = 1) -> ColumnCodes:
-    """Put a column in expressions; ``n_terms`` of all steps together add up to a score."""
+    """Express a column; ``n_terms`` of all columns together add up to a score."""
     terms = [term for term, _ in column.terms]
+    first = column.inputs[0]
     if column.kind == "text":
-        return ColumnCodes(list(range(len(terms))), *_text_states(table, column, terms))
+        return _text_codes(table, column, terms)
     if column.kind == "any":
-        missing = _absence(table, column.inputs[0])
+        missing = _absence(table, first)
         refused = [] if column.may_miss else [missing]
         there = nw.when(~missing).then(nw.lit(1.0))
-        states = states_of_numbers(there, [there.is_null()], terms, column.inputs[0].fill)
-        return ColumnCodes(list(range(len(terms))), states, [], refused)
-    single = column.inputs[0] if column.combine is None else None
-    if single is not None and table.types[single.name] == "boolean" and not single.special:
-        return _flag_codes(table, column, terms)
+        states = states_of_numbers(there, [there.is_null()], terms, first.fill)
+        return ColumnCodes(list(range(len(terms))), states, {}, refused)
+    if column.combine is None and table.types[first.name] == "boolean" and not first.special:
+        x = table.column(first.name)
+        needed = first.refuse or (first.fill is None and not column.may_miss)
+        states = states_of_flags(x, terms, first.fill)
+        return ColumnCodes(list(range(len(terms))), states, {}, [x.is_null()] if needed else [])
     units = [k for k, term in enumerate(terms) if isinstance(term, PerUnit) and not term.log]
     places = [k for k in range(len(terms)) if k not in units]
     number = _number(table, column)
@@ -334,27 +285,16 @@ def codes_of_column(table: EngineTable, column: ColumnLogic, n_terms: int = 1) -
         refused.append(number.missing)
     if any(isinstance(term, PerUnit) and term.log and term.upper is None for term in terms):
         refused.append(~number.missing & (number.x > LARGEST_LOG))
-    made = []
+    made = {}
     for k in units:
-        term = terms[k]
-        assert isinstance(term, PerUnit)
         most = largest_code(column.terms[k][1], n_terms)
-        code, large = _unit_code(number.filled(), term, most)
-        made.append(UnitCode(k, code))
+        made[k], large = _unit_code(number.filled(), cast(PerUnit, terms[k]), most)
         refused += large
     others = [terms[k] for k in places]
     states = states_of_numbers(
         number.x, number.tests, others, number.fill, integers=number.integers
     )
     return ColumnCodes(places, states, made, refused)
-
-
-def _flag_codes(table: EngineTable, column: ColumnLogic, terms: Sequence[Term]) -> ColumnCodes:
-    one = column.inputs[0]
-    x = table.column(one.name)
-    needed = one.refuse or (one.fill is None and not column.may_miss)
-    states = states_of_flags(x, terms, one.fill)
-    return ColumnCodes(list(range(len(terms))), states, [], [x.is_null()] if needed else [])
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -372,9 +312,7 @@ class _Number(NamedTuple):
     @property
     def missing(self) -> nw.Expr:
         """Whether it is missing."""
-        found = any_of(self.tests)
-        assert found is not None  # there is always null
-        return found
+        return in_halves(operator.or_, self.tests)
 
     def filled(self) -> nw.Expr:
         """Return it as float64, null where it stays missing."""
@@ -470,9 +408,7 @@ def _unit_code(x: nw.Expr, term: PerUnit, most: int) -> tuple[nw.Expr, list[nw.E
 # -- text, and anything ----------------------------------------------------------------------------
 
 
-def _text_states(
-    table: EngineTable, column: ColumnLogic, terms: Sequence[Term]
-) -> tuple[States, list[UnitCode], list[nw.Expr]]:
+def _text_codes(table: EngineTable, column: ColumnLogic, terms: Sequence[Term]) -> ColumnCodes:
     one = column.inputs[0]
     kind = table.types[one.name]
     if kind == "text":
@@ -488,9 +424,7 @@ def _text_states(
         x = table.number(one.name)
         numbers = [c if not isinstance(c, str) else _unspelt(c) for c in one.special]
         coded = [code for code in numbers if code is not None]
-        missing = x.is_null()
-        for test in _codes_among(x, coded):
-            missing = missing | test
+        missing = in_halves(operator.or_, [x.is_null(), *_codes_among(x, coded)])
 
         def unspelt(level: str) -> float | None:
             number = _unspelt(level)
@@ -502,7 +436,7 @@ def _text_states(
     refused = [missing] if one.refuse or (one.fill is None and not column.may_miss) else []
     if kind == "number" and table.has_nan(one.name):
         refused += [x == math.inf, x == -math.inf]
-    return states, [], refused
+    return ColumnCodes(list(range(len(terms))), states, {}, refused)
 
 
 def _blank(x: nw.Expr, one: InputColumn) -> nw.Expr:
@@ -514,7 +448,7 @@ def _blank(x: nw.Expr, one: InputColumn) -> nw.Expr:
 
 
 def _bare(x: nw.Expr) -> nw.Expr:
-    """Take away white space around text: all that Python knows, not only what the engine does."""
+    """Remove white space around text: all that Python knows, not only what the engine does."""
     return x.str.strip_chars_start(_WHITE).str.strip_chars_end(_WHITE)
 
 
@@ -541,13 +475,11 @@ def _absence(table: EngineTable, one: InputColumn) -> nw.Expr:
     return table.column(one.name).is_null()
 
 
-def _wrong_kind(name: str, kind: str, wanted: str) -> InputError:
-    held = {"boolean": "true and false", "other": "objects"}.get(
-        kind, f"{kind}s".replace("texts", "text")
-    )
+def _wrong_kind(name: str, kind: str, expected: str) -> InputError:
+    held = {"boolean": "true and false", "other": "objects", "text": "text"}.get(kind, f"{kind}s")
     return InputError(
-        f"column {name!r} holds {held}, but the card expects {wanted}. Turn the column into "
-        f"{wanted} as it was in training."
+        f"column {name!r} holds {held}, but the card expects {expected}. Turn the column into "
+        f"{expected} as it was in training."
     )
 
 
@@ -557,7 +489,6 @@ def largest_code(factor: int, n_terms: int) -> int:
 
 
 # -- the score and the risk of a card as expressions -----------------------------------------------
-
 
 #: Tests that are made one by one.
 _MOST_LISTED = 6
@@ -576,7 +507,7 @@ def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
     if any(one.units for one in codes):
         dtype = nw.Int64
     parts = [one.total(own, dtype) for one, own in zip(codes, factors, strict=True)]
-    units = added([part for part in parts if part is not None] or [whole(0)])
+    units = in_halves(operator.add, [part for part in parts if part is not None] or [whole(0)])
     score = units if dtype is nw.Int64 else units.cast(nw.Int64)
     if logic.unit > 1:  # rounded down, also where an engine rounds towards zero
         unit = whole(logic.unit)
@@ -584,7 +515,7 @@ def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
         score = nw.when(near * unit > score).then(near - whole(1)).otherwise(near)
     refused = [test for one in codes for test in one.refused]
     if len(refused) > _MOST_LISTED:
-        refused = [test for test in (any_of(refused),) if test is not None]
+        refused = [in_halves(operator.or_, refused)]
     for test in refused:  # one after the other: engines are slow with "or"
         score = nw.when(test).then(None).otherwise(score)
     return score

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,9 +12,8 @@ from numpy.typing import NDArray
 
 from netbenefit.binning import FittedBins
 from netbenefit.common import InputError, IntArray
-from netbenefit.data import EngineTable
-from netbenefit.tables.expressions import ColumnCodes, added, any_of, codes_of_column, whole
-from netbenefit.tables.rows import event_key
+from netbenefit.data import EngineTable, flag, in_halves
+from netbenefit.tables.expressions import ColumnCodes, codes_of_column
 from netbenefit.tables.survey import Survey
 
 #: Keys stay below this, so that floats hold them exactly.
@@ -104,13 +104,12 @@ def _order(keys: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
 
 
 def _keys(table: EngineTable, survey: Survey | None, fitted: FittedBins) -> _Keys:
-    """Put conditions in keys; the outcome is one of them where a survey tells of it."""
+    """Express conditions as keys; the outcome is one of them where a survey is given."""
     columns = [codes_of_column(table, column) for column in fitted.logic.columns]
-    refused = any_of([test for column in columns for test in column.refused])
-    digits = [] if survey is None else [_Digit(_EVENT, event_key(survey), 2)]
-    if refused is not None:
-        flag = nw.when(refused).then(whole(1)).otherwise(whole(0))
-        digits.append(_Digit(_REFUSED, flag, 2))
+    refused = [test for column in columns for test in column.refused]
+    digits = [] if survey is None else [_Digit(_EVENT, flag(survey.event), 2)]
+    if refused:
+        digits.append(_Digit(_REFUSED, flag(in_halves(operator.or_, refused)), 2))
     keys: dict[str, nw.Expr] = {}
     for k, column in enumerate(columns):
         count = len(column.states.codes)
@@ -118,7 +117,7 @@ def _keys(table: EngineTable, survey: Survey | None, fitted: FittedBins) -> _Key
             digits.append(
                 _Digit(f"nb_state_{k}", column.states.pick(range(count), nw.Int64), count)
             )
-        keys |= {f"nb_unit_{k}_{unit.place}": unit.code for unit in column.units}
+        keys |= {f"nb_unit_{k}_{place}": code for place, code in column.units.items()}
     packed = _packed(digits)
     keys = {f"nb_key_{k}": _number_of(part) for k, part in enumerate(packed)} | keys
     return _Keys(columns, packed, keys)
@@ -143,7 +142,7 @@ def _number_of(digits: Sequence[_Digit]) -> nw.Expr:
     for digit in digits:
         parts.append(digit.expression.cast(nw.Float64) * float(factor))
         factor *= digit.size
-    return added(parts).cast(nw.Int64)
+    return in_halves(operator.add, parts).cast(nw.Int64)
 
 
 def _unpacked(
@@ -169,6 +168,6 @@ def _codes(
         if column.places:
             table = np.array(column.states.codes, dtype=np.int64)
             codes[:, [own[p] for p in column.places]] = table[found[f"nb_state_{k}"]]
-        for unit in column.units:
-            codes[:, own[unit.place]] = units[f"nb_unit_{k}_{unit.place}"]
+        for place in column.units:
+            codes[:, own[place]] = units[f"nb_unit_{k}_{place}"]
     return codes

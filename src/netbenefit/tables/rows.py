@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import operator
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,8 +19,18 @@ from numpy.typing import NDArray
 from netbenefit.binning import count_cells
 from netbenefit.cards import Edge, as_column
 from netbenefit.common import FloatArray, InputError, IntArray
-from netbenefit.data import EngineTable, Groups, RawColumn, RawTable, merge_rows, storage_of
-from netbenefit.tables.expressions import added, choose, whole
+from netbenefit.data import (
+    EngineTable,
+    Groups,
+    RawColumn,
+    RawTable,
+    flag,
+    in_halves,
+    merge_rows,
+    raw_column,
+    storage_of,
+)
+from netbenefit.tables.expressions import choose, whole
 from netbenefit.tables.survey import Survey
 
 _EVENT = "nb_event"
@@ -49,14 +60,9 @@ def distinct_rows(
 
     Of ``idle`` columns nothing is read: the table has them, and that is all.
     """
-    keys = {**raw_keys(table, names, idle), _EVENT: event_key(survey)}
+    keys = {**raw_keys(table, names, idle), _EVENT: flag(survey.event)}
     groups = table.group(keys, "merging rows", weight=survey.weight, where=survey.used, most=most)
     return None if groups.size > most else rows_of(table, groups, names)
-
-
-def event_key(survey: Survey) -> nw.Expr:
-    """Return 1 for an event, else 0."""
-    return nw.when(survey.event).then(nw.lit(1, nw.Int64)).otherwise(nw.lit(0, nw.Int64))
 
 
 def raw_keys(
@@ -78,22 +84,18 @@ def rows_of(table: EngineTable, groups: Groups, names: Sequence[str]) -> MergedR
     """Return the raw rows of groups that were made by :func:`raw_keys`."""
     columns = []
     for k, name in enumerate(names):
-        info, values = table.info(name), groups.keys.get(f"nb_key_{k}")
-        if values is None:  # nobody uses it, or can: then its type tells why
+        values = groups.keys.get(f"nb_key_{k}")
+        if values is None:  # it is not used, or cannot be: then its type tells why
             values = nothing(groups.size)
         elif table.types[name] == "boolean":
             values = _flags(values.astype(np.float64))
-        columns.append(
-            RawColumn(
-                name, values, info.categories, info.is_category, info.is_ordered, info.is_date
-            )
-        )
+        columns.append(raw_column(name, values, table.info(name)))
     event = groups.keys[_EVENT].astype(np.int64) == 1
     return merged(columns, event, groups.weight.astype(np.float64))
 
 
 def nothing(n_rows: int) -> NDArray[Any]:
-    """Return the values of a column that nobody looks at."""
+    """Return the values of a column that is not read."""
     return np.full(n_rows, object(), dtype=object)
 
 
@@ -103,11 +105,7 @@ def _flags(values: FloatArray) -> NDArray[Any]:
 
 
 def canonical(column: RawColumn) -> RawColumn:
-    """Return a column in memory with the type that it would have if an engine had read it.
-
-    >>> canonical(RawColumn("n", np.array([1, None], dtype=object))).values
-    array([ 1., nan])
-    """
+    """Return a column in memory with the type that it would have if an engine had read it."""
     values = column.values
     if column.is_category or column.is_date or values.dtype.kind == "b":
         return column
@@ -125,30 +123,18 @@ def canonical(column: RawColumn) -> RawColumn:
 def merged(
     columns: Sequence[RawColumn], event: NDArray[np.bool_], weight: FloatArray
 ) -> MergedRows:
-    """Merge equal rows, and sort them.
-
-    Examples
-    --------
-    >>> columns = [RawColumn("age", np.array([60.0, 51.0, 60.0]))]
-    >>> rows = merged(columns, np.array([True, False, True]), np.ones(3))
-    >>> rows.table.column("age").values, rows.event, rows.weight
-    (array([51., 60.]), array([False,  True]), array([1., 2.]))
-    """
+    """Merge equal rows, and sort them."""
     kept = np.flatnonzero(weight > 0)
     ranks = [_ranks(column.values[kept]) for column in columns if not column.is_date]
     first, kind = merge_rows([*ranks, event[kept]], kept.size)
     rows = kept[first]
-    return MergedRows(
-        RawTable.of(
-            [column._replace(values=_plus_zero(column.values[rows])) for column in columns]
-        ),
-        event[rows],
-        np.bincount(kind, weight[kept], first.size).astype(np.float64),
-    )
+    taken = [column._replace(values=_plus_zero(column.values[rows])) for column in columns]
+    total = np.bincount(kind, weight[kept], first.size).astype(np.float64)
+    return MergedRows(RawTable.of(taken), event[rows], total)
 
 
 def _plus_zero(values: NDArray[Any]) -> NDArray[Any]:
-    """Minus zero is zero: which of them came first is nobody's business."""
+    """Write minus zero as zero: which of them came first must not matter."""
     return values + 0.0 if values.dtype.kind == "f" else values
 
 
@@ -157,9 +143,11 @@ def _ranks(values: NDArray[Any]) -> NDArray[np.intp]:
     if values.dtype.kind in "biuf":
         return np.unique(values, return_inverse=True)[1]
     items = values.tolist()
-    if not _hashable(items):  # lists and the like, which no binner uses
+    try:
+        distinct = set(items)
+    except TypeError:  # lists and the like, which no binner uses
         return np.zeros(len(items), dtype=np.intp)
-    place = {item: k for k, item in enumerate(sorted(set(items), key=_place))}
+    place = {item: k for k, item in enumerate(sorted(distinct, key=_place))}
     return np.fromiter((place[item] for item in items), np.intp, len(items))
 
 
@@ -168,32 +156,23 @@ def _place(item: Any) -> tuple[str, str]:
     return kind, str(item)
 
 
-def _hashable(items: list[Any]) -> bool:
-    try:
-        hash(tuple(items))
-    except TypeError:
-        return False
-    return True
-
-
 # -- a sample of rows that depends on nothing but what is in them ----------------------------------
 # Every row gets a number from 0 to 1, computed from its values alone by a few multiplications, and
 # the rows with small numbers are the sample.  So the same table gives the same sample in every
 # engine and in every run, in whatever order and parts it is read.  Equal rows are in the sample
 # together or not at all, so the share of distinct rows in it tells how many there are in the table.
 
-
 #: Large factors without pattern, which bring the last digits of a value to the front.
 _STRETCH = (98765.4321, 76543.2109)
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _OWN = 618.033988749
-#: Frequent levels of a text column that are told apart; others by their length.
+#: Frequent levels of a text column that are distinguished; others are by their length.
 _LEVELS = 10_000
-#: So few of them are told apart by comparing.
+#: Up to this many of them are compared one by one.
 _FEW_LEVELS = 30
 #: Most levels of a text column that are counted.
 _MOST_LEVELS = 100_000
-#: A sample may be so many times larger or smaller than asked for, or is drawn again.
+#: A sample may be so many times larger or smaller than requested, or is drawn again.
 _MUCH, _TRIES = 3, 5
 #: Cells in which a column of numbers is counted.
 _CELLS = 256
@@ -227,7 +206,7 @@ def draw_sample(
     """
     shares = _shares(survey.counts, size)
     read = [name for name in names if name not in idle]
-    keys = {**raw_keys(table, names, idle), "nb_event": event_key(survey)}
+    keys = {**raw_keys(table, names, idle), "nb_event": flag(survey.event)}
     for _ in range(_TRIES):  # where values repeat in blocks, a share may draw far more or less
         test = sample_test(table, survey, read, levels, shares)
         where = test if survey.used is None else survey.used & test
@@ -254,8 +233,8 @@ def draw_sample(
 def _shares(totals: tuple[int, int], size: int) -> tuple[float, float]:
     """What share of each outcome to draw, so that rare ones are not lost."""
     rarer = min(*totals, size / 2)
-    wanted = [min(total, size - rarer if total > rarer else rarer) for total in totals]
-    return wanted[0] / totals[0], wanted[1] / totals[1]
+    drawn = [min(total, size - rarer if total > rarer else rarer) for total in totals]
+    return drawn[0] / totals[0], drawn[1] / totals[1]
 
 
 def sample_test(
@@ -265,15 +244,10 @@ def sample_test(
     levels: Mapping[str, Groups],
     shares: tuple[float, float],
 ) -> nw.Expr:
-    """Return whether a row is in the sample."""
-    share = nw.when(survey.event).then(nw.lit(shares[1])).otherwise(nw.lit(shares[0]))
-    return row_number(table, survey, names, levels) < share
+    """Return whether a row is in the sample.
 
-
-def row_number(
-    table: EngineTable, survey: Survey, names: Sequence[str], levels: Mapping[str, Groups]
-) -> nw.Expr:
-    """Return a number from 0 to 1 that depends on a row's values alone, and looks random."""
+    Each row has a number from 0 to 1 that depends on its values alone, and looks random.
+    """
     parts = []
     for k, name in enumerate(names):
         if table.types[name] in ("number", "boolean"):
@@ -289,7 +263,8 @@ def row_number(
             parts.append((value + _fraction(x * (_OWN * (1.0 + k * _GOLDEN)))).fill_null(0.5))
         elif table.types[name] == "text":
             parts.append(_text_number(table.text(name), levels.get(name)) * (1.0 + k * _GOLDEN))
-    return _fraction(added(parts) * _STRETCH[0]) if parts else nw.lit(0.5)
+    number = _fraction(in_halves(operator.add, parts) * _STRETCH[0]) if parts else nw.lit(0.5)
+    return number < nw.when(survey.event).then(nw.lit(shares[1])).otherwise(nw.lit(shares[0]))
 
 
 def _fraction(x: nw.Expr) -> nw.Expr:
@@ -327,7 +302,7 @@ def count_levels(table: EngineTable, survey: Survey, names: Sequence[str]) -> di
     for name in names:
         if table.types[name] != "text":
             continue
-        keys = {"nb_level": table.text(name), "nb_event": event_key(survey)}
+        keys = {"nb_level": table.text(name), "nb_event": flag(survey.event)}
         what = f"counting the levels of {name}"
         groups = table.group(keys, what, weight=survey.weight, where=survey.used, most=_MOST_LEVELS)
         if groups.size <= _MOST_LEVELS:
@@ -378,7 +353,7 @@ def _number_weights(
     x = table.number(name)
     places = [whole(k) for k in range(len(edges) + 1)]
     cell = nw.when(x.is_null()).then(whole(-1)).otherwise(choose(x, edges, places))
-    keys = {"nb_cell": cell, "nb_event": event_key(survey)}
+    keys = {"nb_cell": cell, "nb_event": flag(survey.event)}
     groups = table.group(
         keys, f"counting the values of {name}", weight=survey.weight, where=survey.used
     )
@@ -403,6 +378,6 @@ def _matched(code: IntArray, counted: IntArray, groups: Groups, rows: MergedRows
     here = 2 * code + rows.event
     drawn = np.bincount(here, rows.weight, size)
     there = 2 * counted + groups.keys["nb_event"].astype(np.int64)
-    wanted = np.bincount(there, groups.weight, size)
-    result: FloatArray = rows.weight * (wanted[here] / drawn[here])
+    total = np.bincount(there, groups.weight, size)
+    result: FloatArray = rows.weight * (total[here] / drawn[here])
     return result

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from netbenefit.cards import Frame, as_value
 from netbenefit.common import InputError
-from netbenefit.data import EngineTable, Outcome, read_outcome
+from netbenefit.data import EngineTable, Outcome, flag, read_outcome
 
-_TARGET, _MISSING, _COUNT, _WEIGHT = "nb_target", "nb_hole", "nb_count", "nb_weight"
+_TARGET, _MISSING, _COUNT = "nb_target", "nb_missing", "nb_count"
 
 
 class ColumnEnds(NamedTuple):
@@ -26,41 +26,16 @@ class ColumnEnds(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What one look at all rows tells.
+    """What is known after one look at all rows."""
 
-    Attributes
-    ----------
-    n_rows : int
-        Rows that count: those with weight.
-    labels : ndarray
-        The two outcomes; the second is the event.
-    outcome : str
-        What the event is called, such as "died = yes".
-    event : expression
-        Whether a row is an event.
-    counts : (int, int)
-        Rows without and with the event.
-    totals : (float, float)
-        Their weight.
-    ends : dict of str to ColumnEnds
-    weight, used : expression or None
-        Weight of a row, and whether it has any; None where every row counts once.
-    """
-
-    n_rows: int
-    labels: NDArray[Any]
-    outcome: str
-    event: nw.Expr
-    counts: tuple[int, int]
-    totals: tuple[float, float]
+    n_rows: int  #: that count: those with weight
+    labels: NDArray[Any]  #: the two outcomes; the second is the event
+    outcome: str  #: what the event is called, such as "died = yes"
+    event: nw.Expr  #: whether a row is an event
+    counts: tuple[int, int]  #: rows without and with the event
     ends: dict[str, ColumnEnds]
-    weight: nw.Expr | None
-    used: nw.Expr | None
-
-    @property
-    def n_total(self) -> float:
-        """Weight of all rows."""
-        return sum(self.totals)
+    weight: nw.Expr | None  #: of a row; None where every row counts once
+    used: nw.Expr | None  #: whether it has any
 
 
 def survey_table(
@@ -70,21 +45,11 @@ def survey_table(
     sample_weight: str | None,
     positive: Any = None,
 ) -> Survey:
-    """Look at all rows once.
-
-    Raises
-    ------
-    InputError
-        Where the outcome is missing in some rows or has not two values, a weight is missing,
-        negative or infinite, or a column holds infinite numbers.
-    """
+    """Look at all rows once; refuse missing outcomes, and infinite numbers or weights."""
     weight, used = table.weights(sample_weight)
-    hole = nw.when(table.column(target).is_null()).then(nw.lit(1, nw.Int64))
-    looked = [table.label(target).alias(_TARGET), hole.alias(_MISSING)]
-    sums = [nw.len().alias(_COUNT), nw.col(_MISSING).count()]
-    if weight is not None:
-        looked.append(weight.alias(_WEIGHT))
-        sums.append(nw.col(_WEIGHT).sum())
+    missing = flag(table.column(target).is_null())
+    looked = [table.label(target).alias(_TARGET), missing.alias(_MISSING)]
+    sums = [nw.len().alias(_COUNT), nw.col(_MISSING).sum()]
     for k, name in enumerate(names):
         kind, key = table.types[name], f"nb_{k}"
         if kind in ("number", "boolean"):
@@ -101,14 +66,12 @@ def survey_table(
         raise InputError("the table has 0 rows with weight. Pass at least one of each outcome.")
     outcome, event = _outcome(table, target, found, counts, positive)
     happened = outcome.event
-    masses = counts if weight is None else found.column(_WEIGHT)
     return Survey(
         n_rows=int(counts.sum()),
         labels=outcome.labels,
         outcome=outcome.text,
         event=event,
         counts=(int(counts[~happened].sum()), int(counts[happened].sum())),
-        totals=(_total(masses[~happened]), _total(masses[happened])),
         ends={name: _ends(found, name, f"nb_{k}") for k, name in enumerate(names)},
         weight=weight,
         used=used,
@@ -133,10 +96,6 @@ def _outcome(
     if len(events) == 1 and isinstance(events[0], bool | np.bool_):
         return outcome, column if events[0] else ~column
     return outcome, column == events[0] if len(events) == 1 else column.is_in(events)
-
-
-def _total(masses: NDArray[Any]) -> float:
-    return sum(float(mass) for mass in masses.tolist())
 
 
 def _ends(found: Frame, name: str, key: str) -> ColumnEnds:
