@@ -147,11 +147,7 @@ def _ends(logic: CardLogic) -> dict[str, list[float]]:
 
 
 def literal(data: Any) -> str:
-    r"""Write data as a JavaScript literal that is safe inside a script element, too.
-
-    >>> literal({"level": "</script>&\u2028"})
-    '{"level": "\\u003c/script\\u003e\\u0026\\u2028"}'
-    """
+    """Write data as a JavaScript literal that is safe inside a script element, too."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False)
     for char in "<>&":  # in JSON they stand in texts only
         text = text.replace(char, f"\\u{ord(char):04x}")

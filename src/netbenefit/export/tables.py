@@ -185,22 +185,14 @@ def _all(printed: Contents) -> list[str]:
 
 
 def _markdown(text: str) -> str:
-    r"""Escape what Markdown or HTML would take for markup.
-
-    >>> _markdown("a|b *c* <b>"), _markdown("see www.x.org")
-    ('a\\|b \\*c\\* &lt;b&gt;', 'see www\\.x.org')
-    """
+    """Escape what Markdown or HTML would take for markup."""
     found = _MARKDOWN.sub(r"\\\1", text.strip())
     found = re.sub("[&<>]", lambda sign: _ENTITIES[sign[0]], found)
     return _WEB.sub(r"\1\\.", found)
 
 
 def _markdown_line(text: str) -> str:
-    r"""Escape a text that stands at the start of a line, or of an item of a list.
-
-    >>> _markdown_line("- 1"), _markdown_line("1. x"), _markdown_line("1,000 rows")
-    ('\\- 1', '1\\. x', '1,000 rows')
-    """
+    """Escape a text that stands at the start of a line, or of an item of a list."""
     found = _markdown(text)
     start = _LINE_START.match(found)
     if start is None:
@@ -210,11 +202,7 @@ def _markdown_line(text: str) -> str:
 
 
 def _latex(text: str) -> str:
-    r"""Escape what LaTeX would take for a command, and keep it from joining characters.
-
-    >>> _latex("50% of \\x_1 -- ok")
-    '50\\% of \\textbackslash{}x\\_1 -{}- ok'
-    """
+    """Escape what LaTeX would take for a command, and keep it from joining characters."""
     found = []
     for k, char in enumerate(text):
         found.append(_LATEX.get(char, char))

@@ -84,14 +84,7 @@ class Column(NamedTuple):
 
 @dataclass
 class Constants:
-    """What formulas compare with, one below the other in column A of the sheet "Values".
-
-    Examples
-    --------
-    >>> values = Constants()
-    >>> values.cell(18.5), values.span(["I", "II"]), values.cell(18.5)
-    ('Values!$A$1', 'Values!$A$2:$A$3', 'Values!$A$1')
-    """
+    """What formulas compare with, one below the other in column A of the sheet "Values"."""
 
     values: list[Value] = field(default_factory=list)
     _places: dict[tuple[tuple[type, Value], ...], int] = field(default_factory=dict)
@@ -120,11 +113,7 @@ class Constants:
 
 
 def letters(column: int) -> str:
-    """Return the letters of a column, counted from 0.
-
-    >>> letters(0), letters(25), letters(26), letters(701), letters(702)
-    ('A', 'Z', 'AA', 'ZZ', 'AAA')
-    """
+    """Return the letters of a column, counted from 0."""
     text, rest = "", column + 1
     while rest:
         rest, digit = divmod(rest - 1, 26)
@@ -633,11 +622,7 @@ def _hint(logic: CardLogic, one: InputColumn) -> str:
 
 
 def shorten_levels(levels: Sequence[Value]) -> str:
-    """List some levels, not all where there are many.
-
-    >>> shorten_levels(["I", "II"]), shorten_levels(list("abcdefghijklm"))
-    ('I or II', 'a, b, c, d, e, f, g, h and 5 more')
-    """
+    """List some levels, not all where there are many."""
     words = [value_text(level) for level in levels]
     if len(words) <= 10:
         return join_words(words)
