@@ -505,6 +505,14 @@ class CardLogic:
         """Names of raw columns, in the order in which rules use them."""
         return tuple(one.name for one in self.inputs)
 
+    def uses(self, name: str) -> list[ColumnLogic]:
+        """Return the columns that a raw column is part of."""
+        return [c for c in self.columns if any(one.name == name for one in c.inputs)]
+
+    def own_column(self, name: str) -> ColumnLogic | None:
+        """Return the column that a raw column is by itself, not combined with others."""
+        return next((column for column in self.uses(name) if column.combine is None), None)
+
     def read(self, data: Mapping[str, Any], n_rows: int) -> Iterator[tuple[ColumnLogic, Column]]:
         """Read raw columns by name; refuse missing values that no term is for."""
         for logic in self.columns:
