@@ -416,15 +416,21 @@ def check_value(value: Any, what: str) -> Value:
     return int(number) if number.is_integer() and abs(number) <= LARGEST_EXACT else number
 
 
+def check_flags(owner: Any, names: Sequence[str], what: str) -> None:
+    """Make attributes of a frozen object plain booleans; ``what`` names it in the error."""
+    for name in names:
+        flag = getattr(owner, name)
+        if not isinstance(flag, bool | np.bool_):
+            raise InputError(f"{name}={flag!r} of {what} must be True or False.")
+        object.__setattr__(owner, name, bool(flag))
+
+
 def _plain_text(text: str, what: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
         raise InputError(f"{what} {text!r} holds half a character. Repair the text.") from None
     return str(text)
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 #: How the sources of a derived column can be combined, and what that is called.
@@ -502,10 +508,7 @@ class Reading:
             put(self, "fill", check_value(self.fill, f"fill of {what}"))
             if self.fill in self.special:
                 raise InputError(f"fill={self.fill!r} of {what} is one of its special codes.")
-        for name in ("saw_missing", "whole", "text", "refuse"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise InputError(f"{name}={getattr(self, name)!r} of {what} must be True or False.")
-            put(self, name, bool(getattr(self, name)))
+        check_flags(self, ("saw_missing", "whole", "text", "refuse"), what)
         if not isinstance(self.sources, tuple | list) or "" in self.sources:
             raise InputError(f"sources={self.sources!r} of {what} must be a list of names.")
         put(self, "sources", check_names(self.sources))

@@ -25,6 +25,7 @@ from netbenefit.cards.readings import (
     Kind,
     _plain_text,
     as_column,
+    check_flags,
     check_value,
     join_words,
     missing_error,
@@ -133,25 +134,22 @@ class Condition:
         values, missing = column.values, column.missing
         if self.op == "missing":
             return np.zeros(len(values), dtype=np.bool_) if missing is None else missing
-        if isinstance(self.value, tuple):
-            if self.op == "between":
-                held = (values >= self.value[0]) & (values < self.value[1])
-            else:
-                held = _among(values, self.value) ^ (self.op == "not in")
-        else:
-            held = _COMPARE[self.op](values, self.value)
-        held = np.asarray(held, dtype=np.bool_)
+        held = np.asarray(self._test(values), dtype=np.bool_)
         return held if missing is None else held & ~missing
+
+    def _test(self, values: Any) -> Any:
+        """Test an array, or one value; missing values of an array give no error."""
+        if not isinstance(self.value, tuple):
+            return _COMPARE[self.op](values, self.value)
+        if self.op == "between":
+            return (values >= self.value[0]) & (values < self.value[1])
+        return _among(values, self.value) ^ (self.op == "not in")
 
     def value_code(self, value: float | str | None) -> int:
         """Return 1 where the condition holds for one value (None: missing), else 0."""
         if value is None or self.op == "missing":
             return int(value is None and self.op == "missing")
-        if isinstance(self.value, tuple):
-            if self.op == "between":
-                return int(self.value[0] <= value < self.value[1])  # type: ignore[operator]
-            return int((value in self.value) ^ (self.op == "not in"))
-        return int(_COMPARE[self.op](value, self.value))
+        return int(self._test(value))
 
     def text(self) -> str:
         """Return the condition in words, such as "sex is male" or "stage is 1, 2 or 3"."""
@@ -210,10 +208,7 @@ class PerUnit:
     def __post_init__(self) -> None:
         object.__setattr__(self, "feature", _name(self.feature))
         what = f"the per-unit rule on {self.feature!r}"
-        for flag in ("binary", "log"):
-            if not isinstance(getattr(self, flag), bool | np.bool_):
-                raise InputError(f"{flag}={getattr(self, flag)!r} of {what} must be True or False.")
-            object.__setattr__(self, flag, bool(getattr(self, flag)))
+        check_flags(self, ("binary", "log"), what)
         decimals, whole = self.decimals, isinstance(self.decimals, int | np.integer)
         if isinstance(decimals, bool) or not (whole and 0 <= decimals <= 9):
             raise InputError(f"decimals={decimals!r} of {what} must be an integer from 0 to 9.")
@@ -315,8 +310,10 @@ class PerUnit:
 Term = Condition | PerUnit
 
 
-def _among(values: NDArray[Any], levels: tuple[Value, ...]) -> NDArray[np.bool_]:
-    """Whether each value is one of some levels."""
+def _among(values: Any, levels: tuple[Value, ...]) -> Any:
+    """Whether each value of an array, or one value, is one of some levels."""
+    if not isinstance(values, np.ndarray):
+        return values in levels
     if not isinstance(levels[0], str):
         return np.isin(values, np.array(levels, dtype=np.float64))
     among = frozenset(levels)

@@ -198,9 +198,6 @@ def _text(term: Term, whole: bool) -> str:
     return f"{name} {low}{' to ' if first < 0 else '–'}{high}"
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 _BLANK = "_____"
 _NARROWEST = 16
 #: Rows of a SCORE → RISK table, where it stands upright; more go into columns side by side.

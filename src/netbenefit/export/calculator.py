@@ -263,9 +263,6 @@ def _words(row: Row) -> str:
     return f"{_text(before)}{_name(name)}{_text(after)}"
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: In this order: rules for wide screens and for paper come last.
 _STYLES = ("fields", "result", "media")
 _MOST_CUTS = 6
@@ -310,9 +307,7 @@ def to_calculator(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("lactate", ">=", 2), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> text = to_calculator(card, threshold=0.2, units={"lactate": "mmol/l"})

@@ -56,9 +56,7 @@ def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("</script>", ">=", 1), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> module = to_javascript(card)

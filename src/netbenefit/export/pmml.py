@@ -58,6 +58,8 @@ _PREDICATES = {
     "<": "lessThan",
     "==": "equal",
     "!=": "notEqual",
+    "in": "equal",
+    "not in": "notEqual",
 }
 
 _Pairs = Sequence[tuple[Term, int]]
@@ -177,7 +179,8 @@ def _counted(pairs: _Pairs, field: str, logs: dict[PerUnit, str], largest: float
         if isinstance(term, Condition):
             continue
         if term.log:
-            if log_bins(term)[-1][1] > largest:
+            first, ends = log_steps(term)
+            if first + len(ends) > largest:
                 raise _too_large(term)
             continue
         most = largest / 10**term.decimals
@@ -210,16 +213,14 @@ def _expression(pair: tuple[Term, int], field: str, logs: dict[PerUnit, str]) ->
 
 
 def _test(term: Condition, field: str) -> Element:
-    functions, join = {
-        "between": (["greaterOrEqual", "lessThan"], "and"),
-        "in": (["equal"] * len(term.values), "or"),
-        "not in": (["notEqual"] * len(term.values), "and"),
-    }.get(term.op, ([_PREDICATES.get(term.op, "")], ""))
+    functions = ["greaterOrEqual", "lessThan"]
+    if term.op != "between":
+        functions = [_PREDICATES[term.op]] * len(term.values)
     parts = [
         apply(function, field_ref(field), constant(value))
         for function, value in zip(functions, term.values, strict=True)
     ]
-    return parts[0] if len(parts) == 1 else apply(join, *parts)
+    return parts[0] if len(parts) == 1 else apply("or" if term.op == "in" else "and", *parts)
 
 
 def _code(term: PerUnit, field: str, logs: dict[PerUnit, str]) -> Element:
@@ -235,27 +236,19 @@ def _code(term: PerUnit, field: str, logs: dict[PerUnit, str]) -> Element:
     return apply("floor", apply("+", raised, constant(0.5)))
 
 
-def log_bins(term: PerUnit) -> list[tuple[float | None, float]]:
-    """Return where each step of a logarithm starts, and its code; clipped ones are left out."""
+def discretize(field: str, term: PerUnit) -> Element:
+    """Turn a number into its step of a logarithm; steps that are clipped are left out."""
     first, ends = log_steps(term)
-    return [(None, first), *((end, first + k) for k, end in enumerate(ends, start=1))]
-
-
-def discretize(field: str, bins: Sequence[tuple[float | None, float]]) -> Element:
-    """Turn a number into the value of the last bin whose start it reaches."""
     found = Element("Discretize", field=field, dataType="double")
-    for (start, value), after in zip_longest(bins, bins[1:]):
-        one = SubElement(found, "DiscretizeBin", binValue=repr(value))
+    for code, (start, end) in enumerate(zip_longest([None, *ends], ends), start=first):
+        one = SubElement(found, "DiscretizeBin", binValue=repr(code))
         closure = "closedOpen" if start is not None else "openOpen"
         interval = SubElement(one, "Interval", closure=closure)
         if start is not None:
             interval.set("leftMargin", repr(start))
-        if after is not None:
-            interval.set("rightMargin", repr(after[0]))
+        if end is not None:
+            interval.set("rightMargin", repr(end))
     return found
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 #: What XML 1.0 cannot hold, not even escaped.
@@ -382,9 +375,7 @@ def _scorecard(logic: CardLogic, risks: Sequence[RiskRow], scaling: Scaling | No
     for column in logic.columns:
         value = _value(column, read, fields)
         logs = {
-            term: fields.add(
-                f"{column.name} (ln steps)", "double", discretize(value, log_bins(term))
-            )
+            term: fields.add(f"{column.name} (ln steps)", "double", discretize(value, term))
             for term, _ in column.terms
             if isinstance(term, PerUnit) and term.log
         }
@@ -394,7 +385,7 @@ def _scorecard(logic: CardLogic, risks: Sequence[RiskRow], scaling: Scaling | No
             characteristics.extend(_guard(one) for one in column.inputs if one.refuse)
     if not logic.columns:
         part = SubElement(characteristics, "Characteristic", name="no rules")
-        SubElement(SubElement(part, "Attribute", partialScore="0"), "True")
+        part.append(_attribute(0, Element("True")))
     if fields.elements:
         SubElement(found, "LocalTransformations").extend(fields.elements)
     found.append(characteristics)
@@ -404,8 +395,7 @@ def _scorecard(logic: CardLogic, risks: Sequence[RiskRow], scaling: Scaling | No
 def _guard(one: InputColumn) -> Element:
     """Give no score where a source is missing that must not be."""
     found = Element("Characteristic", name=f"{one.name}: present")
-    attribute = SubElement(found, "Attribute", partialScore="0")
-    SubElement(attribute, "SimplePredicate", field=one.name, operator="isNotMissing")
+    found.append(_attribute(0, _simple(one.name, "isNotMissing")))
     return found
 
 

@@ -87,9 +87,7 @@ def scale(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import PerUnit, Rule, Thresholds
     >>> card = Scorecard([Rule(PerUnit("late", upper=9, lower=0), 1)],
     ...     [(0, 0.05), (2, 0.2), (4, 0.6)], Thresholds.of([0.1, 0.5]), score_range=(0, 9))
     >>> made = scale(card)

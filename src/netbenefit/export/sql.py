@@ -218,9 +218,6 @@ def most_of(term: Term) -> int:
     return max(abs(to_step(end, term.decimals)) for end in (term.lower, term.upper))
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 _LARGEST = sys.float_info.max
 
 
@@ -266,8 +263,7 @@ def to_sql(
 
     Examples
     --------
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> print(to_sql(card, table="patients").splitlines()[0])

@@ -291,9 +291,6 @@ def _per_unit(term: PerUnit, factor: int, value: str, constants: Constants) -> s
     return f"IF(ABS({clipped}*{steps})>{_MOST_UNITS},NA(),{code})"
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 _MOST_COLUMNS = 16_384
 _MOST_ROWS = 1_048_576 - 2  # one for the heading, one of "Steps" for the calculator
 #: First line of the calculator that takes a value.
