@@ -91,11 +91,7 @@ def as_column(name: str, data: Any, kind: Kind) -> Column:
     array = _one_dimensional(name, data)
     if array.dtype.kind in "biuf":
         return _number_column(name, array.astype(np.float64, copy=False), kind)
-    if array.dtype.kind == "U":
-        if kind == "number" and array.size:
-            raise _wrong_kind(name, str(array[0]), kind, 0)
-        return Column(name, array, None)
-    if array.dtype.kind not in "OT":
+    if array.dtype.kind not in "OTU":
         raise InputError(
             f"column {name!r} holds {array.dtype} values. Turn it into numbers or text first."
         )

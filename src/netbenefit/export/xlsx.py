@@ -68,12 +68,8 @@ _NO_BREAK_SPACE = "\u00a0"
 _COMPARE = {"==": "=", "!=": "<>"}
 
 
-class Column(NamedTuple):
-    """One column of the sheet "Steps"."""
-
-    title: str
-    formula: str  #: a template
-    counts: bool  #: whether it holds units of the score
+#: A column of the sheet "Steps": title and formula, a template.
+Column = tuple[str, str]
 
 
 @dataclass
@@ -111,15 +107,15 @@ def letters(column: int) -> str:
     return str(import_module("xlsxwriter.utility").xl_col_to_name(column))
 
 
-def columns_of(logic: CardLogic, constants: Constants) -> list[Column]:
-    """Return the columns of the sheet "Steps": first all readings, then the units of all rules."""
+def columns_of(logic: CardLogic, constants: Constants) -> tuple[list[Column], list[Column]]:
+    """Return the columns of the sheet "Steps": values as they are read, and units of all rules."""
     place = {one.name: k for k, one in enumerate(logic.inputs)}
     readings: list[Column] = []
     read: dict[InputColumn, str] = {}
     units: list[Column] = []
 
     def add(title: str, formula: str) -> str:
-        readings.append(Column(title, formula, False))
+        readings.append((title, formula))
         return f"{letters(len(readings) - 1)}{{row}}"
 
     for column in logic.columns:
@@ -133,20 +129,7 @@ def columns_of(logic: CardLogic, constants: Constants) -> list[Column]:
             if column.special or column.fill is not None:
                 value = add(f"{column.name}: as read", _reread(column, value, constants))
         units += _units(column, value, constants)
-    return readings + units
-
-
-def score_of(logic: CardLogic, units: str, entered: str, n_units: int) -> str:
-    """Return the formula of the score, from the ranges of units and of what was entered."""
-    if not n_units:
-        return "=0"
-    total = f"SUM({units})"
-    if logic.unit > 1:  # the half keeps a whole result away from the edge that INT rounds at
-        total = f"INT(({total}+0.5)/{logic.unit})"
-    return (
-        f'=IF(COUNTA({entered})=0,"",IF(COUNT({units})<{n_units},"",'
-        f'IF(SUMPRODUCT(ABS({units}))>{_MOST_UNITS},"",{total})))'
-    )
+    return readings, units
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -249,9 +232,9 @@ def _units(column: ColumnLogic, value: str, constants: Constants) -> list[Column
             else:
                 present = f"IF({_holds(term, value, constants)},{factor},0)"
             formula = f'=IF({value}="",{missing},{present})'
-        found.append(Column(term.text(), formula, True))
+        found.append((term.text(), formula))
     if not found:  # no points, but a row may have no score because of it
-        found.append(Column(f"{column.name}: no points", f'=IF({value}="",{missing},0)', True))
+        found.append((f"{column.name}: no points", f'=IF({value}="",{missing},0)'))
     return found
 
 
@@ -348,16 +331,11 @@ class _Book(NamedTuple):
     risks: tuple[RiskRow, ...]
     printed: Contents
     constants: Constants
-    steps: list[Column]
+    readings: list[Column]
+    units: list[Column]
     rows: int
     formats: dict[str, Any]
     scaling: Scaling | None
-
-    @property
-    def units(self) -> tuple[int, int]:
-        """First column of "Steps" with units, and how many there are."""
-        counts = sum(column.counts for column in self.steps)
-        return len(self.steps) - counts, counts
 
 
 def workbook_bytes(
@@ -374,17 +352,19 @@ def workbook_bytes(
             "writing a workbook needs XlsxWriter. Install it with `pip install 'netbenefit[xlsx]'`."
         ) from None
     logic, constants = check_card(card)._logic, Constants()
-    steps = columns_of(logic, constants)
-    if max(len(steps), len(logic.inputs) + 2) > _MOST_COLUMNS:
+    readings, units = columns_of(logic, constants)
+    n_steps = len(readings) + len(units)
+    if max(n_steps, len(logic.inputs) + 2) > _MOST_COLUMNS:
         raise InputError(
-            f"the card needs {len(steps)} columns, but a sheet has {_MOST_COLUMNS}. Export a card "
+            f"the card needs {n_steps} columns, but a sheet has {_MOST_COLUMNS}. Export a card "
             "with fewer rules."
         )
     stream = io.BytesIO()
     file = xlsxwriter.Workbook(stream, {"in_memory": True})
     printed = scaled_contents(card, scaling)
     looks = _formats(file, printed)
-    book = _Book(logic, card._risk_rows, printed, constants, steps, rows, looks, scaling)
+    risks = card._risk_rows
+    book = _Book(logic, risks, printed, constants, readings, units, rows, looks, scaling)
     sheets = {name: file.add_worksheet(name) for name in ("Card", "Calculator", "Rows")}
     for name in ("Steps", "Values"):
         sheets[name] = file.add_worksheet(name)
@@ -526,24 +506,32 @@ def _write_steps(book: _Book, sheet: Any) -> None:
     # XlsxWriter searches each formula for some 30 new functions, which takes most of the time of a
     # large card; there are none.  (Should the method go by another name, it searches again.)
     sheet._prepare_formula = lambda formula, *_, **__: formula.removeprefix("=")
-    for k, column in enumerate(book.steps):
-        _put(sheet, 0, k, strip_control(column.title), book.formats["head"])
+    steps = book.readings + book.units
+    for k, (title, _) in enumerate(steps):
+        _put(sheet, 0, k, strip_control(title), book.formats["head"])
     for row in range(1, book.rows + 2):
         cells = (
             [f"Calculator!$B${_FIRST + k + 1}" for k in inputs]
             if row == 1
             else [f"Rows!{letters(k)}{row}" for k in inputs]
         )
-        for k, column in enumerate(book.steps):
-            formula = column.formula.format(row=row + 1, cell=cells)
-            sheet.write_formula(row, k, formula, None, "")
+        for k, (_, template) in enumerate(steps):
+            sheet.write_formula(row, k, template.format(row=row + 1, cell=cells), None, "")
 
 
 def _score(book: _Book, row: int, entered: str) -> str:
     """Return the formula of the score that row ``row`` of "Steps" (from 0) adds up to."""
-    first, count = book.units
-    units = f"Steps!{letters(first)}{row + 1}:{letters(max(first + count - 1, 0))}{row + 1}"
-    return score_of(book.logic, units, entered, count)
+    if not book.units:
+        return "=0"
+    first, count = len(book.readings), len(book.units)
+    units = f"Steps!{letters(first)}{row + 1}:{letters(first + count - 1)}{row + 1}"
+    total = f"SUM({units})"
+    if book.logic.unit > 1:  # the half keeps a whole result away from the edge that INT rounds at
+        total = f"INT(({total}+0.5)/{book.logic.unit})"
+    return (
+        f'=IF(COUNTA({entered})=0,"",IF(COUNT({units})<{count},"",'
+        f'IF(SUMPRODUCT(ABS({units}))>{_MOST_UNITS},"",{total})))'
+    )
 
 
 def _risk(book: _Book, score: str) -> str:
