@@ -65,6 +65,10 @@ def random_terms(rng: random.Random) -> list[Condition]:
     return terms
 
 
+def reaches(value: float, edge: Edge) -> bool:
+    return value > edge.value if edge.above else value >= edge.value
+
+
 def test_every_number_is_worth_what_its_interval_is():
     rng = random.Random(0)
     tried = samples(NUMBERS, "number") + [k / 8 for k in range(-40, 400)]
@@ -73,7 +77,7 @@ def test_every_number_is_worth_what_its_interval_is():
         pieces = intervals(edges(term for term, _ in pairs), partial(total_of, pairs))
         assert all(a[1] != b[1] for a, b in pairwise(pieces))
         for value in tried:
-            own = [worth for edge, worth in pieces if edge.first <= value][-1]
+            own = [worth for edge, worth in pieces if reaches(value, edge)][-1]
             assert own == total_of(pairs, value), (pairs, value)
 
 

@@ -219,3 +219,51 @@ def test_hostile_levels_are_text() -> None:
 def test_what_is_no_card(export: Any) -> None:
     with pytest.raises(InputError, match="must be a Scorecard, not dict"):
         export({})
+
+
+MARKDOWN = r"""
+**Risk score**
+
+| Rule | Points |
+| :--- | ---: |
+| age\|days ≥ 52 | +2 points |
+| **SCORE** | = \_\_\_\_\_ |
+
+| SCORE | RISK |
+| :---: | :---: |
+| 0 | 10.0% |
+| 2 | 60.0% |
+"""
+LATEX = r"""
+% Needs \usepackage{array,booktabs} in the preamble.
+\begin{table}[htbp]
+\centering
+\caption{Risk score}
+\begin{tabular}{>{\raggedright\arraybackslash}p{0.6\linewidth}r}
+\toprule
+Rule & Points \\
+\midrule
+age\textbar{}days $\geq$ 52 & +2 points \\
+\midrule
+SCORE & = \underline{\hspace{3em}} \\
+\bottomrule
+\end{tabular}
+
+\bigskip
+\begin{tabular}{cc}
+\toprule
+SCORE & RISK \\
+\midrule
+0 & 10.0\% \\
+2 & 60.0\% \\
+\bottomrule
+\end{tabular}
+\end{table}
+"""
+
+
+def test_a_small_card_in_full() -> None:
+    rules = [Rule(Condition("age|days", ">=", 52), 2)]
+    card = Scorecard(rules, [(0, 0.1), (1, 0.6)], Thresholds.of([0.5]))
+    assert to_markdown(card) == MARKDOWN[1:]
+    assert to_latex(card) == LATEX[1:]

@@ -16,6 +16,7 @@ from .readings import (
     as_value as as_value,
     check_present as check_present,
     check_value as check_value,
+    combined_text as combined_text,
     is_one_row as is_one_row,
     join_words as join_words,
     numeric_column as numeric_column,

@@ -1,15 +1,17 @@
 """Cards as JSON: a versioned format, written exactly and read strictly.
 
-What is read comes from outside, so every value is checked before it is used, and every error names
-the place of the culprit, such as ``rules[2].points``.
+Every value is checked before it is used, and every error names its place, such as
+``rules[2].points``.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, TypedDict
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.rules import TEXTS, Provenance, Rule, steps_of_levels
@@ -66,28 +68,8 @@ _PROVENANCE_KEYS = tuple(field.name for field in fields(Provenance))
 _LATER_KEYS = ("updated", "teacher", "teacher_net_benefit", "share_kept", "share_bound")
 
 
-class Parts(TypedDict):
-    """What a :class:`netbenefit.cards.scorecard.Scorecard` is made from."""
-
-    rules: tuple[Rule, ...]
-    risks: tuple[tuple[int, float], ...]
-    thresholds: Thresholds
-    score_range: tuple[int, int] | None
-    feature_names: tuple[str, ...]
-    provenance: Provenance | None
-    readings: tuple[Reading, ...]
-
-
 def dumps(card: Scorecard) -> str:
-    """Write a card; floats are written so that they come back as they were.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.scorecard import Scorecard
-    >>> card = Scorecard([], [(0, 0.6)], Thresholds.of([0.5]), score_range=(0, 0))
-    >>> Scorecard(**loads(dumps(card))) == card
-    True
-    """
+    """Write a card; floats are written so that they come back as they were."""
     data = {
         "schema": SCHEMA,
         "version": VERSIONS[-1],
@@ -118,14 +100,8 @@ def term_data(term: Term) -> dict[str, Any]:
     return {"kind": kind, **asdict(term)}
 
 
-def loads(text: str) -> Parts:
-    """Read the parts of a card, each of them checked; the card checks that they fit together.
-
-    Raises
-    ------
-    InputError
-        Where the text is not a card of a known version: what is wrong, and where.
-    """
+def loads(text: str) -> dict[str, Any]:
+    """Read the arguments of a card, each checked; the card checks that they fit together."""
     data = parse(text)
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise InputError(
@@ -147,17 +123,22 @@ def loads(text: str) -> Parts:
     rules = tuple(read_list(data["rules"], "rules", _rule))
     thresholds = _thresholds(data["thresholds"], "thresholds")
     score_range = or_null(_pair)(data["score_range"], "score_range")
-    return Parts(
-        rules=rules,
-        risks=_levels(data, thresholds, score_range)
-        if levels
-        else tuple(read_list(data["risks"], "risks", _step)),
-        thresholds=thresholds,
-        score_range=score_range,
-        feature_names=tuple(read_list(data["feature_names"], "feature_names", read_text)),
-        provenance=or_null(_provenance)(data["provenance"], "provenance"),
-        readings=tuple(read_list(data["readings"], "readings", read_reading)),
-    )
+    risks: Sequence[tuple[int, float]]
+    if levels:  # cut-offs and one risk per level
+        cutoffs = read_list(data["cutoffs"], "cutoffs", read_integer)
+        by_level = read_list(data["risks"], "risks", or_null(read_number))
+        risks = steps_of_levels(cutoffs, by_level, thresholds, score_range)
+    else:
+        risks = read_list(data["risks"], "risks", _step)
+    return {
+        "rules": rules,
+        "risks": risks,
+        "thresholds": thresholds,
+        "score_range": score_range,
+        "feature_names": tuple(read_list(data["feature_names"], "feature_names", read_text)),
+        "provenance": or_null(_provenance)(data["provenance"], "provenance"),
+        "readings": tuple(read_list(data["readings"], "readings", read_reading)),
+    }
 
 
 def _upgrade(data: dict[str, Any]) -> None:
@@ -176,15 +157,6 @@ def _step(data: Any, path: str) -> tuple[int, float]:
     if not isinstance(data, list) or len(data) != 2:
         wrong(path, "a list of a score and its risk", data)
     return read_integer(data[0], f"{path}[0]"), read_number(data[1], f"{path}[1]")
-
-
-def _levels(
-    data: dict[str, Any], thresholds: Thresholds, score_range: tuple[int, int] | None
-) -> tuple[tuple[int, float], ...]:
-    """Read cut-offs and one risk per level."""
-    cutoffs = read_list(data["cutoffs"], "cutoffs", read_integer)
-    risks = read_list(data["risks"], "risks", or_null(read_number))
-    return steps_of_levels(cutoffs, risks, thresholds, score_range)
 
 
 def _rule(data: Any, path: str) -> Rule:
@@ -207,7 +179,11 @@ def read_term(data: Any, path: str, extra: tuple[str, ...] = ()) -> Term:
     feature = read_text(data["feature"], f"{path}.feature")
     if data["kind"] == "condition":
         op = read_text(data["op"], f"{path}.op")
-        value = _condition_value(data["value"], f"{path}.value")
+        value: Value | tuple[Value, ...] | None
+        if isinstance(data["value"], list):
+            value = tuple(read_list(data["value"], f"{path}.value", read_value))
+        else:
+            value = or_null(read_value)(data["value"], f"{path}.value")
         with at(path):
             return Condition(feature, op, value)
     decimals = read_integer(data["decimals"], f"{path}.decimals")
@@ -225,32 +201,23 @@ def reading_data(reading: Reading) -> dict[str, Any]:
 def read_reading(data: Any, path: str) -> Reading:
     """Read how a column is read."""
     check_object(data, path, _READING_KEYS)
-    special, levels = (
-        tuple(read_list(data[key], f"{path}.{key}", read_value)) for key in ("special", "levels")
-    )
-    sources = tuple(read_list(data["sources"], f"{path}.sources", read_text))
-    flags = {key: read_boolean(data[key], f"{path}.{key}") for key in ("whole", "text", "refuse")}
-    saw_missing = read_boolean(data["holes"], f"{path}.holes")
-    feature = read_text(data["feature"], f"{path}.feature")
-    fill = or_null(read_value)(data["fill"], f"{path}.fill")
-    combine = or_null(read_text)(data["combine"], f"{path}.combine")
+    values = partial(read_list, read=read_value)
+    readers: dict[str, Callable[[Any, str], Any]] = {
+        "special": values,
+        "levels": values,
+        "sources": partial(read_list, read=read_text),
+        "whole": read_boolean,
+        "text": read_boolean,
+        "refuse": read_boolean,
+        "holes": read_boolean,
+        "feature": read_text,
+        "fill": or_null(read_value),
+        "combine": or_null(read_text),
+    }
+    parts = {key: read(data[key], f"{path}.{key}") for key, read in readers.items()}
+    saw_missing = parts.pop("holes")
     with at(path):
-        return Reading(
-            feature=feature,
-            special=special,
-            fill=fill,
-            levels=levels,
-            sources=sources,
-            combine=combine,
-            saw_missing=saw_missing,
-            **flags,
-        )
-
-
-def _condition_value(data: Any, path: str) -> Value | tuple[Value, ...] | None:
-    if isinstance(data, list):
-        return tuple(read_list(data, path, read_value))
-    return or_null(read_value)(data, path)
+        return Reading(**parts, saw_missing=saw_missing)
 
 
 def _thresholds(data: Any, path: str) -> Thresholds:

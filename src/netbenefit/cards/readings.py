@@ -8,12 +8,12 @@ so that a raw row means the same to it as it did in training.  In this order:
 2. Blank text is missing; other text becomes a number, where training held numbers as text.  In a
    column of text levels a number is read as it is written: 7 is the level "7".
 3. A special code, such as −9, is missing.
-4. A missing value becomes ``fill``, where there is one.  Where training had no missing values, this
-   comes with a warning: nobody knows what a hole means there.
+4. A missing value becomes ``fill``, where there is one, with a warning where training had no
+   missing values.
 5. A level that training did not have comes with a warning, unless the card has a rule for all
    others.  It satisfies no condition that names levels.
-6. A fraction comes with a warning where training had whole numbers only: a card that prints
-   "40–59" says nothing of 59.5.  It is scored by its exact value.
+6. A fraction comes with a warning where training had whole numbers only (is 59.5 in "40–59"?).  It
+   is scored by its exact value.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import reduce
 from numbers import Real
 from typing import Any, Literal, NamedTuple
 
@@ -34,8 +35,8 @@ from netbenefit.common import LARGEST_EXACT, FloatArray, InputError, Value, chec
 # -- raw data in, named columns out: mappings, lists of dicts, arrays, data frames of any library --
 # Fitting and scoring read with the same functions, so that a value means the same to both.  They
 # differ in what they refuse: a card says what it expects of a column (:func:`as_column`), while a
-# column to learn from has to be numbers, all of them there (:func:`numeric_column`).
-# Missing is ``None``, NaN or a data frame's null.
+# column to learn from has to be numbers, none missing (:func:`numeric_column`).  Missing is
+# ``None``, NaN or a data frame's null.
 
 
 Kind = Literal["number", "text", "any"]
@@ -57,11 +58,7 @@ class Column(NamedTuple):
 
 
 def as_value(name: str, value: Any, kind: Kind, row: int | None = None) -> float | str | None:
-    """Read one raw value: None where missing, else a float or a text as ``kind`` asks.
-
-    >>> as_value("age", True, "number"), as_value("age", float("nan"), "number")
-    (1.0, None)
-    """
+    """Read one raw value: None where missing, else a float or a text, as ``kind`` says."""
     if isinstance(value, str):
         if kind == "number":
             raise _wrong_kind(name, value, kind, row)
@@ -86,23 +83,15 @@ def as_value(name: str, value: Any, kind: Kind, row: int | None = None) -> float
         return as_value(name, value.item(), kind, row)
     if kind != "any":
         raise _wrong_kind(name, value, kind, row)
-    return ""  # present, which is all that "missing" asks
+    return ""  # present, which is all that the condition "missing" needs to know
 
 
 def as_column(name: str, data: Any, kind: Kind) -> Column:
-    """Read a raw column that a card speaks of: any one-dimensional sequence or array.
-
-    >>> as_column("sex", ["f", None], "text").missing
-    array([False,  True])
-    """
+    """Read a raw column of a card: any one-dimensional sequence or array."""
     array = _one_dimensional(name, data)
     if array.dtype.kind in "biuf":
         return _number_column(name, array.astype(np.float64, copy=False), kind)
-    if array.dtype.kind == "U":
-        if kind == "number" and array.size:
-            raise _wrong_kind(name, str(array[0]), kind, 0)
-        return Column(name, array, None)
-    if array.dtype.kind not in "OT":
+    if array.dtype.kind not in "OTU":
         raise InputError(
             f"column {name!r} holds {array.dtype} values. Turn it into numbers or text first."
         )
@@ -121,11 +110,7 @@ def as_column(name: str, data: Any, kind: Kind) -> Column:
 
 
 def numeric_column(name: str, data: Any) -> NDArray[Any]:
-    """Read a column to learn from: booleans, integers or floats, none missing or infinite.
-
-    >>> numeric_column("age", [51, True, 0.5])
-    array([51. ,  1. ,  0.5])
-    """
+    """Read a column to learn from: booleans, integers or floats, none missing or infinite."""
     array = _one_dimensional(name, data)
     if array.dtype.kind in "OTUS":
         array = _numbers(name, array.tolist())
@@ -179,11 +164,7 @@ def _one_dimensional(name: str, data: Any) -> NDArray[Any]:
 
 
 def plain_array(data: Any) -> NDArray[Any]:
-    """Return a sequence or array as a plain array; what a mask hides is missing.
-
-    >>> plain_array(np.ma.array([30, 89], mask=[False, True]))
-    array([30., nan])
-    """
+    """Return a sequence or array as a plain array; what a mask hides is missing."""
     if isinstance(data, list | tuple):  # np.array would turn the list ["a", 1] into text
         return _objects(data)
     if isinstance(data, np.ma.MaskedArray):
@@ -211,33 +192,35 @@ def _plain_numbers(items: list[Any]) -> FloatArray | None:
 
 
 def _number_column(name: str, values: FloatArray, kind: Kind) -> Column:
-    finite = np.isfinite(values)
-    if finite.all():
-        missing = None
-    else:
-        missing = np.isnan(values)
-        if kind == "number" and not (finite | missing).all():
-            row = int(np.argmin(finite | missing))
-            raise _infinite(name, values[row].item(), row)
-        missing = missing if missing.any() else None
-    if kind == "text" and values.size and (missing is None or not missing.all()):
-        row = 0 if missing is None else int(np.argmin(missing))
+    missing = np.isnan(values)
+    infinite = np.isinf(values)
+    if kind == "number" and infinite.any():
+        row = int(np.argmax(infinite))
+        raise _infinite(name, values[row].item(), row)
+    if kind == "text" and not missing.all():
+        row = int(np.argmin(missing))
         raise _wrong_kind(name, values[row].item(), kind, row)
-    return Column(name, values, missing)
+    return Column(name, values, missing if missing.any() else None)
 
 
 # -- what a card refuses ---------------------------------------------------------------------------
 
 
 def missing_error(name: str, missing: NDArray[np.bool_] | None = None) -> InputError:
-    """Return the error for missing values that no rule speaks of (no rows named for one value)."""
-    rows = [] if missing is None else np.flatnonzero(missing).tolist()
-    where = _where(rows[0]) if rows else ""
-    more = f" ({len(rows)} such rows)" if len(rows) > 1 else ""
+    """Return the error for missing values that no rule is for (no rows named for one value)."""
     return InputError(
-        f"column {name!r} is missing{where}{more}, and the card has no rule for that. Fill in the "
-        "value, or fit a card with a rule for missing values."
+        f"column {name!r} is missing{_rows_of(missing)}, and the card has no rule for that. Fill "
+        "in the value, or fit a card with a rule for missing values."
     )
+
+
+def _rows_of(missing: NDArray[np.bool_] | None) -> str:
+    """Name the first of some rows, and how many there are."""
+    if missing is None:
+        return ""
+    rows = np.flatnonzero(missing)
+    more = f" ({len(rows)} such rows)" if len(rows) > 1 else ""
+    return f" in row {rows[0]}{more}"
 
 
 def _where(row: int | None) -> str:
@@ -253,16 +236,16 @@ def _infinite(name: str, value: Any, row: int | None) -> InputError:
 
 
 def _wrong_kind(name: str, value: Any, kind: Kind, row: int | None) -> InputError:
-    wanted = "numbers" if kind == "number" else "text"
+    expected = "numbers" if kind == "number" else "text"
     return InputError(
-        f"column {name!r} holds {value!r}{_where(row)}, but the card expects {wanted}. "
-        f"Turn the column into {wanted} as it was in training."
+        f"column {name!r} holds {value!r}{_where(row)}, but the card expects {expected}. "
+        f"Turn the column into {expected} as it was in training."
     )
 
 
-def check_present(wanted: Sequence[str], available: Sequence[str], row: int | None = None) -> None:
+def check_present(needed: Sequence[str], available: Sequence[str], row: int | None = None) -> None:
     """Refuse data without the columns that a card needs."""
-    absent = [name for name in wanted if name not in set(available)]
+    absent = [name for name in needed if name not in set(available)]
     if absent:
         raise InputError(
             f"the card needs {shorten(absent, 10)}, absent{_where(row)}. Available are "
@@ -285,18 +268,7 @@ class ColumnInfo(NamedTuple):
 class Frame:
     """A data frame in memory: pandas, polars, pyarrow, or what else narwhals knows.
 
-    Parameters
-    ----------
-    data : data frame
-    remedy : str
-        What to pass instead, for the error about anything that is no data frame.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = Frame(pd.DataFrame({"age": [51, 52], "sex": ["f", None]}))
-    >>> frame.names, frame.column("age"), frame.column("sex")
-    (('age', 'sex'), array([51, 52]), array(['f', None], dtype=object))
+    ``remedy`` says what to pass instead, for the error about anything else.
     """
 
     def __init__(self, data: Any, remedy: str = "Pass a pandas, polars or pyarrow table.") -> None:
@@ -309,7 +281,6 @@ class Frame:
         except nw.exceptions.DuplicateError as error:
             check_names(data.column_names if hasattr(data, "column_names") else data.columns)
             raise InputError(f"duplicate column names: {error} Rename or drop them.") from None
-        #: Column names as text.
         self.names = check_names(self._table.columns)
         self._columns = dict(zip(self.names, self._table.columns, strict=True))
 
@@ -357,12 +328,9 @@ class Frame:
 def read_columns(
     X: Any, features: tuple[str, ...], feature_names: tuple[str, ...]
 ) -> tuple[dict[str, Any], int]:
-    """Return the raw columns ``features`` of what a card is asked to score, and how many rows.
+    """Return the raw columns ``features`` of a table, and how many rows it has.
 
     An array is read as having the columns ``feature_names``.
-
-    >>> read_columns([{"age": 51, "sex": "f"}, {"age": 52, "sex": "m"}], ("age",), ("age",))
-    ({'age': [51, 52]}, 2)
     """
     if isinstance(X, np.ndarray) and X.dtype.names is None:
         if X.ndim != 2 or X.shape[1] != len(feature_names):
@@ -399,11 +367,7 @@ def _record(record: Any, features: tuple[str, ...], row: int) -> Mapping[str, An
 
 
 def is_one_row(X: Mapping[Any, Any], features: Sequence[str]) -> bool:
-    """Whether a mapping is one row of plain values, not many rows as columns.
-
-    >>> is_one_row({"age": 51}, ["age"]), is_one_row({"age": [51]}, ["age"])
-    (True, False)
-    """
+    """Whether a mapping is one row of plain values, not many rows as columns."""
     values = [X[name] for name in features if name in X] or list(X.values())
     scalars = sum(map(_is_scalar, values))
     if 0 < scalars < len(values):
@@ -421,20 +385,12 @@ def _is_scalar(value: Any) -> bool:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Join words as a sentence does.
-
-    >>> join_words(["a"]), join_words(["a", "b", "c"])
-    ('a', 'a, b or c')
-    """
+    """Join words as a sentence does."""
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def value_text(value: Value) -> str:
-    """Write a number with a true minus sign; quote text that would be misread.
-
-    >>> value_text(-2.5), value_text("male"), value_text(""), value_text("I or II")
-    ('−2.5', 'male', '""', '"I or II"')
-    """
+    """Write a number with a true minus sign; quote text that would be misread."""
     if isinstance(value, str):
         several = "," in value or " or " in value  # as lists of values are written
         plain = value and value == value.strip() and not several and value != "missing"
@@ -456,6 +412,15 @@ def check_value(value: Any, what: str) -> Value:
     return int(number) if number.is_integer() and abs(number) <= LARGEST_EXACT else number
 
 
+def check_flags(owner: Any, names: Sequence[str], what: str) -> None:
+    """Make attributes of a frozen object plain booleans; ``what`` names it in the error."""
+    for name in names:
+        flag = getattr(owner, name)
+        if not isinstance(flag, bool | np.bool_):
+            raise InputError(f"{name}={flag!r} of {what} must be True or False.")
+        object.__setattr__(owner, name, bool(flag))
+
+
 def _plain_text(text: str, what: str) -> str:
     try:
         text.encode()
@@ -464,15 +429,18 @@ def _plain_text(text: str, what: str) -> str:
     return str(text)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
-#: How the sources of a derived column can be combined.
+#: How the sources of a derived column can be combined, and what that is called.
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "sum": np.add,
     "max": np.maximum,
     "min": np.minimum,
 }
+_COMBINED = {"sum": "sum", "max": "largest", "min": "smallest"}
+
+
+def combined_text(combine: str, sources: Iterable[str]) -> str:
+    """Say how a column is combined from others."""
+    return f"the {_COMBINED[combine]} of {', '.join(sources)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -536,10 +504,7 @@ class Reading:
             put(self, "fill", check_value(self.fill, f"fill of {what}"))
             if self.fill in self.special:
                 raise InputError(f"fill={self.fill!r} of {what} is one of its special codes.")
-        for name in ("saw_missing", "whole", "text", "refuse"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise InputError(f"{name}={getattr(self, name)!r} of {what} must be True or False.")
-            put(self, name, bool(getattr(self, name)))
+        check_flags(self, ("saw_missing", "whole", "text", "refuse"), what)
         if not isinstance(self.sources, tuple | list) or "" in self.sources:
             raise InputError(f"sources={self.sources!r} of {what} must be a list of names.")
         put(self, "sources", check_names(self.sources))
@@ -547,19 +512,17 @@ class Reading:
             check_value(name, what)  # refuses half a character, which no file could hold
         if self.refuse:
             put(self, "fill", None)  # what is refused is never filled in
-        known = (None,) if not self.sources else tuple(COMBINE)
-        if self.combine not in known:
+        if self.combine not in (tuple(COMBINE) if self.sources else (None,)):
             raise InputError(
                 f"combine={self.combine!r} of {what} goes with sources, and is one of "
                 f"{', '.join(COMBINE)}."
             )
 
     def notes(self) -> list[str]:
-        """What somebody with pencil and paper has to know."""
+        """What a user with pencil and paper has to know."""
         notes = []
-        if self.sources:
-            how = {"sum": "sum", "max": "largest", "min": "smallest"}[str(self.combine)]
-            notes.append(f"{self.feature}: the {how} of {', '.join(self.sources)}")
+        if self.combine is not None:
+            notes.append(f"{self.feature}: {combined_text(self.combine, self.sources)}")
         # A code in both spellings, 96 and "96", is one code to people.
         spelt = {repr(code) for code in self.special if not isinstance(code, str)}
         codes = [value_text(code) for code in self.special if code not in spelt]
@@ -574,11 +537,7 @@ class Reading:
 class Readings:
     """The readings of some columns; a column without one is read as it stands, blank text missing.
 
-    Parameters
-    ----------
-    readings : iterable of Reading
-    others : collection of str
-        Columns with a rule for all levels that training did not have.
+    ``others`` are columns with a rule for all levels that training did not have.
     """
 
     def __init__(self, readings: Iterable[Reading], others: Iterable[str] = ()) -> None:
@@ -595,43 +554,35 @@ class Readings:
     def column(self, name: str, data: Mapping[str, Any], kind: Kind) -> Column:
         """Read a column of raw columns by name; ``kind`` is what the rules expect of it."""
         reading = self.by_name.get(name)
-        if reading is None:
-            return as_column(name, _without_blanks(data[name]), kind)
-        if reading.sources:
+        if reading is not None and reading.sources:
             column = self._combined(reading, data)
         else:
             column = as_column(name, _decoded(reading, data[name], kind), kind)
+        if reading is None:
+            return column
         column = _without_codes(reading, column)
         if reading.refuse and column.missing is not None:
             raise missing_error(name, column.missing)
-        return self._filled(reading, column, kind)
+        return self._filled(reading, column)
 
     def raw(self, name: str, data: Mapping[str, Any], kind: Kind) -> Column:
-        """Read a raw column as it is: special codes are missing, nothing is filled in or refused.
-
-        >>> age = Reading(feature="age", special=(-9,), fill=50, text=True)
-        >>> Readings([age]).raw("age", {"age": ["40", "-9", ""]}, "number").missing
-        array([False,  True,  True])
-        """
+        """Read a raw column as it is: special codes are missing, nothing is filled or refused."""
         reading = self.by_name.get(name, Reading(feature=name))
         bare = replace(reading, fill=None, saw_missing=True, levels=(), whole=False, refuse=False)
         return Readings([bare]).column(name, data, kind)
 
     def _combined(self, reading: Reading, data: Mapping[str, Any]) -> Column:
         parts = [self.column(source, data, "number").values for source in reading.sources]
-        lengths = {len(part) for part in parts}
-        if len(lengths) > 1:
+        if len({len(part) for part in parts}) > 1:
             raise InputError(
                 f"columns {shorten(reading.sources)} have different lengths. Pass columns of equal "
                 "length."
             )
-        values = parts[0]
-        for part in parts[1:]:
-            values = COMBINE[str(reading.combine)](values, part)
+        values = reduce(COMBINE[str(reading.combine)], parts)
         missing = np.isnan(values)
         return Column(reading.feature, values, missing if missing.any() else None)
 
-    def _filled(self, reading: Reading, column: Column, kind: Kind) -> Column:
+    def _filled(self, reading: Reading, column: Column) -> Column:
         values, missing = column.values, column.missing
         if reading.whole and values.dtype.kind == "f":
             odd = np.flatnonzero((values != np.floor(values)) & ~np.isnan(values))
@@ -639,17 +590,17 @@ class Readings:
                 _warn_of_fractions(reading, float(values[odd[0]]), int(odd[0]))
         if missing is not None and reading.fill is not None:
             if not reading.saw_missing:
-                _warn_of_holes(reading, np.flatnonzero(missing).tolist())
-            # A text column of which nothing is there comes as NaN.
+                _warn_of_missing(reading, missing)
+            # A text column in which all is missing comes as NaN.
             values = values.astype(object) if isinstance(reading.fill, str) else values.copy()
             values[missing] = reading.fill
             missing = None
         if self._watches(reading):
-            known = frozenset(reading.levels)
-            strange = {v for v in _distinct(values, missing) if v not in known}
-            if strange:
-                row = next(i for i, v in enumerate(values.tolist()) if v in strange)
-                _warn_of_levels(reading, sorted(map(_shown, strange)), row)
+            present = values if missing is None else values[~missing]
+            unknown = set(present.tolist()).difference(reading.levels)
+            if unknown:
+                row = next(i for i, v in enumerate(values.tolist()) if v in unknown)
+                _warn_of_levels(reading, sorted(map(_shown, unknown)), row)
         return Column(column.name, values, missing)
 
     def _watches(self, reading: Reading) -> bool:
@@ -660,19 +611,15 @@ class Readings:
     def value(self, name: str, row: Mapping[str, Any], kind: Kind) -> float | str | None:
         """Read one value of a row of plain values."""
         reading = self.by_name.get(name)
-        if reading is None:
-            return as_value(name, None if _is_blank(row[name]) else row[name], kind)
         value: float | str | None
-        if reading.sources:
-            parts = [self.value(source, row, "number") for source in reading.sources]
-            value = parts[0]
-            for part in parts[1:]:
-                if value is None or part is None:
-                    value = None
-                    break
-                value = float(COMBINE[str(reading.combine)](value, part))
+        if reading is not None and reading.sources:
+            parts: list[Any] = [self.value(source, row, "number") for source in reading.sources]
+            missing = None in parts
+            value = None if missing else float(reduce(COMBINE[str(reading.combine)], parts))
         else:
             value = as_value(name, _decode(reading, row[name], kind), kind)
+        if reading is None:
+            return value
         if value is not None and value in reading.special:
             value = None
         if value is None and reading.refuse:
@@ -681,7 +628,7 @@ class Readings:
             _warn_of_fractions(reading, value, None)
         if value is None and reading.fill is not None:
             if not reading.saw_missing:
-                _warn_of_holes(reading, [])
+                _warn_of_missing(reading, None)
             value = reading.fill
         if value is not None and self._watches(reading) and value not in reading.levels:
             _warn_of_levels(reading, [_shown(value)], None)
@@ -689,11 +636,7 @@ class Readings:
 
 
 def plain_number(text: str) -> float | None:
-    """Read a text that is plainly a number, spaces around it aside; None for anything else.
-
-    >>> plain_number(" 7 "), plain_number("1.5e3"), plain_number("1,234"), plain_number("nan")
-    (7.0, 1500.0, None, None)
-    """
+    """Read a text that is plainly a number, spaces around it aside; None for anything else."""
     bare = text.strip()
     if not bare or bare[-1] not in "0123456789." or "_" in bare:
         return None
@@ -704,36 +647,20 @@ def plain_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _is_blank(item: Any) -> bool:
-    return isinstance(item, str) and not item.strip()
-
-
-def _without_blanks(data: Any) -> Any:
-    """Turn blank text into missing values."""
-    if not isinstance(data, list | tuple):
-        data = plain_array(data)
-        if data.dtype.kind not in "OTU" or data.ndim != 1:
-            return data
-    items = data if isinstance(data, list | tuple) else data.tolist()
-    if not any(map(_is_blank, items)):
-        return data
-    return [None if _is_blank(item) else item for item in items]
-
-
-def _decoded(reading: Reading, data: Any, kind: Kind) -> Any:
+def _decoded(reading: Reading | None, data: Any, kind: Kind) -> Any:
     """Turn blank text into missing values, and text that stands for a number into one."""
     if not isinstance(data, list | tuple):
         data = plain_array(data)
-        spelt = "OTUiuf" if kind == "text" else "OTU"
+        spelt = "OTUiuf" if kind == "text" and reading is not None else "OTU"
         if data.dtype.kind not in spelt or data.ndim != 1:
-            return data  # numbers as they are; dates are for others to refuse
-    items = data if isinstance(data, list | tuple) else data.tolist()
-    if kind == "text":
-        return [_decode(reading, item, kind) for item in items]
-    return [_decode(reading, item, kind) if isinstance(item, str) else item for item in items]
+            return data  # numbers as they are; what reads the column refuses dates
+        data = data.tolist()
+    return [_decode(reading, item, kind) for item in data]
 
 
-def _decode(reading: Reading, item: Any, kind: Kind) -> Any:
+def _decode(reading: Reading | None, item: Any, kind: Kind) -> Any:
+    if reading is None:
+        return None if isinstance(item, str) and not item.strip() else item
     if not isinstance(item, str):
         return _spelt(item, reading.special) if kind == "text" else item
     bare = item.strip()
@@ -774,22 +701,15 @@ def _without_codes(reading: Reading, column: Column) -> Column:
     return Column(column.name, values, found if missing is None else found | missing)
 
 
-def _distinct(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> set[Any]:
-    present = values if missing is None else values[~missing]
-    return set(np.unique(present).tolist()) if present.dtype.kind == "f" else set(present.tolist())
-
-
 def _shown(value: Any) -> str:
     return value_text(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _warn_of_holes(reading: Reading, rows: Sequence[int]) -> None:
-    where = f" in row {rows[0]}" if rows else ""
-    more = f" ({len(rows)} such rows)" if len(rows) > 1 else ""
+def _warn_of_missing(reading: Reading, missing: NDArray[np.bool_] | None) -> None:
     warnings.warn(
-        f"column {reading.feature!r} is missing{where}{more}, but never was where the card was "
-        f"learnt. It counts as {value_text(reading.fill or 0)}, the usual value; fill it in if it "
-        "is known.",
+        f"column {reading.feature!r} is missing{_rows_of(missing)}, but never was where the card "
+        f"was learnt. It counts as {value_text(reading.fill or 0)}, the usual value; fill it in if "
+        "it is known.",
         stacklevel=2,
     )
 
@@ -803,10 +723,10 @@ def _warn_of_fractions(reading: Reading, value: float, row: int | None) -> None:
     )
 
 
-def _warn_of_levels(reading: Reading, strange: Sequence[str], row: int | None) -> None:
+def _warn_of_levels(reading: Reading, unknown: Sequence[str], row: int | None) -> None:
     where = "" if row is None else f" (row {row} is the first)"
     warnings.warn(
-        f"column {reading.feature!r} holds {shorten(strange)}{where}, which it did not where the "
+        f"column {reading.feature!r} holds {shorten(unknown)}{where}, which it did not where the "
         "card was learnt. Rules that name levels do not apply; correct the value if it is a typing "
         "error.",
         stacklevel=2,

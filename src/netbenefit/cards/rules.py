@@ -1,7 +1,4 @@
-"""What a card is made of, and what all that print, write or read one know about it.
-
-Nothing here knows of :class:`netbenefit.cards.scorecard.Scorecard`, which is built from these.
-"""
+"""What a :class:`netbenefit.cards.scorecard.Scorecard` is made of, and how its rules add up."""
 
 from __future__ import annotations
 
@@ -96,7 +93,7 @@ class Provenance:
         What the risk is the risk of, such as "Malignant = 1".
     updated : str
         What was changed later and on which rows, such as "risks on 512 rows (96 with the event)".
-        All else still speaks of where the points come from.
+        All else still describes where the points come from.
     """
 
     version: str
@@ -126,37 +123,30 @@ class Provenance:
             if value is None and field.name != "version":
                 continue
             value = value.item() if isinstance(value, np.generic) else value
+            from_0 = is_finite(value) and value >= 0
             if field.name in TEXTS:
-                usable, wanted = isinstance(value, str), "text"
+                usable, expected = isinstance(value, str), "text"
             elif field.name in ("n_patterns", "random_state"):
-                usable, wanted = type(value) is int and 0 <= value < INT64, "an integer from 0"
+                usable, expected = type(value) is int and 0 <= value < INT64, "an integer from 0"
             elif field.name in _ANY_NUMBERS:
-                usable, wanted = is_finite(value), "a finite number"
+                usable, expected = is_finite(value), "a finite number"
             elif field.name == "prevalence":
-                usable, wanted = is_finite(value) and 0 <= value <= 1, "a number from 0 to 1"
+                usable, expected = from_0 and value <= 1, "a number from 0 to 1"
             elif field.name == "prior_strength":
-                usable, wanted = value == math.inf or _is_from_0(value), "a number from 0"
+                usable, expected = value == math.inf or from_0, "a number from 0"
             else:
-                usable, wanted = _is_from_0(value), "a finite number from 0"
+                usable, expected = from_0, "a finite number from 0"
             if not usable:
-                raise InputError(f"provenance: {field.name}={value!r} must be {wanted}.")
+                raise InputError(f"provenance: {field.name}={value!r} must be {expected}.")
             object.__setattr__(self, field.name, value)
 
     @property
     def gap(self) -> float | None:
-        """Bound minus objective, as a share of the objective's size; None where one is unknown.
-
-        >>> round(Provenance(version="1", objective=0.4, bound=0.5).gap, 2)
-        0.25
-        """
+        """Bound minus objective, as a share of the objective's size; None where one is unknown."""
         if self.objective is None or self.bound is None:
             return None
         # A bound below the objective is one that rounding has moved: nothing can be better.
         return relative_gap(self.objective, max(self.bound, self.objective))
-
-
-def _is_from_0(value: Any) -> bool:
-    return is_finite(value) and value >= 0
 
 
 def is_finite(value: Any) -> bool:
@@ -230,20 +220,16 @@ def steps_of_levels(
     With thresholds 0 = p_0 < p_1 < … < p_M, a row with score s is on level i when s reaches
     exactly the first i cut-offs; its risk q_i lies in [p_i, p_{i+1}).  A level that no score
     (within ``score_range``) is on has no risk, that is None, and no pair.
-
-    >>> steps_of_levels([2, 2, 4], [0.1, None, 0.6, 0.8], Thresholds.of([0.2, 0.5, 0.7]))
-    ((1, 0.1), (2, 0.6), (4, 0.8))
     """
-    known = _check_cutoffs(cutoffs, thresholds)
+    starts = [-math.inf, *_check_cutoffs(cutoffs, thresholds), math.inf]
     checked = _check_level_risks(risks, thresholds)
     low, high = (-math.inf, math.inf) if score_range is None else check_range(score_range)
     steps = []
-    for level, (start, end) in enumerate(pairwise([-math.inf, *known, math.inf])):
+    for level, ((start, end), risk) in enumerate(zip(pairwise(starts), checked, strict=True)):
         if not (start < end and start <= high and low < end):
             continue
         first = max(start, low)  # where nothing says how low scores go: just below the next level
         score = int(first) if first > -math.inf else int(end) - 1 if end < math.inf else 0
-        risk = checked[level]
         if risk is None:
             raise InputError(
                 f"risks[{level}] is None, but a score such as {score} is on level {level}. "
@@ -296,19 +282,19 @@ def _check_level_risks(risks: Sequence[float | None], thresholds: Thresholds) ->
 # as its ``fill``, and without one it stays missing.
 # 2. A column with several inputs combines them (sum, largest, smallest), from left to right; it is
 # missing where one of them is.  Its own special codes and fill follow, as for an input.
-# 3. A column that is missing still has no score to give: the row has none, unless ``may_miss``,
-# where its terms count 0, except for "missing", which counts 1.
+# 3. If the column is still missing, the row has no score, unless ``may_miss``, where its terms
+# count 0, except for "missing", which counts 1.
 # 4. Each term turns the value into a whole code: 1 or 0 for a condition; for points per unit
 # ``floor(clip(x) * 10**decimals + 0.5)`` in double precision, or, with ``log``, the number of
 # :func:`netbenefit.cards.terms.log_ends` that x reaches.  A term brings factor · code units.
 # The score is ``floor(units / unit)``, in whole numbers.  The risk is that of the last row of the
-# card's table of risks whose lowest score it reaches.  A row without a score has no risk: what
-# Python refuses with an error, exports answer with nothing.
+# card's table of risks whose lowest score it reaches.  A row without a score has no risk: where
+# Python raises an error, exports return nothing.
 
 
 #: Scores are listed where at most so many units lie between the fewest and the most.
 _MOST_UNITS = 100_000
-#: Steps of points per unit on a column that also has conditions: those that are gone through.
+#: The most steps of points per unit that are tried one by one, on a column with several terms.
 _MOST_STEPS = 2_000
 
 
@@ -342,7 +328,7 @@ def check_readings(readings: Any, rules: Sequence[Rule]) -> tuple[Reading, ...]:
         if reading.feature in by_name:
             raise InputError(f"readings[{i}] repeats the reading of {reading.feature!r}.")
         by_name[reading.feature] = reading
-    wanted = {rule.term.feature for rule in rules}
+    used = {rule.term.feature for rule in rules}
     for reading in by_name.values():
         for source in reading.sources:
             if source in by_name and by_name[source].sources:
@@ -350,13 +336,14 @@ def check_readings(readings: Any, rules: Sequence[Rule]) -> tuple[Reading, ...]:
                     f"column {reading.feature!r} is derived from {source!r}, itself derived. Name "
                     "raw columns."
                 )
-    wanted |= {source for name in wanted & set(by_name) for source in by_name[name].sources}
-    strange = [name for name in by_name if name not in wanted]
-    if strange:
-        raise InputError(f"readings of columns that no rule uses: {shorten(strange)}.")
+    used |= {source for name in used & set(by_name) for source in by_name[name].sources}
+    unused = [name for name in by_name if name not in used]
+    if unused:
+        raise InputError(f"readings of columns that no rule uses: {shorten(unused)}.")
     kinds = {rule.term.feature: rule.term.kind for rule in rules if rule.term.kind != "any"}
-    kinds |= {source: "number" for reading in by_name.values() for source in reading.sources}
-    kinds |= {reading.feature: "number" for reading in by_name.values() if reading.sources}
+    for reading in by_name.values():
+        if reading.sources:
+            kinds |= dict.fromkeys([reading.feature, *reading.sources], "number")
     for name, reading in by_name.items():
         values = [*reading.levels, *(() if reading.fill is None else (reading.fill,))]
         odd = [v for v in values if isinstance(v, str) != (kinds.get(name) == "text")]
@@ -381,6 +368,31 @@ class InputColumn:
     whole: bool = False  #: whether training had whole numbers only
     levels: tuple[Value, ...] = ()  #: that training had, where that is known
     has_reading: bool = False  #: with a reading, a number is the level that it is written as
+
+    @classmethod
+    def of(cls, name: str, kind: Kind, readings: Mapping[str, Reading]) -> InputColumn:
+        """Describe a raw column; its reading has the fields of the same names."""
+        own = readings.get(name, Reading(feature=name))
+        shared = {
+            field.name: getattr(own, field.name)
+            for field in fields(cls)
+            if hasattr(own, field.name)
+        }
+        return cls(name, kind, **shared, has_reading=name in readings)
+
+    @property
+    def number_codes(self) -> list[float]:
+        """The special codes that are numbers."""
+        return _numbers_of(self.special)
+
+    @property
+    def text_codes(self) -> list[str]:
+        """The special codes that are text."""
+        return [code for code in self.special if isinstance(code, str)]
+
+
+def _numbers_of(codes: Iterable[Value]) -> list[float]:
+    return [code for code in codes if not isinstance(code, str)]
 
 
 @dataclass(frozen=True)
@@ -413,8 +425,8 @@ class ColumnLogic:
         return cls(
             name=name,
             kind=kind,
-            inputs=tuple(_input(source, "number", readings) for source in reading.sources)
-            or (_input(name, kind, readings),),
+            inputs=tuple(InputColumn.of(source, "number", readings) for source in reading.sources)
+            or (InputColumn.of(name, kind, readings),),
             combine=reading.combine,
             special=reading.special if combined else (),
             fill=reading.fill if combined else None,
@@ -430,37 +442,25 @@ class ColumnLogic:
         """Whose special codes and fill come last: the combined column, or the raw one."""
         return self.inputs[0] if self.combine is None else self
 
+    @property
+    def present_terms(self) -> list[tuple[Term, int]]:
+        """The terms of a value that is not missing."""
+        return [pair for pair in self.terms if pair[0].kind != "any"]
 
-def _input(name: str, kind: Kind, readings: Mapping[str, Reading]) -> InputColumn:
-    own = readings.get(name, Reading(feature=name))
-    return InputColumn(
-        name=name,
-        kind=kind,
-        special=own.special,
-        fill=own.fill,
-        refuse=own.refuse,
-        text=own.text,
-        saw_missing=own.saw_missing,
-        whole=own.whole,
-        levels=own.levels,
-        has_reading=name in readings,
-    )
+    @property
+    def missing_units(self) -> int:
+        """The units that a missing value brings."""
+        return sum(factor for term, factor in self.terms if term.kind == "any")
+
+    @property
+    def number_codes(self) -> list[float]:
+        """The special codes that are numbers."""
+        return _numbers_of(self.special)
 
 
 @dataclass(frozen=True)
 class CardLogic:
-    """All that scoring, printing and every export need to know of a card's columns.
-
-    Examples
-    --------
-    >>> logic = CardLogic.of(
-    ...     [Rule(PerUnit("bmi", decimals=1), 2), Rule(Condition("age", ">=", 40), 3)])
-    >>> logic.unit, logic.units_of_row({"bmi": 25.25, "age": 30})
-    (10, [(PerUnit(feature='bmi', decimals=1, ...), 506), (Condition(feature='age', ...), 0)])
-    >>> late = Reading(feature="late", sources=("a", "b"), combine="sum", fill=0)
-    >>> CardLogic.of([Rule(Condition("late", ">=", 1), 3)], [late]).features
-    ('a', 'b')
-    """
+    """All that scoring, printing and every export need to know about a card's columns."""
 
     columns: tuple[ColumnLogic, ...]
     unit: int  #: units in one point, 10**D
@@ -476,31 +476,42 @@ class CardLogic:
         known = Readings(readings, columns_with_others(rule.term for rule in rules))
         columns = []
         for name, own in by_column.items():
-            kinds = [rule.term.kind for rule in own if rule.term.kind != "any"]
-            may_miss = any(rule.term.kind == "any" for rule in own)
+            kinds = [rule.term.kind for rule in own]
+            kind: Kind = next((kind for kind in kinds if kind != "any"), "any")
             terms = [
                 (rule.term, rule.points * 10 ** (decimals - rule.term.decimals))
                 for rule in own
                 if rule.points
             ]
-            kind = kinds[0] if kinds else "any"
-            columns.append(ColumnLogic.of(name, kind, may_miss, terms, known.by_name))
+            columns.append(ColumnLogic.of(name, kind, "any" in kinds, terms, known.by_name))
         return cls(tuple(columns), int(10**decimals), known)
+
+    @cached_property
+    def reads(self) -> tuple[InputColumn, ...]:
+        """Raw columns, each in every way that it is read: as a number, for being missing only."""
+        return tuple(dict.fromkeys(one for column in self.columns for one in column.inputs))
 
     @cached_property
     def inputs(self) -> tuple[InputColumn, ...]:
         """All raw columns, in the order in which rules use them."""
         found: dict[str, InputColumn] = {}
-        for column in self.columns:
-            for one in column.inputs:  # where only being missing matters, any kind will do
-                if found.setdefault(one.name, one).kind == "any":
-                    found[one.name] = one
+        for one in self.reads:  # where only being missing matters, any kind will do
+            if found.setdefault(one.name, one).kind == "any":
+                found[one.name] = one
         return tuple(found.values())
 
     @cached_property
     def features(self) -> tuple[str, ...]:
         """Names of raw columns, in the order in which rules use them."""
         return tuple(one.name for one in self.inputs)
+
+    def uses(self, name: str) -> list[ColumnLogic]:
+        """Return the columns that a raw column is part of."""
+        return [c for c in self.columns if any(one.name == name for one in c.inputs)]
+
+    def own_column(self, name: str) -> ColumnLogic | None:
+        """Return the column that a raw column is by itself, not combined with others."""
+        return next((column for column in self.uses(name) if column.combine is None), None)
 
     def read(self, data: Mapping[str, Any], n_rows: int) -> Iterator[tuple[ColumnLogic, Column]]:
         """Read raw columns by name; refuse missing values that no term is for."""
@@ -552,78 +563,69 @@ class CardLogic:
     def limits(self) -> tuple[int, int] | None:
         """Return the fewest and most units that any row can get, or None where there is no end."""
         low = high = 0
-        for column in self.columns:
-            limits = self._column_limits(column)
-            if limits is None:
+        for part in (part for column in self.columns for part in _parts(column)):
+            totals = _totals(part)
+            if totals is None:
                 return None
-            low, high = low + limits[0], high + limits[1]
+            low, high = low + min(totals), high + max(totals)
         return low, high
-
-    def _column_limits(self, column: ColumnLogic) -> tuple[int, int] | None:
-        units = [term for term, _ in column.terms if isinstance(term, PerUnit) and not term.binary]
-        if len(units) < 2:
-            totals = self._totals(column)
-            return None if totals is None else (min(totals), max(totals))
-        # Roundings may work against each other: bound each on its own.
-        parts = [self._column_limits(replace(column, terms=(pair,))) for pair in column.terms]
-        known = [part for part in parts if part is not None]
-        if len(known) < len(parts):
-            return None
-        return sum(low for low, _ in known), sum(high for _, high in known)
 
     def scores(self) -> Sequence[int] | None:
         """Return all scores that answers can produce, ascending, or None where there is no end.
 
         Every answer to one column may go with every answer to another.  Where there are too many
         to list, all whole numbers between the lowest and the highest score are returned.
-
-        >>> ages = [Rule(Condition("age", ">=", 40), 3), Rule(Condition("age", ">=", 60), 1)]
-        >>> CardLogic.of([*ages, Rule(Condition("sex", "==", "m"), 2)]).scores()
-        [0, 2, 3, 4, 5, 6]
         """
         limits = self.limits()
         if limits is None:
             return None
         if limits[1] - limits[0] <= _MOST_UNITS:
-            columns = [self._totals(column, every=True) for column in self.columns]
+            columns = [_totals(column, every=True) for column in self.columns]
             known = [totals for totals in columns if totals is not None]
             if len(known) == len(columns):
                 return _sums(known, self.unit)
         low, high = (end // self.unit for end in limits)
         return range(low, high + 1) if high - low < INT64 - 1 else None
 
-    def _totals(self, column: ColumnLogic, every: bool = False) -> set[int] | None:
-        """Return units that one column can bring, the fewest and the most among them, or None.
 
-        With ``every``, all of them; None then also stands for too many.  Codes only change at the
-        numbers that terms name and at the ends of steps, so these and their neighbours are tried.
-        """
-        terms, read = column.terms, column.last
-        missing = column.may_miss and read.fill is None
-        values: list[Any] = []
-        for term, _ in terms:
-            if isinstance(term, Condition):
-                values += term.values
-            elif term.binary:
-                values += [0.0, 1.0]
-            elif term.lower is None or term.upper is None:
+def _parts(column: ColumnLogic) -> list[ColumnLogic]:
+    """Split a column with several terms per unit: their roundings may work against each other."""
+    units = [term for term, _ in column.terms if isinstance(term, PerUnit) and not term.binary]
+    if len(units) < 2:
+        return [column]
+    return [replace(column, terms=(pair,)) for pair in column.terms]
+
+
+def _totals(column: ColumnLogic, every: bool = False) -> set[int] | None:
+    """Return units that one column can bring, the fewest and the most among them, or None.
+
+    With ``every``, all of them; None then also stands for too many.  Codes only change at the
+    numbers that terms name and at the ends of steps, so these and their neighbours are tried.
+    """
+    terms, read = column.terms, column.last
+    missing = column.may_miss and read.fill is None
+    values: list[Any] = []
+    for term, factor in terms:
+        if isinstance(term, Condition):
+            values += term.values
+        elif not term.binary:
+            if term.lower is None or term.upper is None:
                 return None
-            else:
-                values += [term.lower, term.upper]
-                first, last = (term.value_code(end) for end in (term.lower, term.upper))
-                if every and len(terms) == 1:
-                    codes = {0, *range(first, last + 1)} if missing else range(first, last + 1)
-                    return {terms[0][1] * code for code in codes}
-                if every and last - first > _MOST_STEPS:
-                    return None
-                if every:
-                    values += _within(term, first, last)
-        if any(isinstance(term, PerUnit) and term.binary for term, _ in terms):
-            values = [0.0, 1.0]
-        else:
-            values = samples(values, column.kind)
-        answers = [value for value in values if value not in read.special] or values
-        return {total_of(terms, value) for value in [*answers, *([None] if missing else [])]}
+            values += [term.lower, term.upper]
+            first, last = (term.value_code(end) for end in (term.lower, term.upper))
+            if every and len(terms) == 1:
+                codes = {0, *range(first, last + 1)} if missing else range(first, last + 1)
+                return {factor * code for code in codes}
+            if every and last - first > _MOST_STEPS:
+                return None
+            if every:
+                values += _within(term, first, last)
+    if any(isinstance(term, PerUnit) and term.binary for term, _ in terms):
+        values = [0.0, 1.0]
+    else:
+        values = samples(values, column.kind)
+    answers = [value for value in values if value not in read.special] or values
+    return {total_of(terms, value) for value in [*answers, *([None] if missing else [])]}
 
 
 def columns_with_others(terms: Iterable[Term]) -> set[str]:

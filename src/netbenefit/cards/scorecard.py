@@ -1,9 +1,6 @@
-"""The scorecard: all that a user keeps, and how it turns rows into scores and risks.
+"""The scorecard: rules with points, and how it turns rows into scores and risks.
 
-Recipe, with the same arithmetic in every place where a card is used:
-
-1. Each rule turns its raw value into an integer code, in steps of ``10**-d`` (see
-   :mod:`netbenefit.cards.terms`).
+1. Each rule turns its raw value into an integer code, in steps of ``10**-d``.
 2. units = Σ points · code · ``10**(D - d)`` with D the largest d of the card; the score is
    ``units // 10**D``.  No float takes part.
 3. The risk is that of the last step that the score reaches; the first step holds for all lower
@@ -64,8 +61,8 @@ class Scorecard:
     provenance : Provenance, optional
         Where the card comes from.
     readings : sequence of Reading
-        How raw columns are read before the rules look at them (see :mod:`readings`); a
-        column without one is read as it stands.
+        How raw columns are read before the rules use them; a column without one is read as it
+        stands.
 
     Examples
     --------
@@ -81,8 +78,6 @@ class Scorecard:
     array([0.04, 0.3 , 0.75])
     >>> card.cutoffs
     (2, 4)
-    >>> Scorecard.from_json(card.to_json()) == card
-    True
     """
 
     rules: tuple[Rule, ...]
@@ -101,7 +96,11 @@ class Scorecard:
         put = object.__setattr__
         put(self, "rules", check_rules(self.rules))
         put(self, "readings", check_readings(self.readings, self.rules))
-        put(self, "feature_names", self._checked_names())
+        names = check_names(self.feature_names) if self.feature_names else self.features
+        absent = [name for name in self.features if name not in names]
+        if absent:
+            raise InputError(f"feature_names lack {shorten(absent)}, which rules use.")
+        put(self, "feature_names", names)
         if self.score_range is not None:
             put(self, "score_range", check_range(self.score_range))
         put(self, "risks", check_steps(self.risks, self.score_range))
@@ -130,9 +129,7 @@ class Scorecard:
             T_1 … T_M, not decreasing.
         risks : sequence of float or None
             q_0 … q_M; None for a level that no score reaches.
-        thresholds : Thresholds
-            p_0 … p_M.
-        score_range, feature_names, provenance, readings
+        thresholds, score_range, feature_names, provenance, readings
             As for a :class:`Scorecard`.
 
         Examples
@@ -153,27 +150,17 @@ class Scorecard:
             readings=tuple(readings),
         )
 
-    def _checked_names(self) -> tuple[str, ...]:
-        if not self.feature_names:
-            return self.features
-        names = check_names(self.feature_names)
-        unknown = [name for name in self.features if name not in names]
-        if unknown:
-            raise InputError(f"feature_names lack {shorten(unknown)}, of which rules speak.")
-        return names
-
     # -- what it knows ---------------------------------------------------------------------------
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """Raw columns that the rules come to, in order of appearance."""
+        """Raw columns that the rules use, in order of appearance."""
         return self._logic.features
 
     @property
     def text_features(self) -> tuple[str, ...]:
-        """Raw columns that hold text to the rules, not numbers."""
-        found = (rule.term.feature for rule in self.rules if rule.term.kind == "text")
-        return tuple(dict.fromkeys(found))
+        """Raw columns that the rules read as text, not as numbers."""
+        return tuple(column.name for column in self._logic.columns if column.kind == "text")
 
     @property
     def size(self) -> int:
@@ -186,11 +173,6 @@ class Scorecard:
 
         Conditions on one column are taken together ("≥ 40" and "< 30" never both hold).  Where one
         column has several per-unit rules the limits may be wider than what is attained.
-
-        >>> from netbenefit.cards.terms import Condition
-        >>> rules = [Rule(Condition("age", ">=", 40), 3), Rule(Condition("age", "<", 30), 2)]
-        >>> Scorecard(rules, [(0, 0.1)], Thresholds.of([0.5])).score_limits
-        (0, 3)
         """
         limits, unit = self._logic.limits(), self._logic.unit
         return None if limits is None else (limits[0] // unit, limits[1] // unit)
@@ -217,15 +199,6 @@ class Scorecard:
         It lists scores that some combination of answers can produce, each column on its own.  An
         end is open where there is no last score, or where scores beyond those of training can
         occur.
-
-        >>> from netbenefit.cards.terms import Condition
-        >>> rules = [Rule(Condition("age", ">=", 40), 3), Rule(Condition("sex", "==", "m"), 2)]
-        >>> risks = [(0, 0.1), (1, 0.2), (2, 0.3), (3, 0.3), (4, 0.6)]
-        >>> for row in Scorecard(rules, risks, Thresholds.of([0.5])).risk_table():
-        ...     print(row)
-        RiskRow(low=0, high=0, risk=0.1)
-        RiskRow(low=2, high=3, risk=0.3)
-        RiskRow(low=5, high=5, risk=0.6)
         """
         return self._risk_table
 
@@ -291,8 +264,7 @@ class Scorecard:
         ------
         InputError
             Where a column is absent or unusable, or a value is missing and the card has neither a
-            rule for that column's missing values nor a reading that fills them.  (Where it has a
-            rule, the column's other rules count nothing.)
+            rule for that column's missing values nor a reading that fills them.
         """
         if isinstance(X, Mapping) and is_one_row(X, self.features):
             return sum(units for _, units in self._logic.units_of_row(X)) // self._logic.unit
@@ -332,23 +304,15 @@ class Scorecard:
         return risks[np.maximum(np.searchsorted(starts, score, side="right") - 1, 0)]
 
     def explain(self, row: Mapping[str, Any]) -> list[tuple[Rule, int | float]]:
-        """Return the rules that brought or took points for one row, with those points.
-
-        >>> from netbenefit.cards.terms import Condition, PerUnit
-        >>> card = Scorecard(
-        ...     [Rule(PerUnit("bmi", decimals=1), 2), Rule(Condition("age", ">=", 40), 3)],
-        ...     [(0, 0.1), (50, 0.9)], Thresholds.of([0.5]))
-        >>> [points for _, points in card.explain({"bmi": 25.25, "age": 30})]
-        [50.6]
-        """
+        """Return the rules that add or take points for one row, with those points."""
         if not (isinstance(row, Mapping) and is_one_row(row, self.features)):
             raise InputError("explain takes one row: a dict of plain values by column name.")
-        unit, by_term = self._logic.unit, {rule.term: rule for rule in self.rules}
-        found = {term: units for term, units in self._logic.units_of_row(row) if units}
+        unit, by_term = self._logic.unit, dict(self._logic.units_of_row(row))
+        found = [(rule, by_term.get(rule.term, 0)) for rule in self.rules]
         return [
-            (rule, found[term] / unit if found[term] % unit else found[term] // unit)
-            for term, rule in by_term.items()
-            if term in found
+            (rule, units / unit if units % unit else units // unit)
+            for rule, units in found
+            if units
         ]
 
     @cached_property

@@ -1,10 +1,8 @@
 """How one column of the design matrix arises from one raw column.
 
-A :class:`Condition` asks a question of a raw value (true counts 1, false 0); a :class:`PerUnit`
-counts the raw value itself in whole steps.  Both are structured, so that nothing is ever read back
-from a name, and both turn a value into an integer *code*: a card adds integers, never floats.
-
-Numbers are held as float64, missing is ``None``, NaN or a data frame's null.
+A :class:`Condition` is true or false of a raw value (1 or 0); a :class:`PerUnit` counts the raw
+value itself in whole steps.  Both turn a value into an integer *code*: a card adds integers, never
+floats.
 """
 
 from __future__ import annotations
@@ -27,6 +25,7 @@ from netbenefit.cards.readings import (
     Kind,
     _plain_text,
     as_column,
+    check_flags,
     check_value,
     join_words,
     missing_error,
@@ -118,11 +117,7 @@ class Condition:
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """All values that it names, one or several; none for ``"missing"``.
-
-        >>> Condition("age", "between", (40, 60)).values, Condition("sex", "==", "m").values
-        ((40, 60), ('m',))
-        """
+        """All values that it names, one or several; none for ``"missing"``."""
         if isinstance(self.value, tuple):
             return self.value
         return () if self.value is None else (self.value,)
@@ -130,8 +125,7 @@ class Condition:
     def holds(self, column: Any) -> NDArray[np.bool_]:
         """Return for each value of a raw column whether the condition holds.
 
-        A missing value satisfies only ``"missing"``.  (A card refuses a missing value where none
-        of its rules says what it is worth; see :meth:`netbenefit.cards.scorecard.Scorecard.score`.)
+        A missing value satisfies only ``"missing"``.
         """
         return self.column_codes(as_column(self.feature, column, self.kind))
 
@@ -140,34 +134,25 @@ class Condition:
         values, missing = column.values, column.missing
         if self.op == "missing":
             return np.zeros(len(values), dtype=np.bool_) if missing is None else missing
-        if isinstance(self.value, tuple):
-            if self.op == "between":
-                held = (values >= self.value[0]) & (values < self.value[1])
-            else:
-                held = _among(values, self.value) ^ (self.op == "not in")
-        else:
-            held = _COMPARE[self.op](values, self.value)
-        held = np.asarray(held, dtype=np.bool_)
+        held = np.asarray(self._test(values), dtype=np.bool_)
         return held if missing is None else held & ~missing
+
+    def _test(self, values: Any) -> Any:
+        """Test an array, or one value; missing values of an array give no error."""
+        if not isinstance(self.value, tuple):
+            return _COMPARE[self.op](values, self.value)
+        if self.op == "between":
+            return (values >= self.value[0]) & (values < self.value[1])
+        return _among(values, self.value) ^ (self.op == "not in")
 
     def value_code(self, value: float | str | None) -> int:
         """Return 1 where the condition holds for one value (None: missing), else 0."""
         if value is None or self.op == "missing":
             return int(value is None and self.op == "missing")
-        if isinstance(self.value, tuple):
-            if self.op == "between":
-                return int(self.value[0] <= value < self.value[1])  # type: ignore[operator]
-            return int((value in self.value) ^ (self.op == "not in"))
-        return int(_COMPARE[self.op](value, self.value))
+        return int(self._test(value))
 
     def text(self) -> str:
-        """Say it as a clinician reads it.
-
-        >>> Condition("sex", "==", "male").text(), Condition("stage", "in", (1, 2, 3)).text()
-        ('sex is male', 'stage is 1, 2 or 3')
-        >>> Condition("creatinine", "missing").text()
-        'creatinine missing'
-        """
+        """Return the condition in words, such as "sex is male" or "stage is 1, 2 or 3"."""
         if self.op == "missing":
             return f"{self.feature} missing"
         if isinstance(self.value, tuple):
@@ -203,15 +188,12 @@ class PerUnit:
         another value warns.
     log : bool, default=False
         Count steps of ln(1 + x) instead of x, after clipping; a negative x counts as 0.  A value's
-        code is the number of steps whose lower end e^((k − ½) / 10^decimals) − 1 it reaches, so
-        that only comparisons decide.
+        code is the number of steps whose lower end e^((k − ½) / 10^decimals) − 1 it reaches.
 
     Examples
     --------
     >>> PerUnit("utilisation", decimals=1, upper=1.5).codes([0.04, 0.05, 0.7, 9.9])
     array([ 0,  1,  7, 15])
-    >>> PerUnit("income", log=True).codes([0, 90, 5400])
-    array([0, 5, 9])
     """
 
     feature: str
@@ -226,10 +208,7 @@ class PerUnit:
     def __post_init__(self) -> None:
         object.__setattr__(self, "feature", _name(self.feature))
         what = f"the per-unit rule on {self.feature!r}"
-        for flag in ("binary", "log"):
-            if not isinstance(getattr(self, flag), bool | np.bool_):
-                raise InputError(f"{flag}={getattr(self, flag)!r} of {what} must be True or False.")
-            object.__setattr__(self, flag, bool(getattr(self, flag)))
+        check_flags(self, ("binary", "log"), what)
         decimals, whole = self.decimals, isinstance(self.decimals, int | np.integer)
         if isinstance(decimals, bool) or not (whole and 0 <= decimals <= 9):
             raise InputError(f"decimals={decimals!r} of {what} must be an integer from 0 to 9.")
@@ -266,20 +245,19 @@ class PerUnit:
         values = column.values if column.missing is None else np.nan_to_num(column.values)
         if self.lower is not None or self.upper is not None:
             values = np.clip(values, self.lower, self.upper)
+        codes: IntArray
         if self.log:
-            codes: IntArray = np.searchsorted(log_ends(self.decimals), values, "right")
-            if column.missing is not None:
-                codes[column.missing] = 0
-            return codes
-        with np.errstate(over="ignore"):
-            bad = np.flatnonzero(np.abs(values * self._steps) > LARGEST_EXACT)
-        if bad.size:
-            self._refuse(float(column.values[bad[0]]), f" in row {int(bad[0])}")
-        if self.binary:
-            odd = np.flatnonzero((values != 0) & (values != 1))
-            if odd.size:
-                self._warn(float(values[odd[0]]), f" in row {int(odd[0])}")
-        codes = to_steps(values, self.decimals)
+            codes = np.searchsorted(log_ends(self.decimals), values, "right")
+        else:
+            with np.errstate(over="ignore"):
+                bad = np.flatnonzero(np.abs(values * self._steps) > LARGEST_EXACT)
+            if bad.size:
+                self._refuse(float(column.values[bad[0]]), f" in row {int(bad[0])}")
+            if self.binary:
+                odd = np.flatnonzero((values != 0) & (values != 1))
+                if odd.size:
+                    self._warn(float(values[odd[0]]), f" in row {int(odd[0])}")
+            codes = to_steps(values, self.decimals)
         if column.missing is not None:
             codes[column.missing] = 0
         return codes
@@ -315,11 +293,7 @@ class PerUnit:
         )
 
     def text(self) -> str:
-        """Name the column, how it is rounded and where it is clipped.
-
-        >>> PerUnit("utilisation", decimals=1, upper=1.5).text()
-        'utilisation (rounded to 0.1, at most 1.5)'
-        """
+        """Name the column, how it is rounded and where it is clipped."""
         low, high = (None if v is None else value_text(v) for v in (self.lower, self.upper))
         notes = [] if self.binary else ["whole number"]
         if self.decimals:
@@ -336,21 +310,19 @@ class PerUnit:
 Term = Condition | PerUnit
 
 
-def _among(values: NDArray[Any], wanted: tuple[Value, ...]) -> NDArray[np.bool_]:
-    """Whether each value is one of some."""
-    if not isinstance(wanted[0], str):
-        return np.isin(values, np.array(wanted, dtype=np.float64))
-    among = frozenset(wanted)
+def _among(values: Any, levels: tuple[Value, ...]) -> Any:
+    """Whether each value of an array, or one value, is one of some levels."""
+    if not isinstance(values, np.ndarray):
+        return values in levels
+    if not isinstance(levels[0], str):
+        return np.isin(values, np.array(levels, dtype=np.float64))
+    among = frozenset(levels)
     return np.fromiter((v in among for v in values.tolist()), np.bool_, len(values))
 
 
 @cache
 def log_ends(decimals: int) -> NDArray[np.float64]:
-    """Return the lower ends of the steps 1, 2, … of ln(1 + x), up to the largest float.
-
-    >>> log_ends(0)[:2].round(3)
-    array([0.649, 3.482])
-    """
+    """Return the lower ends of the steps 1, 2, … of ln(1 + x), up to the largest float."""
     steps = 10**decimals
     last = math.floor(math.log(sys.float_info.max) * steps)
     return np.array([math.expm1((k - 0.5) / steps) for k in range(1, last + 1)])
@@ -362,10 +334,10 @@ def _name(feature: Any) -> str:
     return _plain_text(feature, "a rule's column")
 
 
-# -- what the terms of one column tell apart: intervals of numbers, or groups of levels ------------
+# -- what the terms of one column distinguish: intervals of numbers, or groups of levels -----------
 # "age ≥ 40" and "age ≥ 60" cut the numbers into three intervals; "stage is III or IV" and "stage is
-# IV" sort the levels into three groups, the last of which is all others.  Within such a piece a
-# value is always worth the same.  ``worth`` is any function of a value: the total of points, or the
+# IV" sort the levels into three groups, the last of which is all others.  Within such a piece all
+# values are worth the same.  ``worth`` is any function of a value: the total of points, or the
 # codes of all terms.
 
 
@@ -405,11 +377,6 @@ class Edge(NamedTuple):
     value: float
     above: bool = False
 
-    @property
-    def first(self) -> float:
-        """The first number of the interval."""
-        return math.nextafter(self.value, math.inf) if self.above else self.value
-
 
 def edges(terms: Iterable[Term]) -> list[Edge]:
     """Return where conditions on numbers begin or cease to hold."""
@@ -429,7 +396,7 @@ def intervals(found: Iterable[Edge], worth: Callable[[float], _Worth]) -> list[t
     """Return where intervals begin, and their worth: ascending from −∞, neighbours differ."""
     pieces = [(Edge(-math.inf), worth(-math.inf))]
     for edge in sorted(set(found)):
-        own = worth(edge.first)
+        own = worth(math.nextafter(edge.value, math.inf) if edge.above else edge.value)
         if own != pieces[-1][1]:
             pieces.append((edge, own))
     return pieces

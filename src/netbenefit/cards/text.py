@@ -1,7 +1,4 @@
-"""A card as text, for paper and terminal: rules with points, a SCORE row, SCORE → RISK.
-
-:func:`contents` says what stands on a card, in words; :func:`render` draws it in one box.
-"""
+"""A card in words: rules with points, a SCORE row, SCORE → RISK; drawn as text or as HTML."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from netbenefit.cards.readings import Reading, value_text
@@ -38,14 +36,14 @@ if TYPE_CHECKING:
 
 
 # -- the rows of a printed card: what a person would write, with the points that the rules add up to
-# The solver's conditions add up: "age ≥ 40" and "age ≥ 60" both count for somebody of 70.  On paper
-# a reader looks for the one row that fits.  So the conditions of a column are merged, exactly:
+# The solver's conditions add up: "age ≥ 40" and "age ≥ 60" both count at age 70.  On paper a reader
+# looks for the one row that fits.  So the conditions of a column are merged, exactly:
 # 1. Thresholds (≥, <, between) are a step function: one row per interval, with its total.
 # 2. Levels (=, ≠, in, not in): one row for all levels of equal total, one for all others.
-# 3. What cannot be merged (per unit, >, ≤) stands as it is.
-# 4. "Missing" comes last, also where it is worth 0, so that no one has to guess.
-# Rows of one kind never both apply.  Where a column has several kinds they add up, as rules do.  In
-# all cases rows, taken as rules, give every value the points that the card gives it.
+# 3. What cannot be merged (per unit, >, ≤) is printed as it is.
+# 4. "Missing" comes last, also where it is worth 0.
+# Rows of one kind never both apply; rows of several kinds add up, as rules do.  The rows, taken as
+# rules, give every value the points that the card gives it.
 
 
 _STEPS = (">=", "<", "between")
@@ -63,18 +61,7 @@ class Row(NamedTuple):
 
 
 def card_rows(card: Scorecard) -> list[Row]:
-    """Return what a card prints: columns by their largest points, the rows of each ascending.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.scorecard import Scorecard
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> rules = [Rule(Condition("age", ">=", 40), 1), Rule(Condition("age", ">=", 60), 2)]
-    >>> whole = Reading(feature="age", whole=True)
-    >>> card = Scorecard(rules, [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]), readings=[whole])
-    >>> [(row.text, row.points) for row in card_rows(card)]
-    [('age 40–59', 1), ('age ≥ 60', 3)]
-    """
+    """Return what a card prints: columns by their largest points, the rows of each ascending."""
     by_column: dict[str, list[Rule]] = {}
     for rule in card.rules:
         by_column.setdefault(rule.term.feature, []).append(rule)
@@ -87,20 +74,12 @@ def card_notes(card: Scorecard, rows: Iterable[Row]) -> list[str]:
     """Return how the columns of some rows are read, one sentence per rule of reading.
 
     What missing values count as that training never had comes last, in one sentence for all.
-
-    >>> from netbenefit.cards.scorecard import Scorecard
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> late = Reading(feature="late", sources=("a", "b"), combine="sum")
-    >>> card = Scorecard([Rule(PerUnit("late"), 1)], [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]),
-    ...     readings=[late, Reading(feature="b", special=(-9,))])
-    >>> card_notes(card, card_rows(card))
-    ['late: the sum of a, b', 'b: −9 means missing']
     """
     readings = {reading.feature: reading for reading in card.readings}
     names: dict[str, None] = {}
     for row in rows:
         names[row.feature] = None
-        if row.feature in readings:  # who adds up sources has to know how to read them
+        if row.feature in readings:  # the sources have to be read first
             names |= dict.fromkeys(readings[row.feature].sources)
     used = [_without_idle_fill(readings[name], readings) for name in names if name in readings]
     unseen = [
@@ -114,11 +93,10 @@ def card_notes(card: Scorecard, rows: Iterable[Row]) -> list[str]:
 
 
 def _without_idle_fill(reading: Reading, readings: Mapping[str, Reading]) -> Reading:
-    """Forget what a derived column counts as where its sources are never missing."""
-    filled = [n for n in reading.sources if n in readings and readings[n].fill is not None]
-    if reading.sources and len(filled) == len(reading.sources) and not reading.special:
-        return replace(reading, fill=None)
-    return reading
+    """Drop what a derived column counts as where its sources are never missing."""
+    filled = all(n in readings and readings[n].fill is not None for n in reading.sources)
+    idle = reading.sources and filled and not reading.special
+    return replace(reading, fill=None) if idle else reading
 
 
 # -- one column ------------------------------------------------------------------------------------
@@ -129,8 +107,9 @@ def _column_rows(rules: Sequence[Rule], column: ColumnLogic) -> list[Row]:
     pairs: list[_Pair] = [pair for pair in worth if isinstance(pair[0], PerUnit)]
     conditions = [(term, points) for term, points in worth if isinstance(term, Condition)]
     beyond = [pair for pair in conditions if pair[0].op in (">", "<=")]
+    beyond.sort(key=lambda pair: (cast(float, pair[0].value), pair[0].op == ">"))
     pairs += _step_rows([pair for pair in conditions if pair[0].op in _STEPS])
-    pairs += [*sorted(beyond, key=_place)]
+    pairs += beyond
     pairs += _level_rows([pair for pair in conditions if pair[0].op in LEVELS], column.levels)
     for rule in rules:
         # A filled column is never missing to its rules; its note says what it counts as.
@@ -140,11 +119,6 @@ def _column_rows(rules: Sequence[Rule], column: ColumnLogic) -> list[Row]:
     fills = [column.fill, *(one.fill for one in column.inputs)]
     whole = column.whole and all(fill is None or isinstance(fill, int) for fill in fills)
     return [Row(column.name, term, points, _text(term, whole)) for term, points in pairs]
-
-
-def _place(pair: tuple[Condition, int]) -> tuple[float, bool]:
-    term = pair[0]
-    return cast(float, term.value), term.op == ">"
 
 
 def _step_rows(pairs: Sequence[tuple[Condition, int]]) -> list[_Pair]:
@@ -176,8 +150,7 @@ def _interval(feature: str, low: float, high: float) -> Condition:
 def _level_rows(pairs: Sequence[tuple[Condition, int]], known: Sequence[Value]) -> list[_Pair]:
     """Merge conditions on levels: levels of equal total together, then all others.
 
-    Levels that no condition names are among the others, whether they are known or not, so the
-    known ones only give the order.
+    The levels that training had, ``known``, only give the order.
     """
     if len(pairs) < 2:
         return list(pairs)
@@ -191,14 +164,14 @@ def _level_rows(pairs: Sequence[tuple[Condition, int]], known: Sequence[Value]) 
         apart = [level for level in order if total_of(pairs, level) != others]
         if not apart:  # worth the same everywhere; no condition says "not missing"
             rows.append((_among(feature, order[:1]), others))
-        rows.append((_among(feature, apart or order[:1], but=True), others))
+        rows.append((_among(feature, apart or order[:1], negated=True), others))
     return rows
 
 
-def _among(feature: str, levels: Sequence[Value], but: bool = False) -> Condition:
+def _among(feature: str, levels: Sequence[Value], negated: bool = False) -> Condition:
     if len(levels) == 1:
-        return Condition(feature, "!=" if but else "==", levels[0])
-    return Condition(feature, "not in" if but else "in", tuple(levels))
+        return Condition(feature, "!=" if negated else "==", levels[0])
+    return Condition(feature, "not in" if negated else "in", tuple(levels))
 
 
 # -- words -----------------------------------------------------------------------------------------
@@ -225,9 +198,6 @@ def _text(term: Term, whole: bool) -> str:
     return f"{name} {low}{' to ' if first < 0 else '–'}{high}"
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 _BLANK = "_____"
 _NARROWEST = 16
 #: Rows of a SCORE → RISK table, where it stands upright; more go into columns side by side.
@@ -239,7 +209,7 @@ _JUNCTIONS = {(True, True): "┼", (True, False): "┴", (False, True): "┬", (
 
 
 class Contents(NamedTuple):
-    """What stands on a card, cleaned of control characters, not escaped."""
+    """What is printed on a card, cleaned of control characters, not escaped."""
 
     title: str
     rules: list[tuple[str, str]]
@@ -266,11 +236,7 @@ def contents(card: Scorecard) -> Contents:
 
 
 def points_text(term: Term, points: int) -> str:
-    """Write what a row is worth.
-
-    >>> points_text(PerUnit("falls"), -2), points_text(PerUnit("ill", binary=True), 1)
-    ('× −2 per unit', '+1 point')
-    """
+    """Write what a row is worth."""
     number = integer_text(points)
     if isinstance(term, PerUnit) and not term.binary:
         return f"× {number} per unit"
@@ -279,12 +245,7 @@ def points_text(term: Term, points: int) -> str:
 
 
 def scores_text(row: RiskRow) -> str:
-    """Write the scores of one row of the table.
-
-    >>> ends = [(None, 9), (10, 14), (15, 15), (-3, 0), (25, None)]
-    >>> [scores_text(RiskRow(low, high, 0.5)) for low, high in ends]
-    ['≤ 9', '10–14', '15', '−3 to 0', '≥ 25']
-    """
+    """Write the scores of one row of the table."""
     if row.low is None:
         return "any" if row.high is None else f"≤ {integer_text(row.high)}"
     if row.high is None:
@@ -297,40 +258,25 @@ def scores_text(row: RiskRow) -> str:
 def percent(risk: float, thresholds: Thresholds | None = None) -> str:
     """Write a risk with one decimal, never as 0 or 1 unless it is.
 
-    A risk that rounding would carry across a threshold gets more decimals: who decides by the
-    printed number decides as the card does.
-
-    >>> percent(0.14), percent(0.0002), percent(0.99999), percent(0.0)
-    ('14.0%', '<0.1%', '>99.9%', '0.0%')
-    >>> tenth = Thresholds.of([0.1])
-    >>> percent(0.0996, tenth), percent(0.09996, tenth), percent(0.1 - 1e-12, tenth)
-    ('9.96%', '9.996%', '<10.0%')
+    A risk that rounding would move across a threshold gets more decimals, so that a decision by the
+    printed number is the card's decision.
     """
     for decimals in range(1, 6):
         text = f"{100 * risk:.{decimals}f}"
         shown = end = float(Decimal(text).scaleb(-2))
-        if shown in (0.0, 1.0) and shown != risk:  # say the nearest number that it is not
+        if shown in (0.0, 1.0) and shown != risk:  # print the nearest number that it is not
             edge = Decimal(1).scaleb(-decimals)
             text = f"<{edge}" if shown == 0.0 else f">{100 - edge}"
-            end = abs(shown - 1e-12)  # "<0.1%" is all that lies below: on one side, or not said
+            end = abs(shown - 1e-12)  # "<0.1%" covers all below, which must be on one level
             shown = abs(shown - 0.00999999 * float(edge))
-        if thresholds is None or {_level(thresholds, q) for q in (shown, end, risk)} == {
-            _level(thresholds, risk)
-        }:
+        values = () if thresholds is None else thresholds.values
+        if len({bisect_right(values, q) for q in (shown, end, risk)}) == 1:
             return text + "%"
     return f"{'<' if shown > risk else '>'}{float(text.lstrip('<>'))}%"  # next to a threshold
 
 
-def _level(thresholds: Thresholds, risk: float) -> int:
-    return bisect_right(thresholds.values, risk)
-
-
 def side_by_side(table: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
-    """Break a long SCORE → RISK table into columns of about equal length.
-
-    >>> [len(part) for part in side_by_side([("0", "1%")] * 40)]
-    [14, 14, 12]
-    """
+    """Break a long SCORE → RISK table into columns of about equal length."""
     columns = -(-len(table) // _LONGEST)
     length = -(-len(table) // columns)
     return [list(table[start : start + length]) for start in range(0, len(table), length)]
@@ -368,12 +314,9 @@ def _footer(provenance: Provenance | None) -> str:
 
 
 def kept_text(provenance: Provenance) -> str:
-    """Say how much of its teacher's net benefit a card keeps; rounding never flatters it.
+    """Say how much of its teacher's net benefit a card keeps; a bound of 100% or more is left out.
 
-    A bound of 100% or more says nothing, and is left out.
-
-    >>> kept_text(Provenance(version="0", share_kept=0.98957, share_bound=0.9951))
-    'keeps 98.9% of its net benefit (no card with as few rules keeps more than 99.6%)'
+    The share is rounded down and the bound up, so that rounding never makes the card look better.
     """
     kept, bound = provenance.share_kept, provenance.share_bound
     assert kept is not None
@@ -386,11 +329,7 @@ def kept_text(provenance: Provenance) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share for people, rounded down.
-
-    >>> share_text(0.98957)
-    '98.9%'
-    """
+    """Write a share in percent, rounded down."""
     return f"{math.floor(1000 * share) / 10:.1f}%".replace("-", "−")
 
 
@@ -400,58 +339,58 @@ def share_text(share: float) -> str:
 def render(card: Scorecard, width: int = 80) -> str:
     """Draw a card in one box, at most ``width`` columns wide where its contents allow.
 
-    Recipe: (1) find the widths that the two tables want, (2) give the box the larger one, within
-    the page, (3) draw the title, (4) the rules, (5) the score, (6) the risks, in as many blocks as
-    they need, (7) notes and footer below the box.
+    (1) Find the widths that the two tables need, (2) give the box the larger one, within the page,
+    (3) draw the title, (4) the rules, (5) the score, (6) the risks, in as many blocks as they need,
+    (7) notes and footer below the box.
     """
-    told = contents(card)
+    printed = contents(card)
     # 1. The rules: label, points, blank to fill in.  The risks: heading and one cell per level.
-    label = max(map(display_width, [*(name for name, _ in told.rules), told.score]))
-    points = max(display_width(text) for _, text in told.rules)
+    label = max(map(display_width, [*(name for name, _ in printed.rules), printed.score]))
+    points = max(display_width(text) for _, text in printed.rules)
     blank = len(_BLANK) + 2
     rules_width = label + points + blank + 10
-    cell = max(display_width(text) for pair in told.table for text in pair) + 2
+    cell = max(display_width(text) for pair in printed.table for text in pair) + 2
     heading = len("SCORE") + 2
     fitting = max(1, (width - heading - 2) // (cell + 1))
-    blocks = -(-len(told.table) // fitting)
-    in_block = -(-len(told.table) // blocks)
+    blocks = -(-len(printed.table) // fitting)
+    in_block = -(-len(printed.table) // blocks)
     table_width = heading + 2 + in_block * (cell + 1)
     # 2. One width for all.
     narrowest = _NARROWEST + points + blank + 10
-    wanted = max(rules_width, table_width, min(width, display_width(told.title) + 4))
-    total = max(min(wanted, width), narrowest, table_width)
+    needed = max(rules_width, table_width, min(width, display_width(printed.title) + 4))
+    total = max(min(needed, width), narrowest, table_width)
     label = total - points - blank - 10
     rule_edges = (label + 3, label + points + 6)
     box = _Box(total)
     # 3. Title.
-    for line in wrap(told.title, total - 4):
+    for line in wrap(printed.title, total - 4):
         box.row([line], ())
     # 4. Rules.
     box.line(rule_edges)
-    for i, (name, text) in enumerate(told.rules):
+    for i, (name, text) in enumerate(printed.rules):
         sign = "+" if i else " "
         for k, line in enumerate(wrap(name, label)):
             cells = [line, text, f"{sign} {_BLANK}"] if k == 0 else [line, "", ""]
             box.row(cells, rule_edges)
     # 5. Score.
     box.line(rule_edges[1:])
-    box.row([told.score, f"= {_BLANK}"], rule_edges[1:], "><")
+    box.row([printed.score, f"= {_BLANK}"], rule_edges[1:], "><")
     # 6. Risks: spare columns go to the first cells.
     spare, extra = divmod(total - table_width, in_block)
     edges = [heading + 1]
     for i in range(in_block - 1):
         edges.append(edges[-1] + cell + 1 + spare + (i < extra))
-    for start in range(0, len(told.table), in_block):
-        block = told.table[start : start + in_block]
+    for start in range(0, len(printed.table), in_block):
+        block = printed.table[start : start + in_block]
         block = block + [("", "")] * (in_block - len(block))
         box.line(edges)
         box.row(["SCORE", *(scores for scores, _ in block)], edges, "<" + "^" * in_block)
         box.row(["RISK", *(risk for _, risk in block)], edges, "<" + "^" * in_block)
     box.close()
-    # 7. Below the box; the lines that a long note goes on in stand further in.
+    # 7. Below the box; the further lines of a long note are indented.
     room = max(total, width) - 2
-    below = [f"  {line}" for line in wrap(told.footer, room) if line]
-    notes = [wrap(note, room - 2) for note in told.notes]
+    below = [f"  {line}" for line in wrap(printed.footer, room) if line]
+    notes = [wrap(note, room - 2) for note in printed.notes]
     above = [f"{'    ' if k else '  '}{line}" for note in notes for k, line in enumerate(note)]
     return "\n".join([*box.lines, *above, *below])
 
@@ -464,12 +403,9 @@ class _Box:
         self.lines = ["┌" + "─" * (width - 2) + "┐"]
         self._edges: frozenset[int] = frozenset()
 
-    def row(self, cells: Sequence[str], edges: Sequence[int], align: str = "") -> None:
-        bounds = [0, *edges, self.width - 1]
-        texts = []
-        for i, cell in enumerate(cells):
-            room = bounds[i + 1] - bounds[i] - 3
-            texts.append(_pad(cell, room, align[i] if align else "<"))
+    def row(self, cells: Sequence[str], edges: Sequence[int], align: str = "<<<") -> None:
+        rooms = (end - start - 3 for start, end in pairwise([0, *edges, self.width - 1]))
+        texts = map(_pad, cells, rooms, align)
         self.lines.append("│ " + " │ ".join(texts) + " │")
         self._edges = frozenset(edges)
 
@@ -491,11 +427,7 @@ def _pad(text: str, width: int, align: str) -> str:
 
 
 def strip_control(text: str) -> str:
-    r"""Make a name safe to print: no control characters, line breaks or direction overrides.
-
-    >>> strip_control("dose\n(mg)\x1b")
-    'dose (mg)�'
-    """
+    """Make a name safe to print: no control characters, line breaks or direction overrides."""
     kept = []
     for char in text:
         category = unicodedata.category(char)
@@ -509,11 +441,7 @@ def strip_control(text: str) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Break a text into lines of at most ``width`` columns, at spaces where there are any.
-
-    >>> wrap("number of real-estate loans", 12)
-    ['number of', 'real-estate', 'loans']
-    """
+    """Break a text into lines of at most ``width`` columns, at spaces where there are any."""
     lines = [""]
     for word in re.findall(r"\S+\s*|\s+", text):
         if display_width(lines[-1] + word.rstrip()) <= width:
@@ -528,8 +456,8 @@ def wrap(text: str, width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-# -- a card as an HTML fragment for notebooks: the contents of the printed card, nothing foreign ---
-# Colours are inherited, so that the card reads on light and on dark pages alike.
+# -- a card as an HTML fragment for notebooks ------------------------------------------------------
+# Colours are inherited, so that the card can be read on light and on dark pages.
 
 
 _LINE = "1px solid currentColor"
@@ -545,39 +473,32 @@ _ROW = "background:transparent;border-top:1px solid rgba(128,128,128,0.45);"
 
 
 def render_html(card: Scorecard) -> str:
-    """Return the card as a self-contained fragment; every name is escaped.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.scorecard import Scorecard
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> "<table" in render_html(Scorecard([], [(0, 0.2)], Thresholds.of([0.5])))
-    True
-    """
-    told = contents(card)
+    """Return the card as a self-contained fragment; every name is escaped."""
+    printed = contents(card)
     rules = "".join(
         f'<tr style="{_ROW}"><td style="{_LEFT}"><bdi>{_unbroken(name)}</bdi></td>'
         f'<td style="{_RIGHT}">{escape(points)}</td></tr>'
-        for name, points in told.rules
+        for name, points in printed.rules
     )
-    risks = "".join(map(_risks, side_by_side(told.table)))
+    risks = "".join(map(_risks, side_by_side(printed.table)))
     risks = f'<div style="{_WRAP}">{risks}</div>'
     notes = "".join(
         f'<div style="{_SMALL}{"" if i else _GAP}"><bdi>{escape(note)}</bdi></div>'
-        for i, note in enumerate(told.notes)
+        for i, note in enumerate(printed.notes)
     )
-    footer = f'<div style="{_SMALL}{_GAP}opacity:0.75;">{escape(told.footer)}</div>'
+    footer = f'<div style="{_SMALL}{_GAP}opacity:0.75;">{escape(printed.footer)}</div>'
     return (
         '<div class="netbenefit-card" style="display:inline-block;max-width:100%;color:inherit;'
         f'background:transparent;border:{_LINE};border-radius:6px;padding:0.8em 1em;">'
-        f'<div style="font-weight:bold;margin-bottom:0.5em"><bdi>{escape(told.title)}</bdi></div>'
-        f'<div style="{_WRAP}">'
+        '<div style="font-weight:bold;margin-bottom:0.5em">'
+        f'<bdi>{escape(printed.title)}</bdi></div><div style="{_WRAP}">'
         f'<table style="{_TABLE}"><thead><tr style="background:transparent">'
         f'<th scope="col" style="{_LEFT}">Rule</th><th scope="col" style="{_RIGHT}">Points</th>'
         f'</tr></thead><tbody>{rules}</tbody><tfoot><tr style="background:transparent;'
-        f'border-top:2px solid currentColor"><th scope="row" style="{_LEFT}">{escape(told.score)}'
-        f'</th><td style="{_RIGHT}">=&nbsp;_____</td></tr></tfoot></table>{risks}</div>'
-        f"{notes}{footer if told.footer else ''}</div>"
+        f'border-top:2px solid currentColor"><th scope="row" style="{_LEFT}">'
+        f'{escape(printed.score)}</th><td style="{_RIGHT}">=&nbsp;_____</td></tr></tfoot></table>'
+        f"{risks}</div>"
+        f"{notes}{footer if printed.footer else ''}</div>"
     )
 
 
@@ -595,11 +516,7 @@ def _risks(table: Sequence[tuple[str, str]]) -> str:
 
 
 def _unbroken(name: str) -> str:
-    """Escape a rule's words, and keep a comparison and its value on one line.
-
-    >>> _unbroken("worst area ≥ 690")
-    'worst area <span style="white-space:nowrap">≥ 690</span>'
-    """
+    """Escape a rule's words, and keep a comparison and its value on one line."""
     found = re.search(r" ([≥≤<>=≠] \S+)$", name)
     if found is None:
         return escape(name)

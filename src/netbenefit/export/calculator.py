@@ -1,8 +1,8 @@
 """A card as a calculator: one HTML file that works offline, on a phone, and prints as a card.
 
-The page holds the script of :mod:`netbenefit.export.javascript` as it is, so that a field and a row
-of a table come to the same score.  Its security policy lets nothing run but that script, and lets
-it talk to nobody.
+The page holds the script of :mod:`netbenefit.export.javascript` as it is, so that a filled-in form
+gets the score that a row of a table gets.  Its security policy allows that script only, and no
+connections.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import sha256
 from html import escape
-from itertools import pairwise
-from typing import Any, Literal
+from itertools import count
+from typing import Any, Literal, NamedTuple
 
 from netbenefit._version import __version__
 from netbenefit.cards import (
@@ -31,6 +31,7 @@ from netbenefit.cards import (
     card_rows,
     check_card,
     columns_with_others,
+    combined_text,
     contents,
     cuts,
     integer_text,
@@ -57,63 +58,6 @@ Control = Literal["check", "choice", "select", "number"]
 #: A wall has room for large letters where there are few lines.
 _SIZES = ((15, "few"), (28, "some"))
 
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<meta name="generator" content="{generator}">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-<header class="top"><h1><bdi>{title}</bdi></h1><p class="lead">{lead}</p></header>
-<noscript><p class="notice">This page calculates with JavaScript, which is switched off here. The
-card below works with pencil and paper.</p></noscript>
-<div class="work">
-{form}
-<div class="side">
-<section class="headline" aria-label="Score and risk"><div class="needs" id="needs"></div>
-<dl class="figures" id="figures" hidden>
-<div><dt>Score</dt><dd id="score"></dd></div>
-<div><dt>Risk</dt><dd id="risk"></dd></div>{scaled}
-</dl>
-<p class="verdict" id="verdict" hidden></p></section>
-<section class="panel" aria-labelledby="decision-title">
-<h2 id="decision-title">Decision threshold</h2>
-<div class="bar" aria-hidden="true"><div class="fill" id="fill"></div>
-<div class="mark" id="mark" hidden></div></div>
-<div class="axis" aria-hidden="true"><span>0%</span><span>risk</span><span>100%</span></div>
-<p class="asked"><label for="threshold">Risk from which to act</label>
-<span class="with-unit"><input id="threshold" type="number" inputmode="decimal" min="0" max="100"
-step="any" autocomplete="off" aria-describedby="meaning" value="{threshold}"><span
-class="unit" aria-hidden="true">%</span></span></p>
-<p class="meaning" id="meaning"></p>
-</section>
-<section class="panel" aria-labelledby="points-title" id="points" hidden>
-<h2 id="points-title">Where the points come from</h2>
-<table class="fired"><thead class="unseen"><tr><th scope="col">Rule</th><th scope="col">Points</th>
-</tr></thead><tbody id="fired"></tbody>
-<tfoot><tr><th scope="row" id="sum-name">Score</th><td id="sum"></td></tr></tfoot></table>
-</section>
-<p class="unseen" role="status" aria-live="polite" aria-atomic="true" id="spoken"></p>
-</div>
-</div>
-{card}
-<footer class="foot"><p>This page works offline. What is entered stays on this device: nothing is
-stored or sent.</p></footer>
-</main>
-<script>{script}</script>
-</body>
-</html>
-"""
-
 
 @dataclass(frozen=True)
 class Field:
@@ -126,75 +70,39 @@ class Field:
     unseen: bool = False  #: whether training had no missing value
     whole: bool = False  #: whether training had whole numbers only
     hint: str = ""
-    step: str = "any"
 
 
 @dataclass(frozen=True)
 class Group:
-    """The fields of one column that rules speak of: several where it is combined."""
+    """The fields of one column that rules use: several where it is combined."""
 
     name: str
     note: str  #: how it is combined; empty for a raw column
     fields: tuple[Field, ...]
 
 
-@dataclass(frozen=True)
-class FieldLabels:
+class FieldLabels(NamedTuple):
     """What the author of a page calls raw columns, and what they are measured in."""
 
-    labels: Mapping[str, str] = field(default_factory=dict)
-    units: Mapping[str, str] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    labels: Mapping[str, str]
+    units: Mapping[str, str]
+    ranges: Mapping[str, tuple[float, float]]
 
     def range_text(self, name: str) -> str:
         """Say where a column's numbers usually lie."""
         if name not in self.ranges:
             return ""
-        low, high = (value_text(int(v) if v.is_integer() else v) for v in self.ranges[name])
+        low, high = (value_text(_short(end)) for end in self.ranges[name])
         return f"{low} to {high}"
-
-
-def page(
-    card: Scorecard,
-    groups: Sequence[Group],
-    labels: FieldLabels,
-    *,
-    threshold: str,
-    script: str,
-    style: str,
-    policy: str,
-    generator: str,
-    scaling: str,
-) -> str:
-    """Return the whole page.  ``script`` and ``style`` stand in it as they are."""
-    some = bool(groups)
-    return _PAGE.format(
-        policy=escape(policy),
-        generator=escape(generator),
-        title=escape(contents(card).title),
-        lead="Fill in all fields to see score and risk."
-        if some
-        else "There is nothing to fill in.",
-        style=style,
-        form=_form(groups, labels) if some else "",
-        threshold=escape(threshold),
-        card=_card(card, scaling),
-        scaled='\n<div><dt>Scaled score</dt><dd id="scaled"></dd></div>' if scaling else "",
-        script=script,
-    )
 
 
 # -- the form --------------------------------------------------------------------------------------
 
 
 def _form(groups: Sequence[Group], labels: FieldLabels) -> str:
-    parts, place = [], 0
+    parts, places = [], count()
     for group in groups:
-        fields = []
-        for one in group.fields:
-            fields.append(_field_html(place, one, labels))
-            place += 1
-        inner = "\n".join(fields)
+        inner = "\n".join(_field_html(next(places), one, labels) for one in group.fields)
         if group.note:
             inner = (
                 f'<fieldset class="group"><legend>{_name(group.name)}</legend>'
@@ -213,33 +121,35 @@ def _form(groups: Sequence[Group], labels: FieldLabels) -> str:
 
 def _field_html(place: int, one: Field, labels: FieldLabels) -> str:
     """Return one field; controls are found by the field's number, never by a name."""
-    label = _name(labels.labels.get(one.name, one.name))
-    if one.name in labels.labels and strip_control(labels.labels[one.name]) != strip_control(
-        one.name
-    ):
+    given = labels.labels.get(one.name, one.name)
+    label = _name(given)
+    if strip_control(given) != strip_control(one.name):
         label += f' <span class="column">({_name(one.name)} on the card)</span>'
-    unit = _text(labels.units[one.name]) if one.name in labels.units else ""
-    if one.name in labels.ranges:
-        usual = f"usually {labels.range_text(one.name)}"
-        one = replace(one, hint=f"{usual}; {one.hint}" if one.hint else usual)
-    inner = {
-        "check": _check,
-        "choice": _choice,
-        "select": _select,
-        "number": _number,
-    }[one.control](place, one, label, unit)
+    unit = ""
+    if one.name in labels.units:
+        unit = f' <span class="column">in {_text(labels.units[one.name])}</span>'
+    options = [(text, str(k)) for k, (text, _) in enumerate(one.options)]
+    if one.unknown is not None:
+        options.append((one.unknown, "unknown"))
+    if one.control == "check":
+        inner = _check(place, label)
+    elif one.control == "choice":
+        inner = _choice(place, options, label)
+    elif one.control == "select":
+        inner = _select(place, options, label + unit)
+    else:
+        usual = labels.range_text(one.name)
+        hint = "; ".join(filter(None, [usual and f"usually {usual}", one.hint]))
+        inner = _number(place, replace(one, hint=hint), label + unit)
     caution = f'<p class="caution" id="f{place}c" hidden></p>'
     return f'<div class="field {one.control}" data-field="{place}">{inner}{caution}</div>'
 
 
-def _check(place: int, one: Field, label: str, unit: str) -> str:
+def _check(place: int, label: str) -> str:
     return f'<label class="tick"><input type="checkbox" id="f{place}"> <span>{label}</span></label>'
 
 
-def _choice(place: int, one: Field, label: str, unit: str) -> str:
-    options = [(text, str(k)) for k, (text, _) in enumerate(one.options)]
-    if one.unknown is not None:
-        options.append((one.unknown, "unknown"))
+def _choice(place: int, options: Sequence[tuple[str, str]], label: str) -> str:
     radios = "".join(
         f'<label><input type="radio" name="f{place}" value="{value}"> <span>{_text(text)}</span>'
         "</label>"
@@ -248,18 +158,18 @@ def _choice(place: int, one: Field, label: str, unit: str) -> str:
     return f'<fieldset><legend>{label}</legend><div class="radios">{radios}</div></fieldset>'
 
 
-def _select(place: int, one: Field, label: str, unit: str) -> str:
-    options = [("choose …", ""), *((text, str(k)) for k, (text, _) in enumerate(one.options))]
-    if one.unknown is not None:
-        options.append((one.unknown, "unknown"))
-    inner = "".join(f'<option value="{v}" dir="auto">{_text(text)}</option>' for text, v in options)
+def _select(place: int, options: Sequence[tuple[str, str]], label: str) -> str:
+    inner = "".join(
+        f'<option value="{value}" dir="auto">{_text(text)}</option>'
+        for text, value in [("choose …", ""), *options]
+    )
     return (
-        f'<label for="f{place}">{label}{_unit(unit)}</label>'
+        f'<label for="f{place}">{label}</label>'
         f'<select id="f{place}" aria-describedby="f{place}c">{inner}</select>'
     )
 
 
-def _number(place: int, one: Field, label: str, unit: str) -> str:
+def _number(place: int, one: Field, label: str) -> str:
     hint = f'<p class="hint" id="f{place}h">{_text(one.hint)}</p>' if one.hint else ""
     described = f"f{place}h f{place}c" if one.hint else f"f{place}c"
     mode = "numeric" if one.whole else "decimal"
@@ -270,15 +180,11 @@ def _number(place: int, one: Field, label: str, unit: str) -> str:
             f'aria-describedby="f{place}l"> <span>{_text(one.unknown)}</span></label>'
         )
     return (
-        f'<label for="f{place}" id="f{place}l">{label}{_unit(unit)}</label>{hint}'
+        f'<label for="f{place}" id="f{place}l">{label}</label>{hint}'
         f'<div class="line"><span class="with-unit"><input id="f{place}" type="number" dir="ltr" '
-        f'inputmode="{mode}" step="{one.step}" aria-describedby="{described}">'
+        f'inputmode="{mode}" step="{"1" if one.whole else "any"}" aria-describedby="{described}">'
         f"</span>{unknown}</div>"
     )
-
-
-def _unit(unit: str) -> str:
-    return f' <span class="column">in {unit}</span>' if unit else ""
 
 
 def _text(text: str) -> str:
@@ -294,10 +200,14 @@ def _name(name: str) -> str:
 
 
 def _card(card: Scorecard, scaling: str) -> str:
-    """Return the card as it hangs on a wall."""
+    """Return the card as it is printed for a wall."""
     printed, rows = contents(card), card_rows(card)
     places = {row.risk: place for place, row in enumerate(card._risk_rows)}
-    body = "".join(_row(place, row, first) for place, (row, first) in enumerate(_starts(rows)))
+    columns = ["", *(row.feature for row in rows)]
+    body = "".join(
+        _row(place, row, starts_column=row.feature != columns[place])
+        for place, row in enumerate(rows)
+    )
     if not rows:
         body = '<tr><td colspan="3">no rules: every row scores 0</td></tr>'
     risks = "".join(
@@ -306,9 +216,9 @@ def _card(card: Scorecard, scaling: str) -> str:
         for row, (scores, risk) in zip(card.risk_table(), printed.table, strict=True)
     )
     notes = "".join(f"<li>{_text(note)}</li>" for note in [*printed.notes, scaling] if note)
-    # Five levels stand beside each other on paper, and take two lines.
+    # On paper, five levels are side by side, and take two lines.
     lines = len(rows) + 2 * -(-len(printed.table) // 5) + len(printed.notes)
-    # A long table of risks stands below the rules, not beside them.
+    # A long table of risks is below the rules, not beside them.
     long = " long" if len(side_by_side(printed.table)) > 1 else ""
     size = next((name for most, name in _SIZES if lines <= most), "many")
     return (
@@ -333,15 +243,8 @@ def _card(card: Scorecard, scaling: str) -> str:
     )
 
 
-def _starts(rows: Sequence[Row]) -> list[tuple[Row, bool]]:
-    """Pair each row with whether it is the first of its column."""
-    features = ["", *(row.feature for row in rows)]
-    firsts = [after != before for before, after in pairwise(features)]
-    return list(zip(rows, firsts, strict=True))
-
-
-def _row(place: int, row: Row, first: bool) -> str:
-    start = ' class="start"' if first else ""
+def _row(place: int, row: Row, starts_column: bool) -> str:
+    start = ' class="start"' if starts_column else ""
     sign = "+ " if place else ""
     return (
         f'<tr{start}><td dir="ltr" data-row="{place}">{_words(row)}</td>'
@@ -360,13 +263,9 @@ def _words(row: Row) -> str:
     return f"{_text(before)}{_name(name)}{_text(after)}"
 
 
-# --------------------------------------------------------------------------------------------------
-
-
-#: In this order: what holds for wide screens and for paper comes last.
+#: In this order: rules for wide screens and for paper come last.
 _STYLES = ("fields", "result", "media")
 _MOST_CUTS = 6
-_WAYS = {"sum": "sum", "max": "largest", "min": "smallest"}
 
 
 def to_calculator(
@@ -387,13 +286,12 @@ def to_calculator(
         The decision threshold to start with: the risk, between 0 and 1, from which one would act.
         Users of the page can change it.  Without one, the page asks for it.
     labels : mapping of str to str, optional
-        What to call raw columns, where their names do not speak for themselves; the card's own
-        name stands beside it.
+        What to call raw columns whose names are unclear; the card's own name is shown beside it.
     units : mapping of str to str, optional
         What raw columns are measured in, such as ``{"lactate": "mmol/l"}``.
     ranges : mapping of str to (lowest, highest), optional
-        Where the numbers of raw columns usually lie, such as ``{"lactate": (0.3, 20)}``: stands
-        beside the field, and a number outside them has to be confirmed.
+        Where the numbers of raw columns usually lie, such as ``{"lactate": (0.3, 20)}``: shown
+        beside the field, and a number outside has to be confirmed.
     scaling : Scaling, optional
         Shows the scaled score beside the score, and on the card how it is read.
 
@@ -409,9 +307,7 @@ def to_calculator(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("lactate", ">=", 2), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> text = to_calculator(card, threshold=0.2, units={"lactate": "mmol/l"})
@@ -435,16 +331,19 @@ def to_calculator(
         f"{asset('calculator.js')}}})();\n"
     )
     style = "\n".join(asset(f"calculator-{part}.css") for part in _STYLES)
-    return page(
-        card,
-        groups,
-        field_labels,
-        threshold="" if exact is None else _percent_text(exact),
-        script=script,
+    scaled = '\n<div><dt>Scaled score</dt><dd id="scaled"></dd></div>'
+    some, none = "Fill in all fields to see score and risk.", "There is nothing to fill in."
+    return asset("calculator.html").format(
+        policy=escape(_policy(script, style)),
+        generator=escape(f"netbenefit {__version__}"),
+        title=escape(contents(card).title),
+        lead=some if groups else none,
         style=style,
-        policy=_policy(script, style),
-        generator=f"netbenefit {__version__}",
-        scaling="" if scaling is None else scaling.text(),
+        form=_form(groups, field_labels) if groups else "",
+        threshold="" if exact is None else _percent_text(exact),
+        card=_card(card, "" if scaling is None else scaling.text()),
+        scaled="" if scaling is None else scaled,
+        script=script,
     )
 
 
@@ -464,7 +363,7 @@ def _checked_ranges(
     found = {}
     for name, ends in (given or {}).items():
         if name not in numbers:
-            raise InputError(f"ranges of {name!r}: nobody types a number there. Leave it out.")
+            raise InputError(f"ranges of {name!r}: its field takes no number. Leave it out.")
         usable = isinstance(ends, tuple | list) and len(ends) == 2 and all(map(is_finite, ends))
         if not usable or not ends[0] < ends[1]:
             raise InputError(
@@ -493,7 +392,7 @@ def _page_data(
     """Return what the page's own script has to know, as data for JSON."""
     places = {row.risk: place for place, row in enumerate(card._risk_rows)}
     steps = {column.name: place for place, column in enumerate(card._logic.columns)}
-    decimals = max((rule.term.decimals for rule in card.rules), default=0)
+    unit = card._logic.unit
     return {
         "fields": [
             {
@@ -513,7 +412,7 @@ def _page_data(
             {
                 "step": steps[row.feature],
                 "term": term_data(row.term),
-                "units": str(row.points * 10 ** (decimals - row.term.decimals)),
+                "units": str(row.points * (unit // 10**row.term.decimals)),
             }
             for row in card_rows(card)
         ],
@@ -523,7 +422,7 @@ def _page_data(
             [places[row.risk], None if row.low is None else integer_text(row.low)]
             for row in card.risk_table()
         ],
-        "decimals": decimals,
+        "decimals": len(str(unit)) - 1,
         "threshold": threshold,
     }
 
@@ -536,23 +435,18 @@ def _percent_text(threshold: float) -> str:
 
 
 def _policy(script: str, style: str) -> str:
-    """Let nothing run or load but these two texts."""
-    parts = (
-        "default-src 'none'",
-        f"script-src '{_hash(script)}'",
-        f"style-src '{_hash(style)}'",
-        "img-src data:",
-        "base-uri 'none'",
-        "form-action 'none'",
+    """Allow these two texts, and nothing else to run or load."""
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    return "; ".join(parts)
 
 
 def _hash(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-# -- what it asks for: one field per raw column, of the kind that fits its rules -------------------
+# -- one field per raw column, of the kind that fits its rules -------------------------------------
 
 
 def groups_of(card: Scorecard) -> tuple[Group, ...]:
@@ -575,15 +469,14 @@ def _note(column: ColumnLogic) -> str:
     if column.combine is None:
         return ""
     changes = _changes([term for term, _ in column.terms])
-    sources = ", ".join(one.name for one in column.inputs)
-    return "; ".join(filter(None, [f"the {_WAYS[column.combine]} of {sources}", changes]))
+    combined = combined_text(column.combine, (one.name for one in column.inputs))
+    return "; ".join(filter(None, [combined, changes]))
 
 
 def _field(name: str, logic: CardLogic) -> Field:
     """Describe the field of one raw column, for all the columns that use it."""
-    uses = [column for column in logic.columns if any(one.name == name for one in column.inputs)]
+    uses, own = logic.uses(name), logic.own_column(name)
     one = next(one for one in logic.inputs if one.name == name)
-    own = next((column for column in uses if column.combine is None), None)
     terms = [term for term, _ in own.terms] if own is not None else []
     unknown = _unknown(one, uses)
     control = _control(one, uses, terms, unknown)
@@ -591,8 +484,7 @@ def _field(name: str, logic: CardLogic) -> Field:
         name, control, unknown=unknown, unseen=one.fill is not None and not one.saw_missing
     )
     if control == "number":
-        step = "1" if one.whole else "any"
-        return replace(found, whole=one.whole, hint=_hint(one, terms), step=step)
+        return replace(found, whole=one.whole, hint=_hint(one, terms))
     if control == "select":
         return replace(found, options=_options(one, terms))
     if one.kind == "any":
@@ -605,7 +497,7 @@ def _control(
 ) -> Control:
     present = [term for term in terms if term.kind != "any"]
     if any(column.combine is not None for column in uses):
-        return "number"  # what it adds up to depends on the number itself
+        return "number"  # the combined value depends on the number itself
     if one.kind == "text":
         return "select"
     if one.kind == "any":
@@ -639,7 +531,7 @@ def _options(one: InputColumn, terms: Sequence[Term]) -> tuple[tuple[str, Value]
     """List the levels of a column, and "other" where the card can tell what others are worth."""
     more = named(terms) if one.levels else level_order(terms, ())
     levels = list(dict.fromkeys([*one.levels, *more]))
-    usable = [v for v in levels if v not in one.special and not _is_blank(v)]
+    usable = [v for v in levels if v not in one.special and str(v).strip()]
     options = [(value_text(level), level) for level in usable]
     if columns_with_others(terms) or not one.levels:
         words = "other" if one.kind == "text" else "another number"
@@ -647,34 +539,23 @@ def _options(one: InputColumn, terms: Sequence[Term]) -> tuple[tuple[str, Value]
     return tuple(options)
 
 
-def _is_blank(value: Value) -> bool:
-    return isinstance(value, str) and not value.strip()
-
-
-def _apart(taken: Iterable[Value], text: bool = False) -> Value:
+def _apart(taken: Sequence[Value], text: bool = False) -> Value:
     """Return a value that is none of some."""
-    values = set(taken)
-    if text:
-        level = "other"
-        while level in values:
-            level += "…"
-        return level
-    number = 0.5
-    while number in values:
-        number += 1
-    return number
+    tried: Iterable[Value] = (f"other{'…' * k}" if text else k + 0.5 for k in count())
+    return next(value for value in tried if value not in taken)
 
 
 # -- words -----------------------------------------------------------------------------------------
 
 
 def _hint(one: InputColumn, terms: Sequence[Term]) -> str:
-    parts = ["whole number"] if one.whole else []
-    parts += filter(None, [_changes(terms)])
-    codes = [value_text(code) for code in one.special if not isinstance(code, str)]
-    if codes:
-        parts.append(f"{join_words(codes)} means not known")
-    return "; ".join(parts)
+    codes = [value_text(code) for code in one.number_codes]
+    parts = (
+        one.whole and "whole number",
+        _changes(terms),
+        codes and f"{join_words(codes)} means not known",
+    )
+    return "; ".join(part for part in parts if part)
 
 
 def _changes(terms: Sequence[Term]) -> str:
@@ -688,9 +569,7 @@ def _changes(terms: Sequence[Term]) -> str:
     elif places:
         ends = f"{value_text(places[0])} and {value_text(places[-1])}"
         parts.append(f"points change at {len(places)} places between {ends}")
-    for term in terms:
-        if isinstance(term, PerUnit):
-            parts.append(_counted(term))
+    parts += [_counted(term) for term in terms if isinstance(term, PerUnit)]
     return "; ".join(parts)
 
 

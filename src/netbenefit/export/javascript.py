@@ -7,6 +7,7 @@ name or level of a card is ever code.  It adds in BigInt: no number of points is
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -50,14 +51,12 @@ def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     Returns
     -------
     str
-        The text of the module, in ASCII.  Names and levels stand in it as JSON, also safe inside a
-        script element of a page.
+        The text of the module, in ASCII.  Names and levels are JSON, also safe inside a script
+        element of a page.
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("</script>", ">=", 1), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> module = to_javascript(card)
@@ -72,7 +71,7 @@ def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
 
 
 def card_script(card: Scorecard, scaling: Scaling | None = None) -> str:
-    """Return a card and its reader as a script, to stand in a module or in a function."""
+    """Return a card and its reader as a script, for a module or a function."""
     script = f"const CARD = {literal(card_data(card))};\n\n{asset('card.js')}"
     if scaling is None:
         return script
@@ -81,15 +80,11 @@ def card_script(card: Scorecard, scaling: Scaling | None = None) -> str:
 
 
 def card_data(card: Scorecard) -> dict[str, Any]:
-    """Return what the script has to know of a card, as data for JSON.
-
-    Whole numbers that may be beyond 2**53 are text.
-    """
+    """Return a card as data for JSON; whole numbers that may be beyond 2**53 are text."""
     logic = check_card(card)._logic
-    inputs = list(dict.fromkeys(one for column in logic.columns for one in column.inputs))
-    place = {one: index for index, one in enumerate(inputs)}
+    place = {one: index for index, one in enumerate(logic.reads)}
     return {
-        "inputs": [_input_data(one) for one in inputs],
+        "inputs": [_input_data(one) for one in logic.reads],
         "steps": [_column_data(column, place) for column in logic.columns],
         "ends": _ends(logic),
         "unit": str(logic.unit),
@@ -104,8 +99,7 @@ def _input_data(one: InputColumn) -> dict[str, Any]:
         "special": one.special,
         "fill": one.fill,
         "refuse": one.refuse,
-        # What Python does with a column that has a reading: numbers that came as text are read,
-        # and a number is the level that it would be written as.
+        # With a reading, numbers may come as text, and a number is the level that it is written as.
         "numerals": one.text,
         "spelt": one.has_reading,
     }
@@ -133,27 +127,20 @@ def term_data(term: Term) -> dict[str, Any]:
 
 
 def _ends(logic: CardLogic) -> dict[str, list[float]]:
-    """List the ends of steps of ln(1 + x), by decimals, as far as a card's terms come."""
-    largest: dict[int, float] = {}
-    for column in logic.columns:
-        for term, _ in column.terms:
-            if isinstance(term, PerUnit) and term.log:
-                upper = float("inf") if term.upper is None else term.upper
-                largest[term.decimals] = max(upper, largest.get(term.decimals, 0.0))
-    return {
-        str(decimals): [end for end in log_ends(decimals).tolist() if end <= upper]
-        for decimals, upper in largest.items()
-    }
+    """List the ends of steps of ln(1 + x), by decimals, as far as a card's terms need them."""
+    found: dict[str, list[float]] = {}
+    for term in (term for column in logic.columns for term, _ in column.terms):
+        if isinstance(term, PerUnit) and term.log:
+            ends = log_ends(term.decimals).tolist()
+            needed = ends if term.upper is None else ends[: bisect_right(ends, term.upper)]
+            found[str(term.decimals)] = max(needed, found.get(str(term.decimals), []), key=len)
+    return found
 
 
 def literal(data: Any) -> str:
-    r"""Write data as a JavaScript literal that is safe inside a script element, too.
-
-    >>> literal({"level": "</script>&\u2028"})
-    '{"level": "\\u003c/script\\u003e\\u0026\\u2028"}'
-    """
+    """Write data as a JavaScript literal that is safe inside a script element, too."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False)
-    for char in "<>&":  # in JSON they stand in texts only
+    for char in "<>&":  # in JSON they occur in texts only
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text
 

@@ -2,14 +2,13 @@
 
 Each column of the card is a characteristic, whose attributes bring whole partial scores.  Raw
 columns are data fields; combined ones, logarithms and filled ones are derived fields.  The outputs
-are "score" and "risk" (with a number behind them where a column has that name), both missing where
-the card refuses a row.  A card with decimal steps adds up units of a point, which the score is
-rounded down from; then there is a third output, "units".
+are "score" and "risk" (followed by a number where a column has that name), both missing where the
+card refuses a row.  A card with decimal steps adds up units of a point, which are divided and
+rounded down to the score; then there is a third output, "units".
 
-Engines differ where callers are loose about types: of text in a field of numbers one says that it
-is invalid, another takes it for missing.  Pass numbers as numbers, text as text, and nothing
-(null) where a value is missing.  A row without a score is no prediction: an engine may answer it
-with nothing, or with an error that says that the result is undefined.  Sums beyond 2^53 units,
+Engines differ in how they take text in a field of numbers: as invalid, or as missing.  Pass numbers
+as numbers, text as text, and null where a value is missing.  For a row without a score an engine
+may return nothing, or an error that says that the result is undefined.  Sums beyond 2^53 units,
 which doubles do not hold, have no score.
 """
 
@@ -18,9 +17,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import zip_longest
-from typing import cast
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from netbenefit._version import __version__
@@ -48,9 +46,9 @@ from netbenefit.common import LARGEST_EXACT, InputError, Value
 from netbenefit.export.scaling import Scaling
 
 # -- parts of a PMML scorecard: predicates, expressions, and the attributes of one column ----------
-# PMML's logic has three values: a comparison with a missing value is neither true nor false.  So a
-# column's attributes ask first whether it is missing, where the card has an answer to that, and
-# then only what a value that is there satisfies; where none fits there is no score.
+# PMML's logic has three values: a comparison with a missing value is neither true nor false.  So
+# the first attribute of a column that may be missing is for missing values, and the others are for
+# values that are present; where none fits there is no score.
 
 
 _PREDICATES = {
@@ -60,14 +58,16 @@ _PREDICATES = {
     "<": "lessThan",
     "==": "equal",
     "!=": "notEqual",
+    "in": "equal",
+    "not in": "notEqual",
 }
 
 _Pairs = Sequence[tuple[Term, int]]
 
 
-def number_text(number: float) -> str:
-    """Write a number so that every reader gets the same double."""
-    return repr(number)
+def value_attribute(value: Value) -> str:
+    """Write a value; a number so that every reader gets the same double."""
+    return value if isinstance(value, str) else repr(value)
 
 
 def field_ref(name: str) -> Element:
@@ -77,9 +77,8 @@ def field_ref(name: str) -> Element:
 
 def constant(value: Value) -> Element:
     """Write a value; numbers as doubles, since engines may divide or overflow integers."""
-    kind = "string" if isinstance(value, str) else "double"
-    found = Element("Constant", dataType=kind)
-    found.text = value if isinstance(value, str) else number_text(value)
+    found = Element("Constant", dataType="string" if isinstance(value, str) else "double")
+    found.text = value_attribute(value)
     return found
 
 
@@ -88,6 +87,16 @@ def apply(function: str, *arguments: Element) -> Element:
     found = Element("Apply", function=function)
     found.extend(arguments)
     return found
+
+
+def where_present(field: str, value: Element) -> Element:
+    """Return a value, missing where a field is."""
+    return apply("if", apply("isNotMissing", field_ref(field)), value)
+
+
+def sum_of(parts: Sequence[Element]) -> Element:
+    """Add up numbers, from left to right."""
+    return reduce(partial(apply, "+"), parts)
 
 
 # -- attributes ------------------------------------------------------------------------------------
@@ -101,11 +110,9 @@ def attributes(
     ``field`` holds its value, ``logs`` name the fields that hold the steps of logarithms, and codes
     beyond ``largest`` are refused, so that sums stay exact.
     """
-    found = []
+    found, terms = [], column.present_terms
     if column.may_miss:  # sources that are refused have a guard of their own
-        missing = sum(factor for term, factor in column.terms if term.kind == "any")
-        found.append(_attribute(missing, _simple(field, "isMissing")))
-    terms = [(term, factor) for term, factor in column.terms if term.kind != "any"]
+        found.append(_attribute(column.missing_units, _simple(field, "isMissing")))
     if any(isinstance(term, PerUnit) for term, _ in terms):
         return [*found, _counted(terms, field, logs, largest)]
     if not terms:
@@ -124,7 +131,7 @@ def _attribute(units: int, predicate: Element) -> Element:
 def _simple(field: str, operator: str, value: Value | None = None) -> Element:
     found = Element("SimplePredicate", field=field, operator=operator)
     if value is not None:
-        found.set("value", value if isinstance(value, str) else number_text(value))
+        found.set("value", value_attribute(value))
     return found
 
 
@@ -172,7 +179,8 @@ def _counted(pairs: _Pairs, field: str, logs: dict[PerUnit, str], largest: float
         if isinstance(term, Condition):
             continue
         if term.log:
-            if log_bins(term)[-1][1] > largest:
+            first, ends = log_steps(term)
+            if first + len(ends) > largest:
                 raise _too_large(term)
             continue
         most = largest / 10**term.decimals
@@ -185,9 +193,7 @@ def _counted(pairs: _Pairs, field: str, logs: dict[PerUnit, str], largest: float
                 raise _too_large(term)
     found = Element("Attribute")
     found.append(_all_of(predicates))
-    expression = _expression(pairs[0], field, logs)
-    for pair in pairs[1:]:
-        expression = apply("+", expression, _expression(pair, field, logs))
+    expression = sum_of([_expression(pair, field, logs) for pair in pairs])
     SubElement(found, "ComplexPartialScore").append(expression)
     return found
 
@@ -203,20 +209,18 @@ def _expression(pair: tuple[Term, int], field: str, logs: dict[PerUnit, str]) ->
     term, factor = pair
     if isinstance(term, PerUnit):
         return apply("*", constant(factor), _code(term, field, logs))
-    return apply("if", _question(term, field), constant(factor), constant(0))
+    return apply("if", _test(term, field), constant(factor), constant(0))
 
 
-def _question(term: Condition, field: str) -> Element:
-    if not isinstance(term.value, tuple):
-        value = cast(Value, term.value)
-        return apply(_PREDICATES[term.op], field_ref(field), constant(value))
-    if term.op == "between":
-        low, high = term.value
-        above = apply("greaterOrEqual", field_ref(field), constant(low))
-        return apply("and", above, apply("lessThan", field_ref(field), constant(high)))
-    function, join = ("equal", "or") if term.op == "in" else ("notEqual", "and")
-    parts = [apply(function, field_ref(field), constant(value)) for value in term.value]
-    return parts[0] if len(parts) == 1 else apply(join, *parts)
+def _test(term: Condition, field: str) -> Element:
+    functions = ["greaterOrEqual", "lessThan"]
+    if term.op != "between":
+        functions = [_PREDICATES[term.op]] * len(term.values)
+    parts = [
+        apply(function, field_ref(field), constant(value))
+        for function, value in zip(functions, term.values, strict=True)
+    ]
+    return parts[0] if len(parts) == 1 else apply("or" if term.op == "in" else "and", *parts)
 
 
 def _code(term: PerUnit, field: str, logs: dict[PerUnit, str]) -> Element:
@@ -232,28 +236,19 @@ def _code(term: PerUnit, field: str, logs: dict[PerUnit, str]) -> Element:
     return apply("floor", apply("+", raised, constant(0.5)))
 
 
-def log_bins(term: PerUnit) -> list[tuple[float | None, float]]:
-    """Return where each step of a logarithm starts, and its code; clipped ones are left out."""
+def discretize(field: str, term: PerUnit) -> Element:
+    """Turn a number into its step of a logarithm; steps that are clipped are left out."""
     first, ends = log_steps(term)
-    return [(None, first), *((end, first + k) for k, end in enumerate(ends, start=1))]
-
-
-def discretize(field: str, bins: Sequence[tuple[float | None, float]]) -> Element:
-    """Turn a number into the value of the last bin whose start it reaches."""
     found = Element("Discretize", field=field, dataType="double")
-    for k, (start, value) in enumerate(bins):
-        one = SubElement(found, "DiscretizeBin", binValue=number_text(value))
-        interval = SubElement(
-            one, "Interval", closure="closedOpen" if start is not None else "openOpen"
-        )
+    for code, (start, end) in enumerate(zip_longest([None, *ends], ends), start=first):
+        one = SubElement(found, "DiscretizeBin", binValue=repr(code))
+        closure = "closedOpen" if start is not None else "openOpen"
+        interval = SubElement(one, "Interval", closure=closure)
         if start is not None:
-            interval.set("leftMargin", number_text(start))
-        if k + 1 < len(bins):
-            interval.set("rightMargin", number_text(cast(float, bins[k + 1][0])))
+            interval.set("leftMargin", repr(start))
+        if end is not None:
+            interval.set("rightMargin", repr(end))
     return found
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 #: What XML 1.0 cannot hold, not even escaped.
@@ -277,9 +272,9 @@ def to_pmml(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     Raises
     ------
     InputError
-        Where PMML cannot say exactly what the card does: control characters in names or levels,
-        a column that is read as numbers and as text, a number as special code of a text column,
-        points per unit that pass what doubles count exactly.
+        Where PMML cannot express exactly what the card does: control characters in names or
+        levels, a column that is read as numbers and as text, a number as special code of a text
+        column, points per unit beyond what doubles count exactly.
 
     Examples
     --------
@@ -295,7 +290,7 @@ def to_pmml(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     header = SubElement(root, "Header", description=_checked(contents(card).title))
     SubElement(header, "Application", name="netbenefit", version=__version__)
     _check(logic)
-    # A dictionary has at least one field; that of a card without rules plays no part.
+    # A dictionary has at least one field; that of a card without rules is not used.
     shown = logic.inputs or (InputColumn("none", "any"),)
     fields = SubElement(root, "DataDictionary", numberOfFields=str(len(shown)))
     fields.extend(_data_field(one) for one in shown)
@@ -318,7 +313,7 @@ def _checked(text: str) -> str:
 def _check(logic: CardLogic) -> None:
     """Refuse raw columns of two types, and what XML cannot hold."""
     known = {one.name: one.kind for one in logic.inputs}
-    for one in (one for column in logic.columns for one in column.inputs):
+    for one in logic.reads:
         if one.kind not in ("any", known[one.name]):
             raise InputError(
                 f"column {one.name!r} is read as {one.kind} and as {known[one.name]}, but a field "
@@ -350,8 +345,8 @@ class _Fields:
 
     def add(self, base: str, kind: str, expression: Element) -> str:
         """Add a derived field; return its name."""
-        name, number = self.name(base), kind != "string"
-        optype = "continuous" if number else "categorical"
+        name = self.name(base)
+        optype = "categorical" if kind == "string" else "continuous"
         field = Element("DerivedField", name=name, optype=optype, dataType=kind)
         field.append(expression)
         self.elements.append(field)
@@ -380,9 +375,7 @@ def _scorecard(logic: CardLogic, risks: Sequence[RiskRow], scaling: Scaling | No
     for column in logic.columns:
         value = _value(column, read, fields)
         logs = {
-            term: fields.add(
-                f"{column.name} (ln steps)", "double", discretize(value, log_bins(term))
-            )
+            term: fields.add(f"{column.name} (ln steps)", "double", discretize(value, term))
             for term, _ in column.terms
             if isinstance(term, PerUnit) and term.log
         }
@@ -392,7 +385,7 @@ def _scorecard(logic: CardLogic, risks: Sequence[RiskRow], scaling: Scaling | No
             characteristics.extend(_guard(one) for one in column.inputs if one.refuse)
     if not logic.columns:
         part = SubElement(characteristics, "Characteristic", name="no rules")
-        SubElement(SubElement(part, "Attribute", partialScore="0"), "True")
+        part.append(_attribute(0, Element("True")))
     if fields.elements:
         SubElement(found, "LocalTransformations").extend(fields.elements)
     found.append(characteristics)
@@ -402,8 +395,7 @@ def _scorecard(logic: CardLogic, risks: Sequence[RiskRow], scaling: Scaling | No
 def _guard(one: InputColumn) -> Element:
     """Give no score where a source is missing that must not be."""
     found = Element("Characteristic", name=f"{one.name}: present")
-    attribute = SubElement(found, "Attribute", partialScore="0")
-    SubElement(attribute, "SimplePredicate", field=one.name, operator="isNotMissing")
+    found.append(_attribute(0, _simple(one.name, "isNotMissing")))
     return found
 
 
@@ -436,19 +428,18 @@ def _number_codes(one: InputColumn) -> list[str]:
         number = plain_number(code) if isinstance(code, str) else code
         if number is not None and float(number).is_integer():
             number = int(number)
-        found[str(code) if number is None else number_text(number)] = None
+        found[str(code) if number is None else repr(number)] = None
     return [code for code in found if code.strip()]
 
 
 def _text_codes(one: InputColumn) -> list[str]:
-    texts = [code for code in one.special if isinstance(code, str)]
-    odd = [code for code in one.special if not isinstance(code, str) and str(code) not in texts]
+    odd = [code for code in one.number_codes if str(code) not in one.text_codes]
     if odd:
         raise InputError(
             f"column {one.name!r} holds text, but the number {odd[0]!r} is one of its special "
             f"codes. A text field of PMML cannot tell it from {str(odd[0])!r}: add that as a code."
         )
-    return [code for code in texts if code.strip()]
+    return [code for code in one.text_codes if code.strip()]
 
 
 def _mining_field(one: InputColumn) -> Element:
@@ -458,7 +449,7 @@ def _mining_field(one: InputColumn) -> Element:
     if one.fill is not None and not _is_text(one):
         # Where only being missing matters, any number will do.
         number = 0 if isinstance(one.fill, str) else one.fill
-        found.set("missingValueReplacement", number_text(number))
+        found.set("missingValueReplacement", repr(number))
         found.set("missingValueTreatment", "asValue")
     return found
 
@@ -467,13 +458,12 @@ def _read(one: InputColumn, fields: _Fields) -> str:
     """Return the field that holds an input as read: blank text and codes missing, or filled."""
     if not _is_text(one):
         return one.name
-    raw = field_ref
-    value = apply("if", apply("matches", raw(one.name), constant(r"\S")), raw(one.name))
+    raw = partial(field_ref, one.name)
+    value = apply("if", apply("matches", raw(), constant(r"\S")), raw())
     for code in _text_codes(one):
-        text = apply("trimBlanks", raw(one.name)) if code == code.strip() else raw(one.name)
+        text = apply("trimBlanks", raw()) if code == code.strip() else raw()
         value = apply("if", apply("notEqual", text, constant(code)), value)
-    value = apply("if", apply("isNotMissing", raw(one.name)), value)
-    name = fields.add(f"{one.name} (read)", "string", value)
+    name = fields.add(f"{one.name} (read)", "string", where_present(one.name, value))
     fill = None if one.fill is None else str(one.fill)
     return _filled(name, fill, "string", fields)
 
@@ -490,26 +480,18 @@ def _value(column: ColumnLogic, read: dict[str, str], fields: _Fields) -> str:
     sources = [read[one.name] for one in column.inputs]
     if column.combine is None:
         return sources[0]
-    if column.combine == "sum":
-        value = field_ref(sources[0])
-        for source in sources[1:]:
-            value = apply("+", value, field_ref(source))
-    else:
-        value = apply(column.combine, *map(field_ref, sources))
-    for source in sources:  # max and min pass over what is missing, which the card does not
-        value = apply("if", apply("isNotMissing", field_ref(source)), value)
-    # A rule's column may bear the name of a raw one: the derived field has its own.
+    parts = [field_ref(source) for source in sources]
+    value = sum_of(parts) if column.combine == "sum" else apply(column.combine, *parts)
+    for source in sources:  # max and min ignore missing values, which the card does not
+        value = where_present(source, value)
+    # A rule's column may have the name of a raw one: the derived field has its own.
     name = fields.add(f"{column.name} ({column.combine})", "double", value)
-    numbers = [code for code in column.special if not isinstance(code, str)]
-    if numbers:
+    if column.number_codes:
         value = field_ref(name)
-        for code in numbers:
-            differs = apply("notEqual", field_ref(name), constant(code))
-            value = apply("if", differs, value)
-        value = apply(
-            "if", apply("isNotMissing", field_ref(name)), value
-        )  # some engines ask for it
-        name = fields.add(f"{name}, read", "double", value)
+        for code in column.number_codes:
+            value = apply("if", apply("notEqual", field_ref(name), constant(code)), value)
+        # Some engines need to be told that it is present.
+        name = fields.add(f"{name}, read", "double", where_present(name, value))
     return _filled(name, column.fill, "double", fields)
 
 
@@ -521,34 +503,30 @@ def _output(
 ) -> Element:
     found = Element("Output")
 
-    def add(base: str, feature: str, kind: str) -> tuple[str, Element]:
+    def add(base: str, expression: Element | None = None) -> str:
         name = fields.name(base)
-        field = Element(
-            "OutputField", name=name, feature=feature, optype="continuous", dataType=kind
-        )
-        found.append(field)
-        return name, field
+        feature = "predictedValue" if expression is None else "transformedValue"
+        kind = {"feature": feature, "optype": "continuous", "dataType": "double"}
+        field = SubElement(found, "OutputField", {"name": name, **kind})
+        field.extend([] if expression is None else [expression])
+        return name
 
     if unit == 1:
-        score, _ = add("score", "predictedValue", "double")
+        score = add("score")
     else:
-        units, _ = add("units", "predictedValue", "double")
-        score, field = add("score", "transformedValue", "double")
-        points = apply("/", field_ref(units), constant(unit))
-        field.append(apply("floor", points))
-    _, field = add("risk", "transformedValue", "double")
-    field.append(_risk(risks, score))
+        points = apply("/", field_ref(add("units")), constant(unit))
+        score = add("score", apply("floor", points))
+    add("risk", _risk(risks, score))
     if scaling is not None:
-        _, field = add("scaled score", "transformedValue", "double")
         times = apply("*", constant(scaling.multiplier), field_ref(score))
-        field.append(apply("+", constant(scaling.offset), times))
+        add("scaled score", apply("+", constant(scaling.offset), times))
     return found
 
 
 def _risk(risks: Sequence[RiskRow], score: str) -> Element:
-    """Look a score up, from the end (engines may give the bins of Discretize as text)."""
+    """Look a score up, from the end (engines may return the bins of Discretize as text)."""
     found = constant(risks[0].risk)
     for row in risks[1:]:
         reached = apply("greaterOrEqual", field_ref(score), constant(row.low or 0))
         found = apply("if", reached, constant(row.risk), found)
-    return apply("if", apply("isNotMissing", field_ref(score)), found)
+    return where_present(score, found)

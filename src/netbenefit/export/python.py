@@ -6,7 +6,6 @@ import builtins
 import keyword
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 from netbenefit.cards import (
     INT64,
@@ -107,8 +106,7 @@ def to_python(
 
     Examples
     --------
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> module = {}
@@ -116,13 +114,22 @@ def to_python(
     >>> module["of_patient"]({"age": 60}), module["of_patient"]({"age": None})
     ((2, 0.6), (None, None))
     """
-    _check_function(function)
+    usable = isinstance(function, str) and function.isidentifier()
+    if not usable or keyword.iskeyword(function) or hasattr(builtins, function):
+        raise InputError(f"function={function!r} cannot be used. Use a name that is free.")
     logic = check_card(card)._logic
-    inputs = list(dict.fromkeys(one for column in logic.columns for one in column.inputs))
-    nothing = "None, None" if scaling is None else "None, None, None"
-    parts = [f"def {function}(row):", _docstring(card, scaling), f"    nothing = ({nothing})"]
-    if inputs:
-        columns = [f"        {_input(one)},\n" for one in inputs]
+    nothing = "(None, None)" if scaling is None else "(None, None, None)"
+    found = "(score, risk)" if scaling is None else "(score, risk, scaled score)"
+    more = "" if scaling is None else f"\n\n    {scaling.text()}."
+    # A title has no control characters, but may have quotes and backslashes.
+    title = contents(card).title.replace("\\", "\\\\").replace('"', '\\"')
+    parts = [
+        f'def {function}(row):\n    """{title}.\n\n    Takes a row, a mapping by column name, and '
+        f"returns {found},\n    or {nothing} where the card gives none.{more}\n"
+        f'    """\n    nothing = {nothing}'
+    ]
+    if logic.reads:
+        columns = [f"        {_input(one)},\n" for one in logic.reads]
         parts.append("".join([_START, *columns, _READ]))
     parts.append("    units = 0")
     parts += [_column(column) for column in logic.columns]
@@ -130,51 +137,25 @@ def to_python(
     return "\n".join(parts) + "\n"
 
 
-def _check_function(name: str) -> None:
-    good = isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)
-    if not good or hasattr(builtins, name):
-        raise InputError(f"function={name!r} cannot be used. Use a name that Python leaves free.")
-
-
-def _docstring(card: Scorecard, scaling: Scaling | None) -> str:
-    # A title has no control characters, but may have quotes and backslashes.
-    title = contents(card).title.replace("\\", "\\\\").replace('"', '\\"')
-    if scaling is None:
-        found, none, more = "(score, risk)", "(None, None)", ""
-    else:
-        found, none = "(score, risk, scaled score)", "(None, None, None)"
-        more = f"\n\n    {scaling.text()}."
-    return (
-        f'    """{title}.\n\n    Takes a row, a mapping by column name, and returns {found},\n'
-        f'    or {none} where the card gives none.{more}\n    """'
-    )
-
-
 def _input(one: InputColumn) -> str:
     spelt = one.text and one.kind != "text"
     fill = float(one.fill) if isinstance(one.fill, int) else one.fill
-    data = (one.name, one.kind, one.has_reading, spelt, one.special, fill, one.refuse)
-    return repr(data)
+    return repr((one.name, one.kind, one.has_reading, spelt, one.special, fill, one.refuse))
 
 
 # -- columns ---------------------------------------------------------------------------------------
 
 
 def _column(column: ColumnLogic) -> str:
-    """Write what one column brings."""
-    lines = [f"x = {_read(column.inputs[0])}"]
-    if column.combine is not None:
-        lines = _combined(column)
-    refused = ["if x is None:", "    return nothing"]
-    present = [pair for pair in column.terms if pair[0].kind != "any"]
-    missing = sum(factor for term, factor in column.terms if term.kind == "any")
-    filled = column.combine is not None and column.fill is not None
-    if not column.may_miss and not filled:
-        lines += refused
+    """Write the units that one column brings."""
+    lines = [f"x = {_read(column.inputs[0])}"] if column.combine is None else _combined(column)
+    missing = column.missing_units
+    if not column.may_miss and column.fill is None:
+        lines += ["if x is None:", "    return nothing"]
     elif column.may_miss and missing:
         lines += ["if x is None:", f"    units += {missing}"]
     counted = []
-    for term, factor in present:
+    for term, factor in column.present_terms:
         counted += _condition(term, factor) if isinstance(term, Condition) else _unit(term, factor)
     if counted and column.may_miss:
         lines += ["else:" if missing else "if x is not None:", *(f"    {line}" for line in counted)]
@@ -203,10 +184,10 @@ def _combined(column: ColumnLogic) -> list[str]:
 
 
 def _condition(term: Condition, factor: int) -> list[str]:
-    value: Any = term.value
-    test = f"x {term.op} {value!r}"
+    test = f"x {term.op} {term.value!r}"
     if term.op == "between":
-        test = f"{value[0]!r} <= x < {value[1]!r}"
+        low, high = term.values
+        test = f"{low!r} <= x < {high!r}"
     return [f"if {test}:", f"    units += {factor}"]
 
 

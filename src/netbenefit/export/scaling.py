@@ -1,13 +1,10 @@
 """Scores as lenders write them: a base score at base odds, and points that double the odds.
 
-A card's score is a whole number, and its risks are those of levels, not of a formula.  So that a
-scaled score is the same card, it is a straight line with whole coefficients,
-
-    scaled = offset + multiplier · score ,
-
-which parts rows as the score does.  The multiplier is the whole number that comes nearest to the
-points that are to double the odds, given how fast the odds grow along the levels; what really
-doubles them is stated beside it.
+A card's score is a whole number, and its risks are those of levels, not of a formula.  So a scaled
+score is a straight line with whole coefficients, scaled = offset + multiplier · score, which
+separates the same rows.  The multiplier is the whole number that comes nearest to the requested
+points that double the odds, given how fast the odds grow along the levels; the points that really
+double them are stated beside it.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netbenefit.cards import Scorecard, is_finite
+from netbenefit.cards import Contents, Scorecard, check_card, contents, is_finite
 from netbenefit.common import InputError
 
 
@@ -31,8 +28,8 @@ class Scaling:
     points_to_double : float
         Points of the scaled score that double the odds along the levels.
     base_score, base_odds : float
-        What was asked for: the scaled score at these odds of the good outcome (the event not
-        happening) to the event.
+        The requested scaled score at these odds of the good outcome (the event not happening) to
+        the event.
     higher_is_better : bool
         Whether a higher scaled score means a lower risk.
     """
@@ -59,6 +56,14 @@ class Scaling:
         )
 
 
+def scaled_contents(card: Scorecard, scaling: Scaling | None) -> Contents:
+    """Put a card into words, with a note on its scaled score."""
+    printed = contents(check_card(card))
+    if scaling is None:
+        return printed
+    return printed._replace(notes=[*printed.notes, scaling.text()])
+
+
 def scale(
     card: Scorecard,
     *,
@@ -82,9 +87,7 @@ def scale(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import PerUnit, Rule, Thresholds
     >>> card = Scorecard([Rule(PerUnit("late", upper=9, lower=0), 1)],
     ...     [(0, 0.05), (2, 0.2), (4, 0.6)], Thresholds.of([0.1, 0.5]), score_range=(0, 9))
     >>> made = scale(card)
@@ -97,14 +100,12 @@ def scale(
     if not is_finite(base_score):
         raise InputError(f"base_score={base_score!r} must be a number.")
     slope, level = _odds_line(card)
-    exact = points_to_double / math.log(2) * slope
-    multiplier = max(1, round(exact))
+    multiplier = max(1, round(points_to_double / math.log(2) * slope))
     # The score at which the line has the base odds against the event.
     at_base = (-math.log(base_odds) - level) / slope
     sign = -1 if higher_is_better else 1
-    offset = round(base_score - sign * multiplier * at_base)
     return Scaling(
-        offset=int(offset),
+        offset=round(base_score - sign * multiplier * at_base),
         multiplier=sign * multiplier,
         points_to_double=multiplier * math.log(2) / slope,
         base_score=float(base_score),

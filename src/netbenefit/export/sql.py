@@ -1,9 +1,9 @@
 """A card as SQL: a query, or two expressions to paste into one.
 
-The work is done in layers: raw columns with a type, their values once codes and missing values are
-dealt with, combined columns, units, score, risk.  So nothing is written twice, and a table's own
-columns never meet the names in between.  Numbers are compared and rounded in double precision, and
-added up as whole numbers.
+The query has layers: raw columns with a type, their values after codes and missing values, combined
+columns, units, score, risk.  So nothing is written twice, and the names in between never clash with
+those of the table.  Numbers are compared and rounded in double precision, and added up as whole
+numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from netbenefit.cards import (
     INT64,
@@ -43,7 +43,7 @@ _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class _Syntax(NamedTuple):
-    """How a database says it; {} stands for a value."""
+    """How a database writes it; {} stands for a value."""
 
     double: str = "DOUBLE PRECISION"
     text: str = "VARCHAR"
@@ -115,19 +115,11 @@ class SqlDialect:
     """Names and values, quoted so that none of them can be taken for SQL.
 
     Their line breaks are written as NUL, which they cannot hold, so that lines can be indented.
-
-    >>> SqlDialect("ansi").name('a"b'), SqlDialect("duckdb").number(0.1)
-    ('"a""b"', '0.1e0')
     """
 
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
         self.syntax = DIALECTS[dialect]
-
-    @staticmethod
-    def finished(text: str) -> str:
-        """Put the line breaks of names and levels back."""
-        return text.replace("\0", "\n")
 
     def name(self, name: str) -> str:
         """Quote a name."""
@@ -195,7 +187,7 @@ class Requirement:
         self.high = min((x for x in (self.high, high) if x is not None), default=None)
 
     def text(self, value: str, sql: SqlDialect) -> str | None:
-        """Say it in SQL; None where nothing is required."""
+        """Write it in SQL; None where nothing is required."""
         ends = [(f"{value} >=", self.low), (f"{value} <=", self.high)]
         if self.low is not None and self.high == -self.low:
             ends = [(f"ABS({value}) <=", self.high)]
@@ -207,15 +199,9 @@ class Requirement:
 
 
 def largest_exact(decimals: int) -> float:
-    """Return the largest number whose steps a double counts exactly.
-
-    >>> largest_exact(0) == 2**53, largest_exact(1) * 10 <= 2**53
-    (True, True)
-    """
+    """Return the largest number whose steps a double counts exactly."""
     steps = float(10**decimals)
-    number = LARGEST_EXACT / steps
-    while math.nextafter(number, math.inf) * steps <= LARGEST_EXACT:
-        number = math.nextafter(number, math.inf)
+    number = math.nextafter(LARGEST_EXACT / steps, math.inf)
     while number * steps > LARGEST_EXACT:
         number = math.nextafter(number, 0)
     return number
@@ -230,9 +216,6 @@ def most_of(term: Term) -> int:
     if term.lower is None or term.upper is None:
         return LARGEST_EXACT + 1
     return max(abs(to_step(end, term.decimals)) for end in (term.lower, term.upper))
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 _LARGEST = sys.float_info.max
@@ -252,9 +235,9 @@ def to_sql(
 
     Every row gets the score and the risk that the card gives it, NULL where the card refuses the
     row.  A column of numbers may have any type that casts to double precision (PostgreSQL: cast
-    booleans to integers before); a column of levels may be text or whole numbers, while of other
-    types no row has a score.  Text is compared by the database's rules: a collation without regard
-    to case takes "iii" for "III".
+    booleans to integers before); a column of levels may be text or whole numbers; with other types
+    no row has a score.  Text is compared by the database's rules: a collation that ignores case
+    takes "iii" for "III".
 
     Parameters
     ----------
@@ -280,8 +263,7 @@ def to_sql(
 
     Examples
     --------
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> print(to_sql(card, table="patients").splitlines()[0])
@@ -292,10 +274,11 @@ def to_sql(
     sql = SqlDialect(dialect)
     names = [score_as, risk_as] + ([] if scaling is None else [scaled_as])
     quoted = [sql.name(name) for name in names]
-    if len({name.casefold() for name in names}) < len(names):
+    folded = {name.casefold() for name in names}
+    if len(folded) < len(names):
         raise InputError(f"the new columns {', '.join(quoted)} need different names.")
     writer = _Writer(card, sql, "" if table is None else "netbenefit_row.", scaling)
-    clash = {name.casefold() for name in names} & {name.casefold() for name in card.features}
+    clash = folded & {name.casefold() for name in card.features}
     if clash:
         raise InputError(f"{min(clash)!r} is a column that the card reads. Use another name.")
     if table is None:
@@ -303,15 +286,16 @@ def to_sql(
             f"(\n  SELECT {column}\n  FROM (\n{_indented(query, 4)}\n  ) AS nb\n) AS {name}"
             for column, query, name in zip(writer.found, writer.nested(), quoted, strict=True)
         ]
-        return sql.finished(",\n".join(parts))
-    path = [table] if isinstance(table, str) else list(table)
-    if not path:
-        raise InputError("the path to the table is empty. Name the table.")
-    place = ".".join(map(sql.name, path))
-    added = ", ".join(f"{a} AS {b}" for a, b in zip(writer.found, quoted, strict=True))
-    return sql.finished(
-        f"SELECT netbenefit_row.*, {added}\nFROM {place} AS netbenefit_row\n{writer.chained()}"
-    )
+        query = ",\n".join(parts)
+    else:
+        path = [table] if isinstance(table, str) else list(table)
+        if not path:
+            raise InputError("the path to the table is empty. Name the table.")
+        place = ".".join(map(sql.name, path))
+        added = ", ".join(f"{a} AS {b}" for a, b in zip(writer.found, quoted, strict=True))
+        query = f"SELECT netbenefit_row.*, {added}\nFROM {place} AS netbenefit_row\n"
+        query += writer.chained()
+    return query.replace("\0", "\n")
 
 
 def _columns(layer: Sequence[tuple[str, str]]) -> str:
@@ -319,6 +303,7 @@ def _columns(layer: Sequence[tuple[str, str]]) -> str:
 
 
 def _indented(text: str, by: int) -> str:
+    # Not textwrap.indent, which also breaks lines at characters that levels may hold.
     return "\n".join(" " * by + line for line in text.split("\n"))
 
 
@@ -338,15 +323,12 @@ class _Writer:
         self.layers: list[list[tuple[str, str]]] = [[] for _ in range(8)]
         self.requirements: dict[str, Requirement] = {}
         self.refused: list[str] = []  #: what must not hold of a row
-        self.values: dict[InputColumn, str] = {}
-        for column in self.logic.columns:
-            for one in column.inputs:
-                if one not in self.values:
-                    self.values[one] = self._input(one, len(self.values) + 1)
+        reads = enumerate(self.logic.reads, start=1)
+        self.values = {one: self._input(one, k) for k, one in reads}
         columns = enumerate(self.logic.columns, start=1)
         units = self._sum([part for k, column in columns for part in self._units(column, k)])
         score = self._score(units)
-        #: How to call the score, the risk and the scaled score.
+        #: The names of the score, the risk and the scaled score.
         self.found = [score, self._risk(score)]
         if scaling is not None:
             self.found.append(self._scaled(score, scaling))
@@ -354,7 +336,7 @@ class _Writer:
     # -- layers ------------------------------------------------------------------------------------
 
     def _put(self, layer: int, name: str, what: str) -> str:
-        """Add a column to a layer, and return how later layers call it."""
+        """Add a column to a layer, and return its name in later layers."""
         self.layers[layer].append((f"{self.prefix}_{name}", what))
         place = f"{self.prefix}{layer}." if self.row else ""
         return f"{place}{self.prefix}_{name}"
@@ -419,10 +401,10 @@ class _Writer:
 
     def _input(self, one: InputColumn, k: int) -> str:
         """Write the layers that read a raw column, and return the name of its value."""
-        texts = [code for code in one.special if isinstance(code, str)]
-        numbers = [code for code in one.special if not isinstance(code, str)]
+        texts, numbers = one.text_codes, one.number_codes
         column = self.row + self.sql.name(one.name)
-        fill, required = one.fill, Requirement(one.refuse)
+        required = Requirement(one.refuse)
+        present, fill = "", one.fill
         tests: list[str] = []
         if one.kind == "number":
             required.within(-_LARGEST, _LARGEST)
@@ -437,15 +419,14 @@ class _Writer:
                 tests.append(f"{raw} IN {self.sql.listed(numbers)}")
         elif one.kind == "any":
             raw = self._put(0, f"raw{k}", column)
-            tests = self._any_missing(raw, one, texts, numbers)
+            tests = self._any_missing(raw, one)
+            present, fill = "1", None if fill is None else 1
         else:
             raw = self._put(0, f"raw{k}", self.sql.cast(column, "text"))
             tests = self._blank(raw, texts)
             if self.syntax.no_level is not None:
                 self.refused.append(self.syntax.no_level.format(column))
-        present = "1" if one.kind == "any" else raw
-        fill = 1 if one.kind == "any" and fill is not None else fill
-        value = self._put(2, str(k), self._filled(raw, present, tests, fill))
+        value = self._put(2, str(k), self._filled(raw, present or raw, tests, fill))
         self.requirements[value] = required
         return value
 
@@ -458,7 +439,7 @@ class _Writer:
         return f"CASE WHEN {missing} THEN {then} ELSE {present} END"
 
     def _blank(self, raw: str, codes: Sequence[str]) -> list[str]:
-        """Say when text is blank or a code; spaces around a code do not matter."""
+        """Test when text is blank or a code; spaces around a code do not matter."""
         tests = [f"{self.syntax.trim.format(raw)} IN {self.sql.listed(['', *codes])}"]
         padded = [code for code in codes if code != code.strip()]
         return tests + ([f"{raw} IN {self.sql.listed(padded)}"] if padded else [])
@@ -468,7 +449,8 @@ class _Writer:
         text = self.syntax.trim.format(self.sql.cast(column, "text"))
         if self.syntax.is_text is not None:  # a column that is none after all
             is_text, is_flag = (
-                t.format(column) for t in (self.syntax.is_text, self.syntax.is_flag)
+                self.syntax.is_text.format(column),
+                self.syntax.is_flag.format(column),
             )
             flag = f"CASE {text} WHEN 'true' THEN '1' WHEN 'false' THEN '0' END"
             nan = f"NOT ({is_text}) AND LOWER({text}) = 'nan'"
@@ -484,21 +466,19 @@ class _Writer:
             return number
         return f"CASE WHEN {self.syntax.is_number.format(text)} THEN {number} ELSE {otherwise} END"
 
-    def _any_missing(
-        self, raw: str, one: InputColumn, texts: list[str], numbers: Sequence[Value]
-    ) -> list[str]:
-        """Say when a column of any type is missing: a number is NaN, text is blank, or a code."""
+    def _any_missing(self, raw: str, one: InputColumn) -> list[str]:
+        """Test when a column of any type is missing: a number is NaN, text is blank, or a code."""
         as_text = self.sql.cast(raw, "text")
-        blank = self._blank(as_text, texts)
+        blank, listed = self._blank(as_text, one.text_codes), self.sql.listed(one.number_codes)
         if self.syntax.is_text is None:
-            coded = [f"{raw} IN {self.sql.listed(numbers)}"] if numbers else []
+            coded = [f"{raw} IN {listed}"] if one.number_codes else []
             return [self.syntax.nan.format(raw), *blank, *coded]
         is_text = self.syntax.is_text.format(raw)
         tests = [f"CASE WHEN {is_text} THEN {' OR '.join(blank)} ELSE LOWER({as_text}) = 'nan' END"]
-        if one.has_reading and numbers:
+        if one.number_codes:
             number = self._parsed(self.syntax.trim.format(as_text), "NULL")
-            coded_here = f"{number} IN {self.sql.listed(numbers)}"
-            tests.append(coded_here if one.text else f"NOT {is_text} AND {coded_here}")
+            test = f"{number} IN {listed}"
+            tests.append(test if one.text else f"NOT {is_text} AND {test}")
         return tests
 
     def _combined(self, column: ColumnLogic, k: int) -> str:
@@ -506,25 +486,23 @@ class _Writer:
         parts = [self.values[one] for one in column.inputs]
         whole = " + ".join(parts)
         bounded = column.combine == "sum" and self.syntax.overflows
-        if bounded:  # a row must not end the query: what comes near has no score
+        if bounded:  # an overflow would end the query: numbers near it have no score
             large = " OR ".join(f"ABS({part}) > 1e307" for part in parts)
             nan = self.sql.cast("'NaN'", "double")
             whole = f"CASE WHEN {large} THEN {nan} ELSE {whole} END"
-        if column.combine != "sum":  # GREATEST and LEAST would pass over what is missing
+        if column.combine != "sum":  # GREATEST and LEAST would ignore missing values
             sign = ">=" if column.combine == "max" else "<="
             ways = [f"CASE WHEN {' OR '.join(f'{part} IS NULL' for part in parts)} THEN NULL"]
             for i, part in enumerate(parts[:-1], start=1):
                 tests = " AND ".join(f"{part} {sign} {other}" for other in parts[i:])
                 ways.append(f"WHEN {tests} THEN {part}")
             whole = " ".join([*ways, f"ELSE {parts[-1]} END"])
-        codes = [code for code in column.special if not isinstance(code, str)]
+        codes = column.number_codes
         raw = self._put(3, f"of{k}", whole)
         coded = [f"{raw} IN {self.sql.listed(codes)}"] if codes else []
-        read = self._filled(raw, raw, coded, column.fill)
-        value = self._put(4, f"all{k}", read)
-        self.requirements[value] = Requirement()
-        if bounded:
-            self.requirements[value].within(-_LARGEST, _LARGEST)
+        value = self._put(4, f"all{k}", self._filled(raw, raw, coded, column.fill))
+        ends = (-_LARGEST, _LARGEST) if bounded else (None, None)
+        self.requirements[value] = Requirement(False, *ends)
         return value
 
     # -- rules -------------------------------------------------------------------------------------
@@ -553,13 +531,13 @@ class _Writer:
     def _condition(self, term: Condition, value: str) -> str:
         if term.op == "missing":
             return f"{value} IS NULL"
-        if not isinstance(term.value, tuple):
-            sign = {"==": "=", "!=": "<>"}.get(term.op, term.op)
-            return f"{value} {sign} {self.sql.value(cast(Value, term.value))}"
-        if term.op != "between":
-            return f"{value} {term.op.upper()} {self.sql.listed(term.value)}"
-        low, high = map(self.sql.value, term.value)
-        return f"{value} >= {low} AND {value} < {high}"
+        if term.op in ("in", "not in"):
+            return f"{value} {term.op.upper()} {self.sql.listed(term.values)}"
+        written = [self.sql.value(each) for each in term.values]
+        if term.op == "between":
+            return f"{value} >= {written[0]} AND {value} < {written[1]}"
+        sign = {"==": "=", "!=": "<>"}.get(term.op, term.op)
+        return f"{value} {sign} {written[0]}"
 
     def _steps(self, term: PerUnit, factor: int, value: str) -> str:
         """Count decimal steps; at the ends their number is known."""

@@ -1,25 +1,22 @@
 """A card as an Excel workbook, with live formulas that Excel and LibreOffice both understand.
 
-Sheets: "Card" is the printed card; "Calculator" scores one person; "Rows" scores as many as have
-room, pasted from elsewhere.  Two hidden sheets do the work and can be looked at: "Steps" has one
-column for each value as it is read and for each rule, "Values" all that these compare with.
+Sheets: "Card" is the printed card; "Calculator" scores one person; "Rows" scores pasted rows.  Two
+hidden sheets do the work: "Steps" has one column for each value as it is read and for each rule,
+"Values" all that these compare with.
 
 Where a workbook differs from Python:
 
-1. Spreadsheets take numbers for equal that differ in the 15th digit or later.  Excel's comparisons
-   round both sides to 15 significant digits (its MATCH compares exactly); LibreOffice's
-   comparisons, MATCH, INT and sums all allow for an error of the last digits.  To both,
-   18.499999999999996 is 18.5 and reaches a cut at 18.5, and 0.30000000000000004 is 0.3, which in
-   Python are not.  So a value that is not equal to a cut, but nearer to it than 1e-14 of its size
-   (for a sum, of its largest part), may fall on the other side of it; the same goes for points per
-   unit, where x · 10^d + ½ is that near to a whole number.  A number that is typed in has at most
-   15 digits, so that only calculated ones come so near.
-2. A row in which nothing is entered has no score: it is an empty line, not a person of whom
-   nothing is known.
+1. To spreadsheets, numbers that differ only in the 15th digit or later are equal.  Excel's
+   comparisons round both sides to 15 significant digits (its MATCH compares exactly); LibreOffice's
+   comparisons, MATCH, INT and sums all allow for an error of the last digits.  So a value that is
+   not equal to a cut, but nearer to it than 1e-14 of its size (for a sum, of its largest part), may
+   fall on the other side of it; likewise for points per unit, where x · 10^d + ½ is that near to a
+   whole number.  Typed numbers have at most 15 digits, so only calculated ones come so near.
+2. A row in which nothing is entered has no score.
 3. Text that looks like a number is no number: the row has no score.  A number in a column of text
    levels is read as it is written (7 is the level "7").
 4. Blank text means spaces, no-break spaces, tabs and line breaks.
-5. Scores beyond 10^13 units (points, or the decimal steps of one) are not given: sums of that size
+5. There are no scores beyond 10^13 units (points, or the decimal steps of one): sums of that size
    are not exact.
 """
 
@@ -41,9 +38,7 @@ from netbenefit.cards import (
     PerUnit,
     RiskRow,
     Scorecard,
-    Term,
     check_card,
-    contents,
     join_words,
     log_ends,
     named,
@@ -52,46 +47,34 @@ from netbenefit.cards import (
     value_text,
 )
 from netbenefit.common import InputError, Value, write_bytes
-from netbenefit.export.scaling import Scaling
+from netbenefit.export.scaling import Scaling, scaled_contents
 
 # -- a card as spreadsheet formulas: one for each value that is read, one for each rule ------------
-# Names and levels never stand in a formula: all that a card compares with stands in cells of its
-# own, to which formulas refer.  So nothing has to be quoted, no text is too long, and no name can
-# become code.
+# Names and levels are never part of a formula: formulas refer to cells that hold them.  So nothing
+# has to be quoted, no text is too long, and no name can become code.
 # In a formula template ``{row}`` is the row of the sheet "Steps" and ``{cell[k]}`` the cell of raw
 # input k.  A value that is missing is empty text; one that gives the row no score is ``#N/A``.
 
 
 #: Characters that a cell holds.
 LONGEST_TEXT = 32767
-#: Numbers beyond are none to a spreadsheet.
+#: A number that every score reaches; spreadsheets have no numbers far beyond it.
 LOWEST = -9.9e307
 #: Sums of units up to here are exact in spite of 15 digits, and their floors right.
 _MOST_UNITS = "1E13"
 #: A function takes 255 arguments.
 _MOST_ARGUMENTS = 200
 _NO_BREAK_SPACE = "\u00a0"
-_COMPARE = {">=": ">=", ">": ">", "<=": "<=", "<": "<", "==": "=", "!=": "<>"}
+_COMPARE = {"==": "=", "!=": "<>"}
 
 
-class Column(NamedTuple):
-    """One column of the sheet "Steps"."""
-
-    title: str
-    formula: str  #: a template
-    counts: bool  #: whether it holds units of the score
+#: A column of the sheet "Steps": title and formula, a template.
+Column = tuple[str, str]
 
 
 @dataclass
 class Constants:
-    """What formulas compare with, one below the other in column A of the sheet "Values".
-
-    Examples
-    --------
-    >>> values = Constants()
-    >>> values.cell(18.5), values.span(["I", "II"]), values.cell(18.5)
-    ('Values!$A$1', 'Values!$A$2:$A$3', 'Values!$A$1')
-    """
+    """What formulas compare with, one value per row in column A of the sheet "Values"."""
 
     values: list[Value] = field(default_factory=list)
     _places: dict[tuple[tuple[type, Value], ...], int] = field(default_factory=dict)
@@ -120,27 +103,19 @@ class Constants:
 
 
 def letters(column: int) -> str:
-    """Return the letters of a column, counted from 0.
-
-    >>> letters(0), letters(25), letters(26), letters(701), letters(702)
-    ('A', 'Z', 'AA', 'ZZ', 'AAA')
-    """
-    text, rest = "", column + 1
-    while rest:
-        rest, digit = divmod(rest - 1, 26)
-        text = chr(ord("A") + digit) + text
-    return text
+    """Return the letters of a column, counted from 0."""
+    return str(import_module("xlsxwriter.utility").xl_col_to_name(column))
 
 
-def columns_of(logic: CardLogic, constants: Constants) -> list[Column]:
-    """Return the columns of the sheet "Steps": first all readings, then the units of all rules."""
+def columns_of(logic: CardLogic, constants: Constants) -> tuple[list[Column], list[Column]]:
+    """Return the columns of the sheet "Steps": values as they are read, and units of all rules."""
     place = {one.name: k for k, one in enumerate(logic.inputs)}
     readings: list[Column] = []
     read: dict[InputColumn, str] = {}
     units: list[Column] = []
 
     def add(title: str, formula: str) -> str:
-        readings.append(Column(title, formula, False))
+        readings.append((title, formula))
         return f"{letters(len(readings) - 1)}{{row}}"
 
     for column in logic.columns:
@@ -154,31 +129,17 @@ def columns_of(logic: CardLogic, constants: Constants) -> list[Column]:
             if column.special or column.fill is not None:
                 value = add(f"{column.name}: as read", _reread(column, value, constants))
         units += _units(column, value, constants)
-    return readings + units
-
-
-def score_of(logic: CardLogic, units: str, entered: str, n_units: int) -> str:
-    """Return the formula of the score, from the ranges of units and of what was entered."""
-    if not n_units:
-        return "=0"
-    total = f"SUM({units})"
-    if logic.unit > 1:  # the half keeps a whole result away from the edge that INT rounds at
-        total = f"INT(({total}+0.5)/{logic.unit})"
-    return (
-        f'=IF(COUNTA({entered})=0,"",IF(COUNT({units})<{n_units},"",'
-        f'IF(SUMPRODUCT(ABS({units}))>{_MOST_UNITS},"",{total})))'
-    )
+    return readings, units
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
 def _read(one: InputColumn, cell: str, constants: Constants) -> str:
-    missing = _missing(one.fill, one.refuse, constants)
-    numbers = [code for code in one.special if not isinstance(code, str)]
-    texts = [code for code in one.special if isinstance(code, str)]
+    missing = "NA()" if one.refuse else _missing(one.fill, constants)
+    numbers = one.number_codes
     blank = f"LEN({_stripped(cell, constants)})=0"
-    coded = _any([blank, *_text_codes(cell, texts, constants)])
+    coded = _any([blank, *_text_codes(cell, one.text_codes, constants)])
     if one.kind == "number":
         present = f"N({cell})"
         if numbers:
@@ -193,9 +154,7 @@ def _read(one: InputColumn, cell: str, constants: Constants) -> str:
     return f"=IF(ISLOGICAL({cell}),NA(),IF({coded},{missing},{_as_text(cell)}))"
 
 
-def _missing(fill: Value | None, refuse: bool, constants: Constants) -> str:
-    if refuse:
-        return "NA()"
+def _missing(fill: Value | None, constants: Constants) -> str:
     return '""' if fill is None else constants.cell(fill)
 
 
@@ -207,7 +166,7 @@ def _stripped(text: str, constants: Constants) -> str:
 
 
 def _text_codes(cell: str, codes: Sequence[str], constants: Constants) -> list[str]:
-    """Ask whether a cell holds one of some codes, blanks around it aside."""
+    """Test whether a cell holds one of some codes, ignoring blanks around it."""
     found = []
     bare = [code for code in codes if code and code == code.strip()]
     others = [code for code in codes if code.strip() and code != code.strip()]
@@ -233,14 +192,13 @@ def _as_text(cell: str) -> str:
     return f'IF(ISNUMBER({cell}),{number},{cell}&"")'
 
 
-def _any(questions: Sequence[str]) -> str:
-    return questions[0] if len(questions) == 1 else f"OR({','.join(questions)})"
+def _any(tests: Sequence[str]) -> str:
+    return tests[0] if len(tests) == 1 else f"OR({','.join(tests)})"
 
 
 def _combined(column: ColumnLogic, parts: Sequence[str]) -> str:
     missing = _many("OR", [f'{part}=""' for part in parts])
-    function = {"sum": "SUM", "max": "MAX", "min": "MIN"}[str(column.combine)]
-    return f'=IF({missing},"",{_many(function, parts)})'
+    return f'=IF({missing},"",{_many(str(column.combine).upper(), parts)})'
 
 
 def _many(function: str, arguments: Sequence[str]) -> str:
@@ -253,11 +211,10 @@ def _many(function: str, arguments: Sequence[str]) -> str:
 
 
 def _reread(column: ColumnLogic, value: str, constants: Constants) -> str:
-    questions = [f'{value}=""']
-    numbers = [code for code in column.special if not isinstance(code, str)]
-    if numbers:
-        questions.append(_number_code(value, numbers, constants))
-    return f"=IF({_any(questions)},{_missing(column.fill, False, constants)},{value})"
+    tests = [f'{value}=""']
+    if column.number_codes:
+        tests.append(_number_code(value, column.number_codes, constants))
+    return f"=IF({_any(tests)},{_missing(column.fill, constants)},{value})"
 
 
 # -- points ----------------------------------------------------------------------------------------
@@ -270,39 +227,33 @@ def _units(column: ColumnLogic, value: str, constants: Constants) -> list[Column
         if term.kind == "any":
             formula = f'=IF({value}="",{factor},0)'
         else:
-            present = _term(term, factor, value, constants)
+            if isinstance(term, PerUnit):
+                present = _per_unit(term, factor, value, constants)
+            else:
+                present = f"IF({_holds(term, value, constants)},{factor},0)"
             formula = f'=IF({value}="",{missing},{present})'
-        found.append(Column(term.text(), formula, True))
+        found.append((term.text(), formula))
     if not found:  # no points, but a row may have no score because of it
-        found.append(Column(f"{column.name}: no points", f'=IF({value}="",{missing},0)', True))
+        found.append((f"{column.name}: no points", f'=IF({value}="",{missing},0)'))
     return found
-
-
-def _term(term: Term, factor: int, value: str, constants: Constants) -> str:
-    if isinstance(term, PerUnit):
-        return _per_unit(term, factor, value, constants)
-    return f"IF({_holds(term, value, constants)},{factor},0)"
 
 
 def _holds(term: Condition, value: str, constants: Constants) -> str:
     text = term.kind == "text"
-    if isinstance(term.value, tuple):
-        if term.op == "between":
-            low, high = map(constants.cell, term.value)
-            return f"AND({value}>={low},{value}<{high})"
-        span = constants.span(term.value)
-        among = (
-            f"SUMPRODUCT(--EXACT({value},{span}))>0"
-            if text
-            else f"ISNUMBER(MATCH({value},{span},0))"
-        )
+    if term.op == "between":
+        low, high = map(constants.cell, term.values)
+        return f"AND({value}>={low},{value}<{high})"
+    if term.op in ("in", "not in"):
+        span = constants.span(term.values)
+        among = f"ISNUMBER(MATCH({value},{span},0))"
+        if text:
+            among = f"SUMPRODUCT(--EXACT({value},{span}))>0"
         return among if term.op == "in" else f"NOT({among})"
-    assert term.value is not None  # "missing" is for the caller
-    wanted = constants.cell(term.value)
+    other = constants.cell(term.values[0])
     if text:
-        same = f"EXACT({value},{wanted})"
+        same = f"EXACT({value},{other})"
         return same if term.op == "==" else f"NOT({same})"
-    return f"{value}{_COMPARE[term.op]}{wanted}"
+    return f"{value}{_COMPARE.get(term.op, term.op)}{other}"
 
 
 def _per_unit(term: PerUnit, factor: int, value: str, constants: Constants) -> str:
@@ -321,9 +272,6 @@ def _per_unit(term: PerUnit, factor: int, value: str, constants: Constants) -> s
     if low is not None and high is not None:
         return code
     return f"IF(ABS({clipped}*{steps})>{_MOST_UNITS},NA(),{code})"
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 _MOST_COLUMNS = 16_384
@@ -383,17 +331,11 @@ class _Book(NamedTuple):
     risks: tuple[RiskRow, ...]
     printed: Contents
     constants: Constants
-    steps: list[Column]
+    readings: list[Column]
+    units: list[Column]
     rows: int
-    file: Any  #: xlsxwriter's
     formats: dict[str, Any]
     scaling: Scaling | None
-
-    @property
-    def units(self) -> tuple[int, int]:
-        """First column of "Steps" with units, and how many there are."""
-        counts = sum(column.counts for column in self.steps)
-        return len(self.steps) - counts, counts
 
 
 def workbook_bytes(
@@ -410,19 +352,19 @@ def workbook_bytes(
             "writing a workbook needs XlsxWriter. Install it with `pip install 'netbenefit[xlsx]'`."
         ) from None
     logic, constants = check_card(card)._logic, Constants()
-    steps = columns_of(logic, constants)
-    if max(len(steps), len(logic.inputs) + 2) > _MOST_COLUMNS:
+    readings, units = columns_of(logic, constants)
+    n_steps = len(readings) + len(units)
+    if max(n_steps, len(logic.inputs) + 2) > _MOST_COLUMNS:
         raise InputError(
-            f"the card needs {len(steps)} columns, but a sheet has {_MOST_COLUMNS}. Export a card "
+            f"the card needs {n_steps} columns, but a sheet has {_MOST_COLUMNS}. Export a card "
             "with fewer rules."
         )
     stream = io.BytesIO()
     file = xlsxwriter.Workbook(stream, {"in_memory": True})
-    printed = contents(card)
-    if scaling is not None:
-        printed = printed._replace(notes=[*printed.notes, scaling.text()])
+    printed = scaled_contents(card, scaling)
     looks = _formats(file, printed)
-    book = _Book(logic, card._risk_rows, printed, constants, steps, rows, file, looks, scaling)
+    risks = card._risk_rows
+    book = _Book(logic, risks, printed, constants, readings, units, rows, looks, scaling)
     sheets = {name: file.add_worksheet(name) for name in ("Card", "Calculator", "Rows")}
     for name in ("Steps", "Values"):
         sheets[name] = file.add_worksheet(name)
@@ -462,9 +404,11 @@ def _formats(file: Any, printed: Contents) -> dict[str, Any]:
     return {name: file.add_format(kind) for name, kind in kinds.items()}
 
 
-def _put(sheet: Any, row: int, column: int, value: Value, look: Any = None) -> None:
+def _put(sheet: Any, row: int, column: int, value: Value | None, look: Any = None) -> None:
     """Write a value as what it is: text never becomes a formula, a link or a number."""
-    if isinstance(value, str):
+    if value is None:
+        sheet.write_blank(row, column, None, look)
+    elif isinstance(value, str):
         sheet.write_string(row, column, value, look)
     else:
         sheet.write_number(row, column, _Exact(value), look)
@@ -478,17 +422,19 @@ def _write_card(book: _Book, sheet: Any) -> None:
     sheet.set_column(0, 0, 60)
     sheet.set_column(1, 1, 18)
     sheet.fit_to_pages(1, 0)
-    lines: list[tuple[str, str, str, str]] = [
-        (printed.title, "", "title", "title"),
-        ("", "", "", ""),
+    empty = ("", "", "", "")
+    lines = [
+        (printed.title, "", "title", ""),
+        empty,
+        ("Rule", "Points", "head", "head right"),
+        *((name, points, "wrap", "right") for name, points in printed.rules),
+        (printed.score, "= _____", "score", "score right"),
+        empty,
+        ("SCORE", "RISK", "head", "head right"),
+        *((scores, risk, "wrap", "right") for scores, risk in printed.table),
+        empty,
+        *((line, "", "small", "") for line in (*printed.notes, printed.footer) if line),
     ]
-    lines.append(("Rule", "Points", "head", "head right"))
-    lines += [(name, points, "wrap", "right") for name, points in printed.rules]
-    lines += [(printed.score, "= _____", "score", "score right"), ("", "", "", "")]
-    lines.append(("SCORE", "RISK", "head", "head right"))
-    lines += [(scores, risk, "wrap", "right") for scores, risk in printed.table]
-    lines.append(("", "", "", ""))
-    lines += [(line, "", "small", "small") for line in (*printed.notes, printed.footer) if line]
     for row, (left, right, *kinds) in enumerate(lines):
         for column, (text, kind) in enumerate(zip((left, right), kinds, strict=True)):
             if text:
@@ -509,26 +455,26 @@ def _write_calculator(book: _Book, sheet: Any, entry: Mapping[str, Value | None]
         row, kind = _FIRST + k, "enter text" if one.kind == "text" else "enter"
         _put(sheet, row, 0, strip_control(one.name), looks["wrap"])
         _put(sheet, row, 2, _hint(book.logic, one), looks["small"])
-        sheet.write_blank(row, 1, None, looks[kind])
-        _enter(sheet, row, 1, entry.get(one.name), looks[kind])
+        _put(sheet, row, 1, entry.get(one.name), looks[kind])
         options = _validation(book, one)
         if options is not None:
             sheet.data_validation(row, 1, row, 1, options)
     last = _FIRST + len(inputs)  # the row below the inputs, counted from 0
     entered = f"B{_FIRST + 1}:B{last}"
-    score, risk = last + 1, last + 2
-    _put(sheet, score, 0, "SCORE", looks["result"])
-    _put(sheet, risk, 0, "RISK", looks["result"])
-    sheet.write_formula(score, 1, _score(book, 1, entered), looks["result"], "")
-    sheet.write_formula(risk, 1, _risk(book, f"B{score + 1}"), looks["result risk"], "")
+    score = f"B{last + 2}"
+    results = [
+        ("SCORE", _score(book, 1, entered), "result"),
+        ("RISK", _risk(book, score), "result risk"),
+    ]
     if book.scaling is not None:
-        _put(sheet, risk + 1, 0, "SCALED SCORE", looks["result"])
-        scaled = _scaled(book.scaling, f"B{score + 1}")
-        sheet.write_formula(risk + 1, 1, scaled, looks["result"], "")
+        results.append(("SCALED SCORE", _scaled(book.scaling, score), "result"))
+    for row, (name, formula, look) in enumerate(results, start=last + 1):
+        _put(sheet, row, 0, name, looks["result"])
+        sheet.write_formula(row, 1, formula, looks[look], "")
     if inputs:
         no_score = '"No score: a value is missing, or cannot be read."'
-        state = f'=IF(COUNTA({entered})=0,"Enter the values.",IF(B{score + 1}="",{no_score},""))'
-        sheet.write_formula(risk + 2, 0, state, looks["small"], "")
+        state = f'=IF(COUNTA({entered})=0,"Enter the values.",IF({score}="",{no_score},""))'
+        sheet.write_formula(last + 4, 0, state, looks["small"], "")
 
 
 def _write_rows(book: _Book, sheet: Any, entries: Sequence[Mapping[str, Value | None]]) -> None:
@@ -537,23 +483,22 @@ def _write_rows(book: _Book, sheet: Any, entries: Sequence[Mapping[str, Value | 
         sheet.set_column(k, k, 16, looks["text"] if one.kind == "text" else None)
         _put(sheet, 0, k, strip_control(one.name), looks["head"])
     at = len(inputs)
-    _put(sheet, 0, at, "Score", looks["head"])
-    _put(sheet, 0, at + 1, "Risk", looks["head"])
-    if book.scaling is not None:
-        _put(sheet, 0, at + 2, "Scaled score", looks["head"])
+    for k, name in enumerate(("Score", "Risk", *(["Scaled score"] if book.scaling else []))):
+        _put(sheet, 0, at + k, name, looks["head"])
     sheet.freeze_panes(1, 0)
+    for row, entry in zip(range(1, book.rows + 1), entries, strict=False):
+        for k, one in enumerate(inputs):
+            if entry.get(one.name) is not None:
+                look = looks["text"] if one.kind == "text" else None
+                _put(sheet, row, k, entry[one.name], look)
     end, own = letters(max(at - 1, 0)), letters(at)
     for row in range(1, book.rows + 1):
-        if row <= len(entries):
-            for k, one in enumerate(inputs):
-                look = looks["text"] if one.kind == "text" else None
-                _enter(sheet, row, k, entries[row - 1].get(one.name), look)
+        score = f"{own}{row + 1}"
         formula = _score(book, row + 1, f"A{row + 1}:{end}{row + 1}")
         sheet.write_formula(row, at, formula, None, "")
-        sheet.write_formula(row, at + 1, _risk(book, f"{own}{row + 1}"), looks["risk"], "")
+        sheet.write_formula(row, at + 1, _risk(book, score), looks["risk"], "")
         if book.scaling is not None:
-            scaled = _scaled(book.scaling, f"{own}{row + 1}")
-            sheet.write_formula(row, at + 2, scaled, None, "")
+            sheet.write_formula(row, at + 2, _scaled(book.scaling, score), None, "")
 
 
 def _write_steps(book: _Book, sheet: Any) -> None:
@@ -561,29 +506,32 @@ def _write_steps(book: _Book, sheet: Any) -> None:
     # XlsxWriter searches each formula for some 30 new functions, which takes most of the time of a
     # large card; there are none.  (Should the method go by another name, it searches again.)
     sheet._prepare_formula = lambda formula, *_, **__: formula.removeprefix("=")
-    for k, column in enumerate(book.steps):
-        _put(sheet, 0, k, strip_control(column.title), book.formats["head"])
+    steps = book.readings + book.units
+    for k, (title, _) in enumerate(steps):
+        _put(sheet, 0, k, strip_control(title), book.formats["head"])
     for row in range(1, book.rows + 2):
         cells = (
             [f"Calculator!$B${_FIRST + k + 1}" for k in inputs]
             if row == 1
             else [f"Rows!{letters(k)}{row}" for k in inputs]
         )
-        for k, column in enumerate(book.steps):
-            formula = column.formula.format(row=row + 1, cell=cells)
-            sheet.write_formula(row, k, formula, None, "")
-
-
-def _enter(sheet: Any, row: int, column: int, value: Value | None, look: Any) -> None:
-    if value is not None:
-        _put(sheet, row, column, value, look)
+        for k, (_, template) in enumerate(steps):
+            sheet.write_formula(row, k, template.format(row=row + 1, cell=cells), None, "")
 
 
 def _score(book: _Book, row: int, entered: str) -> str:
     """Return the formula of the score that row ``row`` of "Steps" (from 0) adds up to."""
-    first, count = book.units
-    units = f"Steps!{letters(first)}{row + 1}:{letters(max(first + count - 1, 0))}{row + 1}"
-    return score_of(book.logic, units, entered, count)
+    if not book.units:
+        return "=0"
+    first, count = len(book.readings), len(book.units)
+    units = f"Steps!{letters(first)}{row + 1}:{letters(first + count - 1)}{row + 1}"
+    total = f"SUM({units})"
+    if book.logic.unit > 1:  # the half keeps a whole result away from the edge that INT rounds at
+        total = f"INT(({total}+0.5)/{book.logic.unit})"
+    return (
+        f'=IF(COUNTA({entered})=0,"",IF(COUNT({units})<{count},"",'
+        f'IF(SUMPRODUCT(ABS({units}))>{_MOST_UNITS},"",{total})))'
+    )
 
 
 def _risk(book: _Book, score: str) -> str:
@@ -602,42 +550,33 @@ def _scaled(scaling: Scaling, score: str) -> str:
 
 def _own_column(logic: CardLogic, one: InputColumn) -> tuple[bool, tuple[Value, ...], bool]:
     """Return whether an input is whole, its levels, and whether it is yes or no."""
-    for column in logic.columns:
-        if column.combine is None and column.name == one.name:
-            binary = any(isinstance(t, PerUnit) and t.binary for t, _ in column.terms)
-            texts = [term for term, _ in column.terms if term.kind == "text"]
-            return column.whole, column.levels or tuple(named(texts)), binary
-    return False, (), False
+    column = logic.own_column(one.name)
+    if column is None:
+        return False, (), False
+    binary = any(isinstance(t, PerUnit) and t.binary for t, _ in column.terms)
+    texts = [term for term, _ in column.terms if term.kind == "text"]
+    return column.whole, column.levels or tuple(named(texts)), binary
 
 
 def _hint(logic: CardLogic, one: InputColumn) -> str:
     whole, levels, binary = _own_column(logic, one)
     if one.kind == "text":
-        words = "text" + (f", such as {shorten_levels(levels)}" if levels else "")
+        words = "text" + (f", such as {_some_levels(levels)}" if levels else "")
     elif one.kind == "any":
         words = "anything: only asked whether it is there"
     else:
         words = "1 for yes, 0 for no" if binary else "whole number" if whole else "number"
     if one.special:
         words += f"; {join_words([value_text(code) for code in one.special])} means missing"
+    may_miss = all(column.fill is not None or column.may_miss for column in logic.uses(one.name))
     if one.fill is not None:
-        return strip_control(f"{words}; missing counts as {value_text(one.fill)}")
-    may_miss = all(
-        column.fill is not None or column.may_miss
-        for column in logic.columns
-        if one.name in [source.name for source in column.inputs]
-    )
-    return strip_control(
-        f"{words}; {'may be missing' if may_miss and not one.refuse else 'needed'}"
-    )
+        words += f"; missing counts as {value_text(one.fill)}"
+    else:
+        words += "; may be missing" if may_miss and not one.refuse else "; needed"
+    return strip_control(words)
 
 
-def shorten_levels(levels: Sequence[Value]) -> str:
-    """List some levels, not all where there are many.
-
-    >>> shorten_levels(["I", "II"]), shorten_levels(list("abcdefghijklm"))
-    ('I or II', 'a, b, c, d, e, f, g, h and 5 more')
-    """
+def _some_levels(levels: Sequence[Value]) -> str:
     words = [value_text(level) for level in levels]
     if len(words) <= 10:
         return join_words(words)
@@ -645,26 +584,26 @@ def shorten_levels(levels: Sequence[Value]) -> str:
 
 
 def _validation(book: _Book, one: InputColumn) -> dict[str, Any] | None:
-    """Say what a cell takes: a list of levels or numbers.  The card reads others, so it may ask."""
+    """Return what a cell takes: levels from a list, or numbers.  Others only bring a warning."""
     whole, levels, binary = _own_column(book.logic, one)
-    ask = {
+    warn = {
         "error_type": "warning",
         "error_title": "Not as in training",
         "error_message": "The card was learnt from other values. Is this one right?",
     }
     if binary:
-        return {"validate": "list", "source": ["0", "1"], **ask}
+        return {"validate": "list", "source": ["0", "1"], **warn}
     if one.kind == "any":
         return None
     if levels and (one.kind == "text" or not one.special):
-        return {"validate": "list", "source": f"={book.constants.span(levels)}", **ask}
+        return {"validate": "list", "source": f"={book.constants.span(levels)}", **warn}
     if one.kind == "text":
         return None
-    stop = {"error_title": "A number, please", "error_message": "The card needs a number here."}
-    if any(isinstance(code, str) for code in one.special):  # a code may be a word
-        stop["error_type"] = "warning"
-    ends = {"criteria": "between", "minimum": -1e300, "maximum": 1e300}
+    most = 10**15 if whole else 1e300
+    ends = {"criteria": "between", "minimum": -most, "maximum": most}
     if whole:
-        ends |= {"minimum": -(10**15), "maximum": 10**15}
-        return {"validate": "integer", **ends, **ask}
+        return {"validate": "integer", **ends, **warn}
+    stop = {"error_title": "A number, please", "error_message": "The card needs a number here."}
+    if one.text_codes:  # a code may be a word
+        stop["error_type"] = "warning"
     return {"validate": "decimal", **ends, **stop}

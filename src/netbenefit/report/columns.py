@@ -48,7 +48,7 @@ def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
     logic = check_card(card)._logic
     rows = []
     for one in logic.inputs:
-        uses = [column for column in logic.columns if one.name in (i.name for i in column.inputs)]
+        uses = logic.uses(one.name)
         missing, size = _count_missing(card, one, columns), len(columns[one.name])
         share = missing / size if size else 0.0
         rows.append(ColumnRow(one.name, _words(one, uses, printed), missing, share))
