@@ -23,6 +23,7 @@ from .cross_validation import (
 from .errors import (
     FoldMeans as FoldMeans,
     fold_ratio as fold_ratio,
+    with_error as with_error,
 )
 from .folds import (
     Fold as Fold,
