@@ -184,32 +184,6 @@ class Prevalence(NamedTuple):
     expected: float  #: mean risk of the new rows: the prevalence that the card expects
 
 
-def drift_lines(drift: Drift) -> list[str]:
-    """Put drift into words, one line each."""
-    known = drift.n_reference > 0
-    against = (
-        f"against {format_count(drift.n_reference)} of reference" if known else "no reference table"
-    )
-    lines = [
-        f"Drift: {format_count(drift.n_new)} rows, {against}",
-        "",
-        _prevalence_text(drift.prevalence),
-        "",
-    ]
-    if drift.columns.n_rows:
-        lines += [*_column_lines(drift.columns), "", *_rule_lines(drift.rules), ""]
-    if known:
-        lines.append(
-            f"score levels: PSI {format_number(drift.score_psi, 3)}, by chance up to "
-            f"{format_number(drift.score_chance, 3)}"
-        )
-    if not math.isnan(drift.beyond):
-        lines.append(f"scores beyond those of training: {format_percent(drift.beyond)} of the rows")
-    if known or drift.columns.n_rows:
-        lines.append("By chance: what the index exceeds in 5% of cases where nothing has changed.")
-    return lines
-
-
 def _text(value: Any) -> str:
     return strip_control(str(value))
 
@@ -314,7 +288,25 @@ class Drift:
     n_new: float
 
     def __str__(self) -> str:
-        return "\n".join(drift_lines(self))
+        known = self.n_reference > 0
+        against = "no reference table"
+        if known:
+            against = f"against {format_count(self.n_reference)} of reference"
+        lines = [f"Drift: {format_count(self.n_new)} rows, {against}", ""]
+        lines += [_prevalence_text(self.prevalence), ""]
+        if self.columns.n_rows:
+            lines += [*_column_lines(self.columns), "", *_rule_lines(self.rules), ""]
+        if known:
+            index, chance = format_number(self.score_psi, 3), format_number(self.score_chance, 3)
+            lines.append(f"score levels: PSI {index}, by chance up to {chance}")
+        if not math.isnan(self.beyond):
+            beyond = format_percent(self.beyond)
+            lines.append(f"scores beyond those of training: {beyond} of the rows")
+        if known or self.columns.n_rows:
+            lines.append(
+                "By chance: what the index exceeds in 5% of cases where nothing has changed."
+            )
+        return "\n".join(lines)
 
 
 class ScoredRows(NamedTuple):
@@ -359,9 +351,7 @@ def card_drift(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [(1, 0.1), (2, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> drift = card_drift(card, {"age": [50, 60, 70, 80]}, {"age": [40, 50, 60, 70]})

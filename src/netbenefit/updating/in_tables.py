@@ -148,9 +148,7 @@ def score_table(
     Examples
     --------
     >>> import duckdb
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> patients = duckdb.sql("SELECT * FROM (VALUES (40), (60)) AS t(age)")
@@ -223,9 +221,7 @@ def evaluate_table(
     Examples
     --------
     >>> import duckdb
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> patients = duckdb.sql("SELECT x AS age, x >= 60 AS died FROM range(40, 80) AS t(x)")

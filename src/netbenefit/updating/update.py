@@ -86,6 +86,7 @@ from netbenefit.validation import (
     FoldMeans,
     Runner,
     Sample,
+    copy_with,
     fold_ratio,
     make_folds,
     take_rows,
@@ -188,12 +189,13 @@ def _points(old: Scorecard, new: Scorecard) -> Table:
 
 
 def _cutoffs(old: Scorecard, new: Scorecard) -> Table:
-    before = dict(zip(old.thresholds.values[1:], old.cutoffs, strict=True))
-    after = dict(zip(new.thresholds.values[1:], new.cutoffs, strict=True))
+    before, after = (
+        dict(zip(card.thresholds.values[1:], card.cutoffs, strict=True)) for card in (old, new)
+    )
     values = sorted({*before, *after})
     return Table(
         {
-            "threshold": np.array(values),
+            "threshold": values,
             "old": np.array([before.get(p, math.nan) for p in values], dtype=np.float64),
             "new": np.array([after.get(p, math.nan) for p in values], dtype=np.float64),
         }
@@ -657,16 +659,14 @@ def update_card(
         was learnt from (``card.feature_names``).
     y : (n_rows,) array of 0/1 or booleans
     what : {"risks", "cutoffs", "refit"}, default="risks"
-        ``"risks"`` gives each group of scores its rate on the new rows; no group is divided, but
-        neighbours join where a rate has crossed a threshold (one risk per level: Algorithm 2)
-        or where rates are not in order (a risk for every score).  ``"cutoffs"`` keeps
-        the points and chooses the cut-offs of the highest net benefit; risks are the rates between
-        them.  ``"refit"`` learns all anew, from the old points on, with the old rules among the
-        candidates.
+        ``"risks"`` gives each group of scores its rate on the new rows; neighbours join where a
+        rate has crossed a threshold (one risk per level: Algorithm 2) or where rates are not in
+        order (a risk for every score).  ``"cutoffs"`` keeps the points and chooses the cut-offs of
+        the highest net benefit; risks are the rates between them.  ``"refit"`` learns everything
+        anew, from the old points on, with the old rules among the candidates.
     sample_weight : (n_rows,) array, optional
     prior_strength : float, default=0.0
-        For risks and cut-offs: rows of belief in the old card's risks, added to the new rows.  Few
-        rows move the card less that way.
+        For risks and cut-offs: rows of belief in the old card's risks, added to the new rows.
     estimator : RiskScoreClassifier, optional
         Settings of a refit; by default the card's own thresholds, a teacher if it had one, and raw
         columns if it reads them.  Not fitted, not changed.
@@ -678,9 +678,7 @@ def update_card(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import PerUnit, Rule, Thresholds
     >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(0, 0.1), (1, 0.3), (2, 0.6)],
     ...     Thresholds.of([0.2, 0.5]))
     >>> x, y = [0] * 10 + [1] * 10 + [2] * 10, [1] + [0] * 9 + [1, 0] * 5 + [1] * 8 + [0] * 2
@@ -735,7 +733,7 @@ def _refitted(
     if estimator is None:
         own = default_estimator(card)
     elif isinstance(estimator, RiskScoreClassifier):
-        own = type(estimator)(**estimator.get_params(deep=False))
+        own = copy_with(estimator)
     else:
         raise InputError(
             f"estimator is a {type(estimator).__name__}. Pass a RiskScoreClassifier, or leave it "
@@ -763,8 +761,7 @@ class UpdateChoice:
         From the smallest change to the largest; "keep" is the card as it is.
     fold_aunbc, fold_ece : (folds, ways) float
     ratio : float
-        Held-out rows by training rows, mean over the folds: 1/4 for five folds, however often they
-        are repeated.
+        Held-out rows by training rows, mean over the folds: 1/4 for five folds.
     """
 
     ways: tuple[str, ...]
@@ -779,10 +776,7 @@ class UpdateChoice:
 
     @property
     def suggested(self) -> str:
-        """The smallest change that is at most one standard error of the difference below it.
-
-        The error is that of Nadeau and Bengio, which allows for training rows that folds share.
-        """
+        """The smallest change that is at most one (corrected) standard error below the best."""
         return self.ways[int(np.argmax(self._means.near))]
 
     @cached_property
@@ -841,7 +835,7 @@ def choose_update(
     what : sequence of {"keep", "risks", "cutoffs", "refit"}
         Ways to compare; ``"keep"`` leaves the card as it is.
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, or any splitter of scikit-learn, or pairs of row numbers.
+        As ``folds`` in :func:`cross_validate`.
     random_state : int or None, default=0
         Seed of the folds.
 
@@ -851,9 +845,7 @@ def choose_update(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import PerUnit, Rule, Thresholds
     >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(0, 0.1), (1, 0.3), (2, 0.6)],
     ...     Thresholds.of([0.2, 0.5]))
     >>> rng = np.random.default_rng(0)

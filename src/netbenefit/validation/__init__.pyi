@@ -28,6 +28,7 @@ from .errors import (
 from .folds import (
     Fold as Fold,
     Sample as Sample,
+    copy_with as copy_with,
     make_folds as make_folds,
     take_rows as take_rows,
 )

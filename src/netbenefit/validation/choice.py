@@ -154,9 +154,6 @@ class SettingChoice(ComparesFolds):
         return f"{self.to_table()}\n\nchosen ({self.rule}): {chosen}"
 
 
-# -- what to try, and how to choose ----------------------------------------------------------------
-
-
 def check_settings(estimator: Any, settings: Settings) -> tuple[dict[str, Any], ...]:
     """All settings to try, each known to the estimator; of a mapping all combinations."""
     known = estimator.get_params(deep=True)
@@ -327,9 +324,6 @@ verbose
     return search.choose(tasks, list(found.values()))
 
 
-# -- an estimator that chooses its own setting by net benefit before it learns ---------------------
-
-
 class BenefitSearch(
     MetaEstimatorMixin,  # type: ignore[misc]  # scikit-learn has no types
     ClassifierMixin,  # type: ignore[misc]
@@ -392,17 +386,7 @@ class BenefitSearch(
         self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose a setting, then learn from all rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for the estimator's ``fit``.
-
-        Returns
-        -------
-        BenefitSearch
-        """
+        """Choose a setting, then learn from all rows, given as for the estimator's ``fit``."""
         options = self.get_params(deep=False)
         estimator = options.pop("estimator")
         self.choice_ = choose_setting(estimator, X, y, sample_weight=sample_weight, **options)

@@ -59,12 +59,8 @@ class RankTest:
     models, datasets : tuple of str
     ranks : (n_datasets, n_models) float
         Rank of each model on each data set: 1 is best, equals share the mean of their ranks.
-    average : (n_models,) float
-        Mean rank over the data sets.
-    chi2, df, p : float, int, float
-        Friedman's statistic (corrected for ties), its degrees of freedom and its p-value.
-    f, f_p : float
-        The statistic of Iman and Davenport, a less cautious version of Friedman's, and its p-value.
+    chi2, p : float
+        Friedman's statistic (corrected for ties), and its p-value.
     nemenyi : (n_models, n_models) float
         Nemenyi's p-value of each pair, adjusted for the number of pairs.
     """
@@ -89,14 +85,14 @@ class RankTest:
 
     @property
     def f(self) -> float:
-        """F = (N − 1) χ² / (N (k − 1) − χ²), with k − 1 and (k − 1)(N − 1) degrees of freedom."""
+        """Iman and Davenport's less cautious statistic (N − 1) χ² / (N (k − 1) − χ²)."""
         n = len(self.datasets)
         rest = n * self.df - self.chi2
         return (n - 1) * self.chi2 / rest if rest > 1e-9 else float("inf")
 
     @property
     def f_p(self) -> float:
-        """P-value of :attr:`f`."""
+        """P-value of :attr:`f`, with k − 1 and (k − 1)(N − 1) degrees of freedom."""
         return float(stats.f.sf(self.f, self.df, self.df * (len(self.datasets) - 1)))
 
     def critical_difference(self, alpha: float = 0.05) -> float:
@@ -459,8 +455,8 @@ class Comparison:
     def differences(self, metric: Metric = "aunbc") -> dict[str, Difference]:
         """Each model less the first one, on held-out rows: mean, error, interval, p-value.
 
-        The standard error is that of Nadeau and Bengio (2003), which knows that folds share
-        training rows.  No p-value here is adjusted for the number of models.
+        The standard error (Nadeau and Bengio 2003) allows for training rows that folds share.
+        P-values are not adjusted for the number of models.
         """
         values = self.values(metric)
         share = float((self.n_test / self.n_train).mean())
@@ -519,8 +515,8 @@ class Comparison:
     ) -> Table:
         """Pointwise bands of the decision curves, by a bootstrap of rows.
 
-        Models are not learnt anew: a band tells how far a curve depends on which rows were held
-        out, not how far other training rows would have made another model.
+        Models are not learnt anew: a band shows how much a curve depends on the held-out rows, not
+        on the training rows.
         """
         grid = self.thresholds if thresholds is None else as_thresholds(thresholds)
         return curve_bands(
@@ -592,10 +588,9 @@ def compare(
           ``"xgboost"``.
         - A :class:`Scorecard`, or the name of its file.  It is scored as it stands.  Where these
           rows were used to learn it, its numbers flatter it.
-        - Any scikit-learn classifier with ``predict_proba``.  It gets columns of numbers: medians
-          and a column that says so for missing ones, one column per level of text, all
-          standardised.
-          A Pipeline, and a classifier of this package, gets the rows as they are.
+        - Any scikit-learn classifier with ``predict_proba``.  It gets standardised numbers: missing
+          ones are the median and have a column of their own, text has one column per level.  A
+          Pipeline, and a classifier of this package, gets the rows as they are.
     X : data frame, mapping of columns, list of dicts, or array
         Raw rows: numbers, text, missing values.
     y : (n_rows,) array
@@ -603,24 +598,16 @@ def compare(
     thresholds : Thresholds, str or sequence of float, optional
         At which all models are measured, and scorecards are learnt.  By default those of the first
         card among the models, else 0, 0.1, …, 0.9.
-    cv : int or splitter, default=5
-        Folds, each class spread alike over them.
-    repeats : int, default=1
-        How often to draw folds anew, where ``cv`` is a number.
-    sample_weight : (n_rows,) array, optional
-        Used in learning and in measuring.
+    cv : int, splitter or iterable, default=5
+    repeats, sample_weight, random_state, n_jobs, journal
+        As in :func:`cross_validate`, where ``cv`` is called ``folds``.
     time_limit : float, default=10.0
         Seconds for each search of a model that is called by name.
     max_features : int, optional
         Largest number of rules of scorecards that are called by name.
     teacher, prior_strength
-        Of ``"scorecard"``, as of :class:`RiskScoreClassifier`.  A column of given risks is no
-        feature of the other models either.
-    random_state : int, default=0
-    n_jobs : int, optional
-        Folds and models at a time, by joblib.
-    journal : path, optional
-        File that keeps finished folds, so that a run that was ended goes on from there.
+        Of ``"scorecard"``, as in :class:`RiskScoreClassifier`.  A column of given risks is not a
+        feature of the other models.
     progress : callable, optional
         Called with the numbers of finished and of all fits.
 

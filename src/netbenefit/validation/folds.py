@@ -267,9 +267,12 @@ def silenced(estimator: Any) -> Any:
     own = estimator.get_params(deep=False)
     loud = {"callback": None, "verbose": 0}
     changes = {name: quiet for name, quiet in loud.items() if name in own and own[name] != quiet}
-    if not changes:
-        return estimator
-    return type(estimator)(**{**own, **changes})
+    return copy_with(estimator, **changes) if changes else estimator
+
+
+def copy_with(estimator: Any, **changes: Any) -> Any:
+    """An unfitted copy with other parameters; unlike a clone it shares its callback."""
+    return type(estimator)(**{**estimator.get_params(deep=False), **changes})
 
 
 def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool = False) -> Any:

@@ -32,7 +32,14 @@ from netbenefit.estimators import RiskScoreClassifier
 from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_thresholds
 from netbenefit.plots import SensitivityDisplay
 from netbenefit.validation.errors import ComparesFolds, FoldMeans, fold_ratio, with_error
-from netbenefit.validation.folds import Fold, Sample, check_count, make_folds, take_rows
+from netbenefit.validation.folds import (
+    Fold,
+    Sample,
+    check_count,
+    copy_with,
+    make_folds,
+    take_rows,
+)
 from netbenefit.validation.runner import Runner, Task, make_work
 
 
@@ -341,7 +348,7 @@ def threshold_sensitivity(
     evaluate_on : Thresholds, str or sequence of float, optional
         Where all cards are measured; by default at 0, 0.1, …, 0.9.
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, or any splitter of scikit-learn, or pairs of row numbers.
+        As ``folds`` in :func:`cross_validate`.
     random_state : int or None, default=0
         Seed of the folds; that of the search is the estimator's.
 
@@ -378,8 +385,7 @@ def threshold_sensitivity(
     weight = check_weights(sample.weight, sample.event.size)
     cards, grids = {}, {}
     for name, choice in choices.items():
-        own = {"thresholds": _grid(choice, X, y, weight), "weights": None}
-        model = type(estimator)(**{**estimator.get_params(deep=False), **own})
+        model = copy_with(estimator, thresholds=_grid(choice, X, y, weight), weights=None)
         model.fit(X, y, sample_weight=sample_weight)
         cards[name], grids[name] = model.scorecard_, model.thresholds_
     folds = make_folds(cv, sample, random_state, name="cv", both=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,16 +44,11 @@ from netbenefit.solvers import (
 )
 from netbenefit.teachers import Taught
 from netbenefit.validation.errors import ComparesFolds, FoldMeans, fold_ratio, with_error
-from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
+from netbenefit.validation.folds import Fold, Sample, copy_with, make_folds, take_rows
 from netbenefit.validation.runner import Runner
 
-
-class _Posed(NamedTuple):
-    """The problem that some rows pose, before sizes, and how it came about."""
-
-    problem: Problem
-    taught: Taught | None
-    bins: FittedBins | None
+#: The problem of some rows, what a teacher made of it, and the conditions.
+_Posed = tuple[Problem, Taught | None, FittedBins | None]
 
 
 @dataclass(frozen=True)
@@ -80,8 +75,8 @@ class _SizeSearch:
         }
 
     def pose(self, rows: NDArray[np.intp] | None = None) -> _Posed:
-        """All is learnt from these rows alone: conditions, the teacher's risks, constants."""
-        model, (X, _, event, weight), groups = _copy(self.estimator), self.sample, self.groups
+        """Learn conditions, the teacher's risks and constants from these rows alone."""
+        model, (X, _, event, weight), groups = copy_with(self.estimator), self.sample, self.groups
         model.thresholds_ = self.thresholds
         if rows is not None:
             X, event, weight = take_rows(X, rows), event[rows], self.sample.weight_of(rows)
@@ -98,12 +93,13 @@ class _SizeSearch:
         # Within a size, rules have no price: see limit_size.
         settings = {**training.settings, "penalty": 0}
         problem = make_problem(table, self.thresholds, **settings)
-        return _Posed(problem, taught, training.bins)
+        return problem, taught, training.bins
 
     def find(self, posed: _Posed) -> tuple[dict[int, Scorecard], dict[int, SolverResult]]:
         """The best card of every size, and how it was found."""
+        problem, taught, bins = posed
         found = best_of_every_size(
-            posed.problem,
+            problem,
             self.sizes,
             time_limit=self.estimator.time_limit,
             n_jobs=self.n_jobs,
@@ -112,7 +108,7 @@ class _SizeSearch:
         )
         if any(result.status == "interrupted" for result in found.values()):
             raise KeyboardInterrupt  # cards of a broken-off search compare with no others
-        cards, (problem, taught, bins) = {}, posed
+        cards = {}
         for size, result in found.items():
             origin = make_provenance(problem, result, self.outcome, self.seed, taught)
             cards[size] = assemble_card(
@@ -146,17 +142,11 @@ def check_estimator(estimator: Any) -> RiskScoreClassifier:
             f"estimator is {kind} {what}. Pass a RiskScoreClassifier() or RSSDNBClassifier(): only "
             "these have cards of every size."
         )
-    copy = _copy(estimator)
+    copy: RiskScoreClassifier = copy_with(estimator)
     try:
         copy._validate_params()
     except ValueError as error:  # scikit-learn's own kind
         raise InputError(str(error)) from None
-    return copy
-
-
-def _copy(estimator: RiskScoreClassifier) -> RiskScoreClassifier:
-    """Not a clone, which would copy a callback, too: it has to reach the one that was given."""
-    copy: RiskScoreClassifier = type(estimator)(**estimator.get_params(deep=False))
     return copy
 
 
@@ -347,20 +337,19 @@ def size_path(
     estimator : RiskScoreClassifier or RSSDNBClassifier
         It need not be fitted, and is left as it is.
     X, y, sample_weight, groups
-        As for its ``fit``.  A number of folds keeps rows of one group together.
+        As for its ``fit``.  Folds that are drawn keep rows of one group together.
     sizes : sequence of int, optional
         Numbers of rules; by default from the fewest that the constraints allow to the estimator's
         ``max_features``, or to 15, or to the number of columns.
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, or any splitter of scikit-learn, or pairs of row numbers.
+        As ``folds`` in :func:`cross_validate`.
     n_jobs : int, optional
         Folds at a time, by joblib.  With more than one, each search has one thread; otherwise as
         many as the estimator's ``n_jobs`` says.
     random_state : int or None, default=0
         Seed of the folds; that of the search is the estimator's.
     journal : path, optional
-        File that keeps each finished fold; a later call with the same data and settings goes on
-        from there.
+        As in :func:`cross_validate`.
 
     Returns
     -------
@@ -394,8 +383,9 @@ def size_path(
         seed=reader._seed(),
     )
     posed = search.pose()
-    warn_of_teaching(posed.taught, stacklevel=3)
-    search = replace(search, sizes=choose_sizes(posed.problem, sizes))
+    problem, taught, _ = posed
+    warn_of_teaching(taught, stacklevel=3)
+    search = replace(search, sizes=choose_sizes(problem, sizes))
     folds = make_folds(cv, sample, random_state, groups=labels, name="cv", both=False)
     identity = {
         "estimator": reader,
@@ -424,7 +414,7 @@ def size_path(
         tested = list(runner.run({f"fold {k}": fold for k, fold in enumerate(folds, 1)}).values())
     common = [size for size in cards if all(str(size) in one["cards"] for one in tested)]
     if not common:
-        raise posed.problem.nothing_found()
+        raise problem.nothing_found()
     training = search.measure(cards)
 
     def held_out(measure: str) -> FloatArray:
