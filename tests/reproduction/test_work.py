@@ -194,7 +194,7 @@ def test_the_one_standard_error_rule_prefers_the_smaller_model() -> None:
     base = lasso(0).estimator
     code, weight, sizes = y.astype(np.intp), np.ones(300), {}
     for rule in ("min", "one_se"):
-        model = TunedClassifier(base, "C", "log", rule=rule).fit(X, y)
+        model = TunedClassifier(base, "C", rule=rule).fit(X, y)
         values = model._candidates(X, code, weight)
         losses, error = model._losses(X, code, weight, values)
         chosen, best = values.tolist().index(model.best_value_), int(losses.argmin())
@@ -211,7 +211,7 @@ def test_merged_rows_give_the_same_choice() -> None:
     X = rng.integers(0, 2, (600, 3)).astype(float)
     y = rng.random(600) < 0.2 + 0.5 * X[:, 0]
     base = lasso(0).estimator.set_params(tol=1e-8)
-    model = TunedClassifier(base, "C", "log")
+    model = TunedClassifier(base, "C")
     values = model._candidates(X, y.astype(np.intp), np.ones(600))
     merged = model._losses(X, y.astype(np.intp), np.ones(600), values)[0]
     noise = 1e-13 * np.arange(600)[:, None]  # no two rows are equal now

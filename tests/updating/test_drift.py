@@ -27,11 +27,11 @@ from netbenefit.cards.readings import as_column
 from netbenefit.metrics.benefit import aunbc, auroc, expected_calibration_error
 from netbenefit.updating.drift import (
     Bins,
-    ScoreCounts,
+    ScoredRows,
     _edges,
     bins_of,
     chance_index,
-    score_drift,
+    compare_rows,
     score_rows,
     stability_index,
     standardised_difference,
@@ -419,9 +419,9 @@ def test_groups_of_rows_are_enough() -> None:
     rows, events = np.array([90.0, 10, 5, 5]), np.array([False, True, False, True])
     found = evaluate_scores(card, [1, 1, 2, 2], events, rows, card.thresholds, effective_rows=110)
     assert [row.rate for row in found.levels] == [0.1, 0.5]
-    then = ScoreCounts(np.array([1, 2]), None, np.array([50.0, 50.0]), 100.0)
-    now = ScoreCounts(np.array([1, 2]), None, np.array([40.0, 60.0]), 100.0)
-    assert score_drift(card, now, then).score_psi == pytest.approx(0.0405, abs=1e-4)
+    then = ScoredRows(np.array([1, 2]), None, np.array([50.0, 50.0]), 100.0)
+    now = ScoredRows(np.array([1, 2]), None, np.array([40.0, 60.0]), 100.0)
+    assert compare_rows(card, now, then).score_psi == pytest.approx(0.0405, abs=1e-4)
 
 
 def test_a_card_without_rules_scores_rows() -> None:

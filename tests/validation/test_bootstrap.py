@@ -19,7 +19,7 @@ from netbenefit import InputError, bootstrap_validate
 from netbenefit.metrics.measures import Rules, chance_of, measures_of
 from netbenefit.validation.bootstrap import point632plus
 from netbenefit.validation.folds import random_of, resample
-from netbenefit.validation.stability import CardStability
+from netbenefit.validation.stability import CardStability, label
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 GRIDS = [
@@ -259,6 +259,29 @@ def test_stability_counts_rules_and_columns() -> None:
     assert columns == {"age": 0.5, "bmi": 0.5, "sex": 0.0}
     assert dict(zip(found.columns["column"], found.columns["rules"], strict=True))["age"] == 1.5
     assert "age ≥ 50" in str(found)
+
+
+def test_stability_in_print() -> None:
+    one = Rules(4, ["age", "bmi"], [("age", "age ≥ 50", 2.0), ("bmi", "bmi ≥ 30", 1.0)])
+    two = Rules(4, ["age"], [("age", "age ≥ 50", 3.0)])
+    assert str(CardStability((one, two))).splitlines() == [
+        "Stability over 2 cards",
+        "",
+        "rule      share  points   sd   range",
+        "age ≥ 50   100%     2.5  0.7  2 to 3",
+        "bmi ≥ 30    50%     1.0    –  1 to 1",
+        "",
+        "column  share  rules",
+        "age      100%    1.0",
+        "bmi       50%    1.0",
+        "",
+        "Stability index of the choice of columns: 0.47 (1: always the same; 0: as by chance).",
+    ]
+
+
+def test_measures_in_print() -> None:
+    names = [label(measure) for measure in ("aunbc", "net_benefit_at_0.05", "size")]
+    assert names == ["AUNBC", "net benefit at 5%", "size"]
 
 
 def test_stability_index_of_equal_and_of_random_choices() -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -36,13 +37,9 @@ from netbenefit.common import (
     format_count,
     format_number,
     format_percent,
-    format_table,
 )
 from netbenefit.metrics import count_effective_rows, wilson
-from netbenefit.updating.observed import count_levels_of_card
-
-# -- the distribution of one raw column in two tables, and how far they are apart ------------------
-
+from netbenefit.updating.observed import LevelRow, count_levels_of_card, table_lines
 
 #: Most bins of numbers, and most levels of text that are counted one by one.
 _MOST_BINS, _MOST_LEVELS = 10, 20
@@ -112,7 +109,7 @@ def bins_of(
     Numbers: tenths of the reference's rows, or its values where these are few. Text: its commonest
     levels, and all others together. Missing values have their own bin.
     """
-    there, here = _present(reference, reference_weight), _present(new, new_weight)
+    there, here = _known(reference, reference_weight), _known(new, new_weight)
     if reference.values.dtype.kind == "f" and new.values.dtype.kind == "f":
         edges = _edges(reference.values[there], reference_weight[there])
         names = _interval_names(edges)
@@ -125,34 +122,32 @@ def bins_of(
             np.array([place.get(str(v), len(levels)) for v in c.values.tolist()], dtype=np.intp)
             for c in (reference, new)
         ]
-    size, masses = len(names), []
+    masses = []
     pairs = ((codes[0], there, reference_weight), (codes[1], here, new_weight))
-    for code, present, weight in pairs:
-        found = np.bincount(code[present], weights=weight[present], minlength=size)
-        masses.append(np.append(found.astype(np.float64), weight[~present].sum()))
+    for code, known, weight in pairs:
+        found = np.bincount(code[known], weights=weight[known], minlength=len(names))
+        masses.append(np.append(found.astype(np.float64), weight[~known].sum()))
     used = (masses[0] > 0) | (masses[1] > 0)
     kept = tuple(name for name, use in zip([*names, "missing"], used, strict=True) if use)
     return Bins(kept, masses[0][used], masses[1][used])
 
 
-def _present(column: Column, weight: FloatArray) -> NDArray[np.bool_]:
-    if column.missing is None:
-        return np.ones(weight.size, dtype=np.bool_)
-    return ~column.missing
+def _known(column: Column, weight: FloatArray) -> NDArray[np.bool_]:
+    """Rows with weight whose value is not missing."""
+    weighted: NDArray[np.bool_] = weight > 0
+    return weighted if column.missing is None else weighted & ~column.missing
 
 
 def _edges(values: FloatArray, weight: FloatArray) -> FloatArray:
     """Where bins of numbers start, except the first: tenths of the weight, or all values.
 
-    A bin ends with the value that completes a tenth: so a value that most rows share is separated
-    from the larger ones.
+    A bin ends with the value that completes a tenth, so that a value of most rows has its own bin.
     """
-    used = weight > 0
-    distinct, place = np.unique(values[used], return_inverse=True)
+    distinct, place = np.unique(values, return_inverse=True)
     if distinct.size <= _MOST_BINS:
         few: FloatArray = distinct[1:]
         return few
-    mass = np.cumsum(np.bincount(place, weights=weight[used]))
+    mass = np.cumsum(np.bincount(place, weights=weight))
     tenths = np.arange(1, _MOST_BINS) / _MOST_BINS * mass[-1]
     # An exact tenth must find its own value, whatever the sums of weights round to.
     at = np.searchsorted(mass, tenths * (1 - 1e-12))
@@ -163,8 +158,7 @@ def _edges(values: FloatArray, weight: FloatArray) -> FloatArray:
 def _interval_names(edges: FloatArray) -> list[str]:
     if not edges.size:
         return ["any"]
-    numbers = [float(edge) for edge in edges]
-    texts = [value_text(int(x) if x.is_integer() else x) for x in numbers]
+    texts = [_shown(edge) for edge in edges.tolist()]
     middle = [f"{low} to < {high}" for low, high in pairwise(texts)]
     return [f"< {texts[0]}", *middle, f"≥ {texts[-1]}"]
 
@@ -174,8 +168,7 @@ def _levels(values: NDArray[np.object_], weight: FloatArray) -> list[str]:
     mass: dict[str, float] = {}
     for value, w in zip(values.tolist(), weight.tolist(), strict=True):
         mass[str(value)] = mass.get(str(value), 0.0) + w
-    found = sorted((level for level, w in mass.items() if w > 0), key=lambda v: (-mass[v], v))
-    return found[:_MOST_LEVELS]
+    return sorted(mass, key=lambda level: (-mass[level], level))[:_MOST_LEVELS]
 
 
 # -- drift, in words -------------------------------------------------------------------------------
@@ -191,75 +184,51 @@ class Prevalence(NamedTuple):
     expected: float  #: mean risk of the new rows: the prevalence that the card expects
 
 
-def drift_lines(drift: Drift) -> list[str]:
-    """Put drift into words, one line each."""
-    known = drift.n_reference > 0
-    against = (
-        f"against {format_count(drift.n_reference)} of reference" if known else "no reference table"
+def _text(value: Any) -> str:
+    return strip_control(str(value))
+
+
+_2, _3 = partial(format_number, decimals=2), partial(format_number, decimals=3)
+
+
+def _column_lines(columns: Table) -> list[str]:
+    return table_lines(
+        columns,
+        [
+            ("column", "column", _text),
+            ("PSI", "psi", _3),
+            ("by chance", "chance", _3),
+            ("std. diff.", "difference", _2),
+            ("missing then", "missing_reference", format_percent),
+            ("now", "missing", format_percent),
+            ("unseen", "unseen", format_percent),
+            ("", "unseen_values", _text),
+        ],
     )
-    lines = [
-        f"Drift: {format_count(drift.n_new)} rows, {against}",
-        "",
-        *_prevalence_text(drift),
-        "",
-    ]
-    if drift.columns.n_rows:
-        lines += [*_column_lines(drift.columns), "", *_rule_lines(drift.rules), ""]
-    if known:
-        lines.append(
-            f"score levels: PSI {format_number(drift.score_psi, 3)}, by chance up to "
-            f"{format_number(drift.score_chance, 3)}"
-        )
-    if not math.isnan(drift.beyond):
-        lines.append(f"scores beyond those of training: {format_percent(drift.beyond)} of the rows")
-    if known or drift.columns.n_rows:
-        lines.append("By chance: what the index exceeds in 5% of cases where nothing has changed.")
-    return lines
 
 
-def _column_lines(c: Table) -> list[str]:
-    head = ["column", "PSI", "by chance", "std. diff.", "missing then", "now", "unseen", ""]
-    rows = [
+def _rule_lines(rules: Table) -> list[str]:
+    return table_lines(
+        rules,
         [
-            strip_control(str(c["column"][i])),
-            format_number(c["psi"][i], 3),
-            format_number(c["chance"][i], 3),
-            format_number(c["difference"][i], 2),
-            format_percent(c["missing_reference"][i]),
-            format_percent(c["missing"][i]),
-            format_percent(c["unseen"][i]),
-            strip_control(str(c["unseen_values"][i])),
-        ]
-        for i in range(c.n_rows)
-    ]
-    return format_table(head, rows)
+            ("rule", "rule", str),
+            ("points", "points", partial(format_number, decimals=0)),
+            ("mean then", "reference", _3),
+            ("now", "new", _3),
+            ("PSI", "psi", _3),
+            ("std. diff.", "difference", _2),
+            ("moves the score by", "shift", _2),
+        ],
+    )
 
 
-def _rule_lines(r: Table) -> list[str]:
-    head = ["rule", "points", "mean then", "now", "PSI", "std. diff.", "moves the score by"]
-    rows = [
-        [
-            str(r["rule"][i]),
-            format_number(r["points"][i], 0),
-            format_number(r["reference"][i], 3),
-            format_number(r["new"][i], 3),
-            format_number(r["psi"][i], 3),
-            format_number(r["difference"][i], 2),
-            format_number(r["shift"][i], 2),
-        ]
-        for i in range(r.n_rows)
-    ]
-    return format_table(head, rows)
-
-
-def _prevalence_text(drift: Drift) -> list[str]:
-    p = drift.prevalence
+def _prevalence_text(p: Prevalence) -> str:
     then = "not recorded" if p.reference is None else f"{format_percent(p.reference)} then"
     now = ""
     if p.new is not None:
         ends = f"{format_percent(p.low)} to {format_percent(p.high)}"
         now = f", {format_percent(p.new)} now (95% interval {ends})"
-    return [f"prevalence: {then}{now}; the card expects {format_percent(p.expected)}"]
+    return f"prevalence: {then}{now}; the card expects {format_percent(p.expected)}"
 
 
 _COLUMNS = (
@@ -274,7 +243,8 @@ _COLUMNS = (
 )
 _BINS = ("column", "bin", "reference", "new")
 _RULES = ("rule", "points", "reference", "new", "psi", "difference", "shift")
-#: Values that a message lists.
+_WORDS = ("column", "bin", "rule", "unseen_values")
+#: Unseen values that are listed.
 _MOST_SHOWN = 5
 
 
@@ -318,22 +288,36 @@ class Drift:
     n_new: float
 
     def __str__(self) -> str:
-        return "\n".join(drift_lines(self))
+        known = self.n_reference > 0
+        against = "no reference table"
+        if known:
+            against = f"against {format_count(self.n_reference)} of reference"
+        lines = [f"Drift: {format_count(self.n_new)} rows, {against}", ""]
+        lines += [_prevalence_text(self.prevalence), ""]
+        if self.columns.n_rows:
+            lines += [*_column_lines(self.columns), "", *_rule_lines(self.rules), ""]
+        if known:
+            index, chance = format_number(self.score_psi, 3), format_number(self.score_chance, 3)
+            lines.append(f"score levels: PSI {index}, by chance up to {chance}")
+        if not math.isnan(self.beyond):
+            beyond = format_percent(self.beyond)
+            lines.append(f"scores beyond those of training: {beyond} of the rows")
+        if known or self.columns.n_rows:
+            lines.append(
+                "By chance: what the index exceeds in 5% of cases where nothing has changed."
+            )
+        return "\n".join(lines)
 
 
-class _Rows(NamedTuple):
-    """One table, read for a card."""
+class ScoredRows(NamedTuple):
+    """Rows that a card has scored, or groups of rows with the same score and outcome."""
 
-    columns: dict[str, Column]  #: raw, nothing filled in
-    seen: dict[str, Column]  #: as the rules see them
     score: IntArray
-    weight: FloatArray
     event: NDArray[np.bool_] | None
-    counted: float | None = None  #: effective rows, where a row stands for many
-
-    @property
-    def effective_rows(self) -> float:
-        return count_effective_rows(self.weight) if self.counted is None else self.counted
+    weight: FloatArray
+    effective_rows: float  #: how many rows of equal weight all of them are worth
+    columns: Mapping[str, Column] = {}  #: raw, nothing filled in
+    seen: Mapping[str, Column] = {}  #: as the rules see them
 
 
 def card_drift(
@@ -367,9 +351,7 @@ def card_drift(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [(1, 0.1), (2, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> drift = card_drift(card, {"age": [50, 60, 70, 80]}, {"age": [40, 50, 60, 70]})
@@ -384,32 +366,12 @@ def card_drift(
         raise InputError(
             "reference_y and reference_weight go with reference. Pass that table, too."
         )
-    return _drift(card, old, new, *_column_tables(card, old, new), _rule_table(card, old, new))
+    return compare_rows(card, new, old)
 
 
-class ScoreCounts(NamedTuple):
-    """Groups of rows with the same score and outcome."""
-
-    score: IntArray
-    event: NDArray[np.bool_] | None
-    weight: FloatArray
-    effective_rows: float  #: how many rows of equal weight all of them are worth
-
-
-def score_drift(card: Scorecard, new: ScoreCounts, reference: ScoreCounts | None = None) -> Drift:
-    """Compare the scores that a card gives now with those that it gave, without columns."""
-    old = None if reference is None else _counted(reference)
-    nothing = [Table(_typed({key: [] for key in keys})) for keys in (_COLUMNS, _BINS, _RULES)]
-    return _drift(card, old, _counted(new), *nothing)
-
-
-def _counted(counts: ScoreCounts) -> _Rows:
-    return _Rows({}, {}, counts.score, counts.weight, counts.event, counts.effective_rows)
-
-
-def _drift(
-    card: Scorecard, old: _Rows | None, new: _Rows, columns: Table, bins: Table, rules: Table
-) -> Drift:
+def compare_rows(card: Scorecard, new: ScoredRows, old: ScoredRows | None) -> Drift:
+    """Compare rows with those of a reference; without columns, only their scores."""
+    columns, bins = _column_tables(card, old, new)
     levels = _level_table(card, old, new)
     index = chance = math.nan
     if old is not None:
@@ -420,7 +382,7 @@ def _drift(
     return Drift(
         columns=columns,
         bins=bins,
-        rules=rules,
+        rules=_rule_table(card, old, new),
         levels=levels,
         score_psi=index,
         score_chance=chance,
@@ -429,9 +391,6 @@ def _drift(
         n_reference=0.0 if old is None else float(old.weight.sum()),
         n_new=float(new.weight.sum()),
     )
-
-
-# -- reading ---------------------------------------------------------------------------------------
 
 
 def score_rows(card: Scorecard, X: Any, n_rows: int | None = None) -> IntArray:
@@ -448,7 +407,7 @@ def score_rows(card: Scorecard, X: Any, n_rows: int | None = None) -> IntArray:
 
 def _read(
     card: Scorecard, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, name: str
-) -> _Rows:
+) -> ScoredRows:
     if not card.rules:
         raise InputError("the card has no rules: no column can drift. Pass another card.")
     event = None if y is None else check_binary(y, name=name)
@@ -456,23 +415,19 @@ def _read(
         warnings.simplefilter("ignore")  # what is missing or unseen is counted here
         score = score_rows(card, X, None if event is None else event.size)
         data, _ = read_columns(X, card.features, card.feature_names)
-        columns = _raw_columns(card, data)
+        logic = card._logic
+        raw = (logic.readings.raw(one.name, data, one.kind) for one in logic.inputs)
+        columns = {column.name: _as_numbers(column) for column in raw}
         seen = {
-            column.name: card._logic.readings.column(column.name, data, column.kind)
-            for column in card._logic.columns
+            column.name: logic.readings.column(column.name, data, column.kind)
+            for column in logic.columns
         }
-    return _Rows(columns, seen, score, check_weights(sample_weight, score.size), event)
-
-
-def _raw_columns(card: Scorecard, data: Mapping[str, Any]) -> dict[str, Column]:
-    """Raw columns with their special codes read as missing, and nothing filled in."""
-    logic = card._logic
-    found = (logic.readings.raw(one.name, data, one.kind) for one in logic.inputs)
-    return {column.name: _as_numbers(column) for column in found}
+    weight = check_weights(sample_weight, score.size)
+    return ScoredRows(score, event, weight, count_effective_rows(weight), columns, seen)
 
 
 def _as_numbers(column: Column) -> Column:
-    """Numbers as numbers, where the card asks only whether they are missing and lists hold them."""
+    """Numbers as an array, where they are objects because the card only tests for missing."""
     if column.values.dtype.kind == "f":
         return column
     there = column.values if column.missing is None else column.values[~column.missing]
@@ -483,37 +438,29 @@ def _as_numbers(column: Column) -> Column:
     return column._replace(values=values)
 
 
-# -- tables ----------------------------------------------------------------------------------------
-
-
-def _column_tables(card: Scorecard, old: _Rows | None, new: _Rows) -> tuple[Table, Table]:
-    rows: dict[str, list[Any]] = {key: [] for key in _COLUMNS}
-    counts: dict[str, list[Any]] = {key: [] for key in _BINS}
+def _column_tables(card: Scorecard, old: ScoredRows | None, new: ScoredRows) -> tuple[Table, Table]:
+    rows, counts = [], []
     for name, column in new.columns.items():
-        rows["column"].append(name)
-        rows["missing"].append(_missing(column, new.weight))
-        before = None if old is None else old.columns[name]
-        index = chance = gap = absent = math.nan
-        if old is not None and before is not None:
+        row: dict[str, Any] = dict.fromkeys(_COLUMNS, math.nan)
+        row |= {"column": name, "missing": _missing(column, new.weight)}
+        if old is not None:
+            before = old.columns[name]
             bins = bins_of(before, old.weight, column, new.weight)
             sizes = (old.effective_rows, new.effective_rows)
-            index = stability_index(bins.reference, bins.new, rows=sizes)
-            chance = chance_index(len(bins.names), sizes)
-            gap, absent = _gap(before, old, column, new), _missing(before, old.weight)
-            counts["column"] += [name] * len(bins.names)
-            counts["bin"] += bins.names
-            counts["reference"] += bins.reference.tolist()
-            counts["new"] += bins.new.tolist()
-        part, shown = _unseen(card, name, before, old, column, new)
-        found = {"psi": index, "chance": chance, "difference": gap, "missing_reference": absent}
-        for key, value in (*found.items(), ("unseen", part), ("unseen_values", shown)):
-            rows[key].append(value)
-    return Table(_typed(rows)), Table(_typed(counts))
+            row["psi"] = stability_index(bins.reference, bins.new, rows=sizes)
+            row["chance"] = chance_index(len(bins.names), sizes)
+            row["difference"] = _gap(before, old, column, new)
+            row["missing_reference"] = _missing(before, old.weight)
+            for cells in zip(*bins, strict=True):
+                counts.append(dict(zip(_BINS, (name, *cells), strict=True)))
+        row["unseen"], row["unseen_values"] = _unseen(card, name, old, column, new)
+        rows.append(row)
+    return _table(_COLUMNS, rows), _table(_BINS, counts)
 
 
-def _typed(rows: Mapping[str, list[Any]]) -> dict[str, NDArray[Any]]:
-    words = ("column", "bin", "rule", "scores", "unseen_values")
-    return {k: np.array(v, dtype=object if k in words else np.float64) for k, v in rows.items()}
+def _table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:
+    kinds = {name: object if name in _WORDS else np.float64 for name in names}
+    return Table({n: np.array([row[n] for row in rows], dtype=kinds[n]) for n in names})
 
 
 def _missing(column: Column, weight: FloatArray) -> float:
@@ -522,42 +469,35 @@ def _missing(column: Column, weight: FloatArray) -> float:
     return float(weight[column.missing].sum() / weight.sum())
 
 
-def _here(column: Column, weight: FloatArray) -> NDArray[np.bool_]:
-    there: NDArray[np.bool_] = weight > 0
-    return there if column.missing is None else there & ~column.missing
-
-
-def _gap(before: Column, old: _Rows, column: Column, new: _Rows) -> float:
+def _gap(before: Column, old: ScoredRows, column: Column, new: ScoredRows) -> float:
     """Standardised difference of numbers; text has none."""
     if before.values.dtype.kind != "f" or column.values.dtype.kind != "f":
         return math.nan
-    there, here = _here(before, old.weight), _here(column, new.weight)
+    there, here = _known(before, old.weight), _known(column, new.weight)
     return standardised_difference(
         before.values[there], old.weight[there], column.values[here], new.weight[here]
     )
 
 
 def _unseen(
-    card: Scorecard, name: str, before: Column | None, old: _Rows | None, column: Column, new: _Rows
+    card: Scorecard, name: str, old: ScoredRows | None, column: Column, new: ScoredRows
 ) -> tuple[float, str]:
     """Share of values that were not there before, and some of them; NaN where unknown."""
-    here = _here(column, new.weight)
+    values, known = column.values, None
+    if old is not None:
+        before = old.columns[name]
+        known = before.values[_known(before, old.weight)]
     levels = next((r.levels for r in card.readings if r.feature == name), ())
-    values = column.values
     if values.dtype.kind == "f" and not levels:
-        if before is None or old is None or before.values.dtype.kind != "f":
+        if known is None or known.dtype.kind != "f" or not known.size:
             return math.nan, ""
-        known = before.values[_here(before, old.weight)]
-        if not known.size:
-            return math.nan, ""
-        strange = here & ((values < known.min()) | (values > known.max()))
+        strange = (values < known.min()) | (values > known.max())
     else:
-        seen: set[Any] = set(levels)
-        if not levels:
-            if before is None or old is None:
-                return math.nan, ""
-            seen = set(before.values[_here(before, old.weight)].tolist())
-        strange = here & np.array([v not in seen for v in values.tolist()], dtype=np.bool_)
+        if not levels and known is None:
+            return math.nan, ""
+        seen = set(known.tolist() if known is not None and not levels else levels)
+        strange = np.array([value not in seen for value in values.tolist()], dtype=np.bool_)
+    strange &= _known(column, new.weight)
     found = sorted(set(values[strange].tolist()), key=lambda v: (isinstance(v, str), v))
     more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
     shown = ", ".join(_shown(value) for value in found[:_MOST_SHOWN])
@@ -569,9 +509,9 @@ def _shown(value: Any) -> str:
     return value_text(int(value) if whole else value)
 
 
-def _rule_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
-    rows: dict[str, list[Any]] = {key: [] for key in _RULES}
-    for row in card_rows(card):
+def _rule_table(card: Scorecard, old: ScoredRows | None, new: ScoredRows) -> Table:
+    rows = []
+    for row in card_rows(card) if new.seen else ():
         unit = 10.0**row.term.decimals if isinstance(row.term, PerUnit) else 1.0
         codes = row.term.column_codes(new.seen[row.feature]).astype(np.float64) / unit
         now = float(new.weight @ codes / new.weight.sum())
@@ -583,40 +523,30 @@ def _rule_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
             if not isinstance(row.term, PerUnit):
                 sizes = (old.effective_rows, new.effective_rows)
                 index = stability_index([1 - then, then], [1 - now, now], rows=sizes)
-        cells = (
-            strip_control(row.text),
-            row.points,
-            then,
-            now,
-            index,
-            gap,
-            row.points * (now - then),
-        )
-        for key, value in zip(_RULES, cells, strict=True):
-            rows[key].append(value)
-    return Table(_typed(rows))
+        shift = row.points * (now - then)
+        cells = (strip_control(row.text), row.points, then, now, index, gap, shift)
+        rows.append(dict(zip(_RULES, cells, strict=True)))
+    return _table(_RULES, rows)
 
 
-def _level_table(card: Scorecard, old: _Rows | None, new: _Rows) -> Table:
-    def masses(rows: _Rows) -> list[float]:
-        event = np.zeros(rows.score.size, dtype=np.bool_) if rows.event is None else rows.event
-        return [row.n for row in count_levels_of_card(card, rows.score, event, rows.weight)]
+def _level_table(card: Scorecard, old: ScoredRows | None, new: ScoredRows) -> Table:
+    def counted(rows: ScoredRows) -> list[LevelRow]:
+        no_events = np.zeros(rows.score.size, dtype=np.bool_)
+        return count_levels_of_card(card, rows.score, no_events, rows.weight)
 
-    levels = count_levels_of_card(
-        card, new.score, np.zeros(new.score.size, dtype=np.bool_), new.weight
-    )
-    then = [math.nan] * len(levels) if old is None else masses(old)
+    levels = counted(new)
+    then = [math.nan] * len(levels) if old is None else [row.n for row in counted(old)]
     return Table(
         {
             "scores": np.array([row.scores for row in levels], dtype=object),
-            "risk": np.array([row.risk for row in levels]),
-            "reference": np.array(then),
-            "new": np.array([row.n for row in levels]),
+            "risk": [row.risk for row in levels],
+            "reference": then,
+            "new": [row.n for row in levels],
         }
     )
 
 
-def _beyond(card: Scorecard, new: _Rows) -> float:
+def _beyond(card: Scorecard, new: ScoredRows) -> float:
     if card.score_range is None:
         return math.nan
     low, high = card.score_range
@@ -624,7 +554,7 @@ def _beyond(card: Scorecard, new: _Rows) -> float:
     return float(new.weight[outside].sum() / new.weight.sum())
 
 
-def _prevalence(card: Scorecard, old: _Rows | None, new: _Rows) -> Prevalence:
+def _prevalence(card: Scorecard, old: ScoredRows | None, new: ScoredRows) -> Prevalence:
     then = card.provenance.prevalence if card.provenance else None
     if old is not None and old.event is not None:
         then = float(old.weight[old.event].sum() / old.weight.sum())

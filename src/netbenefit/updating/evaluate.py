@@ -34,14 +34,6 @@ from netbenefit.metrics import (
 from netbenefit.updating.drift import Drift, card_drift, score_rows
 from netbenefit.updating.observed import LevelRow, count_levels_of_card
 
-# -- calibration in the large and calibration slope, by logistic recalibration ---------------------
-# With L the log-odds of the predicted risks, two logistic models are fitted to the outcomes: 1.
-# log-odds = a + L, whose a is calibration in the large: 0 where risks are right on average, above 0
-# where events are more common than predicted. 2. log-odds = a + b · L, whose b is the calibration
-# slope: below 1 where risks are too extreme. (Cox 1958, Biometrika; Van Calster et al. 2019, BMC
-# Medicine.)
-
-
 _MOST_STEPS = 200
 _CLOSE = 1e-10
 
@@ -74,6 +66,11 @@ def recalibration(
 ) -> Recalibration:
     """Compare risks with outcomes by logistic recalibration.
 
+    With L the log-odds of the risks, two logistic models are fitted to the outcomes: a + L, whose a
+    is the calibration in the large, above 0 where events are more common than predicted; and
+    a + b · L, whose b is the calibration slope, below 1 where risks are too extreme (Cox 1958;
+    Van Calster et al. 2019).
+
     Parameters
     ----------
     y_true, risk, sample_weight
@@ -95,8 +92,6 @@ def recalibration(
     >>> found = recalibration(y, [0.1] * 10 + [0.5] * 10)
     >>> abs(found.intercept) < 1e-9, round(found.slope, 6)
     (True, 1.0)
-    >>> recalibration([0, 1], [0.0, 0.5]).note
-    'some risks are exactly 0 or 1'
     """
     event = check_binary(y_true)
     risks = check_risks(risk, event.size)
@@ -190,25 +185,12 @@ class CardEvaluation:
     drift: Drift | None
 
     def to_table(self) -> Table:
-        """One row per level of the card.
-
-        Returns
-        -------
-        Table
-            ``scores, risk, n, events, observed, low, high``.
-        """
-        rows = self.levels
-        return Table(
-            {
-                "scores": np.array([row.scores for row in rows], dtype=object),
-                "risk": np.array([row.risk for row in rows]),
-                "n": np.array([row.n for row in rows]),
-                "events": np.array([row.events for row in rows]),
-                "observed": np.array([row.rate for row in rows], dtype=np.float64),
-                "low": np.array([row.low for row in rows], dtype=np.float64),
-                "high": np.array([row.high for row in rows], dtype=np.float64),
-            }
-        )
+        """One row per level of the card: ``scores, risk, n, events, observed, low, high``."""
+        columns = {"scores": np.array([row.scores for row in self.levels], dtype=object)}
+        for name in ("risk", "n", "events", "rate", "low", "high"):
+            values = [getattr(row, name) for row in self.levels]
+            columns["observed" if name == "rate" else name] = np.array(values, dtype=np.float64)
+        return Table(columns)
 
     def __str__(self) -> str:
         m = self.measures
@@ -303,9 +285,7 @@ def evaluate_card(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import PerUnit, Rule, Thresholds
     >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(1, 0.1), (2, 0.6)], Thresholds.of([0.5]))
     >>> found = evaluate_card(card, {"x": [0, 1, 1, 2, 3]}, [0, 0, 1, 1, 1])
     >>> found.to_table()["observed"].round(3), found.measures.aunbc

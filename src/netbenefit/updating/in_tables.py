@@ -19,7 +19,7 @@ from sklearn.base import clone
 from netbenefit.binning import Binner
 from netbenefit.cards import Scorecard
 from netbenefit.common import InputError, Remedy, Table, check_names, shorten
-from netbenefit.data import EngineTable, Groups, RawTable, Tell, choose_event
+from netbenefit.data import EngineTable, Groups, Tell, choose_event
 from netbenefit.estimators import (
     MAX_PATTERNS,
     Asked,
@@ -30,10 +30,8 @@ from netbenefit.estimators import (
 )
 from netbenefit.metrics import ThresholdsLike, as_thresholds, aunbc
 from netbenefit.tables import MergedRows, number_of_patterns, risk_of, score_of, survey_table
-from netbenefit.updating.drift import ScoreCounts, score_drift
+from netbenefit.updating.drift import ScoredRows, compare_rows
 from netbenefit.updating.evaluate import CardEvaluation, evaluate_scores
-
-# -- how coarsely to bin a large table: what fewer bins save in patterns, and cost in net benefit --
 
 
 def binning_choices(
@@ -49,9 +47,9 @@ def binning_choices(
 ) -> Table:
     """Compare how finely columns can be binned: number of patterns against net benefit.
 
-    The net benefit is that of cards on rows that they have not seen: raw rows (all distinct ones,
-    or a sample of the size that is asked for) are parted into two halves, and a card of each half
-    is measured on the other.  The engine counts the patterns of the whole table.
+    Net benefit is that of cards on rows that they have not seen: raw rows (all distinct ones, or a
+    sample of ``sample_rows``) are divided into two halves, and a card of each half is measured on
+    the other.  The engine counts the patterns of the whole table.
 
     Parameters
     ----------
@@ -82,19 +80,19 @@ def binning_choices(
     """
     if not max_bins or any(b < 2 for b in max_bins):
         raise InputError(f"max_bins={list(max_bins)!r} must be numbers of bins, at least 2 each.")
-    asked = Asked(target, features, sample_weight, sample_rows, MAX_PATTERNS, tell)
+    options = Asked(target, features, sample_weight, sample_rows, MAX_PATTERNS, tell)
     engine = EngineTable(table, tell)
-    names = features_of(engine.names, asked)
+    names = features_of(engine.names, options)
     survey = survey_table(engine, target, names, sample_weight)
     grid = as_thresholds(estimator.thresholds, estimator.weights)
     own = estimator.binner if isinstance(estimator.binner, Binner) else Binner()
-    rows, idle = raw_rows_of(engine, survey, names, asked, list(own.drop or ()))
+    rows, idle = raw_rows_of(engine, survey, names, options, list(own.drop or ()))
     found: dict[str, list[float]] = {"max_bins": [], "conditions": [], "patterns": [], "aunbc": []}
     for most in max_bins:
         binner = make_binner(own, names, grid, estimator.sign, estimator.constraints or ())
         binner.set_params(max_bins=int(most), drop=idle or own.drop)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is left out is told by a fit
+            warnings.simplefilter("ignore")  # a fit warns of what is left out
             binner.fit_codes(rows.table, rows.event, rows.weight)
             area = _area(clone(estimator).set_params(binner=clone(binner)), rows)
         found["max_bins"].append(most)
@@ -113,16 +111,11 @@ def _area(estimator: RiskScoreClassifier, rows: MergedRows) -> float:
     for part in (half, ~half):
         here, there = np.flatnonzero(part), np.flatnonzero(~part)
         model = estimator.fit(rows.table.take(here), rows.event[here], rows.weight[here])
-        risk[there] = model.scorecard_.risk(_columns(rows.table, there, model.scorecard_.features))
+        card = model.scorecard_
+        columns = {name: rows.table.column(name).values[there] for name in card.features}
+        risk[there] = card.risk(columns)
     grid = as_thresholds(estimator.thresholds, estimator.weights)
     return float(aunbc(rows.event, risk, grid, sample_weight=rows.weight))
-
-
-def _columns(table: RawTable, rows: Any, names: Sequence[str]) -> dict[str, Any]:
-    return {name: table.column(name).values[rows] for name in names}
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 def score_table(
@@ -155,9 +148,7 @@ def score_table(
     Examples
     --------
     >>> import duckdb
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> patients = duckdb.sql("SELECT * FROM (VALUES (40), (60)) AS t(age)")
@@ -195,9 +186,8 @@ def evaluate_table(
     """Evaluate a card on a table, where it is.
 
     One query counts the rows by score and outcome.  Measures, calibration, decision curve and the
-    drift of scores follow from these counts, and are those of
-    :func:`evaluate_card` on the same rows in memory.  (What drifts in single
-    columns takes the rows themselves.)
+    drift of scores follow from these counts, and are those of :func:`evaluate_card` on the same
+    rows in memory.  (The drift of single columns needs the rows themselves.)
 
     Parameters
     ----------
@@ -231,9 +221,7 @@ def evaluate_table(
     Examples
     --------
     >>> import duckdb
-    >>> from netbenefit.cards.terms import Condition
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> patients = duckdb.sql("SELECT x AS age, x >= 60 AS died FROM range(40, 80) AS t(x)")
@@ -254,7 +242,7 @@ def evaluate_table(
     found = evaluate_scores(
         card, counts.score, counts.event, counts.weight, grid, effective_rows=counts.effective_rows
     )
-    return replace(found, drift=score_drift(card, counts, old))
+    return replace(found, drift=compare_rows(card, counts, old))
 
 
 def _counts(
@@ -265,7 +253,7 @@ def _counts(
     sample_weight: str | None,
     *,
     other_labels: bool = False,
-) -> tuple[ScoreCounts, Any]:
+) -> tuple[ScoredRows, Any]:
     """Count rows by score and outcome, and return the label of the event.
 
     With ``other_labels``, a table without that label has no events.
@@ -292,7 +280,7 @@ def _counts(
         event, label = _events(groups, target, positive, other_labels)
     mass = groups.weight.astype(np.float64)
     effective = float(mass.sum()) ** 2 / float(groups.square.sum())
-    return ScoreCounts(groups.keys["nb_score"].astype(np.int64), event, mass, effective), label
+    return ScoredRows(groups.keys["nb_score"].astype(np.int64), event, mass, effective), label
 
 
 def _events(

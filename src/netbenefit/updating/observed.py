@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit.cards import RiskRow, Scorecard, percent, scores_text
-from netbenefit.common import check_binary, check_weights
+from netbenefit.common import Table, check_binary, check_weights, format_table
 from netbenefit.metrics import count_effective_rows, wilson
 
 #: Rows of a table that are counted one by one.
@@ -38,9 +39,9 @@ def count_levels_of_card(
 ) -> list[LevelRow]:
     """Count rows and events of each row of the card's SCORE → RISK table.
 
-    A table of more than twelve rows is counted by levels, between the card's thresholds. The risk
-    of several scores is the mean over the rows that have them. ``effective_rows`` is needed where a
-    row stands for many.
+    A table of more than twelve rows is counted by levels, between the card's thresholds.  The risk
+    of several scores is the mean over their rows.  ``effective_rows`` is needed where a row stands
+    for many.
     """
     happened = check_binary(event)
     weight = check_weights(sample_weight, happened.size)
@@ -74,3 +75,11 @@ def count_levels_of_card(
             )
         )
     return rows
+
+
+def table_lines(
+    table: Table, columns: Sequence[tuple[str, str, Callable[[Any], str]]], left: int = 1
+) -> list[str]:
+    """Print a table; each column has a head, a name in the table, and a way to write its cells."""
+    cells = [[write(value) for value in table[name]] for _, name, write in columns]
+    return format_table([head for head, _, _ in columns], list(zip(*cells, strict=True)), left)

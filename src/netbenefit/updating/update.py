@@ -1,8 +1,8 @@
 """A stored card and new data: how good it still is, what has drifted, and how to update it.
 
-1. :func:`evaluate_card` holds a card against new rows.
+1. :func:`evaluate_card` evaluates a card on new rows.
 2. :func:`card_drift` shows how these differ from the rows that it was made for.
-3. :func:`choose_update` tells, on held-out parts of the new rows, how much of the card to change.
+3. :func:`choose_update` finds, on held-out parts of the new rows, how much of the card to change.
 4. :func:`update_card` changes risks, cut-offs or everything, and reports what is different.
 
 Smaller changes need fewer rows: risks first, then cut-offs, then a refit (Steyerberg 2019, Clinical
@@ -28,7 +28,6 @@ from netbenefit.cards import (
     PerUnit,
     Provenance,
     RiskRow,
-    Rule,
     Scorecard,
     Term,
     check_present,
@@ -81,12 +80,30 @@ from netbenefit.problem import (
 )
 from netbenefit.theory import calibrate_levels
 from netbenefit.updating.drift import score_rows
-from netbenefit.validation import Fold, FoldMeans, Runner, Sample, fold_ratio, make_folds, take_rows
+from netbenefit.updating.observed import table_lines
+from netbenefit.validation import (
+    Fold,
+    FoldMeans,
+    Runner,
+    Sample,
+    copy_with,
+    fold_ratio,
+    make_folds,
+    take_rows,
+    with_error,
+)
 
-# -- what an update has changed: points, cut-offs, risks and decisions, side by side ---------------
+
+class _Rows(NamedTuple):
+    """Rows to update a card on, with the scores that the old card gives them."""
+
+    X: Any
+    score: IntArray
+    event: NDArray[np.bool_]
+    weight: FloatArray
 
 
-class Scored(NamedTuple):
+class _Scored(NamedTuple):
     """A card on the rows of an update."""
 
     card: Scorecard
@@ -138,17 +155,12 @@ class CardUpdate:
         return "\n".join(_text(self))
 
 
-def compare_cards(
-    what: str,
-    old: Scored,
-    new: Scored,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-    result: SolverResult | None = None,
+def _compared(
+    what: str, old: _Scored, new: _Scored, rows: _Rows, result: SolverResult | None
 ) -> CardUpdate:
     """Put two cards side by side on the same rows."""
+    event, weight, grid = rows.event, rows.weight, new.card.thresholds
     same = old.card.rules == new.card.rules
-    grid = new.card.thresholds
     return CardUpdate(
         old=old.card,
         new=new.card,
@@ -161,9 +173,6 @@ def compare_cards(
         after=measure(event, new.risk, grid, score=new.score, sample_weight=weight),
         result=result,
     )
-
-
-# -- tables ----------------------------------------------------------------------------------------
 
 
 def _points(old: Scorecard, new: Scorecard) -> Table:
@@ -180,34 +189,30 @@ def _points(old: Scorecard, new: Scorecard) -> Table:
 
 
 def _cutoffs(old: Scorecard, new: Scorecard) -> Table:
-    before = dict(zip(old.thresholds.values[1:], old.cutoffs, strict=True))
-    after = dict(zip(new.thresholds.values[1:], new.cutoffs, strict=True))
+    before, after = (
+        dict(zip(card.thresholds.values[1:], card.cutoffs, strict=True)) for card in (old, new)
+    )
     values = sorted({*before, *after})
     return Table(
         {
-            "threshold": np.array(values),
+            "threshold": values,
             "old": np.array([before.get(p, math.nan) for p in values], dtype=np.float64),
             "new": np.array([after.get(p, math.nan) for p in values], dtype=np.float64),
         }
     )
 
 
-def _groups(old: Scored, new: Scored, event: NDArray[np.bool_], weight: FloatArray) -> Table:
+def _groups(old: _Scored, new: _Scored, event: NDArray[np.bool_], weight: FloatArray) -> Table:
     """Groups of scores that neither card tells apart."""
     edges = sorted(
         {row.low for one in (old, new) for row in one.card._risk_rows if row.low is not None}
     )
-    if not edges:
-        firsts, rows = [0], [RiskRow(None, None, 0.0)]
-    else:
-        firsts = [edges[0] - 1, *edges]
-        ends = [*(edge - 1 for edge in edges), None]
-        rows = [RiskRow(a, b, 0.0) for a, b in zip([None, *edges], ends, strict=True)]
+    starts = [None, *edges]
+    ends = [*(edge - 1 for edge in edges), None]
+    rows = [RiskRow(low, high, 0.0) for low, high in zip(starts, ends, strict=True)]
+    firsts = [edges[0] - 1 if edges else 0, *edges]
     place = np.searchsorted(np.array(edges, dtype=np.int64), old.score, side="right")
-    n = np.bincount(place, weights=weight, minlength=len(rows)).astype(np.float64)
-    events = np.bincount(place, weights=weight * event, minlength=len(rows)).astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        observed = np.where(n > 0, events / np.where(n > 0, n, 1.0), np.nan)
+    n, events = _mass(place, weight, len(rows)), _mass(place, weight * event, len(rows))
     listed = [old.card._listed(row) for row in rows]
     kept = np.array([row is not None or n[i] > 0 for i, row in enumerate(listed)])
     texts = [scores_text(own or row) for own, row in zip(listed, rows, strict=True)]
@@ -216,14 +221,26 @@ def _groups(old: Scored, new: Scored, event: NDArray[np.bool_], weight: FloatArr
             "scores": np.array(texts, dtype=object)[kept],
             "n": n[kept],
             "events": events[kept],
-            "observed": observed[kept],
+            "observed": _shares(events, n)[kept],
             "old": np.array([old.card.risk_of_score(first) for first in firsts])[kept],
             "new": np.array([new.card.risk_of_score(first) for first in firsts])[kept],
         }
     )
 
 
-def _levels(old: Scored, new: Scored, weight: FloatArray) -> Table:
+def _mass(place: NDArray[Any], weight: FloatArray, size: int) -> FloatArray:
+    result: FloatArray = np.bincount(place, weights=weight, minlength=size).astype(np.float64)
+    return result
+
+
+def _shares(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Part / whole; NaN where the whole is 0."""
+    shares = np.full(whole.size, np.nan)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares
+
+
+def _levels(old: _Scored, new: _Scored, weight: FloatArray) -> Table:
     """Levels by threshold, of two cards whose scores mean different things."""
     grid = new.card.thresholds
     columns: dict[str, Any] = {
@@ -232,14 +249,13 @@ def _levels(old: Scored, new: Scored, weight: FloatArray) -> Table:
     }
     for name, one in (("old", old), ("new", new)):
         level = grid.level_of(one.risk)
-        mass = np.bincount(level, weights=weight, minlength=len(grid)).astype(np.float64)
-        total = np.bincount(level, weights=weight * one.risk, minlength=len(grid))
-        mean = np.where(mass > 0, total / np.where(mass > 0, mass, 1.0), np.nan)
-        columns |= {f"{name}_n": mass, name: mean}
+        mass = _mass(level, weight, len(grid))
+        total = _mass(level, weight * one.risk, len(grid))
+        columns |= {f"{name}_n": mass, name: _shares(total, mass)}
     return Table(columns)
 
 
-def _decisions(old: Scored, new: Scored, event: NDArray[np.bool_], weight: FloatArray) -> Table:
+def _decisions(old: _Scored, new: _Scored, event: NDArray[np.bool_], weight: FloatArray) -> Table:
     grid = new.card.thresholds
     p = grid.asked
     called_old, called_new = (one.risk[None, :] >= p[:, None] for one in (old, new))
@@ -297,7 +313,7 @@ def _text(update: CardUpdate) -> list[str]:
 
 
 def _joined_lines(update: CardUpdate) -> list[str]:
-    """Warn that groups of scores are merged, which may be more than was meant."""
+    """Say where groups of scores have been merged."""
     before, after = (len(card.risk_table()) for card in (update.old, update.new))
     if update.what != "risks" or after >= before:
         return []
@@ -313,21 +329,13 @@ def _joined_lines(update: CardUpdate) -> list[str]:
 def _point_lines(update: CardUpdate) -> list[str]:
     if update.old.rules == update.new.rules:
         return ["points: as they were"]
-    p = update.points
-    rows = [
-        [str(p["rule"][i]), integer_text(int(p["old"][i])), integer_text(int(p["new"][i]))]
-        for i in range(p.n_rows)
-    ]
-    return format_table(["points of", "old", "new"], rows)
+    columns = [(name, name, integer_text) for name in ("old", "new")]
+    return table_lines(update.points, [("points of", "rule", str), *columns])
 
 
 def _cutoff_lines(update: CardUpdate) -> list[str]:
-    c = update.cutoffs
-    rows = [
-        [format_percent(c["threshold"][i]), _at_least(c["old"][i]), _at_least(c["new"][i])]
-        for i in range(c.n_rows)
-    ]
-    return format_table(["cut-off of", "old", "new"], rows)
+    columns = [(name, name, _at_least) for name in ("old", "new")]
+    return table_lines(update.cutoffs, [("cut-off of", "threshold", format_percent), *columns])
 
 
 def _at_least(cutoff: float) -> str:
@@ -335,74 +343,55 @@ def _at_least(cutoff: float) -> str:
 
 
 def _risk_lines(update: CardUpdate) -> list[str]:
-    r, grid = update.risks, update.new.thresholds
-
     def risk(value: float) -> str:
-        return "–" if math.isnan(value) else percent(float(value), grid)
+        return "–" if math.isnan(value) else percent(float(value), update.new.thresholds)
 
-    if "scores" in r:
-        rows = [
+    if "scores" in update.risks:
+        return table_lines(
+            update.risks,
             [
-                str(r["scores"][i]),
-                format_count(r["n"][i]),
-                format_count(r["events"][i]),
-                format_percent(r["observed"][i]),
-                risk(r["old"][i]),
-                risk(r["new"][i]),
-            ]
-            for i in range(r.n_rows)
-        ]
-        return format_table(["score", "rows", "events", "observed", "old risk", "new risk"], rows)
-    rows = [
+                ("score", "scores", str),
+                ("rows", "n", format_count),
+                ("events", "events", format_count),
+                ("observed", "observed", format_percent),
+                ("old risk", "old", risk),
+                ("new risk", "new", risk),
+            ],
+        )
+    pairs = zip(update.risks["from"], update.risks["to"], strict=True)
+    ranges = [f"{format_percent(low)} to {format_percent(high)}" for low, high in pairs]
+    return table_lines(
+        Table({**update.risks, "range": ranges}),
         [
-            f"{format_percent(r['from'][i])} to {format_percent(r['to'][i])}",
-            format_count(r["old_n"][i]),
-            risk(r["old"][i]),
-            format_count(r["new_n"][i]),
-            risk(r["new"][i]),
-        ]
-        for i in range(r.n_rows)
-    ]
-    return format_table(["risk", "old rows", "mean", "new rows", "mean"], rows)
+            ("risk", "range", str),
+            ("old rows", "old_n", format_count),
+            ("mean", "old", risk),
+            ("new rows", "new_n", format_count),
+            ("mean", "new", risk),
+        ],
+    )
 
 
 def _decision_lines(update: CardUpdate) -> list[str]:
-    d = update.decisions
-    keys = ("old", "new", "to_positive", "to_negative")
-    rows = [
+    return table_lines(
+        update.decisions,
         [
-            format_percent(d["threshold"][i]),
-            *(format_count(d[key][i]) for key in keys),
-            format_number(d["old_net_benefit"][i]),
-            format_number(d["new_net_benefit"][i]),
-        ]
-        for i in range(d.n_rows)
-    ]
-    head = ["acting at", "old", "new", "now yes", "now no", "net benefit, old", "new"]
-    return format_table(head, rows, left=0)
-
-
-# --------------------------------------------------------------------------------------------------
+            ("acting at", "threshold", format_percent),
+            ("old", "old", format_count),
+            ("new", "new", format_count),
+            ("now yes", "to_positive", format_count),
+            ("now no", "to_negative", format_count),
+            ("net benefit, old", "old_net_benefit", format_number),
+            ("new", "new_net_benefit", format_number),
+        ],
+        left=0,
+    )
 
 
 # -- new cards from an old one and new rows: other risks, other cut-offs, or other points ----------
 
 
-class Evidence(NamedTuple):
-    """Scores, outcomes and weights; belief in the old risks counts as more rows."""
-
-    score: IntArray
-    event: NDArray[np.bool_]
-    weight: FloatArray
-
-
-def gather(
-    card: Scorecard,
-    score: IntArray,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-    prior_strength: float,
-) -> Evidence:
+def _with_belief(card: Scorecard, rows: _Rows, prior_strength: float) -> _Rows:
     """Add n0 rows of belief in the card's own risks, spread over the scores of the new rows.
 
     A row of weight v and risk q brings v · n0/N · q events and v · n0/N · (1 − q) others.
@@ -410,17 +399,19 @@ def gather(
     if not (np.isfinite(prior_strength) and prior_strength >= 0):
         raise InputError(f"prior_strength={prior_strength!r} must be a number of rows, 0 or more.")
     if prior_strength == 0:
-        return Evidence(score, event, weight)
+        return rows
+    _, score, event, weight = rows
     risk = np.asarray(card.risk_of_score(score), dtype=np.float64)
     part = weight * (prior_strength / float(weight.sum()))
-    return Evidence(
+    return _Rows(
+        None,
         np.concatenate([score, score, score]),
         np.concatenate([event, np.ones_like(event), np.zeros_like(event)]),
         np.concatenate([weight, part * risk, part * (1.0 - risk)]),
     )
 
 
-def note_update(card: Scorecard, what: str, n: float, events: float) -> Provenance:
+def _note_update(card: Scorecard, what: str, n: float, events: float) -> Provenance:
     """Where the card comes from, and what was changed; claims about its old shape are dropped.
 
     Rows and prevalence are those that the risks are now from.
@@ -449,10 +440,7 @@ def note_update(card: Scorecard, what: str, n: float, events: float) -> Provenan
     )
 
 
-# -- risks -----------------------------------------------------------------------------------------
-
-
-def with_new_risks(card: Scorecard, rows: Evidence) -> Scorecard:
+def _with_new_risks(card: Scorecard, rows: _Rows) -> Scorecard:
     """Give scores the event rates of new rows; groups of scores stay, or join.
 
     Where each level of the thresholds has one risk, the levels are recalibrated (Algorithm 2).
@@ -470,12 +458,12 @@ def with_new_risks(card: Scorecard, rows: Evidence) -> Scorecard:
     return replace(card, risks=tuple(steps))
 
 
-def _pooled(card: Scorecard, rows: Evidence) -> tuple[tuple[int, float], ...]:
+def _pooled(card: Scorecard, rows: _Rows) -> tuple[tuple[int, float], ...]:
     """Rates of a card's steps, made monotone by pooling neighbours (isotonic regression)."""
     starts = np.array([score for score, _ in card.risks])
     place = np.maximum(np.searchsorted(starts, rows.score, side="right") - 1, 0)
-    n = np.bincount(place, weights=rows.weight, minlength=starts.size)
-    events = np.bincount(place, weights=rows.weight * rows.event, minlength=starts.size)
+    n = _mass(place, rows.weight, starts.size)
+    events = _mass(place, rows.weight * rows.event, starts.size)
     seen = np.flatnonzero(n > 0)
     shares = pooled_rates(
         seen,
@@ -494,10 +482,7 @@ def _pooled(card: Scorecard, rows: Evidence) -> tuple[tuple[int, float], ...]:
     return tuple(found)
 
 
-# -- cut-offs --------------------------------------------------------------------------------------
-
-
-def with_new_cutoffs(card: Scorecard, rows: Evidence) -> Scorecard:
+def _with_new_cutoffs(card: Scorecard, rows: _Rows) -> Scorecard:
     """Choose the cut-offs of the highest net benefit; risks are the event rates between them."""
     table = PatternTable.from_codes(
         rows.score[:, None], rows.event, names=["score"], sample_weight=rows.weight
@@ -508,16 +493,12 @@ def with_new_cutoffs(card: Scorecard, rows: Evidence) -> Scorecard:
     return replace(card, risks=levels.risks, score_range=ends)
 
 
-# -- points ----------------------------------------------------------------------------------------
-
-
 def default_estimator(card: Scorecard) -> RiskScoreClassifier:
-    """The settings that a card tells of: thresholds, whether it was taught, or columns binned."""
+    """The settings that a card shows: thresholds, whether it was taught, or columns binned."""
     origin = card.provenance
     prior = None if origin is None else origin.prior_strength
-    plain = all(
-        rule.term == PerUnit(rule.term.feature, rule.term.decimals) for rule in _bare_rules(card)
-    )
+    terms = [_bare(rule.term) for rule in card.rules]
+    plain = all(term == PerUnit(term.feature, term.decimals) for term in terms)
     most = max((abs(rule.points) for rule in card.rules), default=0)
     return RiskScoreClassifier(
         thresholds=card.thresholds,
@@ -527,13 +508,8 @@ def default_estimator(card: Scorecard) -> RiskScoreClassifier:
     )
 
 
-def refit(
-    card: Scorecard,
-    estimator: RiskScoreClassifier,
-    X: Any,
-    event: NDArray[np.bool_],
-    sample_weight: FloatArray,
-    outcome: str,
+def _learn_anew(
+    card: Scorecard, estimator: RiskScoreClassifier, rows: _Rows, outcome: str
 ) -> Learned:
     """Learn anew, with the old card's rules among the candidates and its points as the start.
 
@@ -544,12 +520,14 @@ def refit(
     )
     estimator.thresholds_ = grid
     if estimator.binner is None:
-        training = _of_numbers(card, estimator, X, event, sample_weight)
+        training = _of_numbers(card, estimator, rows)
         terms: Sequence[Term] = terms_of(training.table)
     else:
-        training = _of_raw(card, estimator, X, event, sample_weight)
+        training = _of_raw(card, estimator, rows)
         assert training.bins is not None
         terms = training.bins.terms
+    old = {_bare(rule.term): rule.points for rule in card.rules}
+    start = np.array([old.get(_bare(term), 0) for term in terms], dtype=np.int64)
     seed = estimator._seed()
     solver = choose_solver(
         estimator.solver, time_limit=estimator.time_limit, seed=seed, n_jobs=estimator.n_jobs
@@ -564,19 +542,9 @@ def refit(
         seed=seed,
         n_jobs=estimator.n_jobs,
         calibrate=estimator.calibrate,
-        start=_start(card, terms),
+        start=start,
         callback=estimator.callback,
     )
-
-
-def _start(card: Scorecard, terms: Sequence[Term]) -> IntArray:
-    """The old points, by term; what the new columns cannot express is left out."""
-    old = {rule.term: rule.points for rule in _bare_rules(card)}
-    return np.array([old.get(_bare(term), 0) for term in terms], dtype=np.int64)
-
-
-def _bare_rules(card: Scorecard) -> list[Rule]:
-    return [Rule(_bare(rule.term), rule.points) for rule in card.rules]
 
 
 def _bare(term: Term) -> Term:
@@ -584,48 +552,39 @@ def _bare(term: Term) -> Term:
     return replace(term, binary=False) if isinstance(term, PerUnit) else term
 
 
-def _of_numbers(
-    card: Scorecard,
-    estimator: RiskScoreClassifier,
-    X: Any,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-) -> Training:
+def _of_numbers(card: Scorecard, estimator: RiskScoreClassifier, rows: _Rows) -> Training:
     """Columns as they are, those of rules in the card's own steps."""
-    risks, X = estimator._given_risks(X)
-    X = chosen_columns(X, card.feature_names, card.feature_names)
+    risks, X = estimator._given_risks(rows.X)
+    X = _chosen_columns(X, card.feature_names, card.feature_names)
     data, _ = read_columns(X, card.feature_names, card.feature_names)
     columns = {name: numeric_column(name, values) for name, values in data.items()}
     steps = {rule.term.feature: rule.term.decimals for rule in card.rules}
     table = PatternTable.from_columns(
-        columns, event, sample_weight=weight, decimals={**steps, **(estimator.decimals or {})}
+        columns,
+        rows.event,
+        sample_weight=rows.weight,
+        decimals={**steps, **(estimator.decimals or {})},
     )
-    rows = Rows(X, columns, event, weight, risks=risks)
-    return Training(table, estimator._settings(), rows)
+    training_rows = Rows(X, columns, rows.event, rows.weight, risks=risks)
+    return Training(table, estimator._settings(), training_rows)
 
 
-def _of_raw(
-    card: Scorecard,
-    estimator: RiskScoreClassifier,
-    X: Any,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-) -> Training:
+def _of_raw(card: Scorecard, estimator: RiskScoreClassifier, rows: _Rows) -> Training:
     """Conditions that the binner finds on the new rows, and those of the old card."""
-    rows = chosen_columns(X, needed_columns(card, estimator), card.feature_names)
-    training = estimator._training(rows, event, weight)
+    X = _chosen_columns(rows.X, needed_columns(card, estimator), card.feature_names)
+    training = estimator._training(X, rows.event, rows.weight)
     assert training.bins is not None
     settings = estimator._settings()
     bins = _joined(card, training.bins, settings)
     if bins is training.bins:
         return training
-    data, n_rows = read_columns(raw_rows(rows, bins.sources), bins.sources, bins.columns)
+    data, n_rows = read_columns(raw_rows(X, bins.sources), bins.sources, bins.columns)
     table = PatternTable.from_codes(
         bins.codes(data, n_rows),
-        event,
+        rows.event,
         names=bins.names,
         decimals=[term.decimals for term in bins.terms],
-        sample_weight=weight,
+        sample_weight=rows.weight,
     )
     known = RawNames(bins.names, bins.terms, bins.columns)
     constraints = by_condition(known, settings["sign"], settings["bounds"], settings["constraints"])
@@ -640,7 +599,7 @@ def needed_columns(card: Scorecard, estimator: RiskScoreClassifier) -> tuple[str
     return (*card.feature_names, *own)
 
 
-def chosen_columns(X: Any, names: tuple[str, ...], all_names: tuple[str, ...]) -> Any:
+def _chosen_columns(X: Any, names: tuple[str, ...], all_names: tuple[str, ...]) -> Any:
     """Some columns of a table; those of a data frame keep their types, an array has all names."""
     import narwhals as nw
 
@@ -700,16 +659,14 @@ def update_card(
         was learnt from (``card.feature_names``).
     y : (n_rows,) array of 0/1 or booleans
     what : {"risks", "cutoffs", "refit"}, default="risks"
-        ``"risks"`` gives each group of scores its rate on the new rows; no group is divided, but
-        neighbours join where a rate has crossed a threshold (one risk per level: Algorithm 2)
-        or where rates are not in order (a risk for every score).  ``"cutoffs"`` keeps
-        the points and chooses the cut-offs of the highest net benefit; risks are the rates between
-        them.  ``"refit"`` learns all anew, from the old points on, with the old rules among the
-        candidates.
+        ``"risks"`` gives each group of scores its rate on the new rows; neighbours join where a
+        rate has crossed a threshold (one risk per level: Algorithm 2) or where rates are not in
+        order (a risk for every score).  ``"cutoffs"`` keeps the points and chooses the cut-offs of
+        the highest net benefit; risks are the rates between them.  ``"refit"`` learns everything
+        anew, from the old points on, with the old rules among the candidates.
     sample_weight : (n_rows,) array, optional
     prior_strength : float, default=0.0
-        For risks and cut-offs: rows of belief in the old card's risks, added to the new rows.  Few
-        rows move the card less that way.
+        For risks and cut-offs: rows of belief in the old card's risks, added to the new rows.
     estimator : RiskScoreClassifier, optional
         Settings of a refit; by default the card's own thresholds, a teacher if it had one, and raw
         columns if it reads them.  Not fitted, not changed.
@@ -721,77 +678,62 @@ def update_card(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import PerUnit, Rule, Thresholds
     >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(0, 0.1), (1, 0.3), (2, 0.6)],
     ...     Thresholds.of([0.2, 0.5]))
     >>> x, y = [0] * 10 + [1] * 10 + [2] * 10, [1] + [0] * 9 + [1, 0] * 5 + [1] * 8 + [0] * 2
     >>> update = update_card(card, {"x": x}, y)
     >>> update.new.cutoffs, update.new.risks
     ((1, 1), ((0, 0.1), (1, 0.65), (2, 0.65)))
-    >>> update.decisions["to_positive"]
-    array([ 0., 10.])
-    >>> update.new.provenance.updated
-    'risks on 30 rows (14 with the event)'
     """
     known = _ALL[1:]
     if what not in known:
         raise InputError(f"what={what!r} is not known. Use one of {', '.join(map(repr, known))}.")
     event = check_binary(y, name="y")
     weight = check_weights(sample_weight, event.size)
-    _require_both(event, weight)
-    score = score_rows(card, X, event.size)
-    new, result = _updated(card, X, what, score, event, weight, prior_strength, estimator)
-    now = Scored(new, score if result is None else score_rows(new, X, event.size))
-    return compare_cards(what, Scored(card, score), now, event, weight, result)
-
-
-def _require_both(event: NDArray[np.bool_], weight: FloatArray) -> None:
-    require_both(weight[event].sum(), weight[~event].sum(), "an update is", "y")
+    rows = _Rows(X, score_rows(card, X, event.size), event, weight)
+    new, result = _updated(card, rows, what, prior_strength, estimator)
+    now = _Scored(new, rows.score if result is None else score_rows(new, X, event.size))
+    return _compared(what, _Scored(card, rows.score), now, rows, result)
 
 
 def _updated(
     card: Scorecard,
-    X: Any,
+    rows: _Rows,
     what: str,
-    score: NDArray[np.int64],
-    event: NDArray[np.bool_],
-    weight: FloatArray,
     prior_strength: float,
     estimator: RiskScoreClassifier | None,
 ) -> tuple[Scorecard, SolverResult | None]:
+    event, weight = rows.event, rows.weight
+    require_both(weight[event].sum(), weight[~event].sum(), "an update is", "y")
     n, events = float(weight.sum()), float(weight[event].sum())
-    rows = f"on {format_count(n)} rows ({format_count(events)} with the event)"
+    source = f"on {format_count(n)} rows ({format_count(events)} with the event)"
     if what == "refit":
         if prior_strength:
             raise InputError(
                 "prior_strength is about risks and cut-offs; for a refit, set it in the estimator."
             )
-        return _refitted(card, X, event, weight, estimator, rows)
+        return _refitted(card, rows, estimator, source)
     if estimator is not None:
         raise InputError(f"an estimator is used by a refit only, not by what={what!r}.")
-    evidence = gather(card, score, event, weight, prior_strength)
-    made = (with_new_risks if what == "risks" else with_new_cutoffs)(card, evidence)
-    held = f", with {format_count(prior_strength)} rows of belief in the old risks" * bool(
-        prior_strength
-    )
-    changed = {"risks": "risks", "cutoffs": "cut-offs and risks"}[what]
-    return replace(made, provenance=note_update(card, f"{changed} {rows}{held}", n, events)), None
+    evidence = _with_belief(card, rows, prior_strength)
+    if what == "risks":
+        new, changed = _with_new_risks(card, evidence), "risks"
+    else:
+        new, changed = _with_new_cutoffs(card, evidence), "cut-offs and risks"
+    note = f"{changed} {source}"
+    if prior_strength:
+        note += f", with {format_count(prior_strength)} rows of belief in the old risks"
+    return replace(new, provenance=_note_update(card, note, n, events)), None
 
 
 def _refitted(
-    card: Scorecard,
-    X: Any,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-    estimator: RiskScoreClassifier | None,
-    rows: str,
+    card: Scorecard, rows: _Rows, estimator: RiskScoreClassifier | None, source: str
 ) -> tuple[Scorecard, SolverResult]:
     if estimator is None:
         own = default_estimator(card)
     elif isinstance(estimator, RiskScoreClassifier):
-        own = type(estimator)(**estimator.get_params(deep=False))
+        own = copy_with(estimator)
     else:
         raise InputError(
             f"estimator is a {type(estimator).__name__}. Pass a RiskScoreClassifier, or leave it "
@@ -799,17 +741,14 @@ def _refitted(
         )
     origin = card.provenance
     outcome = (origin.outcome if origin else None) or "outcome"
-    learned = refit(card, own, X, event, weight, outcome)
+    learned = _learn_anew(card, own, rows, outcome)
     warn_of_teaching(learned.taught, stacklevel=4)
     before = (
         f" of {format_count(origin.n_rows)} rows" if origin and origin.n_rows is not None else ""
     )
     assert learned.card.provenance is not None
-    origin = replace(learned.card.provenance, updated=f"refit {rows} from a card{before}")
+    origin = replace(learned.card.provenance, updated=f"refit {source} from a card{before}")
     return replace(learned.card, provenance=origin), learned.result
-
-
-# -- how much to change ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -822,8 +761,7 @@ class UpdateChoice:
         From the smallest change to the largest; "keep" is the card as it is.
     fold_aunbc, fold_ece : (folds, ways) float
     ratio : float
-        Held-out rows by training rows, mean over the folds: 1/4 for five folds, however often they
-        are repeated.
+        Held-out rows by training rows, mean over the folds: 1/4 for five folds.
     """
 
     ways: tuple[str, ...]
@@ -838,10 +776,7 @@ class UpdateChoice:
 
     @property
     def suggested(self) -> str:
-        """The smallest change that is at most one standard error of the difference below it.
-
-        The error is that of Nadeau and Bengio, which allows for training rows that folds share.
-        """
+        """The smallest change that is at most one (corrected) standard error below the best."""
         return self.ways[int(np.argmax(self._means.near))]
 
     @cached_property
@@ -869,11 +804,9 @@ class UpdateChoice:
             marks = [
                 w for w, at in (("best", self.best), ("suggested", self.suggested)) if at == way
             ]
-            cells = [f"{format_number(t['aunbc'][i])} ± {format_number(t['aunbc_se'][i])}"]
-            cells.append(
-                f"{format_number(t['difference'][i])} ± {format_number(t['difference_se'][i])}"
-            )
-            rows.append([way, *cells, format_number(t["ece"][i]), ", ".join(marks)])
+            area = with_error(t["aunbc"][i], t["aunbc_se"][i])
+            gap = with_error(t["difference"][i], t["difference_se"][i])
+            rows.append([way, area, gap, format_number(t["ece"][i]), ", ".join(marks)])
         head = ["change", "held-out AUNBC", "to the best", "ECE", ""]
         note = f"± one standard error over {len(self.fold_aunbc)} folds of the new rows"
         return "\n".join([*format_table(head, rows), note])
@@ -902,7 +835,7 @@ def choose_update(
     what : sequence of {"keep", "risks", "cutoffs", "refit"}
         Ways to compare; ``"keep"`` leaves the card as it is.
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, or any splitter of scikit-learn, or pairs of row numbers.
+        As ``folds`` in :func:`cross_validate`.
     random_state : int or None, default=0
         Seed of the folds.
 
@@ -912,9 +845,7 @@ def choose_update(
 
     Examples
     --------
-    >>> from netbenefit.cards.terms import PerUnit
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
+    >>> from netbenefit import PerUnit, Rule, Thresholds
     >>> card = Scorecard([Rule(PerUnit("x"), 1)], [(0, 0.1), (1, 0.3), (2, 0.6)],
     ...     Thresholds.of([0.2, 0.5]))
     >>> rng = np.random.default_rng(0)
@@ -932,7 +863,7 @@ def choose_update(
     names: tuple[str, ...] = card.features
     if "refit" in ways:
         names = card.feature_names if estimator is None else needed_columns(card, estimator)
-    columns = chosen_columns(X, names, card.feature_names)
+    columns = _chosen_columns(X, names, card.feature_names)
     sample = Sample(columns, event, event, weight)
     folds = make_folds(cv, sample, random_state, name="cv", both=False)
     work = partial(_measure_ways, card, ways, sample, prior_strength, estimator)
@@ -958,32 +889,10 @@ def _measure_ways(
     old, new = take_rows(sample.X, train), take_rows(sample.X, test)
     weight = check_weights(sample.weight, sample.event.size)
     rows = _Rows(old, score_rows(card, old, len(train)), sample.event[train], weight[train])
-    cards = [_changed(card, way, rows, prior_strength, estimator) for way in ways]
+    cards = []
+    for way in ways:
+        belief, own = (0.0, estimator) if way == "refit" else (prior_strength, None)
+        cards.append(card if way == "keep" else _updated(card, rows, way, belief, own)[0])
     risks = [np.asarray(one.risk_of_score(score_rows(one, new, len(test)))) for one in cards]
     grid = card.thresholds
     return {"ways": [measures_of(sample.event[test], risk, weight[test], grid) for risk in risks]}
-
-
-class _Rows(NamedTuple):
-    """Rows to update a card on, with the scores that the old card gives them."""
-
-    X: Any
-    score: NDArray[np.int64]
-    event: NDArray[np.bool_]
-    weight: FloatArray
-
-
-def _changed(
-    card: Scorecard,
-    way: str,
-    rows: _Rows,
-    prior_strength: float,
-    estimator: RiskScoreClassifier | None,
-) -> Scorecard:
-    """The card after one way to update it, without the tables that compare old and new."""
-    if way == "keep":
-        return card
-    _require_both(rows.event, rows.weight)
-    again = way == "refit"
-    belief, own = (0.0, estimator) if again else (prior_strength, None)
-    return _updated(card, rows.X, way, rows.score, rows.event, rows.weight, belief, own)[0]

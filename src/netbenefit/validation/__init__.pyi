@@ -23,10 +23,12 @@ from .cross_validation import (
 from .errors import (
     FoldMeans as FoldMeans,
     fold_ratio as fold_ratio,
+    with_error as with_error,
 )
 from .folds import (
     Fold as Fold,
     Sample as Sample,
+    copy_with as copy_with,
     make_folds as make_folds,
     take_rows as take_rows,
 )

@@ -42,26 +42,7 @@ def point632plus(
     3. .368 e₀ + .632 e₁ + (e₁' - e₀) · .368 · .632 R / (1 - .368 R).
 
     So the weight of the left-out rows grows from .632 without overfitting (R = 0) to 1 where the
-    model is no better than chance on them (Efron and Tibshirani 1997, J. Am. Stat. Assoc.).  R
-    stays between 0 and 1, also where left-out rows are predicted worse than by chance.
-
-    Parameters
-    ----------
-    apparent, left_out, chance : float
-        The measure on the training rows, on left-out rows, and without information.
-    lower_is_better : bool, default=False
-        Whether the measure is an error.
-
-    Returns
-    -------
-    estimate, overfitting : float
-
-    Examples
-    --------
-    >>> point632plus(0.0, 0.5, 0.5, lower_is_better=True)  # memorised noise
-    (0.5, 1.0)
-    >>> tuple(round(x, 4) for x in point632plus(0.9, 0.8, 0.5))
-    (0.8304, 0.25)
+    model is no better than chance on them (Efron and Tibshirani 1997, J. Am. Stat. Assoc.).
     """
     sign = 1.0 if lower_is_better else -1.0
     e0, e1, none = sign * apparent, sign * left_out, sign * chance
@@ -127,12 +108,9 @@ class BootstrapValidation:
 
     @cached_property
     def optimism_se(self) -> dict[str, float]:
-        """Its Monte Carlo error: what more resamples would make smaller, and nothing else."""
-        many = np.sqrt(self.n_resamples)
-        return {
-            m: float((self.resampled[m] - self.original[m]).std(ddof=1) / many)
-            for m in self.apparent
-        }
+        """Its Monte Carlo error, which more resamples make smaller."""
+        gaps = {m: self.resampled[m] - self.original[m] for m in self.apparent}
+        return {m: float(gap.std(ddof=1) / np.sqrt(gap.size)) for m, gap in gaps.items()}
 
     @cached_property
     def corrected(self) -> dict[str, float]:
@@ -173,17 +151,7 @@ class BootstrapValidation:
         al. (2021, Statistics in Medicine), centred: resampled models are more optimistic than the
         model of all rows, so that without centring it lies too high.  It is still too narrow in
         small samples: see docs/evaluation.md.  There is none (NaN) for the ECE, which is higher
-        in resamples by chance alone.
-
-        Parameters
-        ----------
-        measure : str
-            One of the names in ``apparent``.
-        level : float, default=0.95
-
-        Returns
-        -------
-        low, high : float
+        in resamples by chance alone.  ``measure`` is one of the names in ``apparent``.
         """
         if measure not in self.apparent:
             raise InputError(f"no measure {measure!r}. There are {', '.join(self.apparent)}.")
@@ -222,7 +190,7 @@ class BootstrapValidation:
 
     def __str__(self) -> str:
         head = ("", "apparent", "optimism", "corrected", "95% interval", ".632+", "R")
-        rows: list[Sequence[str]] = [head]
+        rows = []
         for m in self.apparent:
             low, high = self.interval(m)
             rows.append(
@@ -236,14 +204,13 @@ class BootstrapValidation:
                     format_number(self.overfitting[m], 2),
                 )
             )
+        size = ""
         if not np.isnan(self.size):
             mean = f"size {self.size:g}; over the resamples {self.sizes.mean():.1f}"
             size = f"{mean} ({self.sizes.min():g} to {self.sizes.max():g})\n"
-        else:
-            size = ""
         return (
             f"Bootstrap validation, {self.n_resamples} resamples\n\n"
-            + "\n".join(format_table(rows[0], rows[1:]))
+            + "\n".join(format_table(head, rows))
             + f"\n\n{size}corrected: apparent less optimism (Harrell); R: relative overfitting, "
             "from 0 to 1 (Efron and Tibshirani)."
         )
@@ -287,13 +254,6 @@ verbose
     Returns
     -------
     BootstrapValidation
-
-    Notes
-    -----
-    Measures on left-out rows are averaged over resamples, as usual for measures such as the AUROC
-    that are no means over rows; for net benefit this differs a little from averaging over rows
-    first, as published.  The ECE is not corrected: it depends on how many rows there are, which
-    differ between a resample, all rows, and those left out.
 
     Examples
     --------

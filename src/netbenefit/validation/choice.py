@@ -16,9 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from netbenefit.common import FloatArray, InputError, Table, check_seed, shorten
 from netbenefit.metrics import ThresholdsLike, name_at
-from netbenefit.validation.errors import FoldMeans, corrected_error, fold_ratio, near_best
+from netbenefit.validation.errors import (
+    ComparesFolds,
+    FoldMeans,
+    corrected_error,
+    fold_ratio,
+    near_best,
+)
 from netbenefit.validation.folds import (
-    Fold,
     Sample,
     check_repeats,
     fit_model,
@@ -43,8 +48,8 @@ _RULES = ("one_se", "classic", "best")
 
 
 @dataclass(frozen=True, eq=False)
-class SettingChoice:
-    """Settings, what each earned on held-out rows, and the one that was chosen.
+class SettingChoice(ComparesFolds):
+    """Settings, the value of each on held-out rows, and the one that was chosen.
 
     Attributes
     ----------
@@ -59,7 +64,7 @@ class SettingChoice:
 
     Examples
     --------
-    Three rules earn most, two about as much in both folds:
+    Three rules are best, two about as good in both folds:
 
     >>> values = np.array([[0.10, 0.19, 0.20], [0.12, 0.20, 0.20]])
     >>> sizes = np.array([[1.0, 2.0, 3.0]] * 2)
@@ -90,18 +95,7 @@ class SettingChoice:
     @cached_property
     def best(self) -> int:
         """Number of the setting with the highest mean; of equals the smaller, then the first."""
-        order = np.lexsort((np.arange(self.mean.size), np.nan_to_num(self.size), -self.mean))
-        return int(order[0])
-
-    @cached_property
-    def difference(self) -> FloatArray:
-        """Mean less that of the best setting: 0 or below."""
-        return self._means.difference
-
-    @cached_property
-    def difference_se(self) -> FloatArray:
-        """Its standard error, from differences within the same held-out rows, corrected."""
-        return self._means.difference_error
+        return int(np.lexsort((np.nan_to_num(self.size), -self.mean))[0])
 
     @cached_property
     def _means(self) -> FoldMeans:
@@ -109,7 +103,7 @@ class SettingChoice:
 
     @cached_property
     def near(self) -> NDArray[np.bool_]:
-        """Which settings the rule takes to be as good as the best one."""
+        """Which settings count as good as the best one by the rule."""
         if self.rule == "best":
             return np.asarray(np.arange(self.mean.size) == self.best)
         if self.rule == "classic":
@@ -125,8 +119,7 @@ class SettingChoice:
         """
         if self.rule == "best":
             return self.best
-        order = np.lexsort((np.arange(self.mean.size), -self.mean, self.size, ~self.near))
-        return int(order[0])
+        return int(np.lexsort((-self.mean, self.size, ~self.near))[0])
 
     @property
     def setting(self) -> dict[str, Any]:
@@ -161,24 +154,8 @@ class SettingChoice:
         return f"{self.to_table()}\n\nchosen ({self.rule}): {chosen}"
 
 
-# -- what to try, and how to choose ----------------------------------------------------------------
-
-
 def check_settings(estimator: Any, settings: Settings) -> tuple[dict[str, Any], ...]:
-    """All settings to try, each known to the estimator.
-
-    Parameters
-    ----------
-    estimator : classifier
-    settings : mapping of lists, or list of mappings, or None
-        A mapping means all combinations.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> check_settings(LogisticRegression(), {"C": [0.1, 1], "fit_intercept": [True]})
-    ({'C': 0.1, 'fit_intercept': True}, {'C': 1, 'fit_intercept': True})
-    """
+    """All settings to try, each known to the estimator; of a mapping all combinations."""
     known = estimator.get_params(deep=True)
     if settings is None:
         if not all(name in known for name in CARD_SETTINGS):
@@ -215,22 +192,25 @@ class SettingSearch(NamedTuple):
     measure: str
     rule: str
 
-    def tasks(self, sample: Sample, rows: NDArray[np.intp], seed: int, *place: int) -> list[_Try]:
-        """All models that have to be fitted to choose for some rows, by the setting's number."""
+    def tasks(
+        self, sample: Sample, rows: NDArray[np.intp], seed: int, *place: int
+    ) -> dict[str, Task]:
+        """All models to fit for the choice on some rows, the settings of a fold in a row."""
         inside = sample.outcomes(rows)
-        tries = []
+        tasks = {}
         for repeat in range(self.repeats):
             folds = make_folds(self.folds, inside, random_of(seed, *place, repeat))
             for number, (train, test) in enumerate(folds):
                 own = seed_of(seed, *place, repeat, number)
                 for s, setting in enumerate(self.settings):
-                    task = Task(rows[train], {"test": rows[test]}, own, setting)
                     name = f"repeat {repeat + 1} fold {number + 1} setting {s + 1}"
-                    tries.append(_Try(name, s, task, (train, test)))
-        return tries
+                    tasks[name] = Task(rows[train], {"test": rows[test]}, own, setting)
+        return tasks
 
-    def choose(self, tries: Sequence[_Try], results: Sequence[Mapping[str, Any]]) -> SettingChoice:
-        """Put results of tasks together, in the order of :meth:`tasks`."""
+    def choose(
+        self, tasks: Mapping[str, Task], results: Sequence[Mapping[str, Any]]
+    ) -> SettingChoice:
+        """Put the results of :meth:`tasks` together."""
         many = len(self.settings)
         values = np.array([result["measures"]["test"][self.measure] for result in results])
         sizes = np.array([result["size"] for result in results], dtype=np.float64)
@@ -239,16 +219,9 @@ class SettingSearch(NamedTuple):
                 "the size of these models is not known, so that none is the smallest. Choose "
                 'rule="best".'
             )
-        ratio = fold_ratio([one.fold for one in tries])
+        ratio = fold_ratio([(task.train, task.parts["test"]) for task in tasks.values()])
         shaped = values.reshape(-1, many), sizes.reshape(-1, many)
         return SettingChoice(self.settings, *shaped, ratio, self.measure, self.rule)
-
-
-class _Try(NamedTuple):
-    name: str
-    setting: int
-    task: Task
-    fold: Fold
 
 
 def make_search(
@@ -297,38 +270,22 @@ def choose_setting(
 
     Every setting is fitted without each fold in turn, and measured on that fold.  By the rule
     ``"one_se"`` the chosen setting is the one with the smallest models among those whose mean is
-    less than one standard error below the best: the standard error of the *difference* to the
-    best within the same folds, corrected for shared training rows (Nadeau and Bengio 2003).
-    ``"classic"`` uses the standard error of the best mean itself (Breiman et al. 1984), and
-    ``"best"`` takes the best mean.
+    less than one standard error below the best: that of the *difference* to the best within the
+    same folds, corrected for shared training rows (Nadeau and Bengio 2003).  ``"classic"`` uses the
+    standard error of the best mean itself (Breiman et al. 1984), ``"best"`` takes the best mean.
 
     Parameters
     ----------
-    estimator : classifier
-        Any classifier of scikit-learn with ``predict_proba``; left as it is.
-    X, y, sample_weight
-        As for its ``fit``; y has two labels, the one that sorts last is the event.
+    estimator, X, y, folds, repeats, thresholds, sample_weight, n_jobs, random_state, journal, \
+verbose
+        As in :func:`cross_validate`.
     settings : mapping of lists, or list of mappings, optional
         What to try: all combinations of a mapping.  By default, for cards, penalties "auto" and
         "paper", at most 3, 5 or 8 rules, points up to 3 or 10.
-    folds : int, splitter or iterable, default=5
-        Number of stratified folds, or a splitter of scikit-learn, or pairs of row numbers.
-    repeats : int, default=1
-        How often folds are drawn anew.
     measure : {"net_benefit", "aunbc"} or float, default="net_benefit"
         Net benefit by the thresholds' weights, the area under the curve, or net benefit at one
         threshold.
     rule : {"one_se", "classic", "best"}, default="one_se"
-    thresholds : Thresholds, str or sequence, optional
-        By default the estimator's own, or 0, 0.1, …, 0.9.
-    n_jobs : int, optional
-        Models at a time, by joblib.  With more than one, each has one thread.
-    random_state : int, default=0
-        Seed of folds, and of models that have none.
-    journal : path, optional
-        File that keeps finished models, to go on after a kill.
-    verbose : int, default=0
-        1 shows a bar on a terminal.
 
     Returns
     -------
@@ -352,22 +309,19 @@ def choose_setting(
     work = make_work(estimator, X, y, sample_weight, thresholds, at, n_jobs)
     seed = check_seed(random_state)
     rows = np.arange(work.sample.event.size)
-    tries = search.tasks(work.sample, rows, seed, 4)
+    tasks = search.tasks(work.sample, rows, seed, 4)
     with Runner(
         work,
         "choosing a setting",
         work.identity(folds=folds_in_journal(folds), seed=seed, settings=search.settings),
-        total=len(tries),
+        total=len(tasks),
         given=not is_count(folds),
         journal=journal,
         n_jobs=n_jobs,
         verbose=verbose,
     ) as runner:
-        found = runner.run({one.name: one.task for one in tries})
-    return search.choose(tries, list(found.values()))
-
-
-# -- an estimator that chooses its own setting by net benefit before it learns ---------------------
+        found = runner.run(tasks)
+    return search.choose(tasks, list(found.values()))
 
 
 class BenefitSearch(
@@ -432,35 +386,12 @@ class BenefitSearch(
         self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose a setting, then learn from all rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for the estimator's ``fit``.
-
-        Returns
-        -------
-        BenefitSearch
-        """
-        self.choice_ = choose_setting(
-            self.estimator,
-            X,
-            y,
-            settings=self.settings,
-            folds=self.folds,
-            repeats=self.repeats,
-            measure=self.measure,
-            rule=self.rule,
-            thresholds=self.thresholds,
-            sample_weight=sample_weight,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            journal=self.journal,
-            verbose=self.verbose,
-        )
+        """Choose a setting, then learn from all rows, given as for the estimator's ``fit``."""
+        options = self.get_params(deep=False)
+        estimator = options.pop("estimator")
+        self.choice_ = choose_setting(estimator, X, y, sample_weight=sample_weight, **options)
         sample = Sample.of(X, y, sample_weight)
-        model = prepared(self.estimator, self.choice_.setting, seed_of(self.random_state, 9))
+        model = prepared(estimator, self.choice_.setting, seed_of(self.random_state, 9))
         self.estimator_ = fit_model(model, sample, np.arange(sample.event.size), whole=True)
         self.classes_ = self.estimator_.classes_
         for name in ("n_features_in_", "feature_names_in_"):

@@ -21,7 +21,6 @@ from netbenefit.common import (
     IntArray,
     Table,
     check_seed,
-    check_weights,
     display_width,
     format_number,
     format_p_value,
@@ -29,7 +28,6 @@ from netbenefit.common import (
     one_by_one,
     shorten,
 )
-from netbenefit.data import encode_labels
 from netbenefit.estimators import count_threads, pop_column
 from netbenefit.metrics import (
     Thresholds,
@@ -45,6 +43,7 @@ from netbenefit.validation.folds import Fold, Sample, check_repeats, make_folds
 from netbenefit.validation.models import Candidate, Settings, check_weighted, read_models
 from netbenefit.validation.prepare import read_plain
 from netbenefit.validation.runner import Runner, Task, Work
+from netbenefit.validation.stability import label
 
 # -- models over several data sets: average ranks, and the tests of Friedman and Nemenyi -----------
 
@@ -60,12 +59,8 @@ class RankTest:
     models, datasets : tuple of str
     ranks : (n_datasets, n_models) float
         Rank of each model on each data set: 1 is best, equals share the mean of their ranks.
-    average : (n_models,) float
-        Mean rank over the data sets.
-    chi2, df, p : float, int, float
-        Friedman's statistic (corrected for ties), its degrees of freedom and its p-value.
-    f, f_p : float
-        The statistic of Iman and Davenport, a less cautious version of Friedman's, and its p-value.
+    chi2, p : float
+        Friedman's statistic (corrected for ties), and its p-value.
     nemenyi : (n_models, n_models) float
         Nemenyi's p-value of each pair, adjusted for the number of pairs.
     """
@@ -90,14 +85,14 @@ class RankTest:
 
     @property
     def f(self) -> float:
-        """F = (N − 1) χ² / (N (k − 1) − χ²), with k − 1 and (k − 1)(N − 1) degrees of freedom."""
+        """Iman and Davenport's less cautious statistic (N − 1) χ² / (N (k − 1) − χ²)."""
         n = len(self.datasets)
         rest = n * self.df - self.chi2
         return (n - 1) * self.chi2 / rest if rest > 1e-9 else float("inf")
 
     @property
     def f_p(self) -> float:
-        """P-value of :attr:`f`."""
+        """P-value of :attr:`f`, with k − 1 and (k − 1)(N − 1) degrees of freedom."""
         return float(stats.f.sf(self.f, self.df, self.df * (len(self.datasets) - 1)))
 
     def critical_difference(self, alpha: float = 0.05) -> float:
@@ -125,23 +120,11 @@ class RankTest:
         )
 
     def plot(self, ax: Any = None, *, alpha: float = 0.05) -> CriticalDifferenceDisplay:
-        """Draw the average ranks, and join models that do not differ.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-        alpha : float, default=0.05
-            Level of Nemenyi's test.
-
-        Returns
-        -------
-        CriticalDifferenceDisplay
-        """
+        """Draw the average ranks, and join models that do not differ at the level ``alpha``."""
         return self.display(alpha).plot(ax=ax)
 
     def display(self, alpha: float = 0.05) -> CriticalDifferenceDisplay:
-        """Return what :meth:`plot` draws, without drawing it; its ``save`` writes a file."""
+        """What :meth:`plot` draws; its ``save`` writes a file."""
         return CriticalDifferenceDisplay(
             self.models,
             self.average,
@@ -154,11 +137,13 @@ class RankTest:
         width = max(map(len, self.models))
         order = np.argsort(self.average, kind="stable")
         lines = [f"{self.models[i]:<{width}}  {self.average[i]:.4f}" for i in order]
+        p = format_p_value(self.p)
+        relation = "" if p.startswith("<") else "= "
         return "\n".join(
             [
                 f"Average rank over {len(self.datasets)} data sets, 1 is best:",
                 *lines,
-                f"Friedman: χ² = {self.chi2:.2f}, df = {self.df}, {p_text(self.p)}",
+                f"Friedman: χ² = {self.chi2:.2f}, df = {self.df}, p {relation}{p}",
                 f"Nemenyi: ranks that differ by {self.critical_difference():.3f} or more differ "
                 "at the 5% level",
             ]
@@ -174,15 +159,14 @@ def rank_models(
     """Rank models on each data set, and test whether they differ.
 
     Friedman's test asks whether all models could be alike; Nemenyi's test says which pairs are
-    not (Demšar 2006).  Data sets have to be independent of each other: folds of one data set are
-    not, and must not be passed as if they were.
+    not (Demšar 2006).  Data sets must be independent of each other: folds of one data set are not.
 
     Tables tab:friedman, tab:ranks and tab:nemenyi_auroc to tab:nemenyi_size of the paper.
 
     Parameters
     ----------
     scores : mapping of data set to mapping of model to number, or (n_datasets, n_models) array
-        One number a model and data set, such as ``{name: comparison.means("aunbc"), …}``.
+        One number per model and data set, such as ``{name: comparison.means("aunbc"), …}``.
     higher_is_better : bool, default=True
         False for calibration errors and sizes.
     models : sequence of str, optional
@@ -197,10 +181,8 @@ def rank_models(
     --------
     >>> test = rank_models([[0.91, 0.85, 0.80], [0.78, 0.75, 0.71], [0.66, 0.67, 0.60]],
     ...                    models=["card", "tree", "coin"])
-    >>> test.average.round(2), round(test.chi2, 2)
-    (array([1.33, 1.67, 3.  ]), 4.67)
-    >>> round(test.critical_difference(), 2), test.groups()
-    (1.91, [('card', 'tree', 'coin')])
+    >>> test.average.round(2), round(test.critical_difference(), 2)
+    (array([1.33, 1.67, 3.  ]), 1.91)
     """
     names, datasets, matrix = _read(scores, models)
     ranks = stats.rankdata(-matrix if higher_is_better else matrix, axis=1)
@@ -217,11 +199,6 @@ def critical_difference(n_models: int, n_datasets: int, alpha: float = 0.05) -> 
 
     q √(k (k + 1) / (6 N)), with q the upper ``alpha`` quantile of the studentised range of k
     models / √2.
-
-    Examples
-    --------
-    >>> round(critical_difference(4, 14), 2)
-    1.25
     """
     if not (isinstance(alpha, float | int) and 0 < alpha < 1):
         raise InputError(f"alpha={alpha!r} must lie strictly between 0 and 1, such as 0.05.")
@@ -230,11 +207,7 @@ def critical_difference(n_models: int, n_datasets: int, alpha: float = 0.05) -> 
 
 
 def rank_groups(average: ArrayLike, difference: float) -> list[tuple[int, ...]]:
-    """Places of the models in each group whose ranks differ by less; none inside another.
-
-    >>> rank_groups([1.0, 2.0, 2.5, 4.0], 1.6)
-    [(0, 1, 2), (2, 3)]
-    """
+    """Places of the models in each group whose ranks differ by less; none inside another."""
     ranks = np.asarray(average, dtype=np.float64)
     order = np.argsort(ranks, kind="stable")
     ordered = ranks[order]
@@ -246,19 +219,6 @@ def rank_groups(average: ArrayLike, difference: float) -> list[tuple[int, ...]]:
             found.append(tuple(int(place) for place in order[start:end]))
         last = max(last, end)
     return found
-
-
-def p_text(p: float) -> str:
-    """Write a p-value.
-
-    >>> p_text(0.0312), p_text(0.00002)
-    ('p = 0.031', 'p < 0.001')
-    """
-    text = format_p_value(p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
-
-
-# -- input -----------------------------------------------------------------------------------------
 
 
 def _read(scores: Any, models: Any) -> tuple[tuple[str, ...], tuple[str, ...], FloatArray]:
@@ -282,13 +242,9 @@ def _read(scores: Any, models: Any) -> tuple[tuple[str, ...], tuple[str, ...], F
                 "one column per model."
             )
         datasets = tuple(f"data set {i + 1}" for i in range(len(matrix)))
-        names = tuple(f"model {i + 1}" for i in range(matrix.shape[1]))
-        names = names if models is None else tuple(str(name) for name in models)
-    _check(matrix, names, datasets)
-    return names, datasets, matrix
-
-
-def _check(matrix: FloatArray, names: tuple[str, ...], datasets: tuple[str, ...]) -> None:
+        if models is None:
+            models = [f"model {i + 1}" for i in range(matrix.shape[1])]
+        names = tuple(str(name) for name in models)
     if len(set(names)) != matrix.shape[1]:
         raise InputError(f"{matrix.shape[1]} models need as many different names, not {names!r}.")
     if len(names) < 3 or len(datasets) < 2:
@@ -303,6 +259,7 @@ def _check(matrix: FloatArray, names: tuple[str, ...], datasets: tuple[str, ...]
             f"{names[column]!r} has no finite number on {datasets[row]!r}. Leave out that model or "
             "that data set."
         )
+    return names, datasets, matrix
 
 
 def _nemenyi(ranks: FloatArray) -> FloatArray:
@@ -318,10 +275,7 @@ def _nemenyi(ranks: FloatArray) -> FloatArray:
     return result
 
 
-# --------------------------------------------------------------------------------------------------
-
-
-# -- differences between models over the same folds, with an error that knows folds overlap --------
+# -- differences between models over the same folds ------------------------------------------------
 
 
 class Difference(NamedTuple):
@@ -334,50 +288,22 @@ class Difference(NamedTuple):
     p: float
 
 
-def corrected_difference(
-    differences: FloatArray, test_share: float, *, level: float = 0.95
-) -> Difference:
-    """Mean of differences over folds, by the corrected resampled t test (Nadeau and Bengio 2003).
+def corrected_difference(differences: FloatArray, test_share: float) -> Difference:
+    """Mean of (J,) differences over folds, by the corrected resampled t test (Nadeau and Bengio).
 
-    Training rows of different folds overlap, so that the usual s / √J is too small.  The corrected
-    standard error is s √(1/J + n_test/n_train), with J − 1 degrees of freedom.
-
-    Parameters
-    ----------
-    differences : (J,) float
-        One difference per fold, of all repeats.
-    test_share : float
-        Held-out rows / training rows of a fold.
-    level : float, default=0.95
-        Of the interval.
-
-    Returns
-    -------
-    Difference
-        P is missing (NaN) where all folds show the same difference, other than 0.
-
-    Examples
-    --------
-    >>> found = corrected_difference(np.array([0.01, 0.03, 0.02, 0.02, 0.02]), 0.25)
-    >>> round(found.mean, 3), round(found.se, 5), round(found.p, 3)
-    (0.02, 0.00474, 0.014)
+    ``test_share`` is n_test / n_train; the test has J − 1 degrees of freedom.  P is NaN where all
+    folds show the same difference, other than 0.
     """
-    d = np.asarray(differences, dtype=np.float64)
+    d = differences
     if d.size < 2:
         raise InputError(f"{d.size} fold: a standard error needs at least 2.")
     mean, se = float(d.mean()), float(corrected_error(d, test_share))
-    reach = float(stats.t.ppf((1 + level) / 2, d.size - 1)) * se
+    reach = float(stats.t.ppf(0.975, d.size - 1)) * se
     if se > 0:
         p = float(2 * stats.t.sf(abs(mean) / se, d.size - 1))
     else:
         p = 1.0 if mean == 0 else float("nan")
     return Difference(mean, se, mean - reach, mean + reach, p)
-
-
-# -- a comparison as plain text: measures, and differences to the first model ----------------------
-
-
-_METRIC_HEADS = {"auroc": "AUROC", "ece": "ECE", "aunbc": "AUNBC", "size": "size"}
 
 
 def comparison_text(found: Comparison) -> str:
@@ -407,48 +333,37 @@ def comparison_text(found: Comparison) -> str:
 
 
 def _measures(found: Comparison, mark: Mapping[str, str], split: Split) -> str:
-    metrics: list[Metric] = [*METRICS]
-    if split == "test":
-        metrics.append("size")
+    metrics: list[Metric] = [*METRICS, "size"] if split == "test" else [*METRICS]
     means = {metric: found.means(metric, split) for metric in metrics}
     sds = {metric: found.sds(metric, split) for metric in metrics}
-    rows = [["model", *(_METRIC_HEADS[metric] for metric in metrics)]]
+    rows = []
     for name, shown in mark.items():
         cells = [_spread(means[m][name], sds[m][name], 1 if m == "size" else 3) for m in metrics]
         rows.append([shown, *cells])
-    return _ruled(rows[0], rows[1:])
+    return _ruled(["model", *(label(metric) for metric in metrics)], rows)
 
 
 def _differences(found: Comparison, mark: Mapping[str, str]) -> str:
-    rows = [["model", "difference", "95% interval", "p"]]
+    rows = []
     for name, gap in found.differences("aunbc").items():
         sign = "+" if round(gap.mean, 4) > 0 else ""
         ends = f"{format_number(gap.low, 4)} to {format_number(gap.high, 4)}"
         rows.append(
             [mark[name], f"{sign}{format_number(gap.mean, 4)}", ends, format_p_value(gap.p)]
         )
-    return _ruled(rows[0], rows[1:])
+    return _ruled(["model", "difference", "95% interval", "p"], rows)
 
 
 def _spread(mean: float, sd: float, decimals: int) -> str:
-    return (
-        "–"
-        if math.isnan(mean)
-        else f"{format_number(mean, decimals)} ± {format_number(sd, decimals)}"
-    )
+    if math.isnan(mean):
+        return "–"
+    return f"{format_number(mean, decimals)} ± {format_number(sd, decimals)}"
 
 
 def _ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with a line below its head.
-
-    >>> _ruled(["model", "size"], [["tree", "12"]]).splitlines()
-    ['model  size', '───────────', 'tree     12']
-    """
+    """A table with a line below its head."""
     lines = format_table(head, rows)
     return "\n".join([lines[0], "─" * max(map(display_width, lines)), *lines[1:]])
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 #: What is measured on training and on held-out rows.
@@ -456,14 +371,8 @@ METRICS: tuple[Literal["auroc", "ece", "aunbc"], ...] = ("auroc", "ece", "aunbc"
 Metric = Literal["auroc", "ece", "aunbc", "size"]
 Split = Literal["test", "train"]
 
-#: How the parts of a difference are called in a table.
-_HEADS = {
-    "mean": "difference",
-    "se": "difference_se",
-    "low": "difference_low",
-    "high": "difference_high",
-    "p": "p",
-}
+#: What a table calls the parts of a :class:`Difference`.
+_HEADS = ("difference", "difference_se", "difference_low", "difference_high", "p")
 
 
 @dataclass(frozen=True, eq=False)
@@ -546,8 +455,8 @@ class Comparison:
     def differences(self, metric: Metric = "aunbc") -> dict[str, Difference]:
         """Each model less the first one, on held-out rows: mean, error, interval, p-value.
 
-        The standard error is that of Nadeau and Bengio (2003), which knows that folds share
-        training rows.  No p-value here is adjusted for the number of models.
+        The standard error (Nadeau and Bengio 2003) allows for training rows that folds share.
+        P-values are not adjusted for the number of models.
         """
         values = self.values(metric)
         share = float((self.n_test / self.n_train).mean())
@@ -559,12 +468,9 @@ class Comparison:
 
     def to_table(self) -> Table:
         """One row per model, split and measure; differences to the first model where held out."""
-        wanted: list[tuple[str, Metric]] = [(s, m) for s in ("test", "train") for m in METRICS]
-        lines = [
-            line
-            for split, metric in [*wanted, ("all", "size")]
-            for line in self._lines(split, metric)
-        ]
+        parts: list[tuple[str, Metric]] = [(s, m) for s in ("test", "train") for m in METRICS]
+        parts.append(("all", "size"))
+        lines = [line for split, metric in parts for line in self._lines(split, metric)]
         kinds = dict.fromkeys(("model", "split", "metric"), object)
         return Table(
             {
@@ -588,7 +494,7 @@ class Comparison:
                 "sd": values[:, place].std(ddof=1),
                 "min": values[:, place].min(),
                 "max": values[:, place].max(),
-                **{_HEADS[key]: x for key, x in gaps.get(name, none)._asdict().items()},
+                **dict(zip(_HEADS, gaps.get(name, none), strict=True)),
             }
             for place, name in enumerate(self.models)
         ]
@@ -609,8 +515,8 @@ class Comparison:
     ) -> Table:
         """Pointwise bands of the decision curves, by a bootstrap of rows.
 
-        Models are not learnt anew: a band tells how far a curve depends on which rows were held
-        out, not how far other training rows would have made another model.
+        Models are not learnt anew: a band shows how much a curve depends on the held-out rows, not
+        on the training rows.
         """
         grid = self.thresholds if thresholds is None else as_thresholds(thresholds)
         return curve_bands(
@@ -627,19 +533,12 @@ class Comparison:
     def plot(self, ax: Any = None) -> ComparisonDisplay:
         """Draw the out-of-fold decision curves with bands, and differences in AUNBC.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw the curves; by default a new figure, with the differences beside them.
-
-        Returns
-        -------
-        ComparisonDisplay
+        ``ax`` is where to draw the curves; by default a new figure, with the differences beside.
         """
         return self.display().plot(ax=ax)
 
     def display(self) -> ComparisonDisplay:
-        """Return what :meth:`plot` draws, without drawing it; its ``save`` writes a file."""
+        """What :meth:`plot` draws; its ``save`` writes a file."""
         fine = ComparisonDisplay.fine_grid(self.thresholds)
         mark = {name: name + "*" * (name in self.not_refitted) for name in self.models}
         gaps = {
@@ -689,10 +588,9 @@ def compare(
           ``"xgboost"``.
         - A :class:`Scorecard`, or the name of its file.  It is scored as it stands.  Where these
           rows were used to learn it, its numbers flatter it.
-        - Any scikit-learn classifier with ``predict_proba``.  It gets columns of numbers: medians
-          and a column that says so for missing ones, one column per level of text, all
-          standardised.
-          A Pipeline, and a classifier of this package, gets the rows as they are.
+        - Any scikit-learn classifier with ``predict_proba``.  It gets standardised numbers: missing
+          ones are the median and have a column of their own, text has one column per level.  A
+          Pipeline, and a classifier of this package, gets the rows as they are.
     X : data frame, mapping of columns, list of dicts, or array
         Raw rows: numbers, text, missing values.
     y : (n_rows,) array
@@ -700,24 +598,16 @@ def compare(
     thresholds : Thresholds, str or sequence of float, optional
         At which all models are measured, and scorecards are learnt.  By default those of the first
         card among the models, else 0, 0.1, …, 0.9.
-    cv : int or splitter, default=5
-        Folds, each class spread alike over them.
-    repeats : int, default=1
-        How often to draw folds anew, where ``cv`` is a number.
-    sample_weight : (n_rows,) array, optional
-        Used in learning and in measuring.
+    cv : int, splitter or iterable, default=5
+    repeats, sample_weight, random_state, n_jobs, journal
+        As in :func:`cross_validate`, where ``cv`` is called ``folds``.
     time_limit : float, default=10.0
         Seconds for each search of a model that is called by name.
     max_features : int, optional
         Largest number of rules of scorecards that are called by name.
     teacher, prior_strength
-        Of ``"scorecard"``, as of :class:`RiskScoreClassifier`.  A column of given risks is no
-        feature of the other models either.
-    random_state : int, default=0
-    n_jobs : int, optional
-        Folds and models at a time, by joblib.
-    journal : path, optional
-        File that keeps finished folds, so that a run that was ended goes on from there.
+        Of ``"scorecard"``, as in :class:`RiskScoreClassifier`.  A column of given risks is not a
+        feature of the other models.
     progress : callable, optional
         Called with the numbers of finished and of all fits.
 
@@ -734,29 +624,25 @@ def compare(
     >>> found = compare(["logistic", "tree"], X, y, cv=4)
     >>> found.means("auroc")["logistic"] > 0.7, found.size.shape
     (True, (4, 2))
-    >>> gap = found.differences("aunbc")["tree"]
-    >>> gap.low < gap.mean < gap.high
-    True
     """
-    event, _ = encode_labels(y)
-    weight = None if sample_weight is None else check_weights(sample_weight, event.size)
+    sample = Sample.of(X, y, sample_weight)
+    event, weight = sample.event, sample.weight
+    sample = sample._replace(labels=event.astype(np.int64))
     random_state = check_seed(random_state)
     single = not one_by_one(n_jobs)
-    threads = 1 if single else count_threads(-1)
-
-    def settings(grid: Thresholds) -> Settings:
-        return Settings(
-            grid, time_limit, max_features, random_state, threads, teacher, prior_strength
-        )
-
+    settings = partial(
+        Settings,
+        time_limit=time_limit,
+        max_features=max_features,
+        seed=random_state,
+        threads=1 if single else count_threads(-1),
+        teacher=teacher,
+        prior_strength=prior_strength,
+    )
     candidates, grid = read_models(models, settings, thresholds)
     if weight is not None:
         check_weighted(candidates)
     columns = read_plain(X)
-    lengths = {len(column) for column in columns.values()}
-    if lengths != {event.size}:
-        raise InputError(f"X has {lengths.pop()} rows, but y has {event.size}.")
-    sample = Sample(X, event.astype(np.int64), event, weight)
     repeats = check_repeats(cv, repeats, "cv")
     folds = make_folds(cv, sample, random_state, repeats=repeats, name="cv")
     works = {

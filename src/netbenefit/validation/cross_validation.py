@@ -8,6 +8,7 @@ measures.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,8 +45,6 @@ from netbenefit.validation.folds import (
 from netbenefit.validation.runner import Runner, Task, Work, make_work
 from netbenefit.validation.stability import CardStability, label, stability_of
 
-# -- the result of cross-validation: measures by fold, and how sure one can be of their means ------
-
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
@@ -71,7 +70,6 @@ class CrossValidation:
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
-    >>> from netbenefit import cross_validate
     >>> X, y = np.zeros((40, 1)), np.arange(40) < 10
     >>> found = cross_validate(DummyClassifier(), X, y, folds=5, net_benefit_at=[0.1, 0.3])
     >>> [round(found.mean[m], 4) for m in ("auroc", "net_benefit_at_0.1", "net_benefit_at_0.3")]
@@ -118,15 +116,7 @@ class CrossValidation:
     def interval(self, measure: str, level: float = 0.95) -> tuple[float, float]:
         """Mean ± t · corrected standard error, t with folds - 1 degrees of freedom.
 
-        Parameters
-        ----------
-        measure : str
-            One of the names in ``held_out``.
-        level : float, default=0.95
-
-        Returns
-        -------
-        low, high : float
+        ``measure`` is one of the names in ``held_out``.
         """
         from scipy.stats import t  # late: takes its time to import
 
@@ -165,7 +155,7 @@ class CrossValidation:
 
     def __str__(self) -> str:
         head = ("", "held-out rows", "sd", "se", "corrected se", "training rows")
-        rows: list[Sequence[str]] = [head]
+        rows = []
         for m in self.held_out:
             trained = float(self.training[m].mean()) if m in self.training else float("nan")
             values = (self.mean[m], self.sd[m], self.se[m], self.se_corrected[m], trained)
@@ -176,7 +166,7 @@ class CrossValidation:
         chosen = [f"\nchosen: {text}" for text in _counted(self.settings)]
         return (
             f"{kind}, {self.n_models} folds{times}\n\n"
-            + "\n".join(format_table(rows[0], rows[1:]))
+            + "\n".join(format_table(head, rows))
             + "\n\nse is sd / √folds and too small, as folds share training rows; the corrected "
             "one (Nadeau and Bengio) is a rule of thumb." + "".join(chosen)
         )
@@ -184,12 +174,8 @@ class CrossValidation:
 
 def _counted(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     texts = [", ".join(f"{name}={value!r}" for name, value in one.items()) for one in settings]
-    counts = {text: texts.count(text) for text in texts}
-    order = sorted(counts, key=lambda text: -counts[text])
-    return [f"{text} ({counts[text]} of {len(texts)} folds)" for text in order]
-
-
-# --------------------------------------------------------------------------------------------------
+    counts = Counter(texts).most_common()
+    return [f"{text} ({count} of {len(texts)} folds)" for text, count in counts]
 
 
 def cross_validate(
@@ -337,15 +323,15 @@ random_state, verbose
     if not is_count(inner_folds) and not hasattr(inner_folds, "split"):
         raise InputError("inner_folds must be a number or a splitter: rows differ by outer fold.")
     search, at = make_search(estimator, settings, inner_folds, inner_repeats, measure, rule)
-    wanted = (*check_thresholds_at(net_benefit_at), *at)
-    work = make_work(estimator, X, y, sample_weight, thresholds, wanted, n_jobs)
+    at = (*check_thresholds_at(net_benefit_at), *at)
+    work = make_work(estimator, X, y, sample_weight, thresholds, at, n_jobs)
     seed = check_seed(random_state)
     all_folds = _draw(work, folds, repeats, seed)
     inner = {
         _name(r, f): search.tasks(work.sample, fold[0], seed, 2, r, f) for r, f, fold in all_folds
     }
     first = {
-        f"{name}, inner {one.name}": one.task for name, tries in inner.items() for one in tries
+        f"{name}, inner {own}": task for name, tasks in inner.items() for own, task in tasks.items()
     }
     counts = folds_in_journal(folds), folds_in_journal(inner_folds), search.repeats
     choice = search.settings, search.measure, search.rule
@@ -361,8 +347,8 @@ random_state, verbose
     ) as runner:
         tried = runner.run(first)
         choices = {
-            name: search.choose(tries, [tried[f"{name}, inner {one.name}"] for one in tries])
-            for name, tries in inner.items()
+            name: search.choose(tasks, [tried[f"{name}, inner {own}"] for own in tasks])
+            for name, tasks in inner.items()
         }
         second = {
             _name(r, f): _task(fold, seed_of(seed, 1, r, f), choices[_name(r, f)].setting)
@@ -370,9 +356,6 @@ random_state, verbose
         }
         found = runner.run(second)
     return _gather(work, all_folds, repeats, list(found.values()), tuple(choices.values()))
-
-
-# -- steps -----------------------------------------------------------------------------------------
 
 
 def _draw(work: Work, folds: Any, repeats: int, seed: int) -> list[tuple[int, int, Fold]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common import FloatArray
+from netbenefit.common import FloatArray, format_number
 
 
 def corrected_error(values: FloatArray, ratio: float) -> FloatArray:
@@ -18,31 +18,24 @@ def corrected_error(values: FloatArray, ratio: float) -> FloatArray:
 
     sd · √(1/K + n_test / n_train), after Nadeau and Bengio (2003, Machine Learning); for repeated
     folds with K counting all of them (Bouckaert and Frank 2004).
-
-    >>> corrected_error(np.array([[1.0], [2.0], [3.0]]), 0.5).round(4)
-    array([0.9129])
     """
     result: FloatArray = values.std(axis=0, ddof=1) * np.sqrt(1.0 / len(values) + ratio)
     return result
 
 
 def fold_ratio(folds: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> float:
-    """Held-out rows by training rows, mean over folds of any kind; see :func:`corrected_error`.
-
-    >>> rows = np.arange(10)
-    >>> fold_ratio([(rows[2:], rows[:2]), (rows[:-2], rows[-2:])])
-    0.25
-    """
+    """Mean over the folds of n_test / n_train; see :func:`corrected_error`."""
     return float(np.mean([test.size / train.size for train, test in folds]))
 
 
 def near_best(mean: FloatArray, error: FloatArray | float, best: int) -> NDArray[np.bool_]:
-    """The one-standard-error rule: which means are at most one error below the best one.
-
-    >>> near_best(np.array([0.1, 0.3, 0.4]), 0.1, best=2)
-    array([False,  True,  True])
-    """
+    """The one-standard-error rule: which means are at most one error below the best one."""
     return np.asarray(mean + error >= mean[best])
+
+
+def with_error(value: float, error: float) -> str:
+    """Write a mean and its standard error."""
+    return f"{format_number(value)} ± {format_number(error)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +44,6 @@ class FoldMeans:
 
     ``values`` has one row per fold and one column per candidate; ``ratio`` is that of
     :func:`fold_ratio`; ``reference`` is the candidate to compare with, by default the best one.
-
-    >>> found = FoldMeans(np.array([[0.10, 0.19, 0.20], [0.12, 0.20, 0.20]]), ratio=1.0)
-    >>> found.mean.round(3), found.near
-    (array([0.11 , 0.195, 0.2  ]), array([False,  True,  True]))
     """
 
     values: FloatArray
@@ -100,3 +89,21 @@ class FoldMeans:
     def _within_folds(self) -> FloatArray:
         result: FloatArray = self.values - self.values[:, [self.to]]
         return result
+
+
+class ComparesFolds:
+    """What results have in common that compare candidates over the same folds."""
+
+    @property
+    def _means(self) -> FoldMeans:
+        raise NotImplementedError
+
+    @property
+    def difference(self) -> FloatArray:
+        """Mean on held-out rows less that of the candidate to compare with."""
+        return self._means.difference
+
+    @property
+    def difference_se(self) -> FloatArray:
+        """Its standard error, from differences within folds, corrected (Nadeau and Bengio)."""
+        return self._means.difference_error

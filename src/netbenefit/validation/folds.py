@@ -46,11 +46,7 @@ class Sample(NamedTuple):
 
     @property
     def strata(self) -> NDArray[np.intp]:
-        """0 for a row without the event, 1 for one with it, 2 for a row without weight.
-
-        Rows without weight, such as those censored early, say nothing: they are spread evenly,
-        and are not counted among the events or the others.
-        """
+        """0 for a row without the event, 1 for one with it, 2 for a row of weight 0 (censored)."""
         strata = self.event.astype(np.intp)
         if self.weight is not None:
             strata[self.weight == 0.0] = 2
@@ -66,13 +62,7 @@ class Sample(NamedTuple):
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of an array, a data frame, a dict of columns or a list of rows; the kind stays.
-
-    Examples
-    --------
-    >>> take_rows({"age": [51, 52], "sex": np.array(["f", "m"])}, np.array([1]))
-    {'age': [52], 'sex': array(['m'], dtype='<U1')}
-    """
+    """Some rows of an array, a data frame, a dict of columns or a list of rows; the type stays."""
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
         return {name: _take(column, rows) for name, column in X.items()}
     return _take(X, rows)
@@ -93,11 +83,7 @@ def _take(data: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def seed_of(seed: int, *place: int) -> int:
-    """A seed for one place among many, the same at any time and in any process.
-
-    >>> seed_of(0, 1, 2) == seed_of(0, 1, 2), seed_of(0, 1, 2) == seed_of(0, 2, 1)
-    (True, False)
-    """
+    """A seed for one place among many, the same at any time and in any process."""
     return int(np.random.SeedSequence(seed, spawn_key=place).generate_state(1)[0] >> 1)
 
 
@@ -112,7 +98,7 @@ def is_count(folds: Any) -> bool:
 
 
 def check_repeats(folds: Any, repeats: Any, name: str = "folds") -> int:
-    """How often folds are drawn anew; given ones cannot be."""
+    """Check how often folds are drawn; given ones cannot be drawn again."""
     count = check_count(repeats, "repeats")
     if count > 1 and not is_count(folds):
         raise InputError(
@@ -123,7 +109,7 @@ def check_repeats(folds: Any, repeats: Any, name: str = "folds") -> int:
 
 
 def check_count(value: Any, name: str, least: int = 1) -> int:
-    """Refuse what is no number of times."""
+    """Check a whole number."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
     return int(value)
@@ -196,10 +182,6 @@ def given_folds(
 
     Each learns from rows of both classes, and from none that it holds out.  With ``strata`` (0 and
     1 for rows of each class that have weight) held-out rows must be of both classes, too.
-
-    >>> given_folds([([0, 1], [1, 2]), ([0, 1], [2])], np.array([True, False, True]))
-    Traceback (most recent call last):
-    netbenefit.common.checks.InputError: fold 1 holds out rows that it also learns from.
     """
     from sklearn.model_selection import check_cv
 
@@ -225,10 +207,9 @@ def given_folds(
 def resample(
     strata: NDArray[np.intp], random: np.random.Generator, stratified: bool
 ) -> NDArray[np.intp]:
-    """Row numbers drawn with replacement, as many as there are rows.
+    """As many row numbers as there are rows, drawn with replacement.
 
-    Drawn anew until both classes are among the drawn rows and among those left out, which with
-    more than a handful of events is the first time.
+    Drawn again until both the drawn rows and those left out contain both classes.
     """
     groups = [np.flatnonzero(strata == s) for s in (0, 1, 2)] if stratified else []
     for _ in range(_MOST_DRAWS):
@@ -264,13 +245,9 @@ def check_classifier(estimator: Any, sample: Sample) -> None:
 
 
 def prepared(estimator: Any, setting: Mapping[str, Any], seed: int, *, single: bool = False) -> Any:
-    """An unfitted copy with other settings, no output, and a seed for every ``random_state``.
+    """An unfitted, silent copy with other settings; a ``random_state`` without a seed gets one.
 
-    Whole-number seeds stay; ``single`` says that other tasks have the other cores: ``n_jobs`` is 1.
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> prepared(LogisticRegression(), {"C": 2.0}, 7)
-    LogisticRegression(C=2.0, random_state=7)
+    ``single`` says that other tasks use the other cores: ``n_jobs`` becomes 1.
     """
     model = clone(silenced(estimator))
     model.set_params(**setting)  # frozen estimators return nothing here
@@ -286,13 +263,16 @@ def prepared(estimator: Any, setting: Mapping[str, Any], seed: int, *, single: b
 
 
 def silenced(estimator: Any) -> Any:
-    """The estimator without callback and progress line, which have no place in a loop."""
+    """The estimator without callback and progress line."""
     own = estimator.get_params(deep=False)
     loud = {"callback": None, "verbose": 0}
     changes = {name: quiet for name, quiet in loud.items() if name in own and own[name] != quiet}
-    if not changes:
-        return estimator
-    return type(estimator)(**{**own, **changes})
+    return copy_with(estimator, **changes) if changes else estimator
+
+
+def copy_with(estimator: Any, **changes: Any) -> Any:
+    """An unfitted copy with other parameters; unlike a clone it shares its callback."""
+    return type(estimator)(**{**estimator.get_params(deep=False), **changes})
 
 
 def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool = False) -> Any:
@@ -310,43 +290,33 @@ def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool
 
 
 def _groups_names(model: Any) -> list[str]:
-    """What ``fit`` calls the groups of rows, where the model has a teacher that heeds them."""
-    last, way = model, ""
-    while hasattr(last, "steps"):
-        name, last = last.steps[-1]
-        way += f"{name}__"
-    return [f"{way}groups"] if getattr(last, "teacher", None) is not None else []
+    """What ``fit`` calls the groups of rows, where the model has a teacher that uses them."""
+    last, prefix = _last_step(model)
+    return [f"{prefix}groups"] if getattr(last, "teacher", None) is not None else []
+
+
+def _last_step(model: Any) -> tuple[Any, str]:
+    """The last step of (nested) pipelines, and the prefix of its parameters in ``fit``."""
+    prefix = ""
+    while hasattr(model, "steps"):
+        name, model = model.steps[-1]
+        prefix += f"{name}__"
+    return model, prefix
 
 
 def weight_name(model: Any) -> str:
-    """What ``fit`` calls the weights of rows: in a pipeline those of the last step.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> from sklearn.pipeline import make_pipeline
-    >>> weight_name(make_pipeline(GridSearchCV(LogisticRegression(), {"C": [1, 2]})))
-    'gridsearchcv__sample_weight'
-    """
-    last, way = model, ""
-    while hasattr(last, "steps"):
-        name, last = last.steps[-1]
-        way += f"{name}__"
+    """What ``fit`` calls the weights of rows: in a pipeline those of the last step."""
+    last, prefix = _last_step(model)
     if has_fit_parameter(last, "sample_weight"):
-        return f"{way}sample_weight"
-    if _hands_on(last):
-        return f"{way}{weight_name(last.estimator)}"
+        return f"{prefix}sample_weight"
+    accepted = signature(last.fit).parameters.values()
+    passes_on = any(one.kind is one.VAR_KEYWORD for one in accepted)
+    if passes_on and hasattr(last, "estimator"):  # such as a grid search
+        return f"{prefix}{weight_name(last.estimator)}"
     raise InputError(
         f"{type(last).__name__} takes no sample_weight. Use another classifier, or leave the "
         "weights out if they may be ignored."
     )
-
-
-def _hands_on(model: Any) -> bool:
-    """Whether a wrapper, such as a grid search, passes what ``fit`` gets on to its estimator."""
-    taken = signature(model.fit).parameters.values()
-    return hasattr(model, "estimator") and any(one.kind is one.VAR_KEYWORD for one in taken)
 
 
 def risk_of(model: Any, X: Any, labels: Sequence[Any] | NDArray[Any]) -> FloatArray:
@@ -359,14 +329,6 @@ def risk_of(model: Any, X: Any, labels: Sequence[Any] | NDArray[Any]) -> FloatAr
 
 
 def forgive_rounding(risk: FloatArray) -> FloatArray:
-    """Risks in [0, 1] where rounding led a little out of it; more is an error, found later.
-
-    A little is what single precision, which some libraries predict in, can do.
-
-    Examples
-    --------
-    >>> forgive_rounding(np.array([-1e-8, 0.5, 1 + 1e-7])), forgive_rounding(np.array([1.1]))
-    (array([0. , 0.5, 1. ]), array([1.1]))
-    """
+    """Clip risks that single precision led out of [0, 1]; larger deviations are found later."""
     within = np.clip(risk, 0.0, 1.0)
     return within if np.allclose(risk, within, rtol=0.0, atol=1e-6) else risk

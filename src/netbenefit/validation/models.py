@@ -28,8 +28,6 @@ from netbenefit.validation.errors import corrected_error, near_best
 from netbenefit.validation.folds import silenced, weight_name
 from netbenefit.validation.prepare import PreparedClassifier
 
-# -- Platt scaling that never reverses a model -----------------------------------------------------
-
 
 class PlattScaled(CalibratedClassifierCV):  # type: ignore[misc]
     """A classifier whose scores become risks by a sigmoid that rises (Platt 1999).
@@ -37,20 +35,6 @@ class PlattScaled(CalibratedClassifierCV):  # type: ignore[misc]
     The sigmoid is fitted to scores of rows that were held out in inner folds; the classifier then
     learns from all rows.  Where held-out scores rank worse than chance, a falling sigmoid would fit
     best, and reverse a model that may be right: all risks then are the share of events.
-
-    Parameters
-    ----------
-    estimator : classifier
-    cv : int or splitter, default=5
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = np.arange(40)[:, None], np.arange(40) >= 20
-    >>> model = PlattScaled(DecisionTreeClassifier(max_depth=1), cv=4).fit(X, y)
-    >>> risk = model.predict_proba([[0], [39]])[:, 1]
-    >>> bool(risk[0] < 0.5 < risk[1])
-    True
     """
 
     def __init__(self, estimator: Any = None, *, cv: Any = 5) -> None:
@@ -69,83 +53,37 @@ class PlattScaled(CalibratedClassifierCV):  # type: ignore[misc]
         return self
 
 
-# -- two baselines whose complexity is chosen by cross-validation inside the training rows ---------
-
-
-Loss = Literal["log", "brier"]
 Rule = Literal["min", "one_se"]
 
-#: Strengths of a path: so many, over so many powers of ten.
+#: Number of penalties of a lasso, and the powers of ten that they span.
 _STEPS, _POWERS = 25, 3.0
 _MOST_ALPHAS = 40
+_INNER_FOLDS = 5
 
 
 class TunedClassifier(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
     BaseEstimator,  # type: ignore[misc]
 ):
-    """A classifier of which one parameter is chosen by cross-validation.
+    """A lasso or a pruned tree whose complexity is chosen by cross-validation.
 
-    Candidates depend on the training rows; each is measured on inner folds that it was not fitted
-    to, by the mean loss of its risks, rows weighted.  The best is fitted to all training rows, or
-    the simplest whose loss is within one standard error of the best; of equals, the simplest.
-
-    Parameters
-    ----------
-    estimator : classifier
-    parameter : {"C", "ccp_alpha"}
-        What is chosen: the inverse penalty of a lasso, or the price of a leaf of a tree.
-    loss : {"log", "brier"}
-        What is minimised: the log loss, or the Brier score (bounded, for trees with pure leaves).
-    n_splits : int, default=5
-    random_state : int, default=0
-        Of the inner folds.
-    rule : {"min", "one_se"}, default="min"
-        The smallest loss, or the simplest model whose loss is not larger by more than the standard
-        error of the smallest one, over the inner folds (Breiman et al. 1984).
-
-    Attributes
-    ----------
-    best_estimator_ : classifier
-    best_value_ : float
-    classes_ : (2,) array
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 6))
-    >>> y = rng.random(300) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    >>> model = lasso(0).fit(X, y)
-    >>> int(np.abs(model.best_estimator_.coef_).argmax())
-    0
+    ``parameter`` is ``"C"``, the inverse penalty of a lasso, or ``"ccp_alpha"``, the price of a
+    tree's leaf.  Candidates depend on the training rows; each is measured on inner folds by the
+    mean log loss or, for trees, whose leaves may be pure, the Brier score.  ``rule`` chooses the
+    smallest loss, or the simplest model whose loss is within one standard error of it (Breiman et
+    al. 1984); of equals, the simplest.
     """
 
     def __init__(
-        self,
-        estimator: Any,
-        parameter: str = "C",
-        loss: Loss = "log",
-        n_splits: int = 5,
-        random_state: int = 0,
-        rule: Rule = "min",
+        self, estimator: Any, parameter: str = "C", random_state: int = 0, rule: Rule = "min"
     ) -> None:
         self.estimator = estimator
         self.parameter = parameter
-        self.loss = loss
-        self.n_splits = n_splits
         self.random_state = random_state
         self.rule = rule
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose the parameter, then fit.
-
-        Parameters
-        ----------
-        X : (n_rows, n_features) array
-        y : (n_rows,) array
-            Two labels.
-        sample_weight : (n_rows,) array, optional
-        """
+        """Choose the parameter, then fit."""
         matrix = np.asarray(X, dtype=np.float64)
         self.classes_, code = np.unique(np.asarray(y), return_inverse=True)
         weight = check_weights(sample_weight, code.size)
@@ -170,8 +108,6 @@ class TunedClassifier(
         labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return labels
 
-    # -- steps -----------------------------------------------------------------------------------
-
     def _candidates(
         self, matrix: FloatArray, code: NDArray[np.intp], weight: FloatArray
     ) -> FloatArray:
@@ -183,12 +119,11 @@ class TunedClassifier(
             weakest = 1.0 / most if most > 0 else 1.0
             result: FloatArray = np.geomspace(weakest, weakest * 10**_POWERS, _STEPS)
             return result
-        tree = clone(self.estimator)
+        tree = self.estimator
         path = tree.cost_complexity_pruning_path(matrix, code, sample_weight=weight)
         alphas = np.unique(np.maximum(path.ccp_alphas, 0.0))
-        between = np.sqrt(alphas[:-1] * alphas[1:]) if alphas.size > 1 else np.empty(0)
-        values = np.unique(np.concatenate([[0.0], between, alphas[-1:] * 1.0001]))
-        values = values[::-1]
+        between = np.sqrt(alphas[:-1] * alphas[1:])
+        values = np.unique([0.0, *between, alphas[-1] * 1.0001])[::-1]
         if values.size > _MOST_ALPHAS:
             # Dense among small trees, where one more split changes most.
             steps = np.geomspace(1, values.size, _MOST_ALPHAS).round().astype(int) - 1
@@ -203,44 +138,40 @@ class TunedClassifier(
         values: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
         """Loss of each candidate on the inner folds, all rows together; its standard error."""
-        n_splits = max(2, min(self.n_splits, int(np.bincount(code).min())))
+        n_splits = max(2, min(_INNER_FOLDS, int(np.bincount(code).min())))
         folds = StratifiedKFold(n_splits, shuffle=True, random_state=self.random_state)
         sums, totals = np.zeros((n_splits, values.size)), np.zeros(n_splits)
         for fold, (train, test) in enumerate(folds.split(matrix, code)):
-            rows = _merged(matrix[train], code[train], weight[train])
+            merged, codes, mass = _merged(matrix[train], code[train], weight[train])
             totals[fold] = weight[test].sum()
             for place, value in enumerate(values.tolist()):
                 model = clone(self.estimator).set_params(**{self.parameter: value})
-                model.fit(rows.matrix, rows.code, sample_weight=rows.weight)
+                model.fit(merged, codes, sample_weight=mass)
                 risk = model.predict_proba(matrix[test])[:, 1]
                 sums[fold, place] = weight[test] @ self._loss(code[test], risk)
         means: FloatArray = sums.sum(axis=0) / totals.sum()
         return means, corrected_error(sums / totals[:, None], 0.0)
 
     def _loss(self, code: NDArray[np.intp], risk: FloatArray) -> FloatArray:
-        if self.loss == "brier":
+        if self.parameter == "ccp_alpha":
             return (risk - code) ** 2
         right = np.clip(np.where(code == 1, risk, 1.0 - risk), 1e-15, 1.0)
         result: FloatArray = -np.log(right)
         return result
 
 
-class _Rows(NamedTuple):
-    matrix: FloatArray
-    code: NDArray[np.intp]
-    weight: FloatArray
-
-
-def _merged(matrix: FloatArray, code: NDArray[np.intp], weight: FloatArray) -> _Rows:
-    """Equal rows with equal outcomes become one row with their weight: the same loss, sooner."""
+def _merged(
+    matrix: FloatArray, code: NDArray[np.intp], weight: FloatArray
+) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
+    """Equal rows with equal outcomes become one row with their weight: the same loss, faster."""
     both = np.column_stack([matrix, code])
     # Rows as bytes sort far faster than rows as numbers; + 0.0 makes −0.0 and 0.0 the same.
     keys = np.ascontiguousarray(both + 0.0).view(np.dtype((np.void, both.strides[0]))).ravel()
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     if first.size > code.size // 2:
-        return _Rows(matrix, code, weight)
-    total: FloatArray = np.bincount(place, weights=weight).astype(np.float64)
-    return _Rows(matrix[first], code[first], total)
+        return matrix, code, weight
+    mass: FloatArray = np.bincount(place, weights=weight).astype(np.float64)
+    return matrix[first], code[first], mass
 
 
 def lasso(seed: int, rule: Rule = "min") -> TunedClassifier:
@@ -250,21 +181,18 @@ def lasso(seed: int, rule: Rule = "min") -> TunedClassifier:
     model = LogisticRegression(
         solver="liblinear", intercept_scaling=10.0, max_iter=1000, random_state=seed, **kind
     )
-    return TunedClassifier(model, "C", "log", random_state=seed, rule=rule)
+    return TunedClassifier(model, "C", seed, rule)
 
 
 def pruned_tree(seed: int) -> TunedClassifier:
     """A decision tree, pruned by cost and complexity (Breiman et al. 1984)."""
     model = DecisionTreeClassifier(min_samples_leaf=5, random_state=seed)
-    return TunedClassifier(model, "ccp_alpha", "brier", random_state=seed)
+    return TunedClassifier(model, "ccp_alpha", seed)
 
 
 def _version() -> tuple[int, int]:
     major, minor = sklearn_version.split(".")[:2]
     return int(major), int(minor)
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 class Candidate(NamedTuple):
@@ -311,8 +239,8 @@ class Settings(NamedTuple):
     max_features: int | None
     seed: int
     threads: int  #: −1 for all cores
-    teacher: Any = "auto"  #: of "scorecard", as of :class:`RiskScoreClassifier`
-    prior_strength: Any = "auto"
+    teacher: Any  #: of "scorecard", as of :class:`RiskScoreClassifier`
+    prior_strength: Any
 
 
 def _logistic(settings: Settings) -> Any:
@@ -342,38 +270,27 @@ def xgboost_platt(seed: int) -> PlattScaled:
     return PlattScaled(trees, cv=inner)
 
 
-def _scorecard(settings: Settings) -> Any:
-    return RiskScoreClassifier(
+def _card(kind: type[RiskScoreClassifier], settings: Settings, **own: Any) -> Any:
+    return kind(
         binner="auto",
         thresholds=settings.thresholds,
-        teacher=settings.teacher,
-        prior_strength=settings.prior_strength,
         max_features=settings.max_features,
         time_limit=settings.time_limit,
         random_state=settings.seed,
         n_jobs=settings.threads,
+        **own,
     )
 
 
-def _published(solver: str) -> Callable[[Settings], Any]:
-    def make(settings: Settings) -> Any:
-        return RSSDNBClassifier(
-            binner="auto",
-            solver=solver,
-            thresholds=settings.thresholds,
-            max_features=settings.max_features,
-            time_limit=settings.time_limit,
-            random_state=settings.seed,
-            n_jobs=settings.threads,
-        )
-
-    return make
+def _scorecard(settings: Settings) -> Any:
+    own = {"teacher": settings.teacher, "prior_strength": settings.prior_strength}
+    return _card(RiskScoreClassifier, settings, **own)
 
 
 _MAKERS: dict[str, Callable[[Settings], Any]] = {
     "scorecard": _scorecard,
-    "rss-dnb": _published("auto"),
-    "rss-dnb-sa": _published("anneal"),
+    "rss-dnb": lambda settings: _card(RSSDNBClassifier, settings, solver="auto"),
+    "rss-dnb-sa": lambda settings: _card(RSSDNBClassifier, settings, solver="anneal"),
     "logistic": _logistic,
     "lasso": lambda settings: lasso(settings.seed),
     "tree": lambda settings: pruned_tree(settings.seed),
@@ -388,8 +305,8 @@ def read_models(
     models: Any, settings: Callable[[Thresholds], Settings], grid: ThresholdsLike
 ) -> tuple[dict[str, Candidate], Thresholds]:
     """Models by name, ready to be compared, and the thresholds that all are measured at."""
-    given = _loaded(_by_name(models))
-    thresholds = choose_thresholds(given, grid)
+    given = {name: _loaded(model) for name, model in _by_name(models).items()}
+    thresholds = _thresholds(given, grid)
     own = settings(thresholds)
     return {name: _candidate(name, model, own) for name, model in given.items()}, thresholds
 
@@ -417,47 +334,43 @@ def _by_name(models: Any) -> dict[str, Any]:
 
 
 def _own_name(model: Any) -> str:
-    if isinstance(model, str):
-        return Path(model).name if _is_file(model) else model
-    if isinstance(model, os.PathLike):
+    if _is_file(model):
         return Path(model).name
+    if isinstance(model, str):
+        return model
     return "card" if isinstance(model, Scorecard) else type(model).__name__
 
 
-def _is_file(text: str) -> bool:
-    return text not in _MAKERS and (text.endswith(".json") or os.sep in text)
+def _is_file(model: Any) -> bool:
+    if isinstance(model, str):
+        return model not in _MAKERS and (model.endswith(".json") or os.sep in model)
+    return isinstance(model, os.PathLike)
 
 
-def _loaded(models: Mapping[str, Any]) -> dict[str, Any]:
-    """Read cards from files, and refuse names that are not known."""
-    loaded = {}
-    for name, model in models.items():
-        file = isinstance(model, os.PathLike) or (isinstance(model, str) and _is_file(model))
-        if file:
-            path = Path(model)
-            if not path.is_file():
-                raise InputError(
-                    f"{path}: no such file. Name a card that `netbenefit fit --out` has written."
-                )
-            model = Scorecard.load(path)
-        elif isinstance(model, str) and model not in _MAKERS:
+def _loaded(model: Any) -> Any:
+    """The card of a file; other models as they are, but no unknown names."""
+    if _is_file(model):
+        if not Path(model).is_file():
             raise InputError(
-                f"no model is called {model!r}. Known are {', '.join(NAMES)}; a card is named by "
-                "its file, such as card.json."
+                f"{model}: no such file. Name a card that `netbenefit fit --out` has written."
             )
-        loaded[name] = model
-    return loaded
+        return Scorecard.load(model)
+    if isinstance(model, str) and model not in _MAKERS:
+        raise InputError(
+            f"no model is called {model!r}. Known are {', '.join(NAMES)}; a card is named by "
+            "its file, such as card.json."
+        )
+    return model
 
 
-def choose_thresholds(models: Mapping[str, Any], thresholds: ThresholdsLike) -> Thresholds:
+def _thresholds(models: Mapping[str, Any], thresholds: ThresholdsLike) -> Thresholds:
     """The thresholds that were given, else those of the first model that has some of its own."""
     if thresholds is None:
         for model in models.values():
-            own = getattr(model, "thresholds", None)
             if isinstance(model, Scorecard):
                 return model.thresholds
-            if isinstance(model, RiskScoreClassifier) and own is not None:
-                return as_thresholds(own, model.weights)
+            if isinstance(model, RiskScoreClassifier) and model.thresholds is not None:
+                return as_thresholds(model.thresholds, model.weights)
     return as_thresholds(thresholds)
 
 

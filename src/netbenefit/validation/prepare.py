@@ -34,13 +34,7 @@ _OTHER = object()
 def read_plain(X: Any) -> dict[str, NDArray[Any]]:
     """Read a raw table into numbers and text; dates, and columns without a value, are left out.
 
-    What a column is made of is decided on all rows: that is a matter of its type, not of what is
-    learnt from it.
-
-    Examples
-    --------
-    >>> read_plain({"age": [51, None], "sex": ["f", "m"], "empty": [None, None]})
-    {'age': array([51., nan]), 'sex': array(['f', 'm'], dtype=object)}
+    The type of a column is decided on all rows.
     """
     table = RawTable(X)
     columns = {}
@@ -107,9 +101,6 @@ class _Number(NamedTuple):
         filled = np.where(missing, self.median, values)
         return np.column_stack([filled, missing])[:, : 2 if self.flagged else 1]
 
-    def labels(self) -> list[str]:
-        return [self.name, f"{self.name} missing"][: 2 if self.flagged else 1]
-
 
 class _Text(NamedTuple):
     """A column of text: the groups of its levels, the last of which may be all other ones."""
@@ -124,30 +115,14 @@ class _Text(NamedTuple):
         table: FloatArray = (code[:, None] == np.arange(len(self.levels))).astype(np.float64)
         return table[:, 1:] if len(self.levels) == 2 else table
 
-    def labels(self) -> list[str]:
-        words = {_OTHER: "other", None: "missing"}
-        texts = [f"{self.name} = {words.get(level, level)}" for level in self.levels]
-        return texts[1:] if len(texts) == 2 else texts
-
 
 class Preparation(NamedTuple):
-    """What was learnt from training rows; turns any rows into a matrix of numbers.
-
-    Examples
-    --------
-    >>> columns = read_plain({"age": [50, 60, None, 60], "sex": ["f", "m", "f", "m"] })
-    >>> made = Preparation.learn(columns, np.full(4, 10.0))
-    >>> made.names
-    ('age', 'age missing', 'sex = m')
-    >>> made.apply(columns)[:, 2]
-    array([-1.,  1., -1.,  1.])
-    """
+    """What was learnt from training rows; turns any rows into a matrix of numbers."""
 
     parts: tuple[_Number | _Text, ...]
     kept: NDArray[np.intp]  #: columns that vary
     mean: FloatArray
     scale: FloatArray
-    names: tuple[str, ...]  #: of the columns kept
 
     @classmethod
     def learn(cls, columns: Columns, weight: FloatArray) -> Preparation:
@@ -160,10 +135,7 @@ class Preparation(NamedTuple):
         kept = np.flatnonzero(scale > 1e-12 * np.maximum(1.0, np.abs(mean)))
         if not kept.size:
             raise InputError("every column is constant in the training rows. Use more rows.")
-        labels = [label for part in parts for label in part.labels()]
-        return cls(
-            parts, kept, mean[kept], scale[kept], tuple(labels[place] for place in kept.tolist())
-        )
+        return cls(parts, kept, mean[kept], scale[kept])
 
     def apply(self, columns: Columns) -> FloatArray:
         """Return the matrix of some rows."""
@@ -217,13 +189,7 @@ def _learn_part(name: str, values: NDArray[Any], weight: FloatArray) -> _Number 
 
 
 def weighted_median(values: FloatArray, weight: FloatArray) -> float:
-    """The median of values that count as often as their weights say.
-
-    >>> weighted_median(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]))
-    2.0
-    >>> weighted_median(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
-    1.5
-    """
+    """The median of values that count as often as their weights say."""
     order = np.argsort(values, kind="stable")
     ordered, total = values[order], np.cumsum(weight[order])
     half = total[-1] / 2

@@ -68,18 +68,17 @@ class Work:
         }
 
     def __call__(self, task: Task) -> dict[str, Any]:
-        """Learn and measure.
+        """Fit a copy on the training rows, predict every row once, measure each part.
 
-        1. A fresh copy of the estimator learns from the training rows alone.
-        2. It predicts all rows of all parts, once.
-        3. Each part is measured with its own weights; rows drawn twice count twice.
+        Rows drawn twice count twice.
         """
         sample = self.sample
         model = prepared(self.estimator, task.setting, task.seed, single=self.single)
-        wanted = np.unique(np.concatenate(list(task.parts.values())))
+        rows = np.unique(np.concatenate(list(task.parts.values())))
+        X = sample.X if rows.size == sample.event.size else take_rows(sample.X, rows)
         risk = np.full(sample.event.size, np.nan)
         fit_model(model, sample, task.train)
-        risk[wanted] = risk_of(model, _rows(sample.X, wanted, sample.event.size), sample.labels)
+        risk[rows] = risk_of(model, X, sample.labels)
 
         def of(rows: NDArray[np.intp]) -> tuple[Any, ...]:
             return sample.event[rows], risk[rows], sample.weight_of(rows), self.grid, self.at
@@ -118,11 +117,9 @@ def run_one(function: Callable[[Any], dict[str, Any]], task: Any) -> dict[str, A
 
 @contextmanager
 def warnings_kept() -> Iterator[list[list[Any]]]:
-    """Keep warnings, to be given once for all models, in whatever process.
+    """Collect warnings as (kind, text, whether it is about the data, not about deprecated code).
 
-    Each is a kind, a text, and whether it is about the data, not about code that is to change.  Not
-    where other threads work on other tasks, among which the catching of warnings is not safe: there
-    they go their way.
+    Catching warnings is not safe where other threads work on other tasks: there nothing is caught.
     """
     kept: list[list[Any]] = []
     if not only_task_here():
@@ -159,10 +156,6 @@ def _warn_once(results: Iterable[Mapping[str, Any]]) -> None:
             warnings.warn(f"{kind}: {text}", stacklevel=4)
 
 
-def _rows(X: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
-    return X if rows.size == n_rows else take_rows(X, rows)
-
-
 # -- many of them ----------------------------------------------------------------------------------
 
 
@@ -197,27 +190,12 @@ def _own_thresholds(estimator: Any) -> Thresholds:
 
 
 class Runner:
-    """Runs tasks in parallel, with a journal and a bar that several batches share.
+    """Runs tasks in parallel, with a journal and a progress bar that several batches share.
 
-    Parameters
-    ----------
-    function : callable
-        Called with one task; returns what fits into JSON, by name.  Such as :class:`Work`.
-    kind : str
-        What is done: part of the fingerprint.
-    identity : mapping
-        All else on which results depend.
-    total : int
-        Tasks of all batches together.
-    given : bool, default=False
-        Whether the user chose the rows of the tasks: then these are part of a task's name in the
-        journal.
-    journal, n_jobs, verbose
-        As in :func:`netbenefit.validation.cross_validation.cross_validate`.
-    progress : callable, optional
-        Called with the numbers of finished and of all tasks, in place of the bar.
-    warn : bool, default=True
-        Whether warnings of tasks are given, each once; else they are left in the results.
+    ``function`` turns a task into a dict that fits into JSON, such as :class:`Work`; results depend
+    on ``kind`` and ``identity``, which make the fingerprint of the journal, and, where the rows of
+    tasks are ``given`` by the user, on these rows.  ``total`` counts the tasks of all batches.
+    ``progress`` replaces the bar.  Without ``warn``, warnings are only left in the results.
     """
 
     def __init__(

@@ -27,15 +27,20 @@ from netbenefit.common import (
     format_percent,
     format_table,
 )
-from netbenefit.data import RawTable, encode_labels
+from netbenefit.data import RawTable
 from netbenefit.estimators import RiskScoreClassifier
 from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_thresholds
 from netbenefit.plots import SensitivityDisplay
-from netbenefit.validation.errors import FoldMeans, fold_ratio
-from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
+from netbenefit.validation.errors import ComparesFolds, FoldMeans, fold_ratio, with_error
+from netbenefit.validation.folds import (
+    Fold,
+    Sample,
+    check_count,
+    copy_with,
+    make_folds,
+    take_rows,
+)
 from netbenefit.validation.runner import Runner, Task, make_work
-
-# -- a grid of thresholds from the data: where the risks of the rows lie ---------------------------
 
 
 def suggest_thresholds(
@@ -58,12 +63,9 @@ def suggest_thresholds(
     2. Of the risks inside [low, high), take the middles of ``size`` − 1 equal parts, rounded.
     3. Put ``low`` in front; the area ends at ``high``.
 
-    Decisions change only where risks are, so a grid that is dense there tells the commonest risks
-    apart.  With equal weights, these also decide what matters, whether or not anybody would act
-    there; with weights by length the area of the whole range does, which a few thresholds far apart
-    describe badly where risks are rare.  Do not expect better cards than from a uniform grid: on
-    six data sets they were no better, and some were worse (``docs/evaluation.md``).  Compare, by
-    :func:`netbenefit.threshold_sensitivity`, on rows that were not used to choose the grid.
+    Do not expect better cards than from a uniform grid: on six data sets they were no better, and
+    some were worse (``docs/evaluation.md``).  Compare, by :func:`threshold_sensitivity`, on rows
+    that were not used to choose the grid.
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ def suggest_thresholds(
     y : (n_rows,) array
         Two labels; the one that sorts last is the event.
     low, high : float, default=0.0 and 1.0
-        Lowest and highest risk from which anybody would act.
+        Lowest and highest risk at which anyone would act.
     size : int, default=10
         Most thresholds; fewer where rounding makes some equal.
     weights : {"equal", "length"}, sequence of float or callable, default="equal"
@@ -101,11 +103,9 @@ def suggest_thresholds(
     """
     if not 0.0 <= low < high <= 1.0:
         raise InputError(f"low={low!r} and high={high!r} must satisfy 0 <= low < high <= 1.")
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
-        raise InputError(f"size={size!r} must be a whole number of at least 2.")
-    event, _ = encode_labels(y)
-    weight = check_weights(sample_weight, event.size)
-    sample = Sample(X, event, event, weight)
+    check_count(size, "size", 2)
+    sample = Sample.of(X, y, sample_weight)
+    weight = check_weights(sample.weight, sample.event.size)
     folds = make_folds(cv, sample, random_state, name="cv", both=False)
     risk = _cross_fitted(sample, weight, model, folds)
     inside = (risk >= low) & (risk < high) & (weight > 0)
@@ -147,8 +147,6 @@ def _cross_fitted(
     event, table = sample.event, RawTable(sample.X)
     numbers = [numeric_column(name, table.column(name).values) for name in table.names]
     matrix = np.column_stack(numbers).astype(np.float64)
-    if len(matrix) != event.size:
-        raise InputError(f"X has {len(matrix)} rows, but y has {event.size}. Pass as many.")
     total, times = np.zeros(event.size), np.zeros(event.size)
     for train, test in folds:
         x, held = matrix[train], matrix[test]
@@ -163,9 +161,6 @@ def _cross_fitted(
         times[test] += 1
     with np.errstate(invalid="ignore"):
         return np.where(times > 0, total / np.where(times > 0, times, 1), math.nan)
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 #: Chooses thresholds from rows, outcomes and weights.
@@ -201,7 +196,7 @@ def paper_grids() -> dict[str, Thresholds]:
 
 
 @dataclass(frozen=True, eq=False)
-class Sensitivity:
+class Sensitivity(ComparesFolds):
     """Cards for several sets of thresholds, all measured on the same ones.
 
     Arrays are in the order of ``settings``; the first setting is the one to compare with.
@@ -239,21 +234,8 @@ class Sensitivity:
 
     @cached_property
     def aunbc_se(self) -> FloatArray:
-        """Its standard error, corrected for training rows that folds share.
-
-        Sd over the folds · √(1/folds + held-out rows / training rows), after Nadeau and Bengio.
-        """
+        """Its standard error, corrected for shared training rows (Nadeau and Bengio)."""
         return self._means.error
-
-    @cached_property
-    def difference(self) -> FloatArray:
-        """Mean AUNBC less that of the first setting."""
-        return self._means.difference
-
-    @cached_property
-    def difference_se(self) -> FloatArray:
-        """Its standard error, corrected in the same way, from the differences within folds."""
-        return self._means.difference_error
 
     @cached_property
     def changed(self) -> FloatArray:
@@ -268,11 +250,8 @@ class Sensitivity:
     def to_table(self) -> Table:
         """One row per setting: grid, AUNBC and ECE on held-out rows, rules, changed decisions.
 
-        Returns
-        -------
-        Table
-            ``changed`` is the mean over the thresholds, ``most_changed`` the largest share and
-            ``at`` the threshold where it arises.
+        ``changed`` is the mean over the thresholds, ``most_changed`` the largest share, ``at`` its
+        threshold.
         """
         worst = self.changed.argmax(axis=1)
         names = list(self.settings)
@@ -294,13 +273,7 @@ class Sensitivity:
         )
 
     def decisions(self) -> Table:
-        """One row per setting and threshold: share of held-out rows that are decided otherwise.
-
-        Returns
-        -------
-        Table
-            ``setting, threshold, changed``.
-        """
+        """One row per setting and threshold: share of held-out rows that are decided otherwise."""
         names, p = list(self.settings), self.evaluated.asked
         return Table(
             {
@@ -311,13 +284,7 @@ class Sensitivity:
         )
 
     def points(self) -> Table:
-        """One row per rule that any card has: its points for every setting, 0 where it is absent.
-
-        Returns
-        -------
-        Table
-            ``rule``, then one column per setting.
-        """
+        """One row per rule that any card has: its points for every setting, 0 where absent."""
         by_name = {
             name: {rule.term.text(): rule.points for rule in card.rules}
             for name, card in self.cards.items()
@@ -330,24 +297,16 @@ class Sensitivity:
 
     def __str__(self) -> str:
         t = self.to_table()
-        rows = [
-            [
-                str(t["setting"][i]),
-                f"{format_number(t['aunbc'][i])} ± {format_number(t['aunbc_se'][i])}",
-                ""
-                if i == 0
-                else " ± ".join(
-                    format_number(t[key][i]) for key in ("difference", "difference_se")
-                ),
-                format_number(t["ece"][i]),
-                format_number(t["rules"][i], 1),
-                "" if i == 0 else format_percent(t["changed"][i]),
-                ""
-                if i == 0
-                else f"{format_percent(t['most_changed'][i])} at {format_percent(t['at'][i])}",
-            ]
-            for i in range(t.n_rows)
-        ]
+        rows = []
+        for i in range(t.n_rows):
+            gap = changed = most = ""
+            if i > 0:
+                gap = with_error(t["difference"][i], t["difference_se"][i])
+                changed = format_percent(t["changed"][i])
+                most = f"{format_percent(t['most_changed'][i])} at {format_percent(t['at'][i])}"
+            area = with_error(t["aunbc"][i], t["aunbc_se"][i])
+            ece, rules = format_number(t["ece"][i]), format_number(t["rules"][i], 1)
+            rows.append([str(t["setting"][i]), area, gap, ece, rules, changed, most])
         head = ["thresholds", "AUNBC", "difference", "ECE", "rules", "decided otherwise", "most"]
         return "\n".join(
             [
@@ -358,13 +317,7 @@ class Sensitivity:
         )
 
     def plot(self, ax: Any = None, *, kind: str = "aunbc") -> SensitivityDisplay:
-        """Draw; see :class:`netbenefit.SensitivityDisplay`.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        kind : {"aunbc", "decisions"}, default="aunbc"
-        """
+        """Draw AUNBC or decisions (``kind="decisions"``); see :class:`SensitivityDisplay`."""
         return SensitivityDisplay.from_sensitivity(self, ax=ax, kind=kind)
 
 
@@ -384,7 +337,7 @@ def threshold_sensitivity(
     Parameters
     ----------
     estimator : RiskScoreClassifier
-        Settings of all cards but for thresholds and weights.  It is left as it is.
+        Settings of all cards except thresholds and weights.  It is left as it is.
     X, y, sample_weight
         As for its ``fit``.
     settings : mapping of str to Thresholds, str, sequence or callable, optional
@@ -395,7 +348,7 @@ def threshold_sensitivity(
     evaluate_on : Thresholds, str or sequence of float, optional
         Where all cards are measured; by default at 0, 0.1, …, 0.9.
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, or any splitter of scikit-learn, or pairs of row numbers.
+        As ``folds`` in :func:`cross_validate`.
     random_state : int or None, default=0
         Seed of the folds; that of the search is the estimator's.
 
@@ -432,8 +385,7 @@ def threshold_sensitivity(
     weight = check_weights(sample.weight, sample.event.size)
     cards, grids = {}, {}
     for name, choice in choices.items():
-        own = {"thresholds": _grid(choice, X, y, weight), "weights": None}
-        model = type(estimator)(**{**estimator.get_params(deep=False), **own})
+        model = copy_with(estimator, thresholds=_grid(choice, X, y, weight), weights=None)
         model.fit(X, y, sample_weight=sample_weight)
         cards[name], grids[name] = model.scorecard_, model.thresholds_
     folds = make_folds(cv, sample, random_state, name="cv", both=False)
@@ -451,7 +403,7 @@ def threshold_sensitivity(
 
     measured = [result["measures"]["test"] for result in results]
     many = len(choices)
-    risks = [[one["risk"] for one in results[k * many :][:many]] for k in range(len(folds))]
+    risks = [one["risk"] for one in results]
     return Sensitivity(
         grids,
         work.grid,
@@ -461,8 +413,8 @@ def threshold_sensitivity(
         fold_size=by_fold(result["size"] for result in results),
         fold_changed=np.array(
             [
-                _changed(some, weight[test], work.grid)
-                for some, (_, test) in zip(risks, folds, strict=True)
+                _changed(risks[k * many :][:many], weight[test], work.grid)
+                for k, (_, test) in enumerate(folds)
             ]
         ),
         ratio=fold_ratio(folds),

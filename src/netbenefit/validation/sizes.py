@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,19 +43,12 @@ from netbenefit.solvers import (
     limit_size,
 )
 from netbenefit.teachers import Taught
-from netbenefit.validation.errors import FoldMeans, fold_ratio
-from netbenefit.validation.folds import Fold, Sample, make_folds, take_rows
+from netbenefit.validation.errors import ComparesFolds, FoldMeans, fold_ratio, with_error
+from netbenefit.validation.folds import Fold, Sample, copy_with, make_folds, take_rows
 from netbenefit.validation.runner import Runner
 
-# -- cards of every size from some rows, and their measures on others ------------------------------
-
-
-class _Posed(NamedTuple):
-    """The problem that some rows pose, before sizes, and how it came about."""
-
-    problem: Problem
-    taught: Taught | None
-    bins: FittedBins | None
+#: The problem of some rows, what a teacher made of it, and the conditions.
+_Posed = tuple[Problem, Taught | None, FittedBins | None]
 
 
 @dataclass(frozen=True)
@@ -82,8 +75,8 @@ class _SizeSearch:
         }
 
     def pose(self, rows: NDArray[np.intp] | None = None) -> _Posed:
-        """All is learnt from these rows alone: conditions, the teacher's risks, constants."""
-        model, (X, _, event, weight), groups = _copy(self.estimator), self.sample, self.groups
+        """Learn conditions, the teacher's risks and constants from these rows alone."""
+        model, (X, _, event, weight), groups = copy_with(self.estimator), self.sample, self.groups
         model.thresholds_ = self.thresholds
         if rows is not None:
             X, event, weight = take_rows(X, rows), event[rows], self.sample.weight_of(rows)
@@ -100,12 +93,13 @@ class _SizeSearch:
         # Within a size, rules have no price: see limit_size.
         settings = {**training.settings, "penalty": 0}
         problem = make_problem(table, self.thresholds, **settings)
-        return _Posed(problem, taught, training.bins)
+        return problem, taught, training.bins
 
     def find(self, posed: _Posed) -> tuple[dict[int, Scorecard], dict[int, SolverResult]]:
         """The best card of every size, and how it was found."""
+        problem, taught, bins = posed
         found = best_of_every_size(
-            posed.problem,
+            problem,
             self.sizes,
             time_limit=self.estimator.time_limit,
             n_jobs=self.n_jobs,
@@ -114,13 +108,13 @@ class _SizeSearch:
         )
         if any(result.status == "interrupted" for result in found.values()):
             raise KeyboardInterrupt  # cards of a broken-off search compare with no others
-        return {size: self._card(posed, result) for size, result in found.items()}, found
-
-    def _card(self, posed: _Posed, result: SolverResult) -> Scorecard:
-        origin = make_provenance(posed.problem, result, self.outcome, self.seed, posed.taught)
-        return assemble_card(
-            posed.problem, result, origin, bins=posed.bins, calibrate=self.estimator.calibrate
-        )
+        cards = {}
+        for size, result in found.items():
+            origin = make_provenance(problem, result, self.outcome, self.seed, taught)
+            cards[size] = assemble_card(
+                problem, result, origin, bins=bins, calibrate=self.estimator.calibrate
+            )
+        return cards, found
 
     def measure(
         self, cards: Mapping[int, Scorecard], rows: NDArray[np.intp] | None = None
@@ -133,9 +127,6 @@ class _SizeSearch:
             size: measures_of(event, card.risk(X), weight, self.thresholds)
             for size, card in cards.items()
         }
-
-
-# -- checks ----------------------------------------------------------------------------------------
 
 
 #: The largest size of a path without other limits.
@@ -151,17 +142,11 @@ def check_estimator(estimator: Any) -> RiskScoreClassifier:
             f"estimator is {kind} {what}. Pass a RiskScoreClassifier() or RSSDNBClassifier(): only "
             "these have cards of every size."
         )
-    copy = _copy(estimator)
+    copy: RiskScoreClassifier = copy_with(estimator)
     try:
         copy._validate_params()
     except ValueError as error:  # scikit-learn's own kind
         raise InputError(str(error)) from None
-    return copy
-
-
-def _copy(estimator: RiskScoreClassifier) -> RiskScoreClassifier:
-    """Not a clone, which would copy a callback, too: it has to reach the one that was given."""
-    copy: RiskScoreClassifier = type(estimator)(**estimator.get_params(deep=False))
     return copy
 
 
@@ -170,18 +155,18 @@ def choose_sizes(problem: Problem, sizes: Sequence[int] | None) -> tuple[int, ..
     usable = int(((problem.lower != 0) | (problem.upper != 0)).sum())
     most = min(usable, problem.max_features)
     if sizes is not None:
-        wanted = check_sizes(sizes)
-        if wanted[-1] > most:
+        chosen = check_sizes(sizes)
+        if chosen[-1] > most:
             limit = (
                 f"the estimator's max_features is {most}"
                 if problem.max_features < usable
                 else f"only {most} columns can have points"
             )
             raise InputError(
-                f"sizes go up to {wanted[-1]}, but {limit}. Use sizes of at most {most}."
+                f"sizes go up to {chosen[-1]}, but {limit}. Use sizes of at most {most}."
             )
-        limit_size(problem, wanted[0])  # refuses, naming the constraints, where it is too small
-        return wanted
+        limit_size(problem, chosen[0])  # refuses, naming the constraints, where it is too small
+        return chosen
     if most == 0:
         raise InputError("no column may have points, so there are no sizes. Allow some columns.")
     limited = any(isinstance(constraint, MaxFeatures) for constraint in problem.constraints)
@@ -197,11 +182,8 @@ def _possible(problem: Problem, size: int) -> bool:
     return True
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
-class SizePath:
+class SizePath(ComparesFolds):
     """Cards of every size, and their net benefit in training and on held-out rows.
 
     Arrays are in the order of ``sizes``.  A card of size k has *at most* k rules.
@@ -244,10 +226,7 @@ class SizePath:
 
     @cached_property
     def held_out_se(self) -> FloatArray:
-        """Its standard error, corrected for training rows that folds share.
-
-        Sd over the folds · √(1/folds + held-out rows / training rows), after Nadeau and Bengio.
-        """
+        """Its standard error, corrected for shared training rows (Nadeau and Bengio)."""
         return self._means.error
 
     @cached_property
@@ -260,20 +239,6 @@ class SizePath:
         """Its standard error, as :attr:`held_out_se`."""
         return FoldMeans(self.fold_aunbc, self.ratio).error
 
-    @cached_property
-    def difference(self) -> FloatArray:
-        """Mean net benefit on held-out rows less that of the best size: 0 or below."""
-        return self._means.difference
-
-    @cached_property
-    def difference_se(self) -> FloatArray:
-        """Its standard error, corrected in the same way, from the differences within each fold.
-
-        These vary much less from fold to fold than net benefit does, because easy held-out rows are
-        easy for every size.
-        """
-        return self._means.difference_error
-
     @property
     def best(self) -> int:
         """The size with the highest mean net benefit on held-out rows; of equals the smallest."""
@@ -281,11 +246,7 @@ class SizePath:
 
     @property
     def suggested(self) -> int:
-        """The smallest size that is at most one standard error of the difference below the best.
-
-        Smaller cards are easier to use and to check; this is as small as the held-out rows give no
-        clear reason against.
-        """
+        """The smallest size that is at most one standard error of the difference below the best."""
         return self.sizes[int(np.argmax(self._means.near))]
 
     @cached_property
@@ -332,29 +293,22 @@ class SizePath:
 
     def _row(self, i: int) -> tuple[str, str, str, str, str]:
         size = self.sizes[i]
-        below = "" if size == self.best else _with_error(-self.difference[i], self.difference_se[i])
-        marks = [
-            *(["best"] if size == self.best else []),
-            *(["suggested"] if size == self.suggested else []),
-        ]
+        below = "" if size == self.best else with_error(-self.difference[i], self.difference_se[i])
+        marks = [w for w, at in (("best", self.best), ("suggested", self.suggested)) if at == size]
+        notes = ["←", ", ".join(marks)] if marks else []
         rules = self.cards[size].size
-        fewer = f"({rules} suffice{'s' * (rules == 1)})" if rules < size else ""
+        if rules < size:
+            notes.append(f"({rules} suffice{'s' * (rules == 1)})")
         return (
             str(size),
-            _with_error(self.held_out[i], self.held_out_se[i]),
+            with_error(self.held_out[i], self.held_out_se[i]),
             below,
             format_number(self.training_net_benefit[i]),
-            " ".join([*(["←", ", ".join(marks)] if marks else []), *([fewer] if fewer else [])]),
+            " ".join(notes),
         )
 
     def plot(self, ax: Any = None) -> SizePathDisplay:
-        """Draw net benefit against size; see :class:`netbenefit.plots.SizePathDisplay`.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
-        """
+        """Draw net benefit against size; see :class:`netbenefit.plots.SizePathDisplay`."""
         return SizePathDisplay.from_size_path(self, ax=ax)
 
 
@@ -383,20 +337,19 @@ def size_path(
     estimator : RiskScoreClassifier or RSSDNBClassifier
         It need not be fitted, and is left as it is.
     X, y, sample_weight, groups
-        As for its ``fit``.  A number of folds keeps rows of one group together.
+        As for its ``fit``.  Folds that are drawn keep rows of one group together.
     sizes : sequence of int, optional
         Numbers of rules; by default from the fewest that the constraints allow to the estimator's
         ``max_features``, or to 15, or to the number of columns.
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, or any splitter of scikit-learn, or pairs of row numbers.
+        As ``folds`` in :func:`cross_validate`.
     n_jobs : int, optional
         Folds at a time, by joblib.  With more than one, each search has one thread; otherwise as
         many as the estimator's ``n_jobs`` says.
     random_state : int or None, default=0
         Seed of the folds; that of the search is the estimator's.
     journal : path, optional
-        File that keeps each finished fold; a later call with the same data and settings goes on
-        from there.
+        As in :func:`cross_validate`.
 
     Returns
     -------
@@ -412,8 +365,6 @@ def size_path(
     >>> path = size_path(RiskScoreClassifier(thresholds="0.1:0.6:0.1"), X, y, cv=3)
     >>> path.sizes, path.cards[2].features
     ((1, 2, 3, 4), ('x0', 'x2'))
-    >>> path.held_out[1] > path.held_out[0]
-    np.True_
     """
     outcome = read_outcome(y)
     event = outcome.event
@@ -432,8 +383,9 @@ def size_path(
         seed=reader._seed(),
     )
     posed = search.pose()
-    warn_of_teaching(posed.taught, stacklevel=3)
-    search = replace(search, sizes=choose_sizes(posed.problem, sizes))
+    problem, taught, _ = posed
+    warn_of_teaching(taught, stacklevel=3)
+    search = replace(search, sizes=choose_sizes(problem, sizes))
     folds = make_folds(cv, sample, random_state, groups=labels, name="cv", both=False)
     identity = {
         "estimator": reader,
@@ -462,7 +414,7 @@ def size_path(
         tested = list(runner.run({f"fold {k}": fold for k, fold in enumerate(folds, 1)}).values())
     common = [size for size in cards if all(str(size) in one["cards"] for one in tested)]
     if not common:
-        raise posed.problem.nothing_found()
+        raise problem.nothing_found()
     training = search.measure(cards)
 
     def held_out(measure: str) -> FloatArray:
@@ -493,10 +445,3 @@ def _progress(estimator: RiskScoreClassifier) -> Iterator[Callback | None]:
 
     with LiveLine() as line:
         yield line
-
-
-# -- numbers ---------------------------------------------------------------------------------------
-
-
-def _with_error(value: float, error: float) -> str:
-    return f"{format_number(value)} ± {format_number(error)}"

@@ -13,25 +13,15 @@ import numpy as np
 from netbenefit.common import InputError, Table, format_number, format_table
 from netbenefit.metrics import Rules
 
-# -- words for the results of validation -----------------------------------------------------------
-
-
 _LABELS = {"aunbc": "AUNBC", "net_benefit": "net benefit", "auroc": "AUROC", "ece": "ECE"}
 
 
 def label(measure: str) -> str:
-    """What people call a measure.
-
-    >>> label("aunbc"), label("net_benefit_at_0.05"), label("size")
-    ('AUNBC', 'net benefit at 5%', 'size')
-    """
+    """What a measure is called in print."""
     start = "net_benefit_at_"
     if measure.startswith(start):
         return f"net benefit at {100 * float(measure.removeprefix(start)):g}%"
     return _LABELS.get(measure, measure)
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,18 +39,8 @@ class CardStability:
     --------
     >>> one = Rules(4, ["age", "bmi"], [("age", "age ≥ 50", 2.0), ("bmi", "bmi ≥ 30", 1.0)])
     >>> two = Rules(4, ["age"], [("age", "age ≥ 50", 3.0)])
-    >>> print(CardStability((one, two)))
-    Stability over 2 cards
-    <BLANKLINE>
-    rule      share  points  sd    range
-    age ≥ 50   100%     2.5  0.7  2 to 3
-    bmi ≥ 30    50%     1.0    –  1 to 1
-    <BLANKLINE>
-    column  share  rules
-    age      100%    1.0
-    bmi       50%    1.0
-    <BLANKLINE>
-    Stability index of the choice of columns: 0.47 (1: always the same; 0: as by chance).
+    >>> CardStability((one, two)).rules["share"], round(CardStability((one, two)).index, 2)
+    (array([1. , 0.5]), 0.47)
     """
 
     cards: tuple[Rules, ...]
@@ -94,7 +74,7 @@ class CardStability:
         }
         if self.reference is not None:
             columns["card_points"] = [own.get(key, 0.0) for key in keys]
-        return _table(columns)
+        return Table(columns)
 
     @cached_property
     def columns(self) -> Table:
@@ -115,7 +95,7 @@ class CardStability:
         }
         if self.reference is not None:
             columns["in_card"] = np.array([name in own for name in names], dtype=np.bool_)
-        return _table(columns)
+        return Table(columns)
 
     @cached_property
     def index(self) -> float:
@@ -142,7 +122,7 @@ class CardStability:
     def __str__(self) -> str:
         rules, columns = self.rules, self.columns
         shown = min(15, rules.n_rows)
-        body = [("rule", "share", "points", "sd", "range")]
+        body = []
         for i in range(shown):
             low, high = rules["points_min"][i], rules["points_max"][i]
             body.append(
@@ -154,9 +134,11 @@ class CardStability:
                     "–" if np.isnan(low) else f"{low:.4g} to {high:.4g}".replace("-", "−"),
                 )
             )
-        by_column = [("column", "share", "rules")]
-        for name, share, count in zip(*(columns[c] for c in by_column[0]), strict=True):
-            by_column.append((str(name), f"{share:.0%}", f"{count:.1f}"))
+        head = ("column", "share", "rules")
+        by_column = [
+            (str(name), f"{share:.0%}", f"{count:.1f}")
+            for name, share, count in zip(*(columns[c] for c in head), strict=True)
+        ]
         more = rules.n_rows - shown
         rest = [f"… {more} more rule{'s' * (more != 1)}"] if more else []
         index = "not defined" if np.isnan(self.index) else f"{self.index:.2f}"
@@ -164,10 +146,10 @@ class CardStability:
             [
                 f"Stability over {len(self.cards)} cards",
                 "",
-                *format_table(body[0], body[1:]),
+                *format_table(("rule", "share", "points", "sd", "range"), body),
                 *rest,
                 "",
-                *format_table(by_column[0], by_column[1:16]),
+                *format_table(head, by_column[:15]),
                 "",
                 f"Stability index of the choice of columns: {index.replace('-', '−')} (1: always "
                 "the same; 0: as by chance).",
@@ -191,7 +173,3 @@ def _read(found: Sequence[Any]) -> Rules:
     """What JSON has made lists of."""
     n_columns, columns, rules = found
     return Rules(n_columns, list(columns), [(c, r, p) for c, r, p in rules])
-
-
-def _table(columns: dict[str, Any]) -> Table:
-    return Table({name: np.asarray(values) for name, values in columns.items()})
