@@ -23,7 +23,7 @@ from netbenefit.certificates.certificate import Certificate, make_certificate
 from netbenefit.certificates.judge import Verdict, verify
 from netbenefit.certificates.recount import RecountedProblem, expected_risks, limits_differ
 from netbenefit.certificates.statement import json_digest, pattern_order
-from netbenefit.cli.verify import verify_command
+from netbenefit.cli.verify import verify as verify_command
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.risk_score import RiskScoreClassifier
@@ -989,7 +989,7 @@ def test_the_command_accepts(
     capsys: pytest.CaptureFixture[str],
     target: str | None,
 ) -> None:
-    verify_command(*files[:2], [str(files[2])], target, full=True)
+    verify_command(*files[:2], [str(files[2])], target=target, full=True)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("✓ data")
     assert lines[-1] == f"accepted: no allowed card is better; {case.words}"
@@ -1011,12 +1011,12 @@ def test_the_command_refuses(
 def test_the_command_names_files_that_cannot_be_read(files: tuple[Path, Path, Path]) -> None:
     card, certificate, data = files
     with pytest.raises(InputError, match="no such file"):
-        verify_command(card, card.with_name("other.json"), [str(data)])
+        verify_command(card, card.with_name("other.json"), [str(data)], debug=True)
     with pytest.raises(InputError, match="not a certificate"):
-        verify_command(card, card, [str(data)])
+        verify_command(card, card, [str(data)], debug=True)
     certificate.write_bytes(certificate.read_bytes()[:-20])
     with pytest.raises(InputError, match="not a whole gzip file"):
-        verify_command(card, certificate, [str(data)])
+        verify_command(card, certificate, [str(data)], debug=True)
 
 
 def test_copies_of_a_true_box_do_not_hide_a_false_one() -> None:

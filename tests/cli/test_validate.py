@@ -12,7 +12,6 @@ import pytest
 
 from netbenefit import Binner, RiskScoreClassifier, cross_validate
 from netbenefit.data.duckdb import read_table
-from netbenefit.validation import cross_validation as evaluation
 from tests.cli.test_main import error, run
 
 QUICK = ["--solver", "local", "--time-limit", "0.2", "--jobs", "1"]
@@ -109,10 +108,10 @@ def test_bootstrap(table: Path) -> None:
 def test_ctrl_c_tells_what_is_kept(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(*told: Any, **more: Any) -> None:
+    def stop(*args: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(evaluation, "cross_validate", stop)
+    monkeypatch.setattr("netbenefit.validation.cross_validate", stop)
     journal = tmp_path / "j"
     printed = run("validate", table, *NUMBERS, "--journal", journal, code=130)
     assert f"stopped: finished cards are kept in {journal}: the same command goes on" in printed

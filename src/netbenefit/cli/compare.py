@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from netbenefit.cli.options import (
     GRID,
     Data,
     Debug,
+    Names,
     Positive,
-    PriorStrength,
     Quiet,
     RowWeights,
     Target,
-    Teacher,
+    TeacherOptions,
     WeightNames,
     Weights,
     option,
@@ -22,21 +22,18 @@ from netbenefit.cli.options import (
 from netbenefit.cli.terminal import (
     check_writable,
     friendly,
+    load_card,
     make_console,
-    pick_column,
-    read_setting,
     tell,
+    tell_saved,
 )
 from netbenefit.common import TaskBar
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from netbenefit.cards import Scorecard
-    from netbenefit.data import Outcome
-    from netbenefit.validation import Comparison
+    from netbenefit.cli.rows import Rows
 
-#: So many notes of models are told; the rest is counted.
+#: Notes of models to show; the rest are counted.
 _MOST_NOTES = 5
 
 
@@ -60,12 +57,12 @@ def compare(
     weights: Weights = WeightNames.equal,
     positive: Positive = None,
     sample_weight: RowWeights = None,
-    drop: Annotated[list[str] | None, option("COLUMN", "A column to leave out.")] = None,
+    drop: Annotated[Names, option("COLUMN", "A column to leave out.")] = None,
     max_features: Annotated[
         int | None, option("K", "Largest number of rules of a scorecard.", min=1)
     ] = None,
-    teacher: Teacher = "auto",
-    prior_strength: PriorStrength = "auto",
+    *,
+    teacher: TeacherOptions,
     time_limit: Annotated[float, option("SECONDS", "Time for each search, once a fold.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds and models.", min=0)] = 0,
     jobs: Annotated[
@@ -86,20 +83,19 @@ def compare(
     Reads raw tables, as `fit` does.  Everything is learnt anew in each fold, binning, teacher and
     search included; only a card that is named by its file is scored as it stands.
     """
+    from netbenefit.cli.model import read_teacher
     from netbenefit.common import InputError
     from netbenefit.data import write_csv
     from netbenefit.metrics import as_thresholds
     from netbenefit.plots import check_picture
     from netbenefit.validation import compare as run
 
-    check_writable(plot, data)
-    check_writable(out, data, *([plot] if plot else []))
+    check_writable([data], plot, out)
     if plot is not None:
         check_picture(plot)
-    asked = _read_models(models)
-    taught_by = None if teacher == "none" else teacher
-    strength = read_setting(prior_strength, "--prior-strength", "auto")
-    if "scorecard" not in asked.values() and (teacher, strength) != ("auto", "auto"):
+    named = _read_models(models)
+    taught = read_teacher(teacher)
+    if "scorecard" not in named.values() and teacher != TeacherOptions():
         raise InputError(
             "--teacher and --prior-strength are about the model scorecard, which --models does not "
             "name. Add it, or leave them out."
@@ -107,13 +103,14 @@ def compare(
     grid = None
     if thresholds is not None or weights is not WeightNames.equal:
         grid = as_thresholds(thresholds, weights.value)
-    rows = _read(data, target, positive, sample_weight, drop or [], asked)
+    cards = {name: model for name, model in named.items() if not isinstance(model, str)}
+    rows = _read(data, target, positive, sample_weight, drop or [], list(cards.values()))
     if not quiet:
-        _tell_rows(data, rows, asked)
+        _tell_rows(data, rows, cards)
     with TaskBar("fits", shown=not quiet, console=make_console(stderr=True)) as progress:
         found = run(
-            asked,
-            rows.X,
+            named,
+            rows.X(binned=True),
             rows.outcome.event,
             thresholds=grid,
             cv=folds,
@@ -121,8 +118,7 @@ def compare(
             sample_weight=rows.weight,
             time_limit=time_limit,
             max_features=max_features,
-            teacher=taught_by,
-            prior_strength=strength,
+            **taught,
             random_state=seed,
             n_jobs=jobs,
             journal=journal,
@@ -132,27 +128,19 @@ def compare(
         write_csv(found.to_table(), out)
     if plot is not None:
         found.display().save(plot)
-    _show(found)
-    if not quiet:
-        _tell_notes(found)
-        for file in (plot, out):
-            if file is not None:
-                tell("bold", "saved", file)
-
-
-# -- input -----------------------------------------------------------------------------------------
-
-
-class _Rows(NamedTuple):
-    X: Any
-    outcome: Outcome
-    weight: NDArray[Any] | None
-    n_columns: int
+    make_console().print(str(found))
+    if quiet:
+        return
+    for note in found.notes[:_MOST_NOTES]:
+        tell("yellow", "note", note)
+    more = len(found.notes) - _MOST_NOTES
+    if more > 0:
+        tell("yellow", "note", f"{more} more note{'s' * (more > 1)} of the models.")
+    tell_saved(plot, out)
 
 
 def _read_models(text: str) -> dict[str, Any]:
     """Split a list of names and files; cards are read at once."""
-    from netbenefit.cli.terminal import load_card
     from netbenefit.common import InputError
     from netbenefit.validation import NAMES
 
@@ -181,44 +169,27 @@ def _read(
     positive: str | None,
     sample_weight: str | None,
     drop: list[str],
-    models: dict[str, Any],
-) -> _Rows:
+    cards: list[Scorecard],
+) -> Rows:
     """Rows of a file; the event is the one that the first card predicts, if it says so."""
-    from netbenefit.cli.rows import read_weights
-    from netbenefit.common import InputError
-    from netbenefit.data import label_in, read_outcome, read_raw
+    from netbenefit.cli.model import ColumnFlags
+    from netbenefit.cli.rows import rows_of
+    from netbenefit.data import label_in, read_raw
 
-    cards = _cards(models)
-    file = read_raw(data, text=[name for card in cards.values() for name in card.text_features])
-    columns = file.columns
-    says = [card.provenance.outcome for card in cards.values() if card.provenance]
-    label = next((found for text in says if (found := label_in(text, target))), None)
-    event = positive if positive is not None else label
-    outcome = read_outcome(pick_column(columns, target, "--target"), target, event)
-    weight = read_weights(columns, sample_weight)
-    for name in drop:
-        pick_column(columns, name, "--drop")
-    unused = {target, sample_weight, *drop}
-    names = [name for name in columns if name not in unused]
-    if not names:
-        raise InputError(f"{data}: no columns are left beside {target!r}. Drop fewer.")
-    return _Rows(file.rows(names), outcome, weight, len(names))
+    file = read_raw(data, text=[name for card in cards for name in card.text_features])
+    outcomes = [card.provenance.outcome for card in cards if card.provenance]
+    if positive is None:
+        labels = [label_in(outcome, target) for outcome in outcomes]
+        positive = next(filter(None, labels), None)
+    flags = ColumnFlags(None, drop=drop)
+    return rows_of(file, str(data), target, positive, sample_weight, flags)
 
 
-def _cards(models: dict[str, Any]) -> dict[str, Scorecard]:
-    return {name: model for name, model in models.items() if not isinstance(model, str)}
-
-
-# -- what is said ----------------------------------------------------------------------------------
-
-
-def _tell_rows(data: Path, rows: _Rows, models: dict[str, Any]) -> None:
+def _tell_rows(data: Path, rows: Rows, cards: dict[str, Scorecard]) -> None:
     event = rows.outcome.event
-    told = (
-        f"{event.size:,} rows, {event.sum():,} with {rows.outcome.text}; {rows.n_columns} columns"
-    )
-    tell("bold", data.name, told)
-    for name, card in _cards(models).items():
+    counts = f"{event.size:,} rows, {event.sum():,} with {rows.outcome.text}"
+    tell("bold", data.name, f"{counts}; {len(rows.names)} columns")
+    for name, card in cards.items():
         origin = card.provenance
         if origin is None:
             continue
@@ -234,15 +205,3 @@ def _tell_rows(data: Path, rows: _Rows, models: dict[str, Any]) -> None:
                 "they are the same rows, its numbers here are not those of new rows. Add the model "
                 "scorecard, which is learnt anew in each fold.",
             )
-
-
-def _show(found: Comparison) -> None:
-    make_console().print(str(found))
-
-
-def _tell_notes(found: Comparison) -> None:
-    for note in found.notes[:_MOST_NOTES]:
-        tell("yellow", "note", note)
-    more = len(found.notes) - _MOST_NOTES
-    if more > 0:
-        tell("yellow", "note", f"{more} more note{'s' * (more > 1)} of the models.")

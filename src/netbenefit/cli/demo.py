@@ -1,118 +1,107 @@
-"""A first card, on data that everybody has: it tells malignant breast tumours from benign ones."""
+"""``netbenefit demo``: a first card, on data that everybody has."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 
-import numpy as np
-from numpy.typing import NDArray
+import typer
 
-from netbenefit.cli.model import CommandClassifier
-from netbenefit.common import FloatArray, Table, write_text
-from netbenefit.data import Outcome, load_breast_cancer, write_csv
-from netbenefit.estimators import Learned
-from netbenefit.export import to_calculator
-from netbenefit.metrics import ModelRow, Thresholds, compare
-from netbenefit.report import validation_page
+from netbenefit.cli.options import Debug, Seconds
+from netbenefit.cli.terminal import (
+    friendly,
+    make_console,
+    print_card,
+    program_name,
+    tell,
+    warnings_as_notes,
+    working,
+)
 
 #: Risks from which people might act: 19 false alarms accepted for a tumour found, down to one.
-THRESHOLDS = Thresholds.parse("0.05:0.5:0.05")
+_THRESHOLDS = "0.05:0.5:0.05"
 #: Short enough to add up in one's head.
-MAX_RULES, MAX_POINTS = 5, 5
+_MAX_RULES, _MAX_POINTS = 5, 5
 _TEST_SHARE, _SPLIT_SEED = 0.3, 0
 #: The threshold that the calculator starts with.
 _ACT_FROM = 0.1
 
 
-class DemoData(NamedTuple):
-    """Raw measurements and outcomes of the tumours to learn from and of those held out."""
+@friendly
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the card and the report.")] = Path(
+        "netbenefit-demo"
+    ),
+    time_limit: Seconds = 5.0,
+    debug: Debug = False,
+) -> None:
+    """Learn a card that tells malignant breast tumours from benign ones.
 
-    train: dict[str, FloatArray]
-    train_event: NDArray[np.bool_]
-    test: dict[str, FloatArray]
-    test_event: NDArray[np.bool_]
-
-
-class DemoResult(NamedTuple):
-    """The card, and how it does on the tumours that were held out."""
-
-    learned: Learned
-    rows: list[ModelRow]
-    logistic: FloatArray  #: risks that a logistic regression gives these tumours
-
-
-def demo_data() -> DemoData:
-    """Split the breast-cancer data, keeping the share of malignant tumours in both parts."""
-    from sklearn.model_selection import train_test_split  # late: slow to import
-
-    columns, event = load_breast_cancer()
-    first, second = train_test_split(
-        np.arange(event.size), test_size=_TEST_SHARE, random_state=_SPLIT_SEED, stratify=event
-    )
-    parts = [{name: values[rows] for name, values in columns.items()} for rows in (first, second)]
-    return DemoData(parts[0], event[first], parts[1], event[second])
-
-
-def run_demo(data: DemoData, *, time_limit: float | None = 5.0, quiet: bool = True) -> DemoResult:
-    """Learn a card and measure it.
-
-    1. Cut each measurement at round numbers, found on the training part.
-    2. Learn a card of at most five rules; larger measurements may only add points.
-    3. On the held-out part, compare it with a logistic regression on the same raw measurements.
+    Uses the measurements that scikit-learn ships.  Prints the card and how it does on tumours that
+    were held out, and writes a report.
     """
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    from netbenefit.common import InputError
 
-    # 1. and 2.
-    model = CommandClassifier(
-        binner="auto",
-        thresholds=THRESHOLDS,
-        max_points=MAX_POINTS,
-        max_features=MAX_RULES,
-        sign=dict.fromkeys(data.train, "+"),
-        time_limit=time_limit,
-        random_state=0,
-        n_jobs=-1,
-    ).follow(quiet, columns=False)
-    event = data.train_event
-    model.fit(data.train, Outcome(event, np.array([False, True]), "malignancy"))
-    learned = model.learned_
-    # 3.
-    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    logistic.fit(np.column_stack(list(data.train.values())), data.train_event)
-    test = np.column_stack(list(data.test.values()))
-    risks = {
-        f"Card, {learned.card.size} rules": learned.card.risk(data.test),
-        _other(data): logistic.predict_proba(test)[:, 1],
-    }
-    rows = compare(data.test_event, risks, THRESHOLDS)
-    return DemoResult(learned, rows, risks[_other(data)])
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file. Name a folder: --out FOLDER.")
+    console = make_console()
+    console.print("Which breast tumours are malignant? Learning a card that tells them apart.\n")
+    with working(False, "getting ready"):
+        import numpy as np
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import train_test_split
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
 
+        from netbenefit.cli.model import CommandClassifier, notes_on
+        from netbenefit.common import Table, write_text
+        from netbenefit.data import Outcome, load_breast_cancer, write_csv
+        from netbenefit.export import to_calculator
+        from netbenefit.metrics import Thresholds, compare
+        from netbenefit.report import comparison_table, thresholds_text, validation_page
 
-def _other(data: DemoData) -> str:
-    return f"Logistic regression, {len(data.test)} columns"
-
-
-def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Path]:
-    """Write card, report, calculator and held-out rows; return the files by what they are."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {
-        "card": folder / "card.json",
-        "report": folder / "report.html",
-        "calculator": folder / "calculator.html",
-        "held-out rows": folder / "held_out.csv",
-        "all rows": folder / "tumours.csv",
-    }
-    learnt, held_out = data.train_event, data.test_event
-    result.learned.card.save(files["card"])
+        columns, event = load_breast_cancer()
+        first, second = train_test_split(
+            np.arange(event.size), test_size=_TEST_SHARE, random_state=_SPLIT_SEED, stratify=event
+        )
+        train = {name: values[first] for name, values in columns.items()}
+        test = {name: values[second] for name, values in columns.items()}
+        learnt, held_out = event[first], event[second]
+    thresholds = Thresholds.parse(_THRESHOLDS)
+    with warnings_as_notes():
+        model = CommandClassifier(
+            binner="auto",
+            thresholds=thresholds,
+            max_points=_MAX_POINTS,
+            max_features=_MAX_RULES,
+            sign=dict.fromkeys(train, "+"),  # larger measurements may only add points
+            time_limit=time_limit,
+            random_state=0,
+            n_jobs=-1,
+        ).follow(quiet=False, columns=False)
+        model.fit(train, Outcome(learnt, np.array([False, True]), "malignancy"))
+        card = model.scorecard_
+        logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        logistic.fit(np.column_stack(list(train.values())), learnt)
+        other = {
+            f"Logistic regression, {len(columns)} columns": logistic.predict_proba(
+                np.column_stack(list(test.values()))
+            )[:, 1]
+        }
+        risks = {f"Card, {card.size} rules": card.risk(test), **other}
+        rows = compare(held_out, risks, thresholds)
+    out.mkdir(parents=True, exist_ok=True)
+    card_file, report_file = out / "card.json", out / "report.html"
+    calculator, held_out_file, all_file = (
+        out / name for name in ("calculator.html", "held_out.csv", "tumours.csv")
+    )
+    card.save(card_file)
     page = validation_page(
-        result.learned.card,
-        data.test,
+        card,
+        test,
         held_out,
         data="tumours that were held out",
-        others={_other(data): result.logistic},
+        others=other,
         lead=(
             f"Learnt from {learnt.size} breast tumours, {learnt.sum()} of them malignant. Each "
             "rule asks one question about a measurement of the cell nuclei (“worst” is the mean of "
@@ -120,10 +109,25 @@ def save_demo(data: DemoData, result: DemoResult, folder: Path) -> dict[str, Pat
         ),
         note="One split of a small table: other splits give other numbers.",
     )
-    write_text(files["report"], page)
-    write_text(files["calculator"], to_calculator(result.learned.card, threshold=_ACT_FROM))
-    rows = Table({**data.test, "malignant": held_out.astype(np.int64)})
-    write_csv(rows, files["held-out rows"])
-    columns, event = load_breast_cancer()
-    write_csv(Table({**columns, "malignant": event.astype(np.int64)}), files["all rows"])
-    return files
+    write_text(report_file, page)
+    write_text(calculator, to_calculator(card, threshold=_ACT_FROM))
+    write_csv(Table({**test, "malignant": held_out.astype(np.int64)}), held_out_file)
+    write_csv(Table({**columns, "malignant": event.astype(np.int64)}), all_file)
+    print_card(card)
+    for note in notes_on(model.learned_):
+        tell("yellow", "note", note)
+    console.print(f"\nOn {held_out.size} other tumours, at {thresholds_text(thresholds)}:")
+    console.print(comparison_table(rows))
+    console.print(
+        "AUNBC is the mean net benefit: more is better. ECE is the calibration error.\n"
+        "One split of a small table: other splits give other numbers.\n"
+    )
+    files = (card_file, report_file, calculator, held_out_file, all_file)
+    console.print("Wrote " + "\n      ".join(str(file) for file in files))
+    program = program_name()
+    console.print(
+        "\nNext: open the report and the calculator in a browser, then try\n"
+        f"  {program} evaluate {card_file} {held_out_file} --target malignant\n"
+        f"  {program} compare {all_file} --target malignant --models scorecard,logistic,tree\n"
+        f"  {program} fit YOUR.csv --target OUTCOME --out card.json"
+    )

@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netbenefit.cli.terminal import check_writable, load_card, make_console, tell, warnings_as_notes
+from netbenefit.cli.options import (
+    GRID,
+    Card,
+    Debug,
+    OutcomeOptions,
+    Quiet,
+    Sources,
+    Stream,
+    option,
+)
+from netbenefit.cli.terminal import (
+    check_column,
+    check_writable,
+    friendly,
+    load_card,
+    make_console,
+    tell,
+    tell_saved,
+    warnings_as_notes,
+)
 
 if TYPE_CHECKING:
     from netbenefit.cards import Scorecard
     from netbenefit.data import OpenTable
     from netbenefit.metrics import Thresholds
-    from netbenefit.updating import CardEvaluation
+    from netbenefit.updating import CardEvaluation, Drift
 
 
-def evaluate_command(
-    card: Path,
-    data: Sequence[str],
-    target: str | None,
+@friendly
+def evaluate(
+    card: Card,
+    data: Sources,
     *,
-    positive: str | None,
-    sample_weight: str | None,
-    thresholds: str | None,
-    as_json: bool,
-    csv: Path | None,
-    reference: Path | None,
-    stream: bool | None = None,
-    quiet: bool = False,
+    named: OutcomeOptions,
+    thresholds: Annotated[str | None, option("GRID", GRID, "the card's own")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    csv: Annotated[Path | None, option("FILE", "Save the decision curve.")] = None,
+    reference: Annotated[
+        Path | None,
+        option("DATA", "A table to compare with, such as the training rows: what has drifted?"),
+    ] = None,
+    stream: Stream = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
-    """Measure a card, and print or save what was found."""
+    """Measure a card on a table: net benefit, discrimination, calibration, drift.
+
+    The thresholds are the card's own unless others are given.  A card that was learnt from a raw
+    table reads raw tables: text, missing values, special codes.
+    """
     from netbenefit.cli.rows import open_data, read_for_card
     from netbenefit.common import format_table
     from netbenefit.data import RawFile, find_source, write_csv
@@ -40,21 +67,18 @@ def evaluate_command(
     from netbenefit.updating import calibration_lines, evaluate_card, level_lines
 
     source = find_source(data)
-    check_writable(csv, card, *source.files, *([reference] if reference else []))
+    check_writable([card, *source.files, reference], csv)
     scorecard = load_card(card)
     grid = scorecard.thresholds if thresholds is None else as_thresholds(thresholds)
     given = open_data(source, stream=stream, as_text=scorecard.text_features, quiet=quiet)
     if isinstance(given, RawFile):
-        columns = given.columns
-        outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
-        called = outcome.text
-        compared = {}
-        if reference is not None:
-            compared = _reference(scorecard, reference, target, positive, sample_weight)
+        outcome, weight = read_for_card(scorecard, given.columns, named)
+        text = outcome.text
+        compared = {} if reference is None else _reference(scorecard, reference, named)
         with warnings_as_notes():
             found = evaluate_card(
                 scorecard,
-                columns,
+                given.columns,
                 outcome.event,
                 thresholds=grid,
                 sample_weight=weight,
@@ -62,61 +86,52 @@ def evaluate_command(
             )
     else:
         with given:
-            found, called = _evaluate_open(
-                scorecard,
-                given,
-                target,
-                positive,
-                sample_weight,
-                thresholds=grid,
-                reference=reference,
-                quiet=quiet,
-            )
+            found, text = _evaluate_open(scorecard, given, named, grid, reference, quiet)
+    drift = None if reference is None else found.drift
     if csv is not None:
         write_csv(found.curve, csv)
     if as_json:
-        extra = _extra(found, drifted=reference is not None)
-        typer.echo(evaluation_json(found.measures, found.curve, called, grid, extra))
+        extra = _extra(found, drift)
+        typer.echo(evaluation_json(found.measures, found.curve, text, grid, extra))
         return
     console = make_console()
-    console.print(f"{card} on {source.shown}, {called}:")
+    console.print(f"{card} on {source.shown}, {text}:")
     console.print(measure_table(found.measures))
     console.print("\n".join(format_table(["", ""], calibration_lines(found.calibration))[1:]))
     console.print("\n" + "\n".join(level_lines(found.levels)))
     console.print(curve_table(found.curve))
-    if reference is not None and found.drift is not None:
-        console.print(str(found.drift))
-    if csv is not None:
-        tell("bold", "saved", csv)
+    if drift is not None:
+        console.print(str(drift))
+    tell_saved(csv)
 
 
 def _evaluate_open(
     card: Scorecard,
     table: OpenTable,
-    target: str | None,
-    positive: str | None,
-    sample_weight: str | None,
-    *,
+    named: OutcomeOptions,
     thresholds: Thresholds,
-    reference: Path | None = None,
-    quiet: bool = False,
+    reference: Path | None,
+    quiet: bool,
 ) -> tuple[CardEvaluation, str]:
     """Measure a card on an open table; return also what the outcome is called."""
-    from contextlib import ExitStack
+    import numpy as np
 
     from netbenefit.cards import check_present
-    from netbenefit.cli.rows import check_column, open_table, outcome_of_table
-    from netbenefit.data import duckdb_errors, find_source, label_in
+    from netbenefit.cli.rows import open_table, outcome_of_table
+    from netbenefit.data import duckdb_errors, find_source, find_target, label_in
 
     says = card.provenance.outcome if card.provenance else None
-    target = _target(card, table, says) if target is None else target
-    check_column(table, target, "--target")
-    check_column(table, sample_weight, "--sample-weight")
+    target = named.target
+    if target is None:  # by the names of columns alone: their values are not looked through
+        labels = {name: np.array([label_in(says, name)]) for name in table.columns}
+        target, _ = find_target(labels, says, card.features)
+    weight = named.sample_weight
+    check_column(table.columns, target, "--target")
+    check_column(table.columns, weight, "--sample-weight")
     check_present(card.features, table.columns)
-    weights = [sample_weight] if sample_weight else []
-    used = list(dict.fromkeys([*card.features, target, *weights]))
+    used = list(dict.fromkeys([*card.features, target, *([weight] if weight else [])]))
     table.check_columns(used)
-    label = positive if positive is not None else label_in(says, target)
+    label = named.positive if named.positive is not None else label_in(says, target)
     with duckdb_errors(table.source):
         outcome, _ = outcome_of_table(table, target, label)
     with ExitStack() as stack:
@@ -136,7 +151,7 @@ def _evaluate_open(
             table.relation(used),
             target,
             outcome.labels[1],
-            sample_weight,
+            weight,
             thresholds,
             quiet,
             reference=compared,
@@ -177,57 +192,34 @@ def evaluate_relation(
         )
 
 
-def _target(card: Scorecard, table: OpenTable, says: str | None) -> str:
-    """Find the column that a card calls its outcome."""
-    from netbenefit.common import InputError, shorten
-    from netbenefit.data import label_in
-
-    found = [one for one in table.columns if label_in(says, one) is not None]
-    found = [one for one in found if one not in card.features]
-    if len(found) != 1:
-        why = "does not say what its outcome is" if says is None else f"predicts {says!r}"
-        raise InputError(
-            f"the card {why}, and no column is sure to be that. Name the column of the outcome: "
-            f"--target COLUMN. There are {shorten(list(table.columns), 10)}."
-        )
-    return found[0]
-
-
 def _tell_no_outcome(place: object) -> None:
     tell("yellow", "note", f"{place} has no outcome that can be read: prevalence left out.")
 
 
-def _reference(
-    card: Scorecard,
-    reference: Path,
-    target: str | None,
-    positive: str | None,
-    sample_weight: str | None,
-) -> dict[str, Any]:
+def _reference(card: Scorecard, reference: Path, named: OutcomeOptions) -> dict[str, Any]:
     """Rows to compare with; their outcomes and weights where the file has them."""
     from netbenefit.cli.rows import read_for_card
     from netbenefit.common import InputError
     from netbenefit.data import read_table
 
     columns = read_table(reference, text=card.text_features)
-    compared: dict[str, Any] = {"reference": columns}
-    weight_there = sample_weight if sample_weight in columns else None
+    if named.sample_weight not in columns:
+        named = replace(named, sample_weight=None)
     try:
-        outcome, weight = read_for_card(card, columns, target, positive, weight_there)
+        outcome, weight = read_for_card(card, columns, named)
     except InputError:
         _tell_no_outcome(reference)
-        return compared
-    return {**compared, "reference_y": outcome.event, "reference_weight": weight}
+        return {"reference": columns}
+    return {"reference": columns, "reference_y": outcome.event, "reference_weight": weight}
 
 
-def _extra(found: Any, drifted: bool) -> dict[str, Any]:
+def _extra(found: CardEvaluation, drift: Drift | None) -> dict[str, Any]:
     """What else the JSON holds: calibration, levels, and drift where it was measured."""
     extra: dict[str, Any] = {
         "calibration": {**found.calibration._asdict(), "ratio": found.calibration.ratio},
         "levels": _records(found.to_table()),
     }
-    if drifted and found.drift is not None:
-        drift = found.drift
+    if drift is not None:
         extra["drift"] = {
             "prevalence": drift.prevalence._asdict(),
             "score_psi": drift.score_psi,

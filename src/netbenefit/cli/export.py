@@ -1,16 +1,16 @@
-"""The command ``netbenefit export``: a card where people work."""
+"""``netbenefit export``: a card in the formats of other programs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netbenefit.cli.options import Card, Debug, option
-from netbenefit.cli.terminal import check_writable, friendly, load_card, tell
+from netbenefit.cli.options import Card, Debug, Names, option
+from netbenefit.cli.terminal import check_writable, friendly, load_card, tell, tell_saved
 
 if TYPE_CHECKING:
     from netbenefit.cards import Scorecard
@@ -67,14 +67,13 @@ def export(
         option("NAME", "Of sql: write a query of this table (schema.table), not two expressions."),
     ] = None,
     label: Annotated[
-        list[str] | None, option("NAME=TEXT", "Of html: what to call a column. Repeat it.")
+        Names, option("NAME=TEXT", "Of html: what to call a column. Repeat it.")
     ] = None,
     unit: Annotated[
-        list[str] | None, option("NAME=TEXT", "Of html: what a column is measured in. Repeat it.")
+        Names, option("NAME=TEXT", "Of html: what a column is measured in. Repeat it.")
     ] = None,
     usual: Annotated[
-        list[str] | None,
-        option("NAME=LOW:HIGH", "Of html: where a column's numbers usually lie. Repeat it."),
+        Names, option("NAME=LOW:HIGH", "Of html: where a column's numbers usually lie. Repeat it.")
     ] = None,
     debug: Debug = False,
 ) -> None:
@@ -82,9 +81,10 @@ def export(
 
     Every export gives every row the score and the risk that the card gives it.
     """
+    from netbenefit import export as formats
     from netbenefit.common import InputError, write_text
 
-    check_writable(out, card)
+    check_writable([card], out)
     scorecard = load_card(card)
     scaling = None if scale is None else _scaling(scorecard, scale, lower_is_better)
     if scaling is not None:
@@ -104,56 +104,39 @@ def export(
         if given and to is not of:
             raise InputError(f"--{name} is for --to {of.value}: leave it out.")
     if to is Format.xlsx:
-        from netbenefit.export import to_xlsx
-
         if out is None:
             raise InputError("a workbook is no text: name a file with --out card.xlsx.")
-        to_xlsx(scorecard, out, scaling=scaling)
-    else:
-        if to is Format.sql:
-            from netbenefit.export import to_sql
-
-            place = None if table is None else table.split(".")
-            text = to_sql(scorecard, dialect=dialect.value, table=place, scaling=scaling)
-        elif to is Format.html:
-            from netbenefit.export import to_calculator
-
-            text = to_calculator(
-                scorecard,
-                threshold=threshold,
-                labels=_pairs(label, "--label", "age=Age", scorecard.features),
-                units=_pairs(unit, "--unit", "age=years", scorecard.features),
-                ranges=_ranges(usual, scorecard.features),
-                scaling=scaling,
-            )
-        else:
-            text = _text(scorecard, to, scaling)
-        if out is None:
-            typer.echo(text, nl=not text.endswith("\n"))
-            return
-        write_text(out, text)
-    tell("bold", "saved", out)
-
-
-def _text(card: Scorecard, to: Format, scaling: Scaling | None) -> str:
+        formats.to_xlsx(scorecard, out, scaling=scaling)
+        tell_saved(out)
+        return
     if to is Format.json:
-        return card.to_json()
-    if to is Format.python:
-        from netbenefit.export import to_python
-
-        return to_python(card, scaling=scaling)
-    if to is Format.js:
-        from netbenefit.export import to_javascript
-
-        return to_javascript(card, scaling=scaling)
-    if to is Format.pmml:
-        from netbenefit.export import to_pmml
-
-        return to_pmml(card, scaling=scaling)
-    from netbenefit.export import to_latex, to_markdown
-
-    table = to_markdown if to is Format.md else to_latex
-    return table(card, scaling=scaling)
+        text = scorecard.to_json()
+    elif to is Format.sql:
+        place = None if table is None else table.split(".")
+        text = formats.to_sql(scorecard, dialect=dialect.value, table=place, scaling=scaling)
+    elif to is Format.html:
+        text = formats.to_calculator(
+            scorecard,
+            threshold=threshold,
+            labels=_pairs(label, "--label", "age=Age", scorecard.features),
+            units=_pairs(unit, "--unit", "age=years", scorecard.features),
+            ranges=_ranges(usual, scorecard.features),
+            scaling=scaling,
+        )
+    else:
+        writers: dict[Format, Callable[..., str]] = {
+            Format.python: formats.to_python,
+            Format.js: formats.to_javascript,
+            Format.pmml: formats.to_pmml,
+            Format.md: formats.to_markdown,
+            Format.latex: formats.to_latex,
+        }
+        text = writers[to](scorecard, scaling=scaling)
+    if out is None:
+        typer.echo(text, nl=not text.endswith("\n"))
+        return
+    write_text(out, text)
+    tell_saved(out)
 
 
 def _pairs(texts: list[str] | None, name: str, like: str, columns: Sequence[str]) -> dict[str, str]:
@@ -191,16 +174,15 @@ def _ranges(texts: list[str] | None, columns: Sequence[str]) -> dict[str, tuple[
     return found
 
 
-def _scaling(card: Scorecard, wanted: str, lower_is_better: bool) -> Scaling:
+def _scaling(card: Scorecard, text: str, lower_is_better: bool) -> Scaling:
     from netbenefit.common import InputError
     from netbenefit.export import scale
 
-    parts = wanted.split(",")
     try:
-        double, score, odds = (float(part) for part in parts)
+        double, score, odds = (float(part) for part in text.split(","))
     except ValueError:
         raise InputError(
-            f"--scale {wanted} must be three numbers, such as 20,600,50: points that double the "
+            f"--scale {text} must be three numbers, such as 20,600,50: points that double the "
             "odds, a base score, and the odds there."
         ) from None
     return scale(

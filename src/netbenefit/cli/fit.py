@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netbenefit.cli.options import (
     LIMITS,
-    RAW,
-    Constraints,
+    ColumnOptions,
     Debug,
-    Drop,
     Jobs,
+    LimitOptions,
+    MaxPerColumn,
     MaxPoints,
     Positive,
-    PriorStrength,
     Quiet,
     RowWeights,
     Seconds,
-    Signs,
     Solver,
     Sources,
     Stream,
     Target,
-    Teacher,
-    Thresholds,
-    WeightNames,
-    Weights,
+    TeacherOptions,
+    ThresholdOptions,
     option,
 )
 from netbenefit.cli.terminal import (
+    check_column,
     check_writable,
     friendly,
     make_console,
@@ -40,6 +37,7 @@ from netbenefit.cli.terminal import (
     print_teacher,
     read_setting,
     tell,
+    tell_saved,
     warnings_as_notes,
     working,
 )
@@ -50,64 +48,27 @@ if TYPE_CHECKING:
     from netbenefit.data import OpenTable
     from netbenefit.metrics import Measures
 
+    #: Measures on rows that the card was not learnt from, and which rows these are.
+    HeldOut = tuple[Measures, str]
+
 
 @friendly
 def fit(
     data: Sources,
     target: Target,
-    thresholds: Thresholds = None,
-    weights: Weights = WeightNames.equal,
+    grid: ThresholdOptions,
     positive: Positive = None,
     sample_weight: RowWeights = None,
     holdout: Annotated[
         float | None,
         option("SHARE", "Learn without this share of the rows, and measure the card on them."),
     ] = None,
-    binner: Annotated[
-        str,
-        option(
-            "HOW",
-            "Raw columns become conditions such as age ≥ 52: auto, net_benefit, tree, quantile, "
-            "optbinning, or a FILE.json with settings (docs/command_line.md); none: columns are "
-            "numbers, with points per unit.",
-            **RAW,
-        ),
-    ] = "auto",
-    categorical: Annotated[
-        list[str] | None, option("NAME", "Numbers of a column that are levels.", **RAW)
-    ] = None,
-    numeric: Annotated[
-        list[str] | None, option("NAME", "A column that is numbers after all.", **RAW)
-    ] = None,
-    missing: Annotated[
-        list[str] | None,
-        option(
-            "[NAME=]POLICY",
-            "Missing values: auto, condition (with points of their own), impute or refuse; of one "
-            "column, or of all.",
-            **RAW,
-        ),
-    ] = None,
-    special: Annotated[
-        list[str] | None, option("NAME=96,98", "Codes that mean missing.", **RAW)
-    ] = None,
-    cuts: Annotated[
-        list[str] | None, option("NAME=40,60", "Your own cut points of a column.", **RAW)
-    ] = None,
-    drop: Drop = None,
+    *,
+    columns: ColumnOptions,
     max_features: Annotated[int | None, option("K", "Largest number of rules.", **LIMITS)] = None,
-    max_per_column: Annotated[
-        int | None, option("K", "Largest number of rules on one column.", **LIMITS)
-    ] = None,
+    max_per_column: MaxPerColumn = None,
     max_points: MaxPoints = 10,
-    monotone: Annotated[
-        list[str] | None,
-        option(
-            "NAME+", "Points never fall (NAME+) or never rise (NAME-) along a column.", **LIMITS
-        ),
-    ] = None,
-    sign: Signs = None,
-    constraints: Constraints = None,
+    limits: LimitOptions,
     penalty: Annotated[
         str,
         option(
@@ -116,8 +77,7 @@ def fit(
             "4,000 rows; paper is 0.1 · prevalence / columns.",
         ),
     ] = "auto",
-    teacher: Teacher = "auto",
-    prior_strength: PriorStrength = "auto",
+    teacher: TeacherOptions,
     solver: Annotated[
         Solver,
         typer.Option(
@@ -143,33 +103,20 @@ def fit(
     column was taken for is printed, with the options that change it.  Ctrl-C ends search and proof
     and keeps the best card so far.
     """
-    from netbenefit.cli.model import notes_on, read_card_flags, read_column_flags
+    from netbenefit.cli.model import ColumnFlags, notes_on, read_card_flags
     from netbenefit.cli.rows import check_share, open_data, rows_of
     from netbenefit.data import RawFile, find_source
     from netbenefit.estimators import choose_solver
 
     source = find_source(data)
-    check_writable(out, *source.files)
-    check_writable(certificate, *source.files, *([out] if out else []))
+    check_writable(source.files, out, certificate)
     check_share(holdout, certificate)
-    flags = read_column_flags(
-        binner,
-        categorical=categorical,
-        numeric=numeric,
-        missing=missing,
-        special=special,
-        cuts=cuts,
-        drop=drop,
-    )
+    flags = ColumnFlags.of(columns)
     params = read_card_flags(
-        thresholds=thresholds,
-        weights=weights.value,
-        teacher=teacher,
-        prior_strength=prior_strength,
-        sign=sign,
-        monotone=monotone,
-        constraints=constraints,
-        max_per_column=max_per_column,
+        grid,
+        teacher,
+        limits,
+        max_per_column,
         penalty=read_setting(penalty, "--penalty", "auto", "paper"),
         max_points=max_points,
         max_features=max_features,
@@ -187,9 +134,16 @@ def fit(
         model, held_out = _fit_file(rows, source.label, flags, params, holdout, quiet)
     else:
         with given:
-            columns = _Columns(target, positive, sample_weight)
             model, held_out = _fit_table(
-                given, columns, flags, params, holdout, quiet, proof=certificate is not None
+                given,
+                target,
+                positive,
+                sample_weight,
+                flags,
+                params,
+                holdout,
+                quiet,
+                proof=certificate is not None,
             )
     if out is not None:
         model.scorecard_.save(out)
@@ -201,26 +155,10 @@ def fit(
             tell("yellow", "note", note)
         remind = "add --out card.json to keep the card."
         tell("bold", "saved" if out else "not saved", out or remind)
-        if certificate is not None:
-            tell("bold", "saved", certificate)
+        tell_saved(certificate)
 
 
 # -- work ------------------------------------------------------------------------------------------
-
-
-class _Columns(NamedTuple):
-    """The columns that options name."""
-
-    target: str
-    positive: str | None
-    weight: str | None
-
-
-class _HeldOut(NamedTuple):
-    """A card on rows that it was not learnt from, and which rows these are."""
-
-    measures: Measures
-    words: str
 
 
 def _fit_file(
@@ -230,7 +168,7 @@ def _fit_file(
     params: dict[str, Any],
     holdout: float | None,
     quiet: bool,
-) -> tuple[CommandClassifier, _HeldOut | None]:
+) -> tuple[CommandClassifier, HeldOut | None]:
     """Learn from rows in memory, and measure the card on those held out."""
     from netbenefit.cli.model import CommandClassifier, binner_of
     from netbenefit.cli.rows import split_rows
@@ -258,7 +196,7 @@ def _fit_file(
         score=score,
         sample_weight=test.weight,
     )
-    return model, _HeldOut(
+    return model, (
         measures,
         f"On {test.outcome.event.size:,} rows of {rows.outcome.event.size:,} that were held out "
         f"(drawn with seed {seed}, each class alike; the card is learnt from the rest):",
@@ -267,33 +205,32 @@ def _fit_file(
 
 def _fit_table(
     table: OpenTable,
-    named: _Columns,
+    target: str,
+    positive: str | None,
+    weight: str | None,
     flags: ColumnFlags,
     params: dict[str, Any],
     holdout: float | None,
     quiet: bool,
     *,
     proof: bool,
-) -> tuple[CommandClassifier, _HeldOut | None]:
+) -> tuple[CommandClassifier, HeldOut | None]:
     """Learn from rows that stay where they are, and measure the card on those held out."""
-    import numpy as np
-
     from netbenefit.cli.evaluate import evaluate_relation
     from netbenefit.cli.model import CommandClassifier, binner_of
-    from netbenefit.cli.rows import check_column, features_of, outcome_of_table
+    from netbenefit.cli.rows import features_of, outcome_of_table
     from netbenefit.common import InputError
     from netbenefit.data import QueryBar, duckdb_errors
 
     source, seed = table.source, params["random_state"]
-    check_column(table, named.target, "--target")
-    check_column(table, named.weight, "--sample-weight")
-    empty = dict.fromkeys(table.columns, np.empty(0))
-    names = features_of(empty, source.shown, named.target, named.weight, flags)
-    columns = [*names, named.target, *([named.weight] if named.weight else [])]
+    check_column(table.columns, target, "--target")
+    check_column(table.columns, weight, "--sample-weight")
+    names = features_of(table.columns, source.shown, target, weight, flags)
+    columns = [*names, target, *([weight] if weight else [])]
     table.check_columns(set(columns))
     with duckdb_errors(source):
         with QueryBar(table.connection, "looking at the outcome", shown=not quiet):
-            outcome, n_events = outcome_of_table(table, named.target, named.positive)
+            outcome, n_events = outcome_of_table(table, target, positive)
         train, test = table.relation(columns), None
         if holdout is not None:
             train, test = table.split(holdout, seed, columns)
@@ -323,9 +260,9 @@ def _fit_table(
 
         model.follow(quiet, before).fit_table(
             train,
-            named.target,
+            target,
             features=names,
-            sample_weight=named.weight,
+            sample_weight=weight,
             positive=outcome.labels[1],
             tell=bar.say,
         )
@@ -333,11 +270,11 @@ def _fit_table(
         return model, None
     card = model.scorecard_
     found = evaluate_relation(
-        card, table, test, named.target, outcome.labels[1], named.weight, card.thresholds, quiet
+        card, table, test, target, outcome.labels[1], weight, card.thresholds, quiet
     )
     with duckdb_errors(source):
         n_rows = test.count("*").fetchall()[0][0]
-    return model, _HeldOut(
+    return model, (
         found.measures,
         f"On {n_rows:,} rows of {table.n_rows:,} that were held out (each drawn by itself with "
         f"seed {seed}; the card is learnt from the rest):",
@@ -347,7 +284,7 @@ def _fit_table(
 # -- what is printed -------------------------------------------------------------------------------
 
 
-def _show(model: CommandClassifier, held_out: _HeldOut | None) -> None:
+def _show(model: CommandClassifier, held_out: HeldOut | None) -> None:
     from netbenefit.report import measure_table
 
     card, result = model.scorecard_, model.result_
@@ -362,5 +299,6 @@ def _show(model: CommandClassifier, held_out: _HeldOut | None) -> None:
     )
     print_teacher(origin, result)
     if held_out is not None:
-        console.print(f"\n{held_out.words}")
-        console.print(measure_table(held_out.measures))
+        measures, rows = held_out
+        console.print(f"\n{rows}")
+        console.print(measure_table(measures))

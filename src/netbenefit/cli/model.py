@@ -1,4 +1,4 @@
-"""From options to an estimator: how columns are read, and what is wanted of the card."""
+"""From options to an estimator: how columns are read, and what the card must be like."""
 
 from __future__ import annotations
 
@@ -13,14 +13,8 @@ from rich.text import Text
 
 from netbenefit.binning import METHODS, Binner
 from netbenefit.cards import PerUnit, plain_number, strip_control
-from netbenefit.cli.terminal import (
-    make_console,
-    pick_column,
-    progress,
-    read_setting,
-    read_signs,
-    tell,
-)
+from netbenefit.cli.options import ColumnOptions, LimitOptions, TeacherOptions, ThresholdOptions
+from netbenefit.cli.terminal import check_column, make_console, progress, read_setting, tell
 from netbenefit.common import InputError, Value, parse, shorten
 from netbenefit.data import RawColumn, storage_of
 from netbenefit.estimators import Learned, RiskScoreClassifier, Training
@@ -33,33 +27,55 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 class ColumnFlags(NamedTuple):
-    """What the options say about columns, read but not yet held against a table."""
+    """The options about columns, read but not yet compared with a table."""
 
     params: dict[str, Any] | None  #: of the binner, by its file; None for no binner
-    categorical: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = ()
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
     missing: Mapping[str, str] = {}
     special: Mapping[str, tuple[str, ...]] = {}
     cuts: Mapping[str, tuple[float, ...]] = {}
-    drop: tuple[str, ...] = ()
+    drop: Sequence[str] = ()
     source: str = "--binner"  #: where the parameters come from
+
+    @classmethod
+    def of(cls, options: ColumnOptions) -> Self:
+        """Read the options."""
+        params = read_binner(options.binner)
+        names = ("categorical", "numeric", "missing", "special", "cuts")
+        used = [f"--{name}" for name in names if getattr(options, name)]
+        if params is None and used:
+            raise InputError(
+                f"{', '.join(used)}: --binner none takes columns as they are, with points per "
+                "unit. Leave out --binner none, or these options."
+            )
+        special, cuts = _pairs(options.special, "--special"), _pairs(options.cuts, "--cuts")
+        return cls(
+            params,
+            categorical=options.categorical or (),
+            numeric=options.numeric or (),
+            missing=dict(_policy(text) for text in options.missing or ()),
+            special={name: _list(text, "--special") for name, text in special.items()},
+            cuts={name: _numbers(name, text) for name, text in cuts.items()},
+            drop=options.drop or (),
+            source=options.binner,
+        )
 
     @property
     def levels(self) -> tuple[str, ...]:
         """Columns that were called categorical: their cells are levels, not numbers."""
         listed = (self.params or {}).get("categorical") or ()
-        named = [name for name in listed if isinstance(name, str)] if listed else []
-        return (*self.categorical, *named)
+        return (*self.categorical, *(name for name in listed if isinstance(name, str)))
 
-    def dropped(self, columns: Columns) -> tuple[str, ...]:
+    def dropped(self, columns: Collection[str]) -> tuple[str, ...]:
         """Return the columns to leave out, by option and by file."""
         for name in self.drop:
-            pick_column(columns, name, "--drop")
+            check_column(columns, name, "--drop")
         listed = (self.params or {}).get("drop") or ()
         if isinstance(listed, str) or not all(isinstance(name, str) for name in listed):
             raise InputError(f"{self.source}: drop={listed!r} must be a list of column names.")
         for name in listed:
-            pick_column(columns, name, f"{self.source}: drop")
+            check_column(columns, name, f"{self.source}: drop")
         return (*self.drop, *listed)
 
     def binner(self, columns: Columns) -> Binner | None:
@@ -69,37 +85,33 @@ class ColumnFlags(NamedTuple):
         gone = {*self.drop, *(self.params.get("drop") or ())}
         params = {name: _without(gone, v) for name, v in self.params.items() if name != "drop"}
         combined = params.get("combine")
-        self._check_names([*columns, *(combined if isinstance(combined, dict) else ())])
+        known = [*columns, *(combined if isinstance(combined, dict) else ())]
+        for option in ("categorical", "numeric", "missing", "special", "cuts"):
+            check_known(getattr(self, option), known, f"--{option}")
         for option in ("categorical", "numeric"):
-            _add_names(params, option, getattr(self, option))
+            listed, more = params.get(option), getattr(self, option)
+            if more and (listed is None or isinstance(listed, list)):
+                params[option] = list(dict.fromkeys([*(listed or ()), *more]))
         levels = {*(params.get("categorical") or ()), *(params.get("ordered") or ())}
         special = {
             name: _codes(codes, columns.get(name), name in levels)
             for name, codes in self.special.items()
         }
-        _add_by_name(params, "cuts", self.cuts)
-        _add_by_name(params, "special", special)
+        for option, by_name in (("cuts", self.cuts), ("special", special)):
+            listed = params.get(option)
+            if by_name and (listed is None or isinstance(listed, dict)):
+                params[option] = {**(listed or {}), **by_name}
         if self.missing:
             before = params.get("missing", "auto")
-            params["missing"] = before if isinstance(before, dict) else {"*": before}
-            params["missing"] = {**params["missing"], **self.missing}
+            before = before if isinstance(before, dict) else {"*": before}
+            params["missing"] = {**before, **self.missing}
         return Binner(**params)
-
-    def _check_names(self, known: Sequence[str]) -> None:
-        for option, names in (
-            ("--categorical", self.categorical),
-            ("--numeric", self.numeric),
-            ("--missing", [name for name in self.missing if name != "*"]),
-            ("--special", self.special),
-            ("--cuts", self.cuts),
-        ):
-            check_known(names, known, option)
 
 
 def check_known(names: Iterable[str], known: Sequence[str], option: str) -> None:
     """Refuse names of columns that are not learnt from."""
     for name in names:
-        if name not in known:
+        if name not in known and (option, name) != ("--missing", "*"):
             raise InputError(
                 f"{option} names column {name!r}, which is not among the columns to learn from; "
                 f"they are {shorten(list(known), 10)}. Correct the name."
@@ -111,18 +123,6 @@ def _without(gone: Collection[str], value: Any) -> Any:
     if isinstance(value, dict):
         return {name: one for name, one in value.items() if name not in gone}
     return [one for one in value if one not in gone] if isinstance(value, list) else value
-
-
-def _add_names(params: dict[str, Any], name: str, more: Sequence[str]) -> None:
-    listed = params.get(name)
-    if more and (listed is None or isinstance(listed, list)):
-        params[name] = list(dict.fromkeys([*(listed or ()), *more]))
-
-
-def _add_by_name(params: dict[str, Any], name: str, more: Mapping[str, Any]) -> None:
-    listed = params.get(name)
-    if more and (listed is None or isinstance(listed, dict)):
-        params[name] = {**(listed or {}), **more}
 
 
 def _codes(texts: tuple[str, ...], column: NDArray[Any] | None, levels: bool) -> list[Value]:
@@ -137,53 +137,19 @@ def _codes(texts: tuple[str, ...], column: NDArray[Any] | None, levels: bool) ->
 # -- options ---------------------------------------------------------------------------------------
 
 
-def read_column_flags(
-    binner: str,
-    *,
-    categorical: Sequence[str] | None = None,
-    numeric: Sequence[str] | None = None,
-    missing: Sequence[str] | None = None,
-    special: Sequence[str] | None = None,
-    cuts: Sequence[str] | None = None,
-    drop: Sequence[str] | None = None,
-) -> ColumnFlags:
-    """Read the options about columns."""
-    params = read_binner(binner)
-    given = {
-        "--categorical": categorical,
-        "--numeric": numeric,
-        "--missing": missing,
-        "--special": special,
-        "--cuts": cuts,
+def read_teacher(options: TeacherOptions) -> dict[str, Any]:
+    """Read the options about the teacher: parameters of the estimator."""
+    return {
+        "teacher": None if options.teacher == "none" else options.teacher,
+        "prior_strength": read_setting(options.prior_strength, "--prior-strength", "auto"),
     }
-    used = [name for name, values in given.items() if values]
-    if params is None and used:
-        raise InputError(
-            f"{', '.join(used)}: --binner none takes columns as they are, with points per unit. "
-            "Leave out --binner none, or these options."
-        )
-    return ColumnFlags(
-        params,
-        categorical=tuple(categorical or ()),
-        numeric=tuple(numeric or ()),
-        missing=dict(_policy(text) for text in missing or ()),
-        special={name: _list(text, "--special") for name, text in _pairs(special, "--special")},
-        cuts={name: _numbers(name, text) for name, text in _pairs(cuts, "--cuts")},
-        drop=tuple(drop or ()),
-        source=binner,
-    )
 
 
 def read_card_flags(
-    *,
-    thresholds: str | None,
-    weights: str,
-    teacher: str,
-    prior_strength: str,
-    sign: Sequence[str] | None,
-    monotone: Sequence[str] | None,
-    constraints: Path | None,
-    max_per_column: int | None = None,
+    grid: ThresholdOptions,
+    teacher: TeacherOptions,
+    limits: LimitOptions,
+    max_per_column: int | None,
     **others: Any,
 ) -> dict[str, Any]:
     """Read the options about the card: parameters of the estimator, ``others`` as they are."""
@@ -192,19 +158,29 @@ def read_card_flags(
         if value is not None and value < 1:
             flag = f"--{name.replace('_', '-')}"
             raise InputError(f"{flag} must be a whole number of at least 1, not {value}.")
-    signs, along = read_signs(list(sign or ())), read_monotone(monotone or ())
+    signs, along = read_signs(limits.sign or ()), read_monotone(limits.monotone or ())
     for one in along:
         if signs.get(str(one.feature), one.sign) != one.sign:
             raise InputError(f"column {one.feature!r} cannot be both + and −. Choose one.")
     per_column = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
     return {
-        "thresholds": as_thresholds(thresholds, weights),
-        "teacher": None if teacher == "none" else teacher,
-        "prior_strength": read_setting(prior_strength, "--prior-strength", "auto"),
+        "thresholds": as_thresholds(grid.thresholds, grid.weights.value),
+        **read_teacher(teacher),
         "sign": signs,
-        "constraints": [*read_constraints(constraints), *per_column, *along],
+        "constraints": [*read_constraints(limits.constraints), *per_column, *along],
         **others,
     }
+
+
+def read_signs(texts: Sequence[str]) -> dict[str, str]:
+    """Read NAME=+ and NAME=-."""
+    signs = {}
+    for text in texts:
+        name, _, direction = text.rpartition("=")
+        if not name or direction not in ("+", "-", "−"):
+            raise InputError(f"--sign {text!r}: write NAME=+ or NAME=-, as in --sign age=+")
+        signs[name] = direction.replace("−", "-")
+    return signs
 
 
 def read_monotone(texts: Sequence[str]) -> list[Monotone]:
@@ -257,7 +233,7 @@ def _policy(text: str) -> tuple[str, str]:
     return name or "*", policy
 
 
-def _pairs(texts: Sequence[str] | None, option: str) -> list[tuple[str, str]]:
+def _pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     """Split NAME=VALUES at the last equals sign; an option given twice for a column adds up."""
     found: dict[str, str] = {}
     for text in texts or ():
@@ -267,7 +243,7 @@ def _pairs(texts: Sequence[str] | None, option: str) -> list[tuple[str, str]]:
                 f"{option} {text!r}: write NAME=VALUES, as in {option} {_LIKE[option]}"
             )
         found[name] = f"{found[name]},{values}" if name in found else values
-    return list(found.items())
+    return found
 
 
 _LIKE = {"--special": "visits=96,98", "--cuts": "age=40,60"}
@@ -320,7 +296,7 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise InputError(f"--binner {path}: {error}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"--binner {path}: {error}. {remedy}") from None
-    known = list(Binner._get_param_names())
+    known = Binner._get_param_names()
     if not isinstance(data, dict):
         raise InputError(f"--binner {path}: holds no object. Write {{…}} with {', '.join(known)}.")
     unknown = [name for name in data if name not in known]

@@ -1,7 +1,12 @@
-"""Options that several commands share: types that typer reads, with their help."""
+"""Options that several commands share: types that typer reads, with their help.
+
+A dataclass here is a group of options: ``terminal.friendly`` gives a command that takes one the
+options of its fields.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,6 +42,7 @@ RAW = {"rich_help_panel": "How columns are read"}
 
 GRID = "Risks from which one might act: low:high:step, or a list like 0.1,0.2,0.5."
 
+Names = list[str] | None
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz, .tsv or .parquet.")]
 Sources = Annotated[
     list[str],
@@ -56,52 +62,134 @@ Stream = Annotated[
 ]
 Card = Annotated[Path, typer.Argument(metavar="CARD", help="A card that `fit --out` has written.")]
 Target = Annotated[str, option("COLUMN", "The column with the outcome.")]
-CardTarget = Annotated[
-    str | None, option("COLUMN", "The column with the outcome.", "the card's own")
-]
 Positive = Annotated[
     str | None, option("LABEL", "The event's label in the outcome column.", "the last in order")
 ]
 RowWeights = Annotated[str | None, option("COLUMN", "A column of row weights.")]
-Thresholds = Annotated[str | None, option("GRID", GRID, "0,0.1,…,0.9")]
 Weights = Annotated[
     WeightNames, typer.Option(help="Every threshold alike, or each by the interval it opens.")
 ]
 MaxPoints = Annotated[int, option("N", "Points of a rule: from −N to N.", **LIMITS)]
-Signs = Annotated[
-    list[str] | None,
-    option("NAME=+", "Points of a column may only be + or only be −.", **LIMITS),
+MaxPerColumn = Annotated[
+    int | None, option("K", "Largest number of rules on one column.", **LIMITS)
 ]
-Constraints = Annotated[
-    Path | None,
-    option("FILE", "More than that: a JSON list, see docs/constraints.md.", **LIMITS),
-]
-Teacher = Annotated[
-    str,
-    option(
-        "WHO",
-        "The model whose risks the card learns from, beside the outcomes: auto (a stack), "
-        "logistic, boosting, none, or a COLUMN of risks that somebody else computed.",
-    ),
-]
-PriorStrength = Annotated[
-    str,
-    option(
-        "ROWS",
-        "Rows of belief in the teacher; auto is ten for every row of the table, 0 the published "
-        "method, inf the teacher alone.",
-    ),
-]
-# How columns are read, for commands that do in every fold what `fit` does once.
-BinnerAgain = Annotated[str, option("HOW", "As in `fit`; cut points are found anew.", **RAW)]
-NamesAgain = Annotated[list[str] | None, option("NAME", "As in `fit`.", **RAW)]
-MissingAgain = Annotated[list[str] | None, option("[NAME=]POLICY", "As in `fit`.", **RAW)]
-SpecialAgain = Annotated[list[str] | None, option("NAME=96,98", "As in `fit`.", **RAW)]
-CutsAgain = Annotated[list[str] | None, option("NAME=40,60", "As in `fit`.", **RAW)]
-Drop = Annotated[list[str] | None, option("NAME", "A column to leave out.", **RAW)]
 Seconds = Annotated[float, option("SECONDS", "Time to search and prove.")]
 Jobs = Annotated[int, option("N", "Threads; −1 for all cores.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 Debug = Annotated[
     bool, typer.Option("--debug", envvar="NETBENEFIT_DEBUG", help="Show where an error arose.")
 ]
+
+
+@dataclass(frozen=True)
+class OutcomeOptions:
+    """Columns of a table that a card is evaluated on."""
+
+    target: Annotated[
+        str | None, option("COLUMN", "The column with the outcome.", "the card's own")
+    ] = None
+    sample_weight: RowWeights = None
+    positive: Positive = None
+
+
+@dataclass(frozen=True)
+class ThresholdOptions:
+    """Risks from which one might act."""
+
+    thresholds: Annotated[str | None, option("GRID", GRID, "0,0.1,…,0.9")] = None
+    weights: Weights = WeightNames.equal
+
+
+@dataclass(frozen=True)
+class TeacherOptions:
+    """The model behind a card."""
+
+    teacher: Annotated[
+        str,
+        option(
+            "WHO",
+            "The model whose risks the card learns from, beside the outcomes: auto (a stack), "
+            "logistic, boosting, none, or a COLUMN of risks that somebody else computed.",
+        ),
+    ] = "auto"
+    prior_strength: Annotated[
+        str,
+        option(
+            "ROWS",
+            "Rows of belief in the teacher; auto is ten for every row of the table, 0 the "
+            "published method, inf the teacher alone.",
+        ),
+    ] = "auto"
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """Directions and constraints of a card."""
+
+    monotone: Annotated[
+        Names,
+        option(
+            "NAME+", "Points never fall (NAME+) or never rise (NAME-) along a column.", **LIMITS
+        ),
+    ] = None
+    sign: Annotated[
+        Names, option("NAME=+", "Points of a column may only be + or only be −.", **LIMITS)
+    ] = None
+    constraints: Annotated[
+        Path | None,
+        option("FILE", "More than that: a JSON list, see docs/constraints.md.", **LIMITS),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """How columns are read."""
+
+    binner: Annotated[
+        str,
+        option(
+            "HOW",
+            "Raw columns become conditions such as age ≥ 52: auto, net_benefit, tree, quantile, "
+            "optbinning, or a FILE.json with settings (docs/command_line.md); none: columns are "
+            "numbers, with points per unit.",
+            **RAW,
+        ),
+    ] = "auto"
+    categorical: Annotated[Names, option("NAME", "Numbers of a column that are levels.", **RAW)] = (
+        None
+    )
+    numeric: Annotated[Names, option("NAME", "A column that is numbers after all.", **RAW)] = None
+    missing: Annotated[
+        Names,
+        option(
+            "[NAME=]POLICY",
+            "Missing values: auto, condition (with points of their own), impute or refuse; of one "
+            "column, or of all.",
+            **RAW,
+        ),
+    ] = None
+    special: Annotated[Names, option("NAME=96,98", "Codes that mean missing.", **RAW)] = None
+    cuts: Annotated[Names, option("NAME=40,60", "Your own cut points of a column.", **RAW)] = None
+    drop: Annotated[Names, option("NAME", "A column to leave out.", **RAW)] = None
+
+
+# For commands that do in every fold what `fit` does once.
+
+
+@dataclass(frozen=True)
+class LimitsInFolds(LimitOptions):
+    """Directions and constraints of a card, as `fit` has them."""
+
+    monotone: Annotated[Names, option("NAME+", "As in `fit`.", **LIMITS)] = None
+
+
+@dataclass(frozen=True)
+class ColumnsInFolds(ColumnOptions):
+    """How columns are read, as `fit` reads them."""
+
+    binner: Annotated[str, option("HOW", "As in `fit`; cut points are found anew.", **RAW)] = "auto"
+    categorical: Annotated[Names, option("NAME", "As in `fit`.", **RAW)] = None
+    numeric: Annotated[Names, option("NAME", "As in `fit`.", **RAW)] = None
+    missing: Annotated[Names, option("[NAME=]POLICY", "As in `fit`.", **RAW)] = None
+    special: Annotated[Names, option("NAME=96,98", "As in `fit`.", **RAW)] = None
+    cuts: Annotated[Names, option("NAME=40,60", "As in `fit`.", **RAW)] = None

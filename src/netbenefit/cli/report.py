@@ -1,12 +1,18 @@
-"""The command ``netbenefit report``: a card held against rows, as one offline page."""
+"""``netbenefit report``: a card evaluated on rows, as one offline page."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-from netbenefit.cli.options import Card, CardTarget, Data, Debug, Positive, RowWeights, option
-from netbenefit.cli.terminal import check_writable, friendly, load_card, tell, warnings_as_notes
+from netbenefit.cli.options import Card, Data, Debug, OutcomeOptions, option
+from netbenefit.cli.terminal import (
+    check_writable,
+    friendly,
+    load_card,
+    tell_saved,
+    warnings_as_notes,
+)
 
 
 @friendly
@@ -14,9 +20,8 @@ def report(
     card: Card,
     data: Data,
     out: Annotated[Path, option("FILE", "Where to write the page.")] = Path("report.html"),
-    target: CardTarget = None,
-    sample_weight: RowWeights = None,
-    positive: Positive = None,
+    *,
+    named: OutcomeOptions,
     certificate: Annotated[
         Path | None,
         option("FILE", "What `fit --certificate` wrote for this card: checked against the rows."),
@@ -33,11 +38,10 @@ def report(
     from netbenefit.data import read_table
     from netbenefit.report import validation_page
 
-    inputs = [card, data, *([certificate] if certificate else [])]
-    check_writable(out, *inputs)
+    check_writable([card, data, certificate], out)
     scorecard = load_card(card)
     columns = read_table(data, text=scorecard.text_features)
-    outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
+    outcome, weight = read_for_card(scorecard, columns, named)
     record, verdict = None, None
     if certificate is not None:
         from netbenefit.certificates import Certificate, verify
@@ -56,4 +60,4 @@ def report(
             verdict=verdict,
         )
     write_text(out, page)
-    tell("bold", "saved", out)
+    tell_saved(out)

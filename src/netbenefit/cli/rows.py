@@ -27,40 +27,25 @@ from netbenefit.data import (
 if TYPE_CHECKING:
     from netbenefit.cards import Scorecard
     from netbenefit.cli.model import ColumnFlags
+    from netbenefit.cli.options import OutcomeOptions
     from netbenefit.data import OpenTable, Source
 
-# -- dATA of a command: opened, measured, and read into memory or left where it is -----------------
+# -- tables: read into memory, or left where they are ----------------------------------------------
 
 
 def open_data(
     source: Source,
     *,
-    stream: bool | None = None,
-    as_text: Collection[str] = (),
+    stream: bool | None,
+    as_text: Collection[str],
     drop: Sequence[str] = (),
     jobs: int = -1,
     quiet: bool = False,
 ) -> RawFile | OpenTable:
-    """Read a source into memory, or open it where it is, as its size and the options say.
+    """Read a source into memory, or open it where it is (to be closed), as size and options say.
 
-    Parameters
-    ----------
-    source : Source
-    stream : bool, optional
-        What --stream or --no-stream says; by default, large tables stay where they are.
-    as_text : collection of str
-        Columns of CSV files that are text whatever their cells look like.
-    drop : sequence of str
-        Columns that will not be used, so that they need not be alike in all files.
-    jobs : int
-        Threads.
-    quiet : bool
-        Whether to say nothing.
-
-    Returns
-    -------
-    RawFile or OpenTable
-        The latter is to be closed.
+    Columns of ``as_text`` are text whatever their cells look like; those of ``drop`` need not be
+    alike in all files.
     """
     if source.is_plain_file and not (size_of_file(source).is_large if stream is None else stream):
         return read_raw(source.files[0], text=as_text)
@@ -70,7 +55,10 @@ def open_data(
         size = size_of_table(table)
         if size.is_large if stream is None else stream:
             if not quiet:
-                tell("bold", source.shown, f"{size}: {_how(table)}")
+                how = "streamed by DuckDB, never all in memory"
+                if table.copied:
+                    how = "copied from PostgreSQL to this disk, then streamed by DuckDB"
+                tell("bold", source.shown, f"{size}: {how}")
             return table
         raw = table.read()
     except BaseException:
@@ -80,26 +68,8 @@ def open_data(
     return raw
 
 
-def read_data(source: Source, as_text: Collection[str] = ()) -> RawFile:
-    """Read a source into memory, whatever its size."""
-    given = open_data(source, stream=False, as_text=as_text)
-    assert isinstance(given, RawFile)
-    return given
-
-
-def check_column(table: OpenTable, name: str | None, option: str) -> None:
-    """Refuse a column that an option names and the table does not have."""
-    from netbenefit.common import shorten
-
-    if name is not None and name not in table.columns:
-        raise InputError(
-            f"{option} names column {name!r}, which the table does not have; its columns are "
-            f"{shorten(list(table.columns), 10)}. Correct the name."
-        )
-
-
 def open_table(
-    source: Source, as_text: Collection[str] = (), jobs: int = -1, quiet: bool = False
+    source: Source, as_text: Collection[str], jobs: int = -1, quiet: bool = False
 ) -> OpenTable:
     """Open a source, and show how far DuckDB is while it looks at it."""
     from netbenefit.data import QueryBar, open_source
@@ -111,13 +81,7 @@ def open_table(
         return open_source(source, as_text=as_text, engine=engine, tell=bar.say)
 
 
-def _how(table: OpenTable) -> str:
-    if table.copied:
-        return "copied from PostgreSQL to this disk, then streamed by DuckDB"
-    return "streamed by DuckDB, never all in memory"
-
-
-# --------------------------------------------------------------------------------------------------
+# -- rows ----------------------------------------------------------------------------------------
 
 
 #: Labels of an outcome to look at; more are an error in any case.
@@ -190,7 +154,7 @@ def rows_of(
 
 
 def features_of(
-    columns: Mapping[str, NDArray[Any]],
+    columns: Collection[str],
     place: str,
     target: str,
     sample_weight: str | None,
@@ -228,25 +192,18 @@ def read_weights(
 
 
 def read_for_card(
-    card: Scorecard,
-    columns: dict[str, NDArray[Any]],
-    target: str | None,
-    positive: str | None,
-    sample_weight: str | None,
+    card: Scorecard, columns: dict[str, NDArray[Any]], named: OutcomeOptions
 ) -> tuple[Outcome, NDArray[Any] | None]:
-    """Outcome and weights of rows that a card is measured on; its own outcome by default."""
+    """Outcome and weights of rows that a card is evaluated on; its own outcome by default."""
     says = card.provenance.outcome if card.provenance else None
     label: str | None
-    if target is None:
+    if named.target is None:
         target, label = find_target(columns, says, card.features)
     else:
-        label = label_in(says, target)
-    outcome = read_outcome(
-        pick_column(columns, target, "--target"),
-        target,
-        positive if positive is not None else label,
-    )
-    return outcome, read_weights(columns, sample_weight)
+        target, label = named.target, label_in(says, named.target)
+    column = pick_column(columns, target, "--target")
+    event = label if named.positive is None else named.positive
+    return read_outcome(column, target, event), read_weights(columns, named.sample_weight)
 
 
 def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tuple[Outcome, int]:
@@ -269,7 +226,7 @@ def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tup
 
 
 def check_share(share: float | None, certificate: Path | None) -> None:
-    """Refuse a share of rows to hold out that is none, or that a proof could not speak of."""
+    """Refuse a share of rows to hold out that is not one, or that rules out a proof."""
     if share is None:
         return
     if not 0 < share < 1:

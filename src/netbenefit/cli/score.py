@@ -7,8 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from netbenefit.cli.options import Card, Debug, Jobs, Quiet, Sources, option
-from netbenefit.cli.terminal import check_writable, friendly, load_card, tell
+from netbenefit.cli.options import Card, Debug, Jobs, Names, Quiet, Sources, option
+from netbenefit.cli.terminal import (
+    check_column,
+    check_writable,
+    friendly,
+    load_card,
+    tell,
+    tell_saved,
+)
 
 if TYPE_CHECKING:
     from netbenefit.data import OpenTable
@@ -22,9 +29,7 @@ def score(
     card: Card,
     data: Sources,
     out: Annotated[Path, option("FILE", "Where to write: .parquet, .csv or .csv.gz.")],
-    keep: Annotated[
-        list[str] | None, option("NAME", "A column to keep; may be repeated.", "all")
-    ] = None,
+    keep: Annotated[Names, option("NAME", "A column to keep; may be repeated.", "all")] = None,
     jobs: Jobs = -1,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -36,13 +41,14 @@ def score(
     """
     from netbenefit.cards import check_present
     from netbenefit.cli.rows import open_table
-    from netbenefit.common import replacing
+    from netbenefit.common import InputError, replacing
     from netbenefit.data import QueryBar, duckdb_errors, find_source
     from netbenefit.updating import score_table
 
     source = find_source(data)
-    check_writable(out, card, *source.files)
-    _check_format(out)
+    check_writable([card, *source.files], out)
+    if not out.name.lower().endswith(_FORMATS):
+        raise InputError(f"{out}: cannot tell the format. End it in one of {', '.join(_FORMATS)}.")
     scorecard = load_card(card)
     began = time.monotonic()
     with open_table(source, scorecard.text_features, jobs, quiet) as table:
@@ -57,30 +63,28 @@ def score(
             scored = score_table(
                 scorecard, table.relation(), keep=kept, score_as=SCORE, risk_as=RISK
             )
-            _write(scored, draft, out)
+            written = _write(scored, draft, out)
             bar.say("counting")
-            refused = _refused(table, draft, out)
+            query = f"SELECT count(*) - count({SCORE}) FROM {written}"
+            refused = table.connection.sql(query).fetchall()[0][0]
         if not quiet:
             seconds = time.monotonic() - began
             tell("bold", "scored", f"{table.n_rows:,} rows of {source.shown} in {seconds:.1f} s")
             if refused:
-                tell("yellow", "note", _refusal(refused, table.n_rows))
-            tell("bold", "saved", out)
-
-
-def _check_format(out: Path) -> None:
-    from netbenefit.common import InputError
-
-    if not out.name.lower().endswith(_FORMATS):
-        raise InputError(f"{out}: cannot tell the format. End it in one of {', '.join(_FORMATS)}.")
+                tell(
+                    "yellow",
+                    "note",
+                    f"{refused:,} of {table.n_rows:,} rows have no score: the card refuses a value "
+                    "in them (infinite, or missing without a rule for that).",
+                )
+            tell_saved(out)
 
 
 def _kept(table: OpenTable, keep: Sequence[str] | None) -> list[str]:
-    from netbenefit.cli.rows import check_column
     from netbenefit.common import InputError
 
     for one in keep or ():
-        check_column(table, one, "--keep")
+        check_column(table.columns, one, "--keep")
     kept = list(dict.fromkeys(keep or table.columns))
     clash = [one for one in kept if one.casefold() in (SCORE, RISK)]
     if clash:
@@ -91,35 +95,16 @@ def _kept(table: OpenTable, keep: Sequence[str] | None) -> list[str]:
     return kept
 
 
-def _write(relation: Any, draft: Path, out: Path) -> None:
-    """Write a relation to a draft, in the format of the file that it will be."""
-    name = out.name.lower()
-    if name.endswith((".parquet", ".pq")):
-        relation.write_parquet(str(draft), compression="zstd")
-    else:
-        packed = {"compression": "gzip"} if name.endswith(".gz") else {}
-        relation.write_csv(str(draft), header=True, **packed)
-
-
-def _refused(table: OpenTable, draft: Path, out: Path) -> int:
-    """Count the rows that were written without a score."""
+def _write(relation: Any, draft: Path, out: Path) -> str:
+    """Write a draft in the format of the file that it will be; return SQL that reads it."""
     from netbenefit.data import escaped, text
 
     file, name = text(escaped(draft)), out.name.lower()
+    if name.endswith((".parquet", ".pq")):
+        relation.write_parquet(str(draft), compression="zstd")
+        return f"read_parquet({file})"
     packed = "gzip" if name.endswith(".gz") else "none"
+    relation.write_csv(str(draft), header=True, compression=packed)
     # Not parallel: several threads begin inside cells of several lines, and take them for rows.
     options = f"delim = ',', quote = '\"', escape = '\"', parallel = false, compression = {packed}"
-    read = (
-        f"read_parquet({file})"
-        if name.endswith((".parquet", ".pq"))
-        else f"read_csv({file}, header = true, all_varchar = true, {options})"
-    )
-    query = f"SELECT count(*) - count({SCORE}) FROM {read}"
-    return int(table.connection.sql(query).fetchall()[0][0])
-
-
-def _refusal(refused: int, rows: int) -> str:
-    return (
-        f"{refused:,} of {rows:,} rows have no score: the card refuses a value in them (infinite, "
-        "or missing without a rule for that)."
-    )
+    return f"read_csv({file}, header = true, all_varchar = true, {options})"

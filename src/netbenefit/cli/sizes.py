@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from netbenefit.cli.options import (
     LIMITS,
-    BinnerAgain,
-    Constraints,
-    CutsAgain,
+    ColumnsInFolds,
     Data,
     Debug,
-    Drop,
     Jobs,
+    LimitsInFolds,
     MaxPoints,
-    MissingAgain,
-    NamesAgain,
     Positive,
-    PriorStrength,
     Quiet,
     RowWeights,
-    Signs,
-    SpecialAgain,
     Target,
-    Teacher,
-    Thresholds,
-    WeightNames,
-    Weights,
+    TeacherOptions,
+    ThresholdOptions,
     option,
 )
 from netbenefit.cli.terminal import (
@@ -40,6 +30,7 @@ from netbenefit.cli.terminal import (
     program_name,
     progress,
     tell,
+    tell_saved,
     warnings_as_notes,
 )
 
@@ -55,22 +46,13 @@ def sizes(
         int | None, option("K", "Rules of the largest card.", "15, or fewer columns", min=1)
     ] = None,
     folds: Annotated[int, option("N", "Folds, each held out once.", min=2)] = 5,
-    thresholds: Thresholds = None,
-    weights: Weights = WeightNames.equal,
+    *,
+    grid: ThresholdOptions,
     max_points: MaxPoints = 10,
     max_per_column: Annotated[int | None, option("K", "As in `fit`.", **LIMITS)] = None,
-    monotone: Annotated[list[str] | None, option("NAME+", "As in `fit`.", **LIMITS)] = None,
-    teacher: Teacher = "auto",
-    prior_strength: PriorStrength = "auto",
-    binner: BinnerAgain = "auto",
-    categorical: NamesAgain = None,
-    numeric: NamesAgain = None,
-    missing: MissingAgain = None,
-    special: SpecialAgain = None,
-    cuts: CutsAgain = None,
-    drop: Drop = None,
-    sign: Signs = None,
-    constraints: Constraints = None,
+    limits: LimitsInFolds,
+    teacher: TeacherOptions,
+    columns: ColumnsInFolds,
     sample_weight: RowWeights = None,
     positive: Positive = None,
     time_limit: Annotated[
@@ -80,9 +62,7 @@ def sizes(
     seed: Annotated[int, option("N", "Seed of folds and search.", min=0)] = 0,
     jobs: Jobs = -1,
     plot: Annotated[Path | None, option("FILE", "Save a picture: .svg, .png or .pdf.")] = None,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Save the table.")
-    ] = None,
+    csv: Annotated[Path | None, option("FILE", "Save the table.")] = None,
     journal: Annotated[
         Path | None, option("FILE", "Keep finished folds in a file, to go on after a kill.")
     ] = None,
@@ -96,36 +76,22 @@ def sizes(
     and the teacher's risks are found anew in every fold.  Options about columns and cards mean what
     they mean for `fit`.
     """
-    from netbenefit.cli.model import binner_of, read_card_flags, read_column_flags
+    from netbenefit.cli.model import ColumnFlags, binner_of, read_card_flags
     from netbenefit.cli.rows import read_rows
     from netbenefit.data import write_csv
     from netbenefit.estimators import RiskScoreClassifier
     from netbenefit.plots import check_picture, save_picture
     from netbenefit.validation import size_path
 
-    check_writable(plot, data)
-    check_writable(csv, data, *([plot] if plot else []))
-    check_writable(journal, data, *(file for file in (plot, csv) if file))
+    check_writable([data], plot, csv, journal)
     if plot is not None:
         check_picture(plot)
-    flags = read_column_flags(
-        binner,
-        categorical=categorical,
-        numeric=numeric,
-        missing=missing,
-        special=special,
-        cuts=cuts,
-        drop=drop,
-    )
+    flags = ColumnFlags.of(columns)
     params = read_card_flags(
-        thresholds=thresholds,
-        weights=weights.value,
-        teacher=teacher,
-        prior_strength=prior_strength,
-        sign=sign,
-        monotone=monotone,
-        constraints=constraints,
-        max_per_column=max_per_column,
+        grid,
+        teacher,
+        limits,
+        max_per_column,
         max_points=max_points,
         max_features=max_size,
         time_limit=time_limit,
@@ -133,9 +99,9 @@ def sizes(
         n_jobs=jobs,
     )
     rows = read_rows(data, target, positive, sample_weight, flags)
-    binner_used = binner_of(flags, rows.columns(), params)
-    model = RiskScoreClassifier(binner=binner_used, **params)
-    X = rows.X(binner_used is not None)
+    binner = binner_of(flags, rows.columns(), params)
+    model = RiskScoreClassifier(binner=binner, **params)
+    X = rows.X(binner is not None)
     if not quiet:
         work = f"{folds + 1} searches of up to {time_limit:g} s each"
         tell("bold", data.name, f"{rows.counts()}; {work}")
@@ -153,39 +119,33 @@ def sizes(
         write_csv(path.to_table(), csv)
     if plot is not None:
         save_picture(path, plot)
-    again = {
-        "--target": target,
-        "--binner": None if binner == "auto" else binner,
-        "--categorical": categorical,
-        "--numeric": numeric,
-        "--missing": missing,
-        "--special": special,
-        "--cuts": cuts,
-        "--thresholds": thresholds,
-        "--weights": None if weights is WeightNames.equal else weights.value,
-        "--max-points": None if max_points == 10 else max_points,
-        "--teacher": None if teacher == "auto" else teacher,
-        "--prior-strength": None if prior_strength == "auto" else prior_strength,
-        "--max-per-column": max_per_column,
-        "--monotone": monotone,
-        "--sign": sign,
-        "--constraints": constraints,
-        "--drop": drop,
-        "--sample-weight": sample_weight,
-        "--positive": positive,
+    same = {
+        "target": target,
+        **_changed(columns),
+        **_changed(grid),
+        "max_points": None if max_points == 10 else max_points,
+        **_changed(teacher),
+        "max_per_column": max_per_column,
+        **_changed(limits),
     }
-    make_console().print(f"{path}\n\n{_advice(path, _command(data, again))}")
-    for file in (csv, plot):
-        if file is not None and not quiet:
-            tell("bold", "saved", file)
+    same |= {"drop": same.pop("drop", None), "sample_weight": sample_weight, "positive": positive}
+    make_console().print(f"{path}\n\n{_advice(path, _fit_command(data, same))}")
+    if not quiet:
+        tell_saved(csv, plot)
 
 
-def _command(data: Path, options: dict[str, Any]) -> str:
+def _changed(group: Any) -> dict[str, Any]:
+    """Options of a group that are not at their default."""
+    values = {one.name: (getattr(group, one.name), one.default) for one in fields(group)}
+    return {name: value for name, (value, default) in values.items() if value != default}
+
+
+def _fit_command(data: Path, options: dict[str, Any]) -> str:
     """The call of ``fit`` with the same options, as one would type it."""
     words = [str(data)]
     for name, value in options.items():
         for item in value if isinstance(value, list) else [value]:
-            words += [] if item is None else [name, str(item)]
+            words += [] if item is None else [f"--{name.replace('_', '-')}", str(item)]
     return f"{program_name()} fit {shlex.join(words)}"
 
 

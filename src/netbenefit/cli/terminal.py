@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from numpy.typing import NDArray
     from rich.console import Console
 
     from netbenefit.cards import Provenance, Scorecard
     from netbenefit.problem import SolverResult
     from netbenefit.solvers import Callback
-
-P = ParamSpec("P")
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -40,17 +41,21 @@ def tell(style: str, label: str, message: object) -> None:
     make_console(stderr=True).print(Text.assemble((f"{label}: ", style), line))
 
 
-def friendly(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn errors that a user can mend into one line and exit code 2."""
+def friendly(command: Callable[..., None]) -> Callable[..., None]:
+    """Expand groups of options; turn errors that a user can mend into one line and exit code 2."""
+    parameters, groups = _expand(inspect.signature(command, eval_str=True))
 
     @functools.wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+    def run(*args: Any, **given: Any) -> None:
         from netbenefit.common import InputError
 
+        for name, group in groups.items():
+            options = {one.name for one in fields(group)} & set(given)
+            given[name] = group(**{option: given.pop(option) for option in options})
         try:
-            command(*args, **kwargs)
+            command(*args, **given)
         except (InputError, OSError, KeyboardInterrupt) as error:
-            if kwargs.get("debug") or isinstance(error, BrokenPipeError):  # as of "… | head"
+            if given.get("debug") or isinstance(error, BrokenPipeError):  # as of "… | head"
                 raise
             if isinstance(error, KeyboardInterrupt):
                 tell("bold red", "stopped", "nothing was saved.")
@@ -61,12 +66,35 @@ def friendly(command: Callable[P, None]) -> Callable[P, None]:
             tell("bold red", "error", text)
             raise typer.Exit(2) from None
 
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def _expand(
+    signature: inspect.Signature,
+) -> tuple[list[inspect.Parameter], dict[str, type[DataclassInstance]]]:
+    """Return the parameters that typer sees, and the groups of options among a command's own."""
+    found: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in signature.parameters.values():
+        group = parameter.annotation
+        if not is_dataclass(group):
+            found.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
+            continue
+        groups[parameter.name] = group
+        types = get_type_hints(group, include_extras=True)
+        found += [
+            inspect.Parameter(
+                one.name, parameter.KEYWORD_ONLY, default=one.default, annotation=types[one.name]
+            )
+            for one in fields(group)
+        ]
+    return found, groups
 
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callback | None]:
-    """Show a live line while searching, where somebody can see it."""
+    """Show a live line while searching, on a terminal."""
     from netbenefit.solvers import LiveLine
 
     if quiet:
@@ -78,7 +106,7 @@ def progress(quiet: bool) -> Iterator[Callback | None]:
 
 @contextmanager
 def working(quiet: bool, text: str) -> Iterator[None]:
-    """Say what is being done while it is done, where somebody can see it."""
+    """Say what is being done while it is done, on a terminal."""
     console = make_console(stderr=True)
     if quiet or not console.is_terminal:
         yield
@@ -89,7 +117,7 @@ def working(quiet: bool, text: str) -> Iterator[None]:
 
 @contextmanager
 def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
-    """Turn warnings to the user into notes, each said once; leave those to programmers alone."""
+    """Turn warnings for the user into notes, each shown once; pass those for programmers on."""
     from netbenefit.common import InputWarning
 
     with warnings.catch_warnings(record=True) as caught:
@@ -133,31 +161,49 @@ def load_card(path: Path) -> Scorecard:
     return Scorecard.load(path)
 
 
-def check_writable(path: Path | None, *inputs: Path) -> None:
-    """Refuse a place that cannot be written, or would overwrite an input, before the work."""
+def check_writable(inputs: Iterable[Path | None], *outputs: Path | None) -> None:
+    """Refuse places that cannot be written, or would overwrite an input, before the work."""
     from netbenefit.common import InputError
 
-    if path is None:
-        return
-    if path.is_dir():
-        raise InputError(f"{path} is a folder. Name the file to write, such as {path}/card.json.")
-    if any(path.exists() and file.exists() and path.samefile(file) for file in inputs):
-        raise InputError(f"{path} is read here and would be overwritten. Name another file.")
-    if not path.parent.is_dir():
-        raise InputError(f"there is no folder {path.parent}. Make it first: mkdir -p {path.parent}")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"the folder {path.parent} cannot be written to. Choose another place.")
+    used = [path for path in inputs if path is not None]
+    for path in outputs:
+        if path is None:
+            continue
+        if path.is_dir():
+            raise InputError(
+                f"{path} is a folder. Name the file to write, such as {path}/card.json."
+            )
+        if any(path.exists() and file.exists() and path.samefile(file) for file in used):
+            raise InputError(f"{path} is read here and would be overwritten. Name another file.")
+        folder = path.parent
+        if not folder.is_dir():
+            raise InputError(f"there is no folder {folder}. Make it first: mkdir -p {folder}")
+        if not os.access(folder, os.W_OK):
+            raise InputError(f"the folder {folder} cannot be written to. Choose another place.")
+        used.append(path)
 
 
-def pick_column(columns: Mapping[str, NDArray[Any]], name: str, option: str) -> NDArray[Any]:
-    """Return a column that an option names."""
+def tell_saved(*files: Path | None) -> None:
+    """Name the files that were written."""
+    for file in files:
+        if file is not None:
+            tell("bold", "saved", file)
+
+
+def check_column(columns: Collection[str], name: str | None, option: str) -> None:
+    """Refuse a column that an option names and the table does not have."""
     from netbenefit.common import InputError, shorten
 
-    if name not in columns:
+    if name is not None and name not in columns:
         raise InputError(
             f"{option} names column {name!r}, which the table does not have; its columns are "
             f"{shorten(list(columns), 10)}. Correct the name."
         )
+
+
+def pick_column(columns: Mapping[str, NDArray[Any]], name: str, option: str) -> NDArray[Any]:
+    """Return a column that an option names."""
+    check_column(columns, name, option)
     return columns[name]
 
 
@@ -182,30 +228,12 @@ def print_teacher(origin: Provenance | None, result: SolverResult) -> None:
 
     console = make_console()
     if origin is not None and origin.teacher is not None:
-        worth = origin.teacher_net_benefit
-        where = "" if origin.teacher.startswith(GIVEN) else " on rows that it had not seen"
-        told = "" if worth is None else f", net benefit {worth:.6f}{where}"
-        kept = origin.share_kept
-        share = (
-            ""
-            if kept is None
-            else (
-                f"; the card keeps {share_text(kept)} (counted on outcomes and the teacher's risks)"
-            )
-        )
-        console.print(f"teacher: {origin.teacher}{told}{share}")
+        text = f"teacher: {origin.teacher}"
+        if origin.teacher_net_benefit is not None:
+            where = "" if origin.teacher.startswith(GIVEN) else " on rows that it had not seen"
+            text += f", net benefit {origin.teacher_net_benefit:.6f}{where}"
+        if origin.share_kept is not None:
+            kept = share_text(origin.share_kept)
+            text += f"; the card keeps {kept} (counted on outcomes and the teacher's risks)"
+        console.print(text)
     console.print(conclude(result, origin))
-
-
-def read_signs(texts: list[str]) -> dict[str, str]:
-    """Read NAME=+ and NAME=-."""
-    from netbenefit.common import InputError
-
-    signs = {}
-    for text in texts:
-        name, equals, direction = text.rpartition("=")
-        direction = direction.replace("−", "-")
-        if not (name and equals and direction in ("+", "-")):
-            raise InputError(f"--sign {text!r}: write NAME=+ or NAME=-, as in --sign age=+")
-        signs[name] = direction
-    return signs

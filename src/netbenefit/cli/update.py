@@ -8,16 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from netbenefit.cli.options import (
-    Card,
-    CardTarget,
-    Data,
-    Debug,
-    Jobs,
-    Positive,
-    RowWeights,
-    option,
-)
+from netbenefit.cli.options import Card, Data, Debug, Jobs, OutcomeOptions, Quiet, option
 from netbenefit.cli.terminal import (
     check_writable,
     friendly,
@@ -52,9 +43,8 @@ def update(
         ),
     ] = What.risks,
     out: Annotated[Path | None, option("FILE", "Where to save the new card, as JSON.")] = None,
-    target: CardTarget = None,
-    sample_weight: RowWeights = None,
-    positive: Positive = None,
+    *,
+    named: OutcomeOptions,
     prior_strength: Annotated[
         str | None,
         option(
@@ -79,43 +69,50 @@ def update(
     time_limit: Annotated[float, option("SECONDS", "refit: time to search.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of search and folds.", min=0)] = 0,
     jobs: Jobs = -1,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")] = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Update a card on new rows, and print what changed: points, cut-offs, risks, decisions.
 
     The new card says what was updated and on how many rows.
     """
+    from netbenefit.cards import check_present
     from netbenefit.cli.rows import read_for_card
     from netbenefit.data import read_raw
-    from netbenefit.updating import choose_update, update_card
+    from netbenefit.updating import (
+        choose_update,
+        default_estimator,
+        needed_columns,
+        update_card,
+    )
 
-    check_writable(out, card, data)
-    belief, lessons = _read_belief(what, prior_strength, teacher, bool(compare))
+    check_writable([card, data], out)
+    belief, refit_params = _read_belief(what, prior_strength, teacher, bool(compare))
     scorecard = load_card(card)
     file = read_raw(data, text=scorecard.text_features)
-    outcome, weight = read_for_card(scorecard, file.columns, target, positive, sample_weight)
-    settings: dict[str, Any] = {"sample_weight": weight}
+    outcome, weight = read_for_card(scorecard, file.columns, named)
+    settings: dict[str, Any] = {"sample_weight": weight, "prior_strength": belief}
     with progress(quiet or what is not What.refit) as callback, warnings_as_notes(quiet):
-        estimator = _estimator(scorecard, time_limit, seed, jobs, callback).set_params(**lessons)
+        estimator = default_estimator(scorecard).set_params(
+            time_limit=time_limit, random_state=seed, n_jobs=jobs, callback=callback, **refit_params
+        )
         if compare:
             choice = choose_update(
                 scorecard,
                 file.columns,
                 outcome.event,
                 cv=compare,
-                prior_strength=belief,
                 estimator=estimator,
                 random_state=seed,
                 **settings,
             )
             make_console().print(f"{choice}\n")
+        needed = list(scorecard.features)
         if what is What.refit:
             settings["estimator"] = estimator
-        rows = file.rows(_needed(scorecard, file.columns, what, estimator))
-        changed = update_card(
-            scorecard, rows, outcome.event, what.value, prior_strength=belief, **settings
-        )
+            needed = list(needed_columns(scorecard, estimator))
+        check_present(needed, list(file.columns))
+        changed = update_card(scorecard, file.rows(needed), outcome.event, what.value, **settings)
     if out is not None:
         changed.new.save(out)
     print_card(changed.new)
@@ -126,44 +123,23 @@ def update(
         tell("bold", "saved" if out else "not saved", out or "add --out new.json to keep the card.")
 
 
-def _estimator(card: Any, time_limit: float, seed: int, jobs: int, callback: Any) -> Any:
-    from netbenefit.updating import default_estimator
-
-    return default_estimator(card).set_params(
-        time_limit=time_limit, random_state=seed, n_jobs=jobs, callback=callback
-    )
-
-
 def _read_belief(
     what: What, prior_strength: str | None, teacher: str | None, compared: bool
 ) -> tuple[float, dict[str, Any]]:
-    """Rows of belief in the old card's risks, and what a refit is told of its teacher."""
+    """Rows of belief in the old card's risks, and what a refit is to know of its teacher."""
     from netbenefit.common import InputError
 
-    again = what is What.refit
-    if teacher is not None and not (again or compared):
-        raise InputError(
-            f"--teacher is about a refit, not about {what.value}. Add --what refit, or leave it "
-            "out."
-        )
-    lessons: dict[str, Any] = (
-        {} if teacher is None else {"teacher": None if teacher == "none" else teacher}
-    )
+    params: dict[str, Any] = {}
+    if teacher is not None:
+        if what is not What.refit and not compared:
+            raise InputError(
+                f"--teacher is about a refit, not about {what.value}. Add --what refit, or leave "
+                "it out."
+            )
+        params["teacher"] = None if teacher == "none" else teacher
     if prior_strength is None:
-        return 0.0, lessons
-    if again:
-        lessons["prior_strength"] = read_setting(prior_strength, "--prior-strength", "auto")
-        return 0.0, lessons
-    belief = read_setting(prior_strength, "--prior-strength")
-    assert isinstance(belief, float)
-    return belief, lessons
-
-
-def _needed(card: Any, columns: Any, what: What, estimator: Any) -> list[str]:
-    """Columns to read: all that the card was learnt from, where it is to be learnt anew."""
-    from netbenefit.cards import check_present
-    from netbenefit.updating import needed_columns
-
-    names = needed_columns(card, estimator) if what is What.refit else card.features
-    check_present(names, list(columns))
-    return list(names)
+        return 0.0, params
+    if what is What.refit:
+        params["prior_strength"] = read_setting(prior_strength, "--prior-strength", "auto")
+        return 0.0, params
+    return float(read_setting(prior_strength, "--prior-strength")), params

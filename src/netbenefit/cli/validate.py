@@ -12,26 +12,18 @@ import typer
 
 from netbenefit.cli.options import (
     LIMITS,
-    BinnerAgain,
-    Constraints,
-    CutsAgain,
+    ColumnsInFolds,
     Data,
     Debug,
-    Drop,
-    MissingAgain,
-    NamesAgain,
+    LimitsInFolds,
+    MaxPerColumn,
     Positive,
-    PriorStrength,
     Quiet,
     RowWeights,
-    Signs,
     Solver,
-    SpecialAgain,
     Target,
-    Teacher,
-    Thresholds,
-    WeightNames,
-    Weights,
+    TeacherOptions,
+    ThresholdOptions,
     option,
 )
 from netbenefit.cli.terminal import (
@@ -40,12 +32,12 @@ from netbenefit.cli.terminal import (
     make_console,
     read_setting,
     tell,
+    tell_saved,
     warnings_as_notes,
 )
 
 if TYPE_CHECKING:
     from netbenefit.cli.rows import Rows
-    from netbenefit.estimators import RiskScoreClassifier
     from netbenefit.validation import BootstrapValidation, CrossValidation
 
 _SEVERAL = " Several, with commas, for --nested."
@@ -73,34 +65,23 @@ def validate(
     at: Annotated[
         str | None, option("LIST", "Thresholds to show one by one, like 0.1,0.2.")
     ] = None,
-    thresholds: Thresholds = None,
-    weights: Weights = WeightNames.equal,
+    *,
+    grid: ThresholdOptions,
     positive: Positive = None,
     sample_weight: RowWeights = None,
-    binner: BinnerAgain = "auto",
-    categorical: NamesAgain = None,
-    numeric: NamesAgain = None,
-    missing: MissingAgain = None,
-    special: SpecialAgain = None,
-    cuts: CutsAgain = None,
-    drop: Drop = None,
+    columns: ColumnsInFolds,
     max_features: Annotated[
         str | None, option("K", "Largest number of rules." + _SEVERAL, **LIMITS)
     ] = None,
     max_points: Annotated[
         str | None, option("N", "Points of a rule: from −N to N." + _SEVERAL, "10", **LIMITS)
     ] = None,
-    max_per_column: Annotated[
-        int | None, option("K", "Largest number of rules on one column.", **LIMITS)
-    ] = None,
-    monotone: Annotated[list[str] | None, option("NAME+", "As in `fit`.", **LIMITS)] = None,
-    sign: Signs = None,
-    constraints: Constraints = None,
+    max_per_column: MaxPerColumn = None,
+    limits: LimitsInFolds,
     penalty: Annotated[
         str | None, option("C0", "Price of a rule, in net benefit." + _SEVERAL, "auto")
     ] = None,
-    teacher: Teacher = "auto",
-    prior_strength: PriorStrength = "auto",
+    teacher: TeacherOptions,
     solver: Annotated[Solver, typer.Option(help="As in `fit`.")] = Solver.auto,
     time_limit: Annotated[float, option("SECONDS", "Time to search each card.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds, resamples and search.", min=0)] = 0,
@@ -111,9 +92,7 @@ def validate(
         Path | None,
         option("FILE", "Keep each finished card; the same command goes on from there."),
     ] = None,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Save the table.")
-    ] = None,
+    csv: Annotated[Path | None, option("FILE", "Save the table.")] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -122,46 +101,34 @@ def validate(
     Cut points, choice of rules and search are done again for every fold (or bootstrap sample), on
     its own rows.  Options about columns and cards mean what they mean for `fit`.
     """
-    from netbenefit.cli.model import binner_of, read_card_flags, read_column_flags
+    from netbenefit.cli.model import ColumnFlags, binner_of, read_card_flags
     from netbenefit.cli.rows import read_rows
     from netbenefit.common import InputError
     from netbenefit.data import write_csv
     from netbenefit.estimators import RiskScoreClassifier
+    from netbenefit.validation import bootstrap_validate, cross_validate, nested_cross_validate
 
     if nested and bootstrap is not None:
         raise InputError("--nested goes with folds, not with --bootstrap. Choose one.")
-    check_writable(csv, data, *([journal] if journal else []))
-    check_writable(journal, data)
+    check_writable([data], journal, csv)
     options = {"penalty": penalty, "max_features": max_features, "max_points": max_points}
     settings = _read_settings(options, nested)
-    flags = read_column_flags(
-        binner,
-        categorical=categorical,
-        numeric=numeric,
-        missing=missing,
-        special=special,
-        cuts=cuts,
-        drop=drop,
-    )
+    flags = ColumnFlags.of(columns)
     params = read_card_flags(
-        thresholds=thresholds,
-        weights=weights.value,
-        teacher=teacher,
-        prior_strength=prior_strength,
-        sign=sign,
-        monotone=monotone,
-        constraints=constraints,
-        max_per_column=max_per_column,
+        grid,
+        teacher,
+        limits,
+        max_per_column,
         solver=solver.value,
         time_limit=time_limit,
         random_state=seed,
     )
     rows = read_rows(data, target, positive, sample_weight, flags)
     single = {name: values[0] for name, values in settings.items()} if not nested else {}
-    binner_used = binner_of(flags, rows.columns(), params)
-    model = RiskScoreClassifier(binner=binner_used, **{**params, **single})
-    X = rows.X(binner_used is not None)
-    how = {
+    binner = binner_of(flags, rows.columns(), params)
+    model = RiskScoreClassifier(binner=binner, **{**params, **single})
+    X, event = rows.X(binner is not None), rows.outcome.event
+    how: dict[str, Any] = {
         "net_benefit_at": _numbers(at),
         "sample_weight": rows.weight,
         "n_jobs": jobs,
@@ -175,56 +142,19 @@ def validate(
         work = f"{cards:,} cards of up to {time_limit:g} s each"
         tell("bold", data.name, f"{rows.counts()}; {work}")
     with warnings_as_notes(quiet), _stoppable(journal):
-        found = _validate(
-            model,
-            X,
-            rows.outcome.event,
-            how,
-            folds=folds,
-            repeats=repeats,
-            inner_folds=inner_folds if nested else None,
-            settings=settings,
-            bootstrap=bootstrap,
-        )
+        found: CrossValidation | BootstrapValidation
+        if bootstrap is not None:
+            found = bootstrap_validate(model, X, event, resamples=bootstrap, **how)
+        elif nested:
+            how |= {"settings": settings, "inner_folds": inner_folds}
+            found = nested_cross_validate(model, X, event, folds=folds, repeats=repeats, **how)
+        else:
+            found = cross_validate(model, X, event, folds=folds, repeats=repeats, **how)
     if csv is not None:
         write_csv(found.to_table(), csv)
     _show(found, rows, params["thresholds"])
-    for file in (csv, journal):
-        if file is not None and not quiet:
-            tell("bold", "saved", file)
-
-
-# -- work ------------------------------------------------------------------------------------------
-
-
-def _validate(
-    model: RiskScoreClassifier,
-    X: Any,
-    event: Any,
-    how: dict[str, Any],
-    *,
-    folds: int,
-    repeats: int,
-    inner_folds: int | None,
-    settings: Mapping[str, Any],
-    bootstrap: int | None,
-) -> CrossValidation | BootstrapValidation:
-    from netbenefit.validation import bootstrap_validate, cross_validate, nested_cross_validate
-
-    if bootstrap is not None:
-        return bootstrap_validate(model, X, event, resamples=bootstrap, **how)
-    if inner_folds is None:
-        return cross_validate(model, X, event, folds=folds, repeats=repeats, **how)
-    return nested_cross_validate(
-        model,
-        X,
-        event,
-        settings=settings,
-        folds=folds,
-        repeats=repeats,
-        inner_folds=inner_folds,
-        **how,
-    )
+    if not quiet:
+        tell_saved(csv, journal)
 
 
 @contextmanager
@@ -244,7 +174,7 @@ def _stoppable(journal: Path | None) -> Iterator[None]:
 
 
 def _read_settings(options: Mapping[str, str | None], nested: bool) -> dict[str, list[Any]]:
-    """Lists of settings, by the parameter's name; those that were not given as by default."""
+    """Return values to choose from, by parameter; the defaults of ``--nested`` where not given."""
     from netbenefit.common import InputError
     from netbenefit.validation import CARD_SETTINGS
 

@@ -1,63 +1,56 @@
-"""The body of ``netbenefit verify``: read three files, let the judge look at them, print."""
+"""``netbenefit verify``: a card and its certificate, checked against the data."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from netbenefit.cli.terminal import load_card, make_console, warnings_as_notes
+from netbenefit.cli.options import Card, Debug, OutcomeOptions, Sources, option
+from netbenefit.cli.terminal import friendly, load_card, make_console, warnings_as_notes
 
 
-def verify_command(
-    card: Path,
-    certificate: Path,
-    data: Sequence[str],
-    target: str | None = None,
+@friendly
+def verify(
+    card: Card,
+    certificate: Annotated[
+        Path,
+        typer.Argument(metavar="CERTIFICATE", help="What `fit --certificate` has written."),
+    ],
+    data: Sources,
     *,
-    positive: str | None = None,
-    sample_weight: str | None = None,
-    full: bool = False,
-    sample: int = 200,
-    seed: int | None = None,
+    named: OutcomeOptions,
+    full: Annotated[
+        bool, typer.Option("--full", help="Check every box; refuse what cannot be checked.")
+    ] = False,
+    sample: Annotated[int, option("N", "Boxes to check, drawn at random.")] = 200,
+    seed: Annotated[int | None, option("N", "Seed of the draw.", "a new one")] = None,
+    debug: Debug = False,
 ) -> None:
-    """Check a card and its certificate against the data, and say what was found.
+    """Check a card and its certificate against the data they were made from.
 
-    Ends with exit code 0 where they are accepted and 1 where they are refused; files that cannot
-    be read are errors (exit code 2), as elsewhere.
-
-    Parameters
-    ----------
-    card, certificate : Path
-    data : sequence of str
-        Files, or a table in a database; read into memory.
-    target : str, optional
-        The column with the outcome; the card's own by default.
-    positive, sample_weight : str, optional
-        The event's label; the column of row weights.
-    full : bool, default=False
-        Check every box, and refuse what cannot be rechecked.
-    sample, seed : int
-        How many boxes are checked otherwise, and the seed that draws them.
+    Everything is counted anew, without the solver: the value of the card, that the boxes of the
+    proof leave out no card, and their bounds.  Exit code 1 if anything does not hold.
     """
     from netbenefit.certificates import Certificate, verify
-    from netbenefit.cli.rows import read_data, read_for_card
+    from netbenefit.cli.rows import open_data, read_for_card
     from netbenefit.common import InputError
-    from netbenefit.data import find_source
+    from netbenefit.data import RawFile, find_source
 
     scorecard = load_card(card)
     if not certificate.is_file():
         raise InputError(f"{certificate}: no such file. Name a certificate that `fit` has written.")
     record = Certificate.load(certificate)
     texts = {term.feature for term in record.problem.terms if term.kind == "text"}
-    columns = read_data(find_source(data), as_text=texts).columns
-    outcome, weight = read_for_card(scorecard, columns, target, positive, sample_weight)
+    file = open_data(find_source(data), stream=False, as_text=texts)
+    assert isinstance(file, RawFile)
+    outcome, weight = read_for_card(scorecard, file.columns, named)
     with warnings_as_notes():
         verdict = verify(
             scorecard,
             record,
-            columns,
+            file.columns,
             outcome.event,
             sample_weight=weight,
             full=full,
@@ -65,11 +58,10 @@ def verify_command(
             seed=seed,
         )
     console = make_console()
+    signs = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("?", "yellow")}
     width = max(len(check.name) for check in verdict.checks)
     for check in verdict.checks:
-        sign, style = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("?", "yellow")}[
-            check.ok
-        ]
+        sign, style = signs[check.ok]
         console.print(f"{sign} {check.name:<{width}}  {check.text}", style=style)
     console.print(verdict.summary, style="bold" if verdict.accepted else "bold red")
     if not verdict.accepted:
