@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,11 @@ INDEX = Path(__file__).resolve().parents[2] / "docs" / "paper_index.md"
 #: A row of one of the two tables: what it is, its label, and dotted paths.
 _ROW = re.compile(r"^\| (?P<what>[^|]+) \| `(?P<label>\w+:[^`]+)` \| (?P<paths>[^|]+) \|$", re.M)
 _PATH = re.compile(r"`(netbenefit(?:\.\w+)+)`")
-_LABEL = re.compile(r"\\label\{((?:thm|cor|prop|def|alg):[^}]+)\}")
+#: A numbered statement of the paper's source, from its beginning to its end.
+_STATEMENT = re.compile(
+    r"\\begin\{(definition|theorem|corollary|proposition|lemma|algorithm)\}(.*?)\\end\{\1\}", re.S
+)
+_LABEL = re.compile(r"\\label\{((?:thm|cor|prop|lem|def|alg):[^}]+)\}")
 
 TEXT = INDEX.read_text(encoding="utf-8")
 ROWS = {row["label"]: _PATH.findall(row["paths"]) for row in _ROW.finditer(TEXT)}
@@ -57,6 +62,18 @@ def test_no_statement_of_the_paper_is_left_out(paper_folder: Path) -> None:
     source = paper_folder / "rss_dnb.tex"
     if not source.is_file():
         pytest.skip(f"no {source.name}: the paper's source is not part of this repository")
-    labels = set(_LABEL.findall(source.read_text(encoding="utf-8")))
-    assert labels
-    assert labels == {label for label in ROWS if not label.startswith(("eq", "ilp", "tab"))}
+    text = re.sub(r"(?<!\\)%.*", "", source.read_text(encoding="utf-8"))
+    count: Counter[str] = Counter()
+    statements = {}
+    for kind, body in _STATEMENT.findall(text):
+        count[kind] += 1
+        label = _LABEL.search(body)
+        statements[f"{kind.capitalize()} {count[kind]}"] = label[1] if label else None
+    assert set(_LABEL.findall(text)) == set(statements.values()) - {None}
+    listed = {row["what"].split(",")[0]: row["label"] for row in _ROW.finditer(TEXT)}
+    for statement, label in statements.items():
+        if label is None:  # explained below the tables
+            assert f"- {statement} (" in TEXT
+        else:
+            assert listed.pop(statement, None) == label
+    assert all(label.startswith(("eq:", "ilp:", "tab:")) for label in listed.values())
