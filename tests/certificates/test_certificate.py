@@ -16,8 +16,14 @@ from hypothesis import given, settings, strategies as st
 
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.certificates.boxes import FlowBound, Undecided, find_uncovered, send
-from netbenefit.certificates.certificate import Certificate, make_certificate
-from netbenefit.certificates.statement import canonical, check_version, json_digest, table_digest
+from netbenefit.certificates.certificate import (
+    Certificate,
+    canonical,
+    json_digest,
+    make_certificate,
+    table_digest,
+)
+from netbenefit.certificates.statement import check_version
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds

@@ -19,10 +19,14 @@ from hypothesis import assume, given, settings, strategies as st
 
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
-from netbenefit.certificates.certificate import Certificate, make_certificate
+from netbenefit.certificates.certificate import (
+    Certificate,
+    json_digest,
+    make_certificate,
+    pattern_order,
+)
 from netbenefit.certificates.judge import Verdict, verify
 from netbenefit.certificates.recount import RecountedProblem, expected_risks, limits_differ
-from netbenefit.certificates.statement import json_digest, pattern_order
 from netbenefit.cli.verify import verify as verify_command
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable

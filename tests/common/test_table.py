@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from netbenefit.common.decimals import find_decimals, relative_gap, to_step, to_steps
+from netbenefit.common.numbers import (
+    find_decimals,
+    minimise_by_newton,
+    relative_gap,
+    to_step,
+    to_steps,
+)
 from netbenefit.common.parallel import one_by_one, only_task_here, tasks_at_once, threads_here
 from netbenefit.common.table import (
     Table,
@@ -72,3 +78,19 @@ def test_where_tasks_run() -> None:
     assert (one_by_one(1), one_by_one(2)) == (True, False)
     assert (tasks_at_once(1), tasks_at_once(2), threads_here(3)) == (1, 2, 3)
     assert only_task_here()
+
+
+def test_newton_finds_the_logistic_fit_from_far_away() -> None:
+    x, y = np.array([[1.0, -1.0], [1.0, 0.0], [1.0, 2.0], [1.0, 3.0]]), np.array([0, 1, 0, 1])
+
+    def value(w: np.ndarray) -> float:
+        return float(np.sum(np.logaddexp(0.0, x @ w) - y * (x @ w)))
+
+    def derivatives(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        risk = 1.0 / (1.0 + np.exp(-x @ w))
+        return x.T @ (risk - y), (x.T * (risk * (1.0 - risk))) @ x
+
+    for start in (np.zeros(2), np.array([4.0, -3.0])):
+        found = minimise_by_newton(value, derivatives, start, close=1e-10, longest=5.0)
+        assert np.abs(derivatives(found)[0]).max() < 1e-12
+    assert minimise_by_newton(value, derivatives, found).tolist() == pytest.approx(found.tolist())

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from netbenefit.common.checks import InputError
-from netbenefit.common.decimals import find_decimals, to_step, to_steps
+from netbenefit.common.numbers import find_decimals, to_step, to_steps
 from netbenefit.data.patterns import PatternTable
 
 pytestmark = pytest.mark.filterwarnings("error")

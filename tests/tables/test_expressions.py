@@ -8,7 +8,7 @@ import pytest
 
 from netbenefit import Condition, PerUnit
 from netbenefit.cards.terms import Edge
-from netbenefit.common.decimals import LARGEST_EXACT
+from netbenefit.common.numbers import LARGEST_EXACT
 from netbenefit.tables.expressions import (
     choose,
     largest_code,

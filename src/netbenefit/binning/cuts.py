@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from netbenefit.binning.search import Cells, CellScores, equal_mass_edges, gain_edges, score_cells
 from netbenefit.binning.weights import SLACK, drop_last_bits, mass_by, sum_by, weight_of_one_row
-from netbenefit.common import FloatArray, InputError
+from netbenefit.common import FloatArray, InputError, minimise_by_newton
 from netbenefit.data import merge_rows
 from netbenefit.metrics import Thresholds
 
 # -- what the other columns tell about a row: the logit of its risk without one column -------------
 # A column alone often moves no row across any threshold, so cuts are judged next to all others.  A
 # ridge-penalised logistic model with one effect for each coarse code of each column is enough for
-# that; it is fitted by Newton's method on tables of code pairs.
+# that; its curvature is a sum over tables of code pairs.
 # The model sees patterns: the distinct rows of codes and outcome in lexicographic order, with their
 # weight.  So it depends neither on the order of the rows nor on whether equal rows are merged.
 
@@ -40,7 +40,8 @@ Codes = NDArray[np.integer]
 _MOST_PATTERNS = 20_000
 #: … and has at most this many columns: the strongest on their own.
 _MOST_COLUMNS = 50
-_MOST_STEPS = 30
+#: Newton steps shrink quadratically: after one of 1e-4, the next would be 1e-8.
+_CLOSE = 1e-4
 
 
 class AdditiveModel(NamedTuple):
@@ -114,26 +115,19 @@ def fit_additive(
     def split(b: FloatArray) -> AdditiveModel:
         return AdditiveModel(float(b[0]), tuple(b[place] for place in places))
 
-    def loss(b: FloatArray, eta: FloatArray) -> float:
+    def loss(b: FloatArray) -> float:
+        eta = split(b).logits(columns)
         deviance = weight @ (np.logaddexp(0.0, eta) - event * eta)
         return float(deviance + 0.5 * (penalty * b) @ b)
 
-    eta = split(beta).logits(columns)
-    worst = loss(beta, eta)
-    for _ in range(_MOST_STEPS):
-        q = 1.0 / (1.0 + np.exp(-eta))
-        downhill = _by_code(columns, n_codes, weight * (event - q)) - penalty * beta
+    def derivatives(b: FloatArray) -> tuple[FloatArray, FloatArray]:
+        q = 1.0 / (1.0 + np.exp(-split(b).logits(columns)))
+        gradient = _by_code(columns, n_codes, weight * (q - event)) + penalty * b
         matrix = _gram(columns, n_codes, places, weight * q * (1.0 - q))
         matrix[np.diag_indices_from(matrix)] += penalty
-        step = np.linalg.solve(matrix, downhill)
-        eta = split(beta + step).logits(columns)
-        while (now := loss(beta + step, eta)) > worst + 1e-9 * abs(worst) and np.any(step):
-            step = 0.5 * step  # too far: Newton's parabola lies below the loss
-            eta = split(beta + step).logits(columns)
-        beta, worst = beta + step, now
-        if np.abs(step).max() < 1e-4:  # steps shrink quadratically: the next would be 1e-8
-            break
-    return split(beta)
+        return gradient, matrix
+
+    return split(minimise_by_newton(loss, derivatives, beta, close=_CLOSE))
 
 
 def _by_code(columns: Sequence[Codes], n_codes: Sequence[int], rows: FloatArray) -> FloatArray:

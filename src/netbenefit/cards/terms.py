@@ -173,7 +173,7 @@ class PerUnit:
 
     The raw value is clipped to [lower, upper] where these are given; its code is then
     ``floor(x * 10**decimals + 0.5)``, in float64, here as in every export (see
-    :func:`netbenefit.common.decimals.to_steps`).
+    :func:`netbenefit.common.numbers.to_steps`).
 
     Parameters
     ----------

@@ -7,20 +7,22 @@ own verifier than use :func:`netbenefit.certificates.verify`.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from netbenefit._version import __version__
 from netbenefit.binning import FittedBins
 from netbenefit.cards import PerUnit, Scorecard, Term
 from netbenefit.certificates import statement as read
-from netbenefit.certificates.recount import differences
 from netbenefit.certificates.statement import (
     Answer,
     Claim,
@@ -28,16 +30,68 @@ from netbenefit.certificates.statement import (
     Lesson,
     Statement,
     ValueScale,
-    json_digest,
-    pattern_order,
-    table_digest,
 )
-from netbenefit.common import InputError, check_object, parse, read_text, write_bytes
+from netbenefit.common import InputError, IntArray, check_object, parse, read_text, write_bytes
 from netbenefit.data import PatternTable
 from netbenefit.problem import IntegerProblem, Problem, Proof, SolverResult
 
 if TYPE_CHECKING:  # the judge reads this module, and needs no teacher
     from netbenefit.teachers import Taught
+
+# -- fingerprints: of a pattern table, and of what a certificate says ------------------------------
+# They are checksums, not signatures: anyone who changes a file can recompute them.  What still
+# fails then is the arithmetic, which :mod:`netbenefit.certificates.judge` does again.
+
+
+def canonical(data: Any) -> bytes:
+    """JSON with sorted keys, no spaces, in UTF-8: one text for one meaning."""
+    text = json.dumps(
+        data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return text.encode()
+
+
+def json_digest(data: Any) -> str:
+    """SHA-256 of :func:`canonical`, in hexadecimal."""
+    return hashlib.sha256(canonical(data)).hexdigest()
+
+
+def pattern_order(table: PatternTable) -> IntArray:
+    """Patterns in lexicographic order of their codes."""
+    order: IntArray = np.lexsort(table.codes.T[::-1])
+    return order
+
+
+def table_digest(table: PatternTable) -> str:
+    """SHA-256 of the distinct rows and their outcomes, whatever the order and format of the file.
+
+    Hashed are, one after the other,
+
+    1. the canonical JSON of ``{"columns": P, "decimals": […], "masses": "int64" or "float64",
+       "names": […], "patterns": n}`` and a line feed,
+    2. the codes, n rows of P little-endian int64, rows in lexicographic order,
+    3. the n numbers of rows with the event in that order, then of those without, little-endian, as
+       int64 or (where some weight is not whole) float64.
+
+    Real weights of equal rows are added in the order of the file, so that with them another order
+    can give another last digit, and so another digest.
+    """
+    kind = "int64" if table.is_whole else "float64"
+    header = {
+        "columns": table.n_features,
+        "decimals": list(table.decimals),
+        "masses": kind,
+        "names": list(table.names),
+        "patterns": len(table),
+    }
+    order = pattern_order(table)
+    small = np.dtype(kind).newbyteorder("<")
+    digest = hashlib.sha256(canonical(header) + b"\n")
+    digest.update(np.ascontiguousarray(table.codes[order], dtype="<i8").tobytes())
+    for rows in (table.events, table.others):
+        digest.update(rows[order].astype(small).tobytes())
+    return digest.hexdigest()
+
 
 SCHEMA = "netbenefit.certificate"
 VERSIONS = (4,)
@@ -203,9 +257,9 @@ def make_certificate(
         net_benefit=value.net_benefit,
     )
     proof = None if result.proof is None else _claim(problem, result.proof)
-    wrong = [] if card is None else differences(card, statement, answer)
-    if wrong:
-        raise InputError(f"the card is not the one that was found: {wrong[0]}.")
+    wrong = None if card is None else next(differences(card, statement, answer), None)
+    if wrong is not None:
+        raise InputError(f"the card is not the one that was found: {wrong}.")
     return Certificate(statement, answer, proof)
 
 
@@ -232,3 +286,40 @@ def _claim(problem: Problem, proof: Proof) -> Claim:
         scale=ValueScale(integers.total, integers.constant, integers.price, integers.exact),
         boxes=proof.boxes,
     )
+
+
+def differences(card: Scorecard, problem: Statement, answer: Answer) -> Iterator[str]:
+    """Say where rules, cut-offs and thresholds differ; nothing where they agree."""
+    grid = card.thresholds
+    if grid.fractions != problem.thresholds:
+        yield f"its thresholds are {_show(grid.fractions)}, not {_show(problem.thresholds)}"
+    if grid.weight_fractions != problem.weights:
+        yield f"its weights are {_show(grid.weight_fractions)}, not {_show(problem.weights)}"
+    if len(answer.points) == len(problem.terms):
+        found = {
+            _bare(term): points
+            for term, points in zip(problem.terms, answer.points, strict=True)
+            if points
+        }
+        ours = {_bare(rule.term): rule.points for rule in card.rules if rule.points}
+        for term in [*found, *(term for term in ours if term not in found)]:
+            here, there = ours.get(term, 0), found.get(term, 0)
+            if here != there:
+                yield f'it gives "{term.text()}" {here} points, the certificate {there}'
+    stated = {reading.feature: reading for reading in problem.readings}
+    for reading in card.readings:
+        if stated.get(reading.feature) != reading:
+            yield f"it reads column {reading.feature!r} in another way than the certificate"
+    if card.cutoffs != answer.cutoffs:
+        yield f"its cut-offs are {list(card.cutoffs)}, those of the certificate " + str(
+            list(answer.cutoffs)
+        )
+
+
+def _bare(term: Term) -> Term:
+    """A term without what only matters in print."""
+    return replace(term, binary=False) if isinstance(term, PerUnit) else term
+
+
+def _show(numbers: tuple[Fraction, ...]) -> str:
+    return "[" + ", ".join(str(number) for number in numbers) + "]"

@@ -32,16 +32,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards import Provenance, Scorecard
 from netbenefit.certificates.boxes import check_bound, shown
-from netbenefit.certificates.certificate import Certificate
+from netbenefit.certificates.certificate import Certificate, differences, table_digest
 from netbenefit.certificates.recount import (
     RecountedProblem,
-    differences,
     expected_risks,
     limits_differ,
     rebuild_table,
     record_differences,
 )
-from netbenefit.certificates.statement import Answer, Check, table_digest
+from netbenefit.certificates.statement import Answer, Check
 from netbenefit.common import InputError, relative_gap
 from netbenefit.data import PatternTable
 
@@ -328,7 +327,7 @@ def _check_answer(certificate: Certificate, recount: RecountedProblem) -> Check:
 
 
 def _check_card(card: Scorecard, certificate: Certificate, recount: RecountedProblem) -> Check:
-    wrong = differences(card, certificate.problem, certificate.answer)
+    wrong = list(differences(card, certificate.problem, certificate.answer))
     if card.provenance is not None:
         wrong += _wrong_record(card.provenance, certificate, recount)
     scores = recount.scores(certificate.answer.points)

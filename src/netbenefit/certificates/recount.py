@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, product
@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards import Kind, PerUnit, Provenance, Readings, Scorecard, Term, numeric_column
+from netbenefit.cards import Kind, PerUnit, Provenance, Readings, Term, numeric_column
+from netbenefit.certificates.certificate import pattern_order
 from netbenefit.certificates.statement import (
     Answer,
     Claim,
     Lesson,
     Statement,
     ValueScale,
-    pattern_order,
 )
 from netbenefit.common import InputError, IntArray, find_decimals, shorten
 from netbenefit.data import PatternTable
@@ -202,35 +202,6 @@ def _rows(limits: Limits) -> list[tuple[list[int], int]]:
 # -- whether a card is the one of a certificate ----------------------------------------------------
 
 
-def differences(card: Scorecard, problem: Statement, answer: Answer) -> list[str]:
-    """Say where rules, cut-offs and thresholds differ; nothing where they agree."""
-    grid, wrong = card.thresholds, []
-    if grid.fractions != problem.thresholds:
-        wrong.append(f"its thresholds are {_show(grid.fractions)}, not {_show(problem.thresholds)}")
-    if grid.weight_fractions != problem.weights:
-        own_weights, weights = _show(grid.weight_fractions), _show(problem.weights)
-        wrong.append(f"its weights are {own_weights}, not {weights}")
-    if len(answer.points) == len(problem.terms):
-        found = {
-            _bare(term): points
-            for term, points in zip(problem.terms, answer.points, strict=True)
-            if points
-        }
-        ours = {_bare(rule.term): rule.points for rule in card.rules if rule.points}
-        for term in [*found, *(term for term in ours if term not in found)]:
-            here, there = ours.get(term, 0), found.get(term, 0)
-            if here != there:
-                wrong.append(f'it gives "{term.text()}" {here} points, the certificate {there}')
-    stated = {reading.feature: reading for reading in problem.readings}
-    for reading in card.readings:
-        if stated.get(reading.feature) != reading:
-            wrong.append(f"it reads column {reading.feature!r} in another way than the certificate")
-    if card.cutoffs != answer.cutoffs:
-        own, stated_cutoffs = list(card.cutoffs), list(answer.cutoffs)
-        wrong.append(f"its cut-offs are {own}, those of the certificate {stated_cutoffs}")
-    return wrong
-
-
 def record_differences(
     origin: Provenance, problem: Statement, answer: Answer, proof: Claim | None
 ) -> list[str]:
@@ -268,15 +239,6 @@ def _strength(problem: Statement) -> float:
     if problem.teacher is None:
         return 0.0
     return math.inf if problem.teacher.strength is None else float(problem.teacher.strength)
-
-
-def _bare(term: Term) -> Term:
-    """A term without what only matters in print."""
-    return replace(term, binary=False) if isinstance(term, PerUnit) else term
-
-
-def _show(numbers: tuple[Fraction, ...]) -> str:
-    return "[" + ", ".join(str(number) for number in numbers) + "]"
 
 
 #: Sums of int64 stay below this.

@@ -15,15 +15,6 @@ from .checks import (
     exact_number as exact_number,
     shorten as shorten,
 )
-from .decimals import (
-    LARGEST_EXACT as LARGEST_EXACT,
-    MAX_DECIMALS as MAX_DECIMALS,
-    are_whole as are_whole,
-    find_decimals as find_decimals,
-    relative_gap as relative_gap,
-    to_step as to_step,
-    to_steps as to_steps,
-)
 from .files import (
     replacing as replacing,
     write_bytes as write_bytes,
@@ -33,6 +24,16 @@ from .journal import (
     Progress as Progress,
     fingerprint_of as fingerprint_of,
     run_tasks as run_tasks,
+)
+from .numbers import (
+    LARGEST_EXACT as LARGEST_EXACT,
+    MAX_DECIMALS as MAX_DECIMALS,
+    are_whole as are_whole,
+    find_decimals as find_decimals,
+    minimise_by_newton as minimise_by_newton,
+    relative_gap as relative_gap,
+    to_step as to_step,
+    to_steps as to_steps,
 )
 from .parallel import (
     WorkerDied as WorkerDied,

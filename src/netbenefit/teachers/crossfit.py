@@ -22,6 +22,7 @@ from netbenefit.common import (
     check_seed,
     check_weights,
     exact_number,
+    minimise_by_newton,
     tasks_at_once,
     threads_here,
 )
@@ -54,8 +55,8 @@ LEAST_HELP = 1e-4
 _BELIEF = 1.0
 #: Breaks ties between equal members.
 _RIDGE = 1e-6
-#: Steps of Newton's method.
-_MOST_STEPS = 50
+#: Gain in mean log loss below which weights are good enough.
+_LEAST_GAIN = 1e-12
 
 
 class Cells(NamedTuple):
@@ -101,31 +102,23 @@ def stack(cells: Cells, odds: Mapping[str, FloatArray]) -> tuple[dict[str, float
 
 
 def _weigh(cells: Cells, extra: FloatArray) -> FloatArray:
-    """Return the weights of least loss by Newton's method, steps halved where the loss rises."""
+    """Return the weights of least penalised loss."""
     share = cells.mass / cells.mass.sum()
-    weights = np.full(len(extra), 1.0 / len(extra))
-    value = _penalised(cells, extra, weights)
     pull = _BELIEF / float(cells.mass.sum())
-    for _ in range(_MOST_STEPS):
-        risk = expit(cells.base + weights @ extra)
-        gradient = extra @ (share * (risk - cells.event)) + _RIDGE * weights
-        gradient += pull * (weights.sum() - 1.0)
+
+    def value(w: FloatArray) -> float:
+        loss = log_loss(cells, cells.base + w @ extra)
+        return float(loss + 0.5 * _RIDGE * w @ w + 0.5 * pull * (w.sum() - 1.0) ** 2)
+
+    def derivatives(w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        risk = expit(cells.base + w @ extra)
+        gradient = extra @ (share * (risk - cells.event)) + _RIDGE * w
+        gradient += pull * (w.sum() - 1.0)
         curvature = (extra * (share * risk * (1.0 - risk))) @ extra.T + _RIDGE * np.eye(len(extra))
-        curvature += pull
-        step = np.linalg.solve(curvature, gradient)
-        sizes = (weights - step / 2**k for k in range(20))
-        better = next((w for w in sizes if _penalised(cells, extra, w) <= value), weights)
-        gain = value - _penalised(cells, extra, better)
-        weights, value = better, value - gain
-        if gain < 1e-12:
-            break
-    return weights
+        return gradient, curvature + pull
 
-
-def _penalised(cells: Cells, extra: FloatArray, weights: FloatArray) -> float:
-    loss = log_loss(cells, cells.base + weights @ extra)
-    pull = _BELIEF / float(cells.mass.sum())
-    return float(loss + 0.5 * _RIDGE * weights @ weights + 0.5 * pull * (weights.sum() - 1.0) ** 2)
+    start = np.full(len(extra), 1.0 / len(extra))
+    return minimise_by_newton(value, derivatives, start, least_gain=_LEAST_GAIN, slack=0.0)
 
 
 # --------------------------------------------------------------------------------------------------

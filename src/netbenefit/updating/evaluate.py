@@ -20,6 +20,7 @@ from netbenefit.common import (
     format_number,
     format_percent,
     format_table,
+    minimise_by_newton,
 )
 from netbenefit.metrics import (
     TREAT_ALL,
@@ -34,8 +35,8 @@ from netbenefit.metrics import (
 from netbenefit.updating.drift import Drift, card_drift, score_rows
 from netbenefit.updating.observed import LevelRow, count_levels_of_card
 
-_MOST_STEPS = 200
-_CLOSE = 1e-10
+#: Coefficients are exact to this, and move by no more than this in one step.
+_CLOSE, _LONGEST = 1e-10, 5.0
 
 
 class Recalibration(NamedTuple):
@@ -133,30 +134,22 @@ def _overlap(x: FloatArray, events: NDArray[np.bool_], others: NDArray[np.bool_]
 def _fit(
     design: FloatArray, offset: FloatArray, a: FloatArray, b: FloatArray
 ) -> tuple[list[float], list[float]]:
-    """Coefficients and standard errors of a logistic model of grouped rows, by damped Newton."""
+    """Coefficients and standard errors of a logistic model of grouped rows."""
     from scipy.special import expit, log_expit
 
-    def likelihood(theta: FloatArray) -> float:
+    def loss(theta: FloatArray) -> float:
         eta = design @ theta + offset
-        return float(a @ log_expit(eta) + b @ log_expit(-eta))
+        return -float(a @ log_expit(eta) + b @ log_expit(-eta))
 
-    theta = np.zeros(design.shape[1])
-    value = likelihood(theta)
-    for _ in range(_MOST_STEPS):
+    def derivatives(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         eta = design @ theta + offset
         weight = (a + b) * expit(eta) * expit(-eta)
-        gradient = design.T @ (a * expit(-eta) - b * expit(eta))
-        step = np.linalg.solve(design.T @ (weight[:, None] * design), gradient)
-        step *= min(1.0, 5.0 / float(np.abs(step).max(initial=1e-300)))
-        while likelihood(theta + step) < value - 1e-12 * abs(value) and np.abs(step).max() > _CLOSE:
-            step /= 2
-        theta = theta + step
-        value = likelihood(theta)
-        if np.abs(step).max() <= _CLOSE:
-            break
-    eta = design @ theta + offset
-    weight = (a + b) * expit(eta) * expit(-eta)
-    covariance = np.linalg.inv(design.T @ (weight[:, None] * design))
+        gradient = design.T @ (b * expit(eta) - a * expit(-eta))
+        return gradient, design.T @ (weight[:, None] * design)
+
+    start = np.zeros(design.shape[1])
+    theta = minimise_by_newton(loss, derivatives, start, close=_CLOSE, longest=_LONGEST)
+    covariance = np.linalg.inv(derivatives(theta)[1])
     return theta.tolist(), np.sqrt(np.diag(covariance)).tolist()
 
 

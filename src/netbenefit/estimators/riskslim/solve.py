@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netbenefit.common import FloatArray, IntArray
+from netbenefit.common import FloatArray, IntArray, minimise_by_newton
 from netbenefit.estimators.riskslim.problem import TOLERANCE, Lattice, Search
 from netbenefit.estimators.riskslim.relaxation import descend, loss_at, relax, round_in_turn
 from netbenefit.problem import Progress, Status
@@ -25,8 +25,8 @@ _DEAR = 3e7
 _SHARE = 0.1
 #: Shaken copies of the best coefficients without gain before the shaking ends.
 _IDLE = 40
-#: Newton steps of a logistic regression, which ends when none of its coefficients moves this far.
-_NEWTON, _STILL = 50, 1e-8
+#: A logistic regression ends when none of its coefficients moves farther.
+_CLOSE_FIT = 1e-8
 
 
 def begin(search: Search, relaxed: FloatArray) -> None:
@@ -91,10 +91,12 @@ def shake(search: Search, rng: np.random.Generator, seconds: float) -> None:
 
 
 def logistic(lattice: Lattice, strength: float) -> FloatArray:
-    """Logistic regression of the patterns, intercept in front: Newton's method, steps halved.
+    """Logistic regression of the patterns, intercept in front.
 
     ``strength`` is scikit-learn's C: the coefficients' squares cost 1 / (2 C) in total loss.
     """
+    from scipy.special import expit
+
     z, a, b = lattice.z, lattice.a, lattice.b
     ridge = np.full(z.shape[1], 1.0 / (strength * lattice.total))
     ridge[0] = 0.0
@@ -102,24 +104,13 @@ def logistic(lattice: Lattice, strength: float) -> FloatArray:
     def value(w: FloatArray) -> float:
         return float(loss_at(z @ w, a, b) + 0.5 * ridge @ w**2)
 
-    w = np.zeros(z.shape[1])
-    now = value(w)
-    for _ in range(_NEWTON):
-        t = z @ w
-        small = np.exp(-np.abs(t))
-        risk = np.where(t > 0, 1.0, small) / (1.0 + small)
-        rest = np.where(t > 0, small, 1.0) / (1.0 + small)  # 1 − risk would lose digits
-        slope = (b * risk - a * rest) @ z + ridge * w
+    def derivatives(w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        risk, rest = expit(z @ w), expit(-(z @ w))  # 1 − risk would lose digits
         curve = (z.T * ((a + b) * risk * rest)) @ z
         curve[np.diag_indices_from(curve)] += ridge + 1e-10 * (1.0 + np.diag(curve))
-        step = np.linalg.solve(curve, slope)
-        while np.abs(step).max() > _STILL and value(w - step) > now:
-            step /= 2.0
-        if np.abs(step).max() <= _STILL:
-            break
-        w = w - step
-        now = value(w)
-    return w
+        return (b * risk - a * rest) @ z + ridge * w, curve
+
+    return minimise_by_newton(value, derivatives, np.zeros(z.shape[1]), close=_CLOSE_FIT)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -1,19 +1,31 @@
-"""Decimal steps: every feature is held as an integer number of steps of 10^-d.
+"""Numbers: decimal steps, whole weights, the gap, and Newton's method.
 
-No floating-point score ever decides a level: scores are sums of integers, and their floors are
-integer divisions, which come out the same in every language that a card is exported to.
+Every feature is held as an integer number of steps of 10^-d.  No floating-point score ever decides
+a level: scores are sums of integers, and their floors are integer divisions, which come out the
+same in every language that a card is exported to.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common.checks import FloatArray, IntArray
+
+
+def relative_gap(objective: float, bound: float | None) -> float | None:
+    """Return (bound − objective) / |objective|, or None where no bound is known."""
+    if bound is None:
+        return None
+    if bound == objective:
+        return 0.0
+    return (bound - objective) / abs(objective) if objective else math.inf
+
 
 #: Integers up to here are exact in float64, hence the same in numpy, JavaScript and SQL.
 LARGEST_EXACT = 2**53
@@ -75,10 +87,45 @@ def are_whole(weight: FloatArray) -> bool:
     return bool(np.all(weight == np.floor(weight)))
 
 
-def relative_gap(objective: float, bound: float | None) -> float | None:
-    """Return (bound − objective) / |objective|, or None where no bound is known."""
-    if bound is None:
-        return None
-    if bound == objective:
-        return 0.0
-    return (bound - objective) / abs(objective) if objective else math.inf
+#: Newton steps, and halvings of one step, at most.
+_MOST_STEPS, _MOST_HALVINGS = 100, 20
+
+
+def minimise_by_newton(
+    value: Callable[[FloatArray], float],
+    derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    start: FloatArray,
+    *,
+    close: float = 0.0,
+    longest: float = math.inf,
+    least_gain: float = -math.inf,
+    slack: float = 1e-12,
+) -> FloatArray:
+    """Minimise a smooth convex function, such as the loss of a logistic regression.
+
+    1. A Newton step solves H · step = g, where ``derivatives`` returns the gradient g and the
+       curvature H; no coordinate moves by more than ``longest``.
+    2. It is halved until the value rises by no more than a share ``slack``, which is rounding.
+    3. End when no coordinate moves by more than ``close``, or the gain is below ``least_gain``.
+    """
+    at, now = start, value(start)
+    for _ in range(_MOST_STEPS):
+        # 1.
+        gradient, curvature = derivatives(at)
+        step = np.linalg.solve(curvature, gradient)
+        largest = float(np.abs(step).max())
+        if largest > longest:
+            step *= longest / largest
+        # 2.
+        for _ in range(_MOST_HALVINGS):
+            new = value(at - step)
+            if new <= now + slack * abs(now):
+                break
+            step = step / 2
+        else:
+            break
+        # 3.
+        at, gain, now = at - step, now - new, new
+        if np.abs(step).max() <= close or gain < least_gain:
+            break
+    return at
