@@ -460,7 +460,7 @@ class Reading:
     levels : sequence of number or text
         All levels of training, where others are worth a warning.
     whole : bool, default=False
-        Whether the column held whole numbers: "40–59" then says the same as "40 ≤ x < 60".
+        Whether the column held whole numbers: "40–59" then means the same as "40 ≤ x < 60".
     text : bool, default=False
         Whether the column's numbers came as text.
     refuse : bool, default=False
@@ -648,7 +648,7 @@ def plain_number(text: str) -> float | None:
 
 
 def _decoded(reading: Reading | None, data: Any, kind: Kind) -> Any:
-    """Turn blank text into missing values, and text that stands for a number into one."""
+    """Turn blank text into missing values, and text that is a number into one."""
     if not isinstance(data, list | tuple):
         data = plain_array(data)
         spelt = "OTUiuf" if kind == "text" and reading is not None else "OTU"
@@ -690,7 +690,7 @@ def _without_codes(reading: Reading, column: Column) -> Column:
     if values.dtype.kind == "f":
         numbers = [code for code in reading.special if not isinstance(code, str)]
         found, empty = np.isin(values, np.array(numbers, dtype=np.float64)), math.nan
-    else:  # text, or numbers among text, where the rules ask no more than whether it is missing
+    else:  # text, or a mix, where only being missing matters
         codes = frozenset(reading.special)
         found = np.fromiter((v in codes for v in values.tolist()), np.bool_, len(values))
         empty = None
