@@ -118,18 +118,16 @@ def numeric_column(name: str, data: Any) -> NDArray[Any]:
         shown = f", such as {array[0].item()!r} in row 0" if array.size else ""
         raise InputError(f"column {name!r} holds {array.dtype} values{shown}. {_ENCODE}")
     if array.dtype.kind == "f":
-        missing = np.flatnonzero(np.isnan(array))
-        if missing.size:
-            raise InputError(
-                f"column {name!r} has {missing.size} missing values (NaN), the first in row "
-                f"{missing[0]}. Impute or drop them first."
-            )
-        infinite = np.flatnonzero(np.isinf(array))
-        if infinite.size:
-            raise InputError(
-                f"column {name!r} has {infinite.size} infinite values (inf), the first in row "
-                f"{infinite[0]}. Clip or drop them first."
-            )
+        for what, test, remedy in (
+            ("missing values (NaN)", np.isnan, "Impute"),
+            ("infinite values (inf)", np.isinf, "Clip"),
+        ):
+            rows = np.flatnonzero(test(array))
+            if rows.size:
+                raise InputError(
+                    f"column {name!r} has {rows.size} {what}, the first in row {rows[0]}. {remedy} "
+                    "or drop them first."
+                )
     return array
 
 
