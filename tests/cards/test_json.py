@@ -60,9 +60,9 @@ def cards(draw):
         for term in draw(st.lists(st.one_of(makers), max_size=3)):
             terms[term] = draw(st.integers(-(10**9), 10**9))
     grid = st.floats(0.001, 0.999)
-    asked = sorted(draw(st.lists(grid, min_size=1, max_size=5, unique_by=lambda p: round(p, 6))))
+    values = sorted(draw(st.lists(grid, min_size=1, max_size=5, unique_by=lambda p: round(p, 6))))
     weights = draw(st.sampled_from(["equal", "length"]))
-    thresholds = Thresholds.of(asked, weights)
+    thresholds = Thresholds.of(values, weights)
     small = st.integers(-20, 20)
     score_range = draw(st.none() | st.lists(small, min_size=2, max_size=2).map(sorted).map(tuple))
     low, high = score_range or (-20, 20)
@@ -261,7 +261,7 @@ def test_what_is_read_is_checked(text, message):
         Scorecard.from_json(text)
 
 
-def test_every_mutilation_is_an_input_error():
+def test_every_damaged_file_is_an_input_error():
     text = example().to_json()
     for end in range(0, len(text) - 2, 7):
         with pytest.raises(InputError):
@@ -273,7 +273,7 @@ def test_every_mutilation_is_an_input_error():
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_no_replacement_crashes_the_reader(data):
-    """Whatever stands in any one place, the answer is a card or an InputError."""
+    """Whatever replaces any one value, the result is a card or an InputError."""
     card = json.loads(example().to_json())
     place, key = card, data.draw(st.sampled_from(sorted(card)))
     while isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans()):

@@ -1,4 +1,4 @@
-"""What terms tell apart: every value lies in one piece, and is worth what the piece is."""
+"""What terms distinguish: every value lies in one piece, and has the points of that piece."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def reaches(value: float, edge: Edge) -> bool:
     return value > edge.value if edge.above else value >= edge.value
 
 
-def test_every_number_is_worth_what_its_interval_is():
+def test_every_number_has_the_points_of_its_interval():
     rng = random.Random(0)
     tried = samples(NUMBERS, "number") + [k / 8 for k in range(-40, 400)]
     for _ in range(200):
@@ -81,7 +81,7 @@ def test_every_number_is_worth_what_its_interval_is():
             assert own == total_of(pairs, value), (pairs, value)
 
 
-def test_levels_of_equal_worth_are_together_and_those_like_all_others_are_left_out():
+def test_levels_with_equal_points_are_grouped_and_those_like_all_others_are_left_out():
     late, last = Condition("stage", "in", ("III", "IV")), Condition("stage", "==", "IV")
     not_first = Condition("stage", "not in", ("I", "V"))
     pairs = [(late, 1), (last, 2), (not_first, 4)]
@@ -91,7 +91,7 @@ def test_levels_of_equal_worth_are_together_and_those_like_all_others_are_left_o
     assert group_levels([late], partial(total_of, [(late, 1)]), ["II", "IV"]) == ({1: ["IV"]}, 0)
 
 
-def test_levels_stand_in_the_order_of_training_then_by_size_or_as_named():
+def test_levels_are_in_the_order_of_training_then_by_size_or_as_named():
     texts = [Condition("stage", "in", ("IV", "x", "I")), Condition("stage", "==", "a")]
     assert named(texts) == ["IV", "x", "I", "a"]
     assert level_order(texts, ["I", "II", "IV"]) == ["I", "IV", "x", "a"]

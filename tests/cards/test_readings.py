@@ -26,18 +26,18 @@ def make(rules, readings=()) -> Scorecard:
     return Scorecard.from_levels(rules, [1], [0.2, 0.7], HALF, readings=readings)
 
 
-# -- a slow twin, written from the docstring -------------------------------------------------------
+# -- a slow reference, written from the docstring --------------------------------------------------
 
 
 class Refused(Exception):
-    """The twin's word for an InputError."""
+    """The reference raises this where the package raises an InputError."""
 
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
-def twin(reading: Reading, item, kind: str, watched: bool = True) -> tuple:
-    """Return what a raw value is read as (None: missing), and which warnings come with it."""
+def reference(reading: Reading, item, kind: str, watched: bool = True) -> tuple:
+    """Return what a raw value is read as (None: missing), and its warnings."""
     value = item
     if isinstance(item, str):
         bare = item.strip()
@@ -62,40 +62,40 @@ def twin(reading: Reading, item, kind: str, watched: bool = True) -> tuple:
 
 def settle(reading: Reading, value, watched: bool) -> tuple:
     """Codes, fill and levels."""
-    told = set()
+    warned_of = set()
     if any(value == code for code in reading.special):
         value = None
     if value is None and reading.fill is not None:
-        told |= set() if reading.saw_missing else {"holes"}
+        warned_of |= set() if reading.saw_missing else {"missing"}
         value = reading.fill
     if value is not None and watched and reading.levels and value not in reading.levels:
-        told.add("levels")
-    return value, told
+        warned_of.add("levels")
+    return value, warned_of
 
 
-def twin_derived(reading: Reading, others: dict, row: dict) -> tuple:
-    parts, told = [], set()
+def reference_derived(reading: Reading, others: dict, row: dict) -> tuple:
+    parts, warned_of = [], set()
     for source in reading.sources:
-        value, more = twin(others[source], row[source], "number")
+        value, more = reference(others[source], row[source], "number")
         parts.append(value)
-        told |= more
+        warned_of |= more
     combine = {"sum": sum, "max": max, "min": min}[reading.combine]
     value, more = settle(reading, None if None in parts else float(combine(parts)), True)
-    return value, told | more
+    return value, warned_of | more
 
 
-def heard(work) -> tuple:
-    """Run something; return its result and which of our warnings came."""
+def run_with_warnings(work) -> tuple:
+    """Run something; return its result and the kinds of its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = work()
-    kinds = {"but never was": "holes", "which it did not": "levels"}
-    told = [next(k for words, k in kinds.items() if words in str(w.message)) for w in caught]
-    return result, told
+    kinds = {"but never was": "missing", "which it did not": "levels"}
+    warned_of = [next(k for words, k in kinds.items() if words in str(w.message)) for w in caught]
+    return result, warned_of
 
 
 def as_list(column) -> list:
-    """Values of a column, None where missing; the mask must say the same."""
+    """Values of a column, None where missing; the mask must agree."""
     values = [None if v is None or v != v else v for v in column.values.tolist()]
     missing = np.zeros(len(values), bool) if column.missing is None else column.missing
     assert [v is None for v in values] == missing.tolist()
@@ -107,7 +107,7 @@ def as_list(column) -> list:
 
 CODES = [-9, 99, "NA", "?", "7", 0.5]
 LEVELS = ["low", "high", "Low", "7", "missing"]
-HOLES = [None, math.nan, "", "  ", "NA", " NA ", "?", -9, -9.0, 99]
+MISSING = [None, math.nan, "", "  ", "NA", " NA ", "?", -9, -9.0, 99]
 NUMBERS = [0, 1, 2.5, -9, 7, 99, 0.5, True, np.float64(3.0), np.int64(-9)]
 TEXT_NUMBERS = ["7", " 7 ", "1e2", "-9", "0.5", ".5", "1,5", "nan", "inf", "1_0", "+3"]
 
@@ -131,11 +131,11 @@ def single_readings(draw, feature="x", kinds=("number", "text", "any")):
 
 def raw_values(kind: str) -> st.SearchStrategy:
     of = {"number": NUMBERS + TEXT_NUMBERS, "text": LEVELS, "any": NUMBERS + LEVELS + TEXT_NUMBERS}
-    return st.sampled_from(of[kind]) | st.sampled_from(HOLES)
+    return st.sampled_from(of[kind]) | st.sampled_from(MISSING)
 
 
 def forms(items: list) -> list:
-    """The same column as different things."""
+    """The same column in different types."""
     objects = np.empty(len(items), dtype=object)
     objects[:] = items
     found = [list(items), tuple(items), objects, pd.Series(items, dtype=object)]
@@ -152,24 +152,26 @@ def test_a_column_reads_as_its_values_do(data):
     reading, kind = data.draw(single_readings())
     watched = data.draw(st.booleans())
     readings = Readings([reading], () if watched else ("x",))
-    good, expected, told = [], [], []
+    good, expected, warned_of = [], [], []
     for item in data.draw(st.lists(raw_values(kind), max_size=10)):
         try:
-            value, warned = twin(reading, item, kind, watched)
+            value, warned = reference(reading, item, kind, watched)
         except Refused:
             with pytest.raises(InputError):
                 readings.value("x", {"x": item}, kind)
             with pytest.raises(InputError):
                 readings.column("x", {"x": [*good, item]}, kind)
             continue
-        got, one = heard(lambda item=item: readings.value("x", {"x": item}, kind))
+        got, one = run_with_warnings(lambda item=item: readings.value("x", {"x": item}, kind))
         assert got == value
         assert (set(one), len(one)) == (warned, len(warned))
-        good, expected, told = [*good, item], [*expected, value], [*told, *warned]
+        good, expected, warned_of = [*good, item], [*expected, value], [*warned_of, *warned]
     for form in forms(good):
-        column, all_told = heard(lambda form=form: readings.column("x", {"x": form}, kind))
+        column, all_warned = run_with_warnings(
+            lambda form=form: readings.column("x", {"x": form}, kind)
+        )
         assert as_list(column) == expected
-        assert sorted(all_told) == sorted(set(told))  # each of them once, for all rows
+        assert sorted(all_warned) == sorted(set(warned_of))  # each of them once, for all rows
         if kind == "number":
             assert column.values.dtype == np.float64
 
@@ -193,20 +195,20 @@ def test_derived_columns_read_as_their_sources_do(data):
     assert readings.sources("d") == names
     plain = st.sampled_from([*NUMBERS, None, math.nan, "", -9])
     rows = data.draw(st.lists(st.fixed_dictionaries(dict.fromkeys(names, plain)), max_size=8))
-    expected = [twin_derived(total, own, row) for row in rows]
+    expected = [reference_derived(total, own, row) for row in rows]
     for row, (value, _) in zip(rows, expected, strict=True):
-        got, told = heard(lambda row=row: readings.value("d", row, "number"))
+        got, warned_of = run_with_warnings(lambda row=row: readings.value("d", row, "number"))
         assert got == value
-        assert set(told) == twin_derived(total, own, row)[1]
+        assert set(warned_of) == reference_derived(total, own, row)[1]
     columns = {name: [row[name] for row in rows] for name in names}
-    column, told = heard(lambda: readings.column("d", columns, "number"))
+    column, warned_of = run_with_warnings(lambda: readings.column("d", columns, "number"))
     assert as_list(column) == [value for value, _ in expected]
-    assert set(told) == set().union(*(more for _, more in expected))
+    assert set(warned_of) == set().union(*(more for _, more in expected))
 
 
 @pytest.mark.parametrize(("combine", "first"), [("sum", 3), ("max", 2), ("min", 1)])
 def test_a_derived_column_is_missing_where_a_source_is(combine, first):
-    wanted = [first, None, None]
+    expected = [first, None, None]
     readings = Readings(
         [
             Reading(feature="d", sources=("a", "b"), combine=combine),
@@ -214,16 +216,16 @@ def test_a_derived_column_is_missing_where_a_source_is(combine, first):
         ]
     )
     data = {"a": [1, None, 4], "b": [2, 5, -9]}
-    assert as_list(readings.column("d", data, "number")) == wanted
+    assert as_list(readings.column("d", data, "number")) == expected
     assert [
         readings.value("d", {"a": a, "b": b}, "number")
         for a, b in zip(data["a"], data["b"], strict=True)
-    ] == wanted
+    ] == expected
     with pytest.raises(InputError, match="'a', 'b' have different lengths"):
         readings.column("d", {"a": [1], "b": [1, 2]}, "number")
 
 
-def test_a_column_of_holes_can_be_filled_with_text():
+def test_a_column_of_missing_values_can_be_filled_with_text():
     readings = Readings([Reading(feature="x", fill="low", saw_missing=True)])
     for column in ([None, None], np.array([math.nan, math.nan]), ["", " "]):
         assert as_list(readings.column("x", {"x": column}, "text")) == ["low", "low"]
@@ -280,7 +282,7 @@ ROWS = [
 SCORES = [10 + 100 + 2300, 1 + 0 + 0 + 7, 1 + 100 + 100 + 7, 100 + 6900]
 
 
-def test_raw_rows_score_alike_in_every_form():
+def test_raw_rows_have_the_same_scores_in_every_form():
     card = raw_card()
     assert card.features == ("stage", "late 30", "late 60", "income", "lab")
     columns = {name: [row[name] for row in ROWS] for name in ROWS[0]}
@@ -311,7 +313,7 @@ def test_raw_rows_score_alike_in_every_form():
     ],
 )
 @pytest.mark.parametrize("others", [None, "!=", "not in"])
-def test_warnings_come_when_stated(reading, values, words, others):
+def test_warnings_appear_when_documented(reading, values, words, others):
     rules = [Rule(Condition("x", "==", 1), 1)]
     if others:  # a rule for all other levels
         rules.append(Rule(Condition("x", others, 1 if others == "!=" else (1, 2)), 1))
@@ -325,7 +327,7 @@ def test_warnings_come_when_stated(reading, values, words, others):
         assert re.search(word, str(warning.message))
 
 
-def test_missing_values_that_a_rule_speaks_of_do_not_warn():
+def test_missing_values_with_a_rule_do_not_warn():
     card = make(
         [Rule(Condition("x", "==", "a"), 1), Rule(Condition("x", "missing"), 2)],
         [Reading(feature="x", levels=["a", "b"], special=["?"])],
@@ -393,7 +395,7 @@ def test_readings_that_do_not_fit_the_rules_are_refused(readings, message):
         make(rules, readings)
 
 
-def test_notes_say_what_to_do_with_pencil_and_paper():
+def test_notes_explain_what_to_do_with_pencil_and_paper():
     assert reading().notes() == []
     assert reading(levels=["a"], whole=True, text=True, saw_missing=True).notes() == []
     assert reading(special=[-9]).notes() == ["x: −9 means missing"]
@@ -547,12 +549,12 @@ def test_logarithms_agree_in_arrays_and_rows_and_with_the_formula(decimals, valu
     assert in_order == sorted(in_order)
     for value, code in zip(values, codes, strict=True):
         steps = math.log1p(max(value or 0.0, 0.0)) * units + 0.5
-        if abs(steps - round(steps)) > 1e-9 * steps:  # away from where rounding turns
+        if abs(steps - round(steps)) > 1e-9 * steps:  # away from where rounding changes
             assert code == math.floor(steps)
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2])
-def test_logarithms_turn_at_the_ends_of_their_steps(decimals):
+def test_logarithms_change_at_the_ends_of_their_steps(decimals):
     term = PerUnit("x", decimals, log=True)
     for k in [1, 2, 3, 7, 20, 300, 700 * 10**decimals]:
         edge = math.expm1((k - 0.5) / 10**decimals)
@@ -561,7 +563,7 @@ def test_logarithms_turn_at_the_ends_of_their_steps(decimals):
         assert [term.value_code(x) for x in around] == [k - 1, k, k]
 
 
-def test_logarithms_are_taken_after_clipping_and_say_so():
+def test_logarithms_are_taken_after_clipping_and_described_so():
     term = PerUnit("income", 1, lower=9, upper=99, log=True)
     assert term.codes([0, 9, 50, 99, 1e9]).tolist() == [23, 23, 39, 46, 46]
     assert term.text() == "income (ln(1 + x), rounded to 0.1, from 9 to 99)"

@@ -1,4 +1,4 @@
-"""Printed rows: whoever adds up what is printed gets the points that the card gives."""
+"""Printed rows: adding up what is printed gives the points of the card."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_rows_give_every_value_the_points_of_the_card(column):
         warnings.simplefilter("ignore")
         scores = card.score({"x": values}).tolist()
         again = as_rules(card)
-        # A column whose rows all vanish is not asked for any more.
+        # A column whose rows all vanish is no longer needed.
         got = again.score({"x": values}).tolist() if again.rules else [0] * len(values)
         assert got == scores
         one_by_one = [again.score({"x": v}) for v in values] if again.rules else got
@@ -153,7 +153,7 @@ def test_rows_of_a_kind_never_both_apply(column):
 
 @settings(max_examples=300, deadline=None)
 @given(st.tuples(columns("x"), columns("y"), columns("z")))
-def test_columns_come_by_weight_and_missing_last(drawn):
+def test_columns_are_sorted_by_points_and_missing_is_last(drawn):
     card = make(
         [rule for rules, _ in drawn for rule in rules], [r for _, own in drawn for r in own]
     )
@@ -168,7 +168,7 @@ def test_columns_come_by_weight_and_missing_last(drawn):
         assert "unit" not in ops[1:]
 
 
-# -- what is printed, read by somebody who knows nothing but the paper -----------------------------
+# -- what is printed, read by someone who has only the paper ---------------------------------------
 
 
 def number(text: str) -> float:
@@ -198,7 +198,7 @@ def applies(text: str, name: str, value) -> bool:
 @pytest.mark.parametrize("name", ["age", "x1"])
 @settings(max_examples=500, deadline=None)
 @given(st.data())
-def test_the_words_say_the_same(name, data):
+def test_the_words_mean_the_same(name, data):
     rules, readings = data.draw(columns(name))
     readings = [r for r in readings if r.fill is None]
     rules = [rule for rule in rules if isinstance(rule.term, Condition)]
@@ -206,7 +206,7 @@ def test_the_words_say_the_same(name, data):
         return
     card = make(rules, readings)
     values = [v for v in interesting(rules) if not read_as_missing(v, readings)]
-    if any(reading.whole for reading in readings):  # words for whole numbers speak of these
+    if any(reading.whole for reading in readings):  # the words for whole numbers are about these
         values = [v for v in values if float(v).is_integer()]
     values += [None] * takes_missing(rules, readings)
     with warnings.catch_warnings():
@@ -292,7 +292,7 @@ def test_levels_come_in_the_order_of_training():
     ]
 
 
-def test_per_unit_stands_first_beside_what_is_merged():
+def test_per_unit_is_before_merged_conditions():
     rules = [
         Rule(Condition("age", ">=", 60), 2),
         Rule(Condition("age", "missing"), 0),
@@ -310,7 +310,7 @@ def test_per_unit_stands_first_beside_what_is_merged():
     ]
 
 
-def test_a_whole_sum_of_a_source_that_is_filled_by_halves():
+def test_a_whole_sum_with_a_source_filled_with_a_half():
     rule = Rule(Condition("late", "between", (2, 5)), 1)
     late = Reading(feature="late", sources=("a", "b"), combine="sum", whole=True)
     assert printed(make([rule], [late])) == [("late 2–4", 1)]
@@ -318,17 +318,17 @@ def test_a_whole_sum_of_a_source_that_is_filled_by_halves():
     assert printed(make([rule], [late, halves])) == [("2 ≤ late < 5", 1)]
 
 
-def test_a_card_whose_rows_all_vanish_says_so():
+def test_a_card_whose_rows_all_vanish_has_no_rules():
     card = age((">=", 40, 1), ("<", 40, 1), (">=", 10, -1), ("<", 10, -1), fill=3)
     assert card_rows(card) == []
     assert card.score({"age": np.array([5.0, 45.0])}).tolist() == [0, 0]
-    told = contents(card)
-    assert told.rules == [("no rules: every row scores 0", "")]
-    assert told.notes == []
+    printed = contents(card)
+    assert printed.rules == [("no rules: every row scores 0", "")]
+    assert printed.notes == []
     assert "no rules: every row scores 0" in str(card)
 
 
-def test_notes_are_those_of_the_columns_in_print():
+def test_notes_are_about_the_printed_columns():
     readings = [
         Reading(feature="late", sources=("a", "b"), combine="sum"),
         Reading(feature="b", special=(-9, "?")),

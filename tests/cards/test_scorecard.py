@@ -44,7 +44,7 @@ def credit_card() -> Scorecard:
     )
 
 
-# -- a slow twin in plain Python -------------------------------------------------------------------
+# -- a slow reference in plain Python --------------------------------------------------------------
 
 
 def is_missing(value) -> bool:
@@ -83,8 +83,8 @@ def twin_score(card: Scorecard, row: dict) -> int | None:
     """Return the score, or None where the row has to be refused."""
     for feature in card.features:
         value = row[feature]
-        holes = any(r.term == Condition(feature, "missing") for r in card.rules)
-        if is_missing(value) and not holes:
+        has_rule = any(r.term == Condition(feature, "missing") for r in card.rules)
+        if is_missing(value) and not has_rule:
             return None
         if isinstance(value, float) and math.isinf(value):
             return None
@@ -144,14 +144,14 @@ def random_card(rng: random.Random) -> Scorecard:
     return simple(*rules)
 
 
-def random_value(rng: random.Random, feature: str, holes: float):
-    if rng.random() < holes:
+def random_value(rng: random.Random, feature: str, share_missing: float):
+    if rng.random() < share_missing:
         return rng.choice([None, math.nan])
     return rng.choice("abcde") if feature.startswith("t") else random_number(rng)
 
 
 def check_against_twin(card: Scorecard, rows: list[dict]) -> int:
-    """Compare every route with the twin; return how many rows could be scored."""
+    """Compare every way with the reference; return how many rows could be scored."""
     expected = [twin_score(card, row) for row in rows]
     for row, score in zip(rows, expected, strict=True):
         if score is None:
@@ -173,14 +173,14 @@ def check_against_twin(card: Scorecard, rows: list[dict]) -> int:
     return len(kept)
 
 
-def test_scores_agree_with_a_slow_twin():
+def test_scores_agree_with_a_slow_reference():
     rng = random.Random(7)
     scored = refused = 0
     for _ in range(1500):
         card = random_card(rng)
-        holes = rng.choice([0, 0, 0.2])
+        share_missing = rng.choice([0, 0, 0.2])
         names = ["a", "b", "c", "t1", "t2"]
-        rows = [{f: random_value(rng, f, holes) for f in names} for _ in range(4)]
+        rows = [{f: random_value(rng, f, share_missing) for f in names} for _ in range(4)]
         good = check_against_twin(card, rows)
         scored, refused = scored + good, refused + len(rows) - good
     assert scored > 3000  # the cases are not all refusals
@@ -234,7 +234,7 @@ def test_halves_round_up_as_in_the_formula():
 def test_no_float_decides_a_level():
     card = simple(*(Rule(PerUnit(f"x{i}", decimals=1), 1) for i in range(10)))
     assert card.score({f"x{i}": 0.1 for i in range(10)}) == 1
-    assert np.cumsum([0.1] * 10)[-1] < 1  # what floats would have said
+    assert np.cumsum([0.1] * 10)[-1] < 1  # the result with floats
     assert simple(Rule(PerUnit("x", decimals=2), 100)).score({"x": 0.29}) == 29
     assert math.floor(0.29 * 100) == 28
 
@@ -510,7 +510,7 @@ AGE = simple(Rule(Condition("age", ">=", 52), 2), Rule(PerUnit("bmi", decimals=1
         ({"age": [1, 1], "bmi": [0, -1e16]}, "'bmi' holds -1e\\+16 in row 1, too large"),
     ],
 )
-def test_rows_that_cannot_be_scored_name_the_culprit(rows, message):
+def test_errors_of_rows_that_cannot_be_scored_name_the_value(rows, message):
     with pytest.raises(InputError, match=message):
         AGE.score(rows)
 
@@ -522,7 +522,7 @@ def test_numbers_where_text_is_expected_are_refused():
             card.score(rows)
 
 
-def test_missing_values_follow_their_rule_and_silence_the_others():
+def test_missing_values_follow_their_rule_and_no_other():
     card = simple(
         Rule(PerUnit("lab", decimals=2, lower=1), 3),
         Rule(Condition("lab", "!=", 7), 2),
@@ -620,7 +620,7 @@ def test_the_published_credit_card():
     assert [card.decide(row, t) for t in (0.2, 0.268, 0.3)] == [True, True, False]
 
 
-def test_scores_beyond_training_read_as_the_nearest_seen():
+def test_scores_beyond_training_have_the_nearest_risk():
     card = Scorecard.from_levels(
         [Rule(PerUnit("x"), 1)], [3, 9], [None, 0.3, None], Thresholds.of([0.2, 0.5]), (3, 7)
     )

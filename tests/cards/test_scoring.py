@@ -86,7 +86,7 @@ NUMBERS = [-2, -0.5, 0, 0.05, 0.15, 1, 1.5, 2, 2.5, 3, 7.25]
 
 
 def random_column(rng: random.Random, name: str) -> tuple[list[Rule], list[Reading]]:
-    """Rules and reading of one column, of a kind that people use."""
+    """Rules and reading of one column, of a common kind."""
     points = [p for p in range(-4, 6) if p]
     kind = rng.choice(
         ["cumulative", "intervals", "levels", "numbers", "units", "log", "yes", "mix"]
@@ -128,7 +128,7 @@ def random_column(rng: random.Random, name: str) -> tuple[list[Rule], list[Readi
 
 
 def answers(rules: list[Rule]) -> list:
-    """Everything that somebody could answer, on a fine grid around all that rules name."""
+    """All possible answers, on a fine grid around the values that rules name."""
     terms = [rule.term for rule in rules]
     if any(term.kind == "text" for term in terms):
         return [*"abcde", None]
@@ -149,7 +149,7 @@ def units_of_answers(logic: CardLogic, rules: list[Rule]) -> set[int]:
     for value in answers(rules):
         try:
             found.add(sum(units for _, units in column.units_of_row({name: value})))
-        except InputError:  # missing, and nothing says what that is worth
+        except InputError:  # missing, without a rule for it
             continue
     return found
 

@@ -474,9 +474,9 @@ EVIL = "\"><script>alert('1')</script><img src=x onerror=alert(1)>&amp;"
 
 def test_html_says_what_the_text_says():
     reader = read(credit_card(provenance=Provenance(version="1", outcome="default"))._repr_html_())
-    wanted = ["Risk of default", "utilisation (rounded to 0.1, at most 1.5)", "× 10 per unit"]
-    wanted += ["−2 points", "SCORE, rounded down", "≤ 9", "21–24", "53.4%", "≥ 25", "90.0%"]
-    for words in wanted:
+    expected = ["Risk of default", "utilisation (rounded to 0.1, at most 1.5)", "× 10 per unit"]
+    expected += ["−2 points", "SCORE, rounded down", "≤ 9", "21–24", "53.4%", "≥ 25", "90.0%"]
+    for words in expected:
         assert f"|{words}" in reader.text
 
 

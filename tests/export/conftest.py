@@ -22,7 +22,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Watched]]:
-    """Show a text as a file in the browser; nobody may hear or fetch anything."""
+    """Show a text as a file in the browser; it must log and fetch nothing."""
     opened: list[Watched] = []
 
     def shown(text: str, **context: Any) -> Watched:

@@ -30,7 +30,7 @@ def option_of(one: Field, value: Any) -> str | None:
 
 
 def _place(one: Field, option: str) -> int:
-    """Return where an option stands in its list, whose first says "choose"."""
+    """Return the place of an option in its list, whose first is "choose"."""
     return 1 + (len(one.options) if option == "unknown" else int(option))
 
 

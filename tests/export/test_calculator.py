@@ -33,17 +33,19 @@ def test_page_and_module_agree_with_python_on_every_row(
 ) -> None:
     truth = truths()[name]
     page = show(to_calculator(truth.card)).page
-    wanted = [list(pair) for pair in zip(truth.scores, truth.risks, strict=True)]
+    expected = [list(pair) for pair in zip(truth.scores, truth.risks, strict=True)]
     rows = json.loads(json.dumps(truth.rows))
-    told = page.evaluate("rows => rows.map((r) => [netbenefit.score(r), netbenefit.risk(r)])", rows)
-    assert told == wanted
+    found = page.evaluate(
+        "rows => rows.map((r) => [netbenefit.score(r), netbenefit.risk(r)])", rows
+    )
+    assert found == expected
     blank = page.context.new_page()
     module = """async ([text, rows]) => {
       const url = URL.createObjectURL(new Blob([text], {type: "text/javascript"}));
       const card = await import(url);
       return rows.map((row) => [card.score(row), card.risk(row)]);
     }"""
-    assert blank.evaluate(module, [to_javascript(truth.card), rows]) == wanted
+    assert blank.evaluate(module, [to_javascript(truth.card), rows]) == expected
 
 
 @needs_browser
@@ -82,10 +84,10 @@ def _check_fired(page: Any, card: Scorecard, row: dict[str, Any]) -> None:
     texts = [text for text, _ in contents(card).rules]
     assert all(text in texts for text, _ in shown)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of holes that training had not
-        wanted = sum(points for _, points in card.explain(row))
+        warnings.simplefilter("ignore")  # missing values that training did not have
+        expected = sum(points for _, points in card.explain(row))
     total = sum(float(points.replace("−", "-")) for _, points in shown)
-    assert total == pytest.approx(wanted, abs=1e-9)
+    assert total == pytest.approx(expected, abs=1e-9)
 
 
 @needs_browser
@@ -151,9 +153,9 @@ def test_a_number_outside_of_its_range_is_asked_about(show: Callable[..., Watche
     page = show(to_calculator(small_card(), ranges={"age": (18, 100.5)})).page
     age, caution = page.get_by_role("spinbutton", name="age"), page.locator("#f1c")
     assert "usually 18 to 100.5" in page.locator("#f1h").inner_text()
-    for typed, asked in [("18", False), ("17", True), ("101", True), ("100", False), ("", False)]:
+    for typed, warned in [("18", False), ("17", True), ("101", True), ("100", False), ("", False)]:
         age.fill(typed)
-        assert ("Outside of 18 to 100.5" in caution.inner_text()) is asked, typed
+        assert ("Outside of 18 to 100.5" in caution.inner_text()) is warned, typed
     page.get_by_label("not known (counts as 50)").check()
     assert "Outside" not in caution.inner_text()
 

@@ -67,12 +67,12 @@ def test_keyboard_alone(show: Callable[..., Watched]) -> None:
 @needs_browser
 def test_result_is_spoken_once_it_stands(show: Callable[..., Watched]) -> None:
     page = show(to_calculator(small_card(), threshold=0.2)).page
-    spoken = page.get_by_role("status")
-    assert spoken.get_attribute("aria-live") == "polite"
+    status = page.get_by_role("status")
+    assert status.get_attribute("aria-live") == "polite"
     page.get_by_label("stage").select_option("II")
     page.get_by_role("button", name="Set the rest").click()
     page.wait_for_timeout(1000)
-    assert spoken.inner_text() == "Score 4, risk 75.0%. At or above the threshold of 20%."
+    assert status.inner_text() == "Score 4, risk 75.0%. At or above the threshold of 20%."
 
 
 @needs_browser
@@ -125,8 +125,8 @@ def test_nothing_covers_the_card(size: tuple[int, int], show: Callable[..., Watc
 
 @needs_browser
 def test_motion_is_reduced_on_request(show: Callable[..., Watched]) -> None:
-    for wish, motion in [("reduce", "0s"), ("no-preference", "0.16s")]:
-        page = show(to_calculator(small_card()), reduced_motion=wish).page
+    for preference, motion in [("reduce", "0s"), ("no-preference", "0.16s")]:
+        page = show(to_calculator(small_card()), reduced_motion=preference).page
         found = page.evaluate(
             "() => getComputedStyle(document.getElementById('fill')).transitionDuration"
         )
@@ -142,14 +142,14 @@ def test_paper_shows_the_card_alone(name: str, show: Callable[..., Watched]) -> 
     for hidden in ("#form", ".side", "button", ".top", ".foot"):
         assert not any(one.is_visible() for one in page.locator(hidden).all()), hidden
     text = page.locator(".card").inner_text()
-    told = contents(card)
-    assert told.title in text
-    for rule, points in told.rules:
+    printed = contents(card)
+    assert printed.title in text
+    for rule, points in printed.rules:
         assert rule in text
         assert points in text
-    for scores, risk in told.table:
+    for scores, risk in printed.table:
         assert re.search(rf"{re.escape(scores)}\s+{re.escape(risk)}", text)
-    assert all(note in text for note in told.notes)
+    assert all(note in text for note in printed.notes)
     assert page.locator(".line-out").first.is_visible() or not card_rows(card)
     assert "Act when the risk is 20% or more." in text
     ink = page.evaluate("() => getComputedStyle(document.querySelector('.card td')).color")

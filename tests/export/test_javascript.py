@@ -21,7 +21,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="Node is not installed")
 
 
 def js(value: Any) -> str:
-    """Write a plain value in JavaScript, also what JSON has no word for."""
+    """Write a plain value in JavaScript, also what JSON cannot hold."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2**53:
@@ -39,12 +39,12 @@ def run(folder: Path, cards: list[Scorecard], rows: list[list[str]]) -> list[lis
     for number, card in enumerate(cards):
         (folder / f"card{number}.mjs").write_text(to_javascript(card), encoding="ascii")
     imports = [f'import * as c{n} from "./card{n}.mjs";' for n in range(len(cards))]
-    told = [
+    calls = [
         f"[{', '.join(part)}].map((row) => [c{n}.score(row), c{n}.risk(row)])"
         for n, part in enumerate(rows)
     ]
     plain = '(_, v) => (typeof v === "bigint" ? String(v) : v)'
-    script = "\n".join([*imports, f"console.log(JSON.stringify([{', '.join(told)}], {plain}));"])
+    script = "\n".join([*imports, f"console.log(JSON.stringify([{', '.join(calls)}], {plain}));"])
     (folder / "main.mjs").write_text(script, encoding="utf-8")
     done = subprocess.run(
         [str(NODE), "main.mjs"], cwd=folder, capture_output=True, text=True, timeout=120
@@ -57,9 +57,9 @@ def run(folder: Path, cards: list[Scorecard], rows: list[list[str]]) -> list[lis
 def check(folder: Path, given: list[Truth]) -> None:
     found = run(folder, [t.card for t in given], [[js_row(row) for row in t.rows] for t in given])
     for truth, pairs in zip(given, found, strict=True):
-        wanted = [list(pair) for pair in zip(truth.scores, truth.risks, strict=True)]
-        assert len(pairs) == len(wanted)
-        for row, pair, right in zip(truth.rows, pairs, wanted, strict=True):
+        expected = [list(pair) for pair in zip(truth.scores, truth.risks, strict=True)]
+        assert len(pairs) == len(expected)
+        for row, pair, right in zip(truth.rows, pairs, expected, strict=True):
             assert pair == right, (row, truth.card.rules, truth.card.readings)
 
 
@@ -186,8 +186,8 @@ def test_no_name_is_code() -> None:
     data = next(line for line in module.splitlines() if line.startswith("const CARD = "))
     for sign in "<>&":
         assert sign not in data
-    told = json.loads(data.removeprefix("const CARD = ").removesuffix(";"))
-    assert [one["name"] for one in told["inputs"]] == names
+    parsed = json.loads(data.removeprefix("const CARD = ").removesuffix(";"))
+    assert [one["name"] for one in parsed["inputs"]] == names
     # All that is not data is the same for every card.
     assert module.replace(data, "") == to_javascript(card_of([])).replace(
         next(x for x in to_javascript(card_of([])).splitlines() if x.startswith("const CARD")), ""

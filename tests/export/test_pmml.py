@@ -50,7 +50,7 @@ def predictions(
 
 
 def _given(value: Any) -> float | None:
-    """The engine says NaN or None where there is no answer; text would be a wrong answer."""
+    """The engine returns NaN or None where there is no score; text would be wrong."""
     assert value is None or isinstance(value, int | float)
     return None if value is None or math.isnan(value) else value
 
@@ -145,8 +145,8 @@ def test_numbers_at_their_ends(engine: Any) -> None:
     rows += [{"x": 0, "y": 1, "w": w} for w in (-5, 0, 3, 3.1, 39.9, 40, 1e300)]
     truth = truth_of(card, rows)
     assert predictions(engine, card, rows) == list(zip(truth.scores, truth.risks, strict=True))
-    strange = [{"x": x, "y": 1, "w": 9} for x in (math.inf, 1e15, 1e300, None, math.nan)]
-    assert predictions(engine, card, strange) == [(None, None)] * 5
+    unusable = [{"x": x, "y": 1, "w": 9} for x in (math.inf, 1e15, 1e300, None, math.nan)]
+    assert predictions(engine, card, unusable) == [(None, None)] * 5
 
 
 def test_outputs_keep_clear_of_columns(engine: Any) -> None:
@@ -213,7 +213,7 @@ def test_hostile_names_stay_text() -> None:
     } | {f"{SPACE}CompoundPredicate", f"{SPACE}PMML"}
 
 
-# -- what cannot be said -------------------------------------------------------------------------
+# -- what PMML cannot express ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -232,6 +232,6 @@ def test_hostile_names_stay_text() -> None:
         ("card", "must be a Scorecard"),
     ],
 )  # fmt: skip
-def test_what_pmml_cannot_say(card: Any, message: str) -> None:
+def test_what_pmml_cannot_express_is_refused(card: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         to_pmml(card)

@@ -1,4 +1,4 @@
-"""The exported Python function against the card itself, also on cards and rows made to hurt."""
+"""The exported Python function against the card itself, also on difficult cards and rows."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def small_card(rules: list[Rule], readings: list[Reading] | None = None, **more:
     return Scorecard.from_levels(rules, readings=readings or [], **{**given, **more})
 
 
-# -- truths beyond those that all exports share: engines in which a column has one type ------------
+# -- further cards and rows, for exports that take columns of mixed types --------------------------
 
 
-def _holes() -> Truth:
+def _missing() -> Truth:
     """Everything that can be missing, in every kind of column."""
     rules = [
         Rule(Condition("read", "in", ("a", " b")), 1),
@@ -200,9 +200,9 @@ def _random(seed: int) -> Truth:
 
 @cache
 def more_truths() -> dict[str, Truth]:
-    """Cards and rows that the shared truths lack."""
+    """Cards and rows that are not among those of all exports."""
     found = {
-        "holes": _holes(),
+        "missing": _missing(),
         "combined": _combined(),
         "extremes": _extremes(),
         "wide": _wide(),
@@ -225,29 +225,29 @@ def compiled(card: Scorecard, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", all_truths())
-def test_every_row_of_every_truth(name):
+def test_every_row_of_every_card(name):
     truth = all_truths()[name]
     score = compiled(truth.card)
     found = [score(row) for row in truth.rows]
     assert found == list(zip(truth.scores, truth.risks, strict=True))
 
 
-def test_truths_have_rows_with_and_without_a_score():
-    for name in ("conditions", "holes", "combined", "extremes", "wide"):
+def test_there_are_rows_with_and_without_a_score():
+    for name in ("conditions", "missing", "combined", "extremes", "wide"):
         scores = all_truths()[name].scores
         assert 10 <= sum(score is not None for score in scores) < len(scores), name
 
 
-def test_strange_types_as_the_card_takes_them():
+def test_unusual_types_are_read_as_the_card_reads_them():
     truth = truths()["conditions"]
-    holes = more_truths()["holes"]
-    strange = [Decimal("40"), Decimal("sNaN"), Decimal("NaN"), np.float32(0.1), np.int64(60), True]
-    strange += [np.True_, np.array(59.0), pd.NA, pd.NaT, NAN, 10**400, "", " ", "II", "60", b"x"]
-    strange += [np.float64("nan"), np.str_("III"), 2, 2.5, -9.0, Decimal("-9"), {1}, 1j, INF]
-    for card, base in ((truth.card, truth.rows[0]), (holes.card, holes.rows[0])):
+    missing = more_truths()["missing"]
+    unusual = [Decimal("40"), Decimal("sNaN"), Decimal("NaN"), np.float32(0.1), np.int64(60), True]
+    unusual += [np.True_, np.array(59.0), pd.NA, pd.NaT, NAN, 10**400, "", " ", "II", "60", b"x"]
+    unusual += [np.float64("nan"), np.str_("III"), 2, 2.5, -9.0, Decimal("-9"), {1}, 1j, INF]
+    for card, base in ((truth.card, truth.rows[0]), (missing.card, missing.rows[0])):
         score = compiled(card)
         for name in card.features:
-            for value in strange:
+            for value in unusual:
                 row = {**base, name: value}
                 if isinstance(value, set):
                     assert score(row)[0] is None or name in ("some number", "some text", "nb_1")
@@ -261,7 +261,7 @@ def test_strange_types_as_the_card_takes_them():
                 assert score(row) == expected, (name, value)
 
 
-def test_needs_nothing_but_the_standard_library():
+def test_needs_only_the_standard_library():
     source = to_python(truths()["units"].card)
     ast.parse(source, feature_version=(3, 8))
     row = dict(truths()["units"].rows[0])
@@ -272,7 +272,7 @@ def test_needs_nothing_but_the_standard_library():
     ), run.stderr
 
 
-def test_names_and_levels_are_nothing_but_literals():
+def test_names_and_levels_are_only_literals():
     title = 'x"""\n\nimport os\nos.system("boom")\n"""\\'
     rules = [
         *truths()["hostile"].card.rules,

@@ -1,4 +1,4 @@
-"""The report in a real browser: nothing said, nothing fetched, wide enough, and on paper."""
+"""The report in a real browser: nothing logged, nothing fetched, wide enough, and on paper."""
 
 from __future__ import annotations
 

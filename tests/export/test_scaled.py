@@ -73,9 +73,9 @@ def test_calculator(show: Callable[..., Watched]) -> None:
     truth, scaling, scaled = given()
     page = show(to_calculator(truth.card, scaling=scaling)).page
     seen = 0
-    for row, wanted in zip(truth.rows, scaled, strict=True):
-        if wanted is not None and fill_in(page, truth.card, row):
-            assert page.inner_text("#scaled").replace("−", "-") == str(wanted)
+    for row, expected in zip(truth.rows, scaled, strict=True):
+        if expected is not None and fill_in(page, truth.card, row):
+            assert page.inner_text("#scaled").replace("−", "-") == str(expected)
             seen += 1
     assert seen >= 3
     assert "points double the odds" in page.inner_text(".notes")
@@ -98,8 +98,8 @@ def test_workbook(tmp_path: Path) -> None:
     sheets = recalculated(tmp_path, {"card": book})["card"]
     found = [float(row[-1]) if row[-1] else None for row in sheets["Rows"][1:]]
     assert found == [*scaled, None]
-    told = {row[0]: row[1] for row in sheets["Calculator"] if row}
-    assert float(told["SCALED SCORE"]) == scaled[0]
+    found = {row[0]: row[1] for row in sheets["Calculator"] if row}
+    assert float(found["SCALED SCORE"]) == scaled[0]
 
 
 def test_pmml() -> None:

@@ -1,4 +1,4 @@
-"""Scaled scores: a straight line that says the same as the card."""
+"""Scaled scores: a straight line that keeps the order of the card's scores."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def line() -> tuple[float, float]:
     odds=st.floats(0.01, 1000),
     better=st.booleans(),
 )
-def test_the_line_keeps_its_word(pdo: float, base: float, odds: float, better: bool) -> None:
+def test_the_line_is_as_stated(pdo: float, base: float, odds: float, better: bool) -> None:
     made = scale(
         SIMPLE, points_to_double=pdo, base_score=base, base_odds=odds, higher_is_better=better
     )
@@ -45,7 +45,7 @@ def test_the_line_keeps_its_word(pdo: float, base: float, odds: float, better: b
     steps = {b - a for a, b in itertools.pairwise(scaled)}
     assert steps == {made.multiplier}
     assert (made.multiplier < 0) == better
-    # What doubles the odds is stated, and within half a step of what was asked for.
+    # What doubles the odds is stated, and within half a step of the request.
     slope, _ = line()
     assert made.points_to_double == pytest.approx(abs(made.multiplier) * math.log(2) / slope)
     assert abs(made.points_to_double - pdo) <= 0.5 * math.log(2) / slope + 1e-9 or (

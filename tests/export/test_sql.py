@@ -19,7 +19,7 @@ from tests.helpers.databases import Run
 
 NAMES = sorted(all_truths())
 #: Blank text is spaces only, and type functions are absent: see to_sql.
-ANSI_NAMES = [name for name in NAMES if name != "holes"]
+ANSI_NAMES = [name for name in NAMES if name != "missing"]
 DIALECTS = ["ansi", "duckdb", "postgresql", "spark"]
 
 
@@ -150,10 +150,10 @@ def test_tables_of_whole_numbers_decimals_and_reals(duckdb_run, postgresql_run):
                       [Reading(feature="c", special=(-9,))])  # fmt: skip
     rows = [(0, 2, "0.25", -9), (1, 3, "0.15", 1), (2, 2**31 - 1, "12.10", None)]
     create = 'CREATE TABLE t ("row id" INTEGER, "a" INTEGER, "b" DECIMAL(9, 2), "c" SMALLINT)'
-    wanted = [card.score({"a": a, "b": float(b), "c": c}) for _, a, b, c in rows]
+    expected = [card.score({"a": a, "b": float(b), "c": c}) for _, a, b, c in rows]
     for dialect, run in (("duckdb", duckdb_run), ("postgresql", postgresql_run)):
         query = to_sql(card, dialect=dialect, table="t")
-        assert [row[-2] for row in sorted(run(create, rows, query))] == wanted
+        assert [row[-2] for row in sorted(run(create, rows, query))] == expected
 
 
 BOTH = ("duckdb", "postgresql")
@@ -173,8 +173,8 @@ def test_numbers_that_may_be_words_in_columns_of_any_type(dialect, request):
     reading = Reading(feature="x", special=(-9, "NA"), fill=5, text=True)
     card = small_card([Rule(PerUnit("x", decimals=1, lower=0, upper=50), 1)], [reading])
     numbers = [float("nan"), -9, 7.25, None, 0.1]
-    wanted = [card.score({"x": v}) for v in numbers]
-    assert typed(run, dialect, card, "DOUBLE PRECISION", numbers) == wanted
+    expected = [card.score({"x": v}) for v in numbers]
+    assert typed(run, dialect, card, "DOUBLE PRECISION", numbers) == expected
     flags = [True, False, None]
     assert typed(run, dialect, card, "BOOLEAN", flags) == [card.score({"x": v}) for v in flags]
     texts = ["7.25", "nan", "NA", "1e400", "-1e400", "1e-400", "1e99999", "4e-320", "true"]
@@ -241,7 +241,7 @@ def test_a_table_with_columns_of_our_names(duckdb_run, postgresql_run):
 
 
 def bare(query: str, dialect: str) -> str:
-    """Return what stands outside of quotes."""
+    """Return what is outside of quotes."""
     escape = r"(?:[^'\\]|\\.)*" if dialect == "spark" else r"(?:[^']|'')*"
     quoted = rf"E'(?:[^'\\]|''|\\.)*'|'{escape}'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`"
     if dialect == "spark":

@@ -1,4 +1,4 @@
-"""Markdown and LaTeX: what a reader sees is what the card says, whatever its names hold."""
+"""Markdown and LaTeX: a reader sees the contents of the card, whatever its names are."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ def read_markdown(text: str) -> _Reader:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_markdown_shows_what_the_card_says(name: str) -> None:
+def test_markdown_shows_the_contents_of_the_card(name: str) -> None:
     card = cards()[name]
-    told, reader = contents(card), read_markdown(to_markdown(card))
-    rules = [text.strip() for pair in told.rules for text in pair]
-    risks = [text for pair in told.table for text in pair]
-    assert reader.found["td"] == [*rules, told.score, "= _____", *risks]
+    printed, reader = contents(card), read_markdown(to_markdown(card))
+    rules = [text.strip() for pair in printed.rules for text in pair]
+    risks = [text for pair in printed.table for text in pair]
+    assert reader.found["td"] == [*rules, printed.score, "= _____", *risks]
     assert reader.found["th"] == ["Rule", "Points", "SCORE", "RISK"]
-    assert [item.strip() for item in reader.found["li"]] == [note.strip() for note in told.notes]
-    lines = [told.title.strip(), *([told.footer] if told.footer else [])]
+    assert [item.strip() for item in reader.found["li"]] == [note.strip() for note in printed.notes]
+    lines = [printed.title.strip(), *([printed.footer] if printed.footer else [])]
     assert reader.found["p"] == lines
     tags = {"p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li"}
     assert reader.tags <= tags
@@ -115,7 +115,7 @@ def test_markdown_does_not_link() -> None:
 
 # -- LaTeX ---------------------------------------------------------------------------------------
 
-#: All that may stand in the text of a table; anything else with a meaning is a leak.
+#: All that the text of a table may hold; anything else with a meaning is a leak.
 _ALLOWED = re.compile(
     r"\\textbackslash\{\}|\\textasciicircum\{\}|\\textasciitilde\{\}|\\textasciigrave\{\}"
     r"|\\symbol\{34\}|\\textbar\{\}|\\ldots\{\}|\\textendash\{\}|\\[{}$&#%_]|\$[<>-]\$|\$\\(geq|leq|neq|times|cdot)\$"
@@ -164,7 +164,7 @@ def test_the_check_finds_what_leaks(line: str) -> None:
     assert leaks(line) == [line]
 
 
-def test_latex_says_what_the_card_says() -> None:
+def test_latex_shows_the_contents_of_the_card() -> None:
     card = truths()["binned"].card
     text = to_latex(card)
     assert r"visits ($-$9: unknown) 3\textendash{}4 & +3 points \\" in text
@@ -177,7 +177,7 @@ def test_latex_says_what_the_card_says() -> None:
     assert len(re.findall(r"& .* \\\\$", text, re.MULTILINE)) == 26 + 1 + 3 + 2
 
 
-def test_a_long_card_goes_over_pages() -> None:
+def test_a_long_card_spans_several_pages() -> None:
     assert r"\begin{longtable}" in to_latex(truths()["200 rules"].card)
     assert r"\begin{longtable}" not in to_latex(truths()["binned"].card)
 
@@ -190,14 +190,14 @@ def test_latex_says_which_letters_need_more() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_latex_compiles(tmp_path: Path, name: str) -> None:
     text = to_latex(cards()[name])
-    wanted = "xelatex" if "XeLaTeX" in text else "pdflatex"
-    program = shutil.which(wanted)
+    engine = "xelatex" if "XeLaTeX" in text else "pdflatex"
+    program = shutil.which(engine)
     if program is None:
-        pytest.skip(f"{wanted} is not installed")
+        pytest.skip(f"{engine} is not installed")
     packages = re.search(r"\\usepackage\{.*?\}", text)
     assert packages is not None
     preamble = r"\documentclass{article}\usepackage[a4paper]{geometry}"
-    if wanted == "pdflatex":
+    if engine == "pdflatex":
         preamble += r"\usepackage[T1]{fontenc}"
     (tmp_path / "card.tex").write_text(text, encoding="utf-8")
     page = rf"{preamble}{packages[0]}\begin{{document}}\input{{card}}\end{{document}}"

@@ -85,12 +85,12 @@ def _share(text: str) -> float:
 
 
 def calculator_answer(table: list[list[str]]) -> tuple[float | None, float | None]:
-    """Return what the calculator says."""
+    """Return the results of the calculator."""
     found = {line[0]: line[1] for line in table if line[0] in ("SCORE", "RISK")}
     return answer([found["SCORE"], found["RISK"]])
 
 
-# -- the stated rule: what spreadsheets cannot tell apart ------------------------------------------
+# -- the stated rule: what spreadsheets cannot distinguish -----------------------------------------
 
 
 @pytest.mark.parametrize(("x", "near"), [(18.499999999999996, True), (18.5, False), (18.4, False)])
@@ -131,7 +131,7 @@ def test_rows_agree_with_python(calculated: dict[str, Any], name: str) -> None:
 
 @pytest.mark.parametrize("name", ["conditions", "units"])
 def test_values_next_to_a_cut_are_taken_for_equal(calculated: dict[str, Any], name: str) -> None:
-    """What the docstring says of such rows is so: each gets the score of a row on the cut."""
+    """As documented: each such row gets the score of a row on the cut."""
     truth = truths()[name]
     logic, table = truth.card._logic, calculated[name]["Rows"][1:]
     on_cut = {
@@ -327,7 +327,7 @@ def test_numbers_are_written_in_full(tmp_path: Path) -> None:
     assert f"<v>{1 / 3 + 0.5!r}</v>" in parts["xl/worksheets/sheet5.xml"]
 
 
-def test_the_calculator_says_what_it_takes(tmp_path: Path) -> None:
+def test_the_calculator_describes_its_inputs(tmp_path: Path) -> None:
     parts = parts_of(xlsx.workbook_bytes(truths()["conditions"].card, 1), tmp_path)
     root = ElementTree.fromstring(parts["xl/worksheets/sheet2.xml"])
     rules = {one.get("sqref"): one for one in root.iter(f"{MAIN}dataValidation")}

@@ -1,6 +1,6 @@
-"""One truth for all exports: cards, rows, and what Python says of them.
+"""The same cards and rows for all exports, with the scores and risks that Python gives them.
 
-Every engine gets the same rows and has to come to the same score and risk; ``None`` where the card
+Every engine gets the same rows and has to return the same score and risk; ``None`` where the card
 refuses the row (exports then give no score and no risk).
 """
 
@@ -25,7 +25,7 @@ EMOJI = "😀 naïve ' quote & <b>"
 
 
 class Truth(NamedTuple):
-    """A card and rows, with what Python says of each."""
+    """A card and rows, with the score and risk of each."""
 
     card: Scorecard
     rows: tuple[dict[str, Any], ...]

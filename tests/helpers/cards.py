@@ -1,4 +1,4 @@
-"""Cards as tests want them."""
+"""Cards and training data for tests."""
 
 from __future__ import annotations
 

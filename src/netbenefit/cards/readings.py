@@ -118,18 +118,16 @@ def numeric_column(name: str, data: Any) -> NDArray[Any]:
         shown = f", such as {array[0].item()!r} in row 0" if array.size else ""
         raise InputError(f"column {name!r} holds {array.dtype} values{shown}. {_ENCODE}")
     if array.dtype.kind == "f":
-        missing = np.flatnonzero(np.isnan(array))
-        if missing.size:
-            raise InputError(
-                f"column {name!r} has {missing.size} missing values (NaN), the first in row "
-                f"{missing[0]}. Impute or drop them first."
-            )
-        infinite = np.flatnonzero(np.isinf(array))
-        if infinite.size:
-            raise InputError(
-                f"column {name!r} has {infinite.size} infinite values (inf), the first in row "
-                f"{infinite[0]}. Clip or drop them first."
-            )
+        for what, test, remedy in (
+            ("missing values (NaN)", np.isnan, "Impute"),
+            ("infinite values (inf)", np.isinf, "Clip"),
+        ):
+            rows = np.flatnonzero(test(array))
+            if rows.size:
+                raise InputError(
+                    f"column {name!r} has {rows.size} {what}, the first in row {rows[0]}. {remedy} "
+                    "or drop them first."
+                )
     return array
 
 
@@ -460,7 +458,7 @@ class Reading:
     levels : sequence of number or text
         All levels of training, where others are worth a warning.
     whole : bool, default=False
-        Whether the column held whole numbers: "40–59" then says the same as "40 ≤ x < 60".
+        Whether the column held whole numbers: "40–59" then means the same as "40 ≤ x < 60".
     text : bool, default=False
         Whether the column's numbers came as text.
     refuse : bool, default=False
@@ -648,7 +646,7 @@ def plain_number(text: str) -> float | None:
 
 
 def _decoded(reading: Reading | None, data: Any, kind: Kind) -> Any:
-    """Turn blank text into missing values, and text that stands for a number into one."""
+    """Turn blank text into missing values, and text that is a number into one."""
     if not isinstance(data, list | tuple):
         data = plain_array(data)
         spelt = "OTUiuf" if kind == "text" and reading is not None else "OTU"
@@ -690,7 +688,7 @@ def _without_codes(reading: Reading, column: Column) -> Column:
     if values.dtype.kind == "f":
         numbers = [code for code in reading.special if not isinstance(code, str)]
         found, empty = np.isin(values, np.array(numbers, dtype=np.float64)), math.nan
-    else:  # text, or numbers among text, where the rules ask no more than whether it is missing
+    else:  # text, or a mix, where only being missing matters
         codes = frozenset(reading.special)
         found = np.fromiter((v in codes for v in values.tolist()), np.bool_, len(values))
         empty = None

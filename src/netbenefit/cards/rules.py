@@ -299,7 +299,7 @@ _MOST_STEPS = 2_000
 
 
 def check_rules(rules: Any) -> tuple[Rule, ...]:
-    """Return rules that can stand on one card: no term twice, one kind of value per column."""
+    """Return rules that fit on one card: no term twice, one kind of value per column."""
     seen: dict[Term, int] = {}
     kinds: dict[str, Kind] = {}
     for i, rule in enumerate(rules):
@@ -356,7 +356,7 @@ def check_readings(readings: Any, rules: Sequence[Rule]) -> tuple[Reading, ...]:
 
 @dataclass(frozen=True)
 class InputColumn:
-    """A raw column, as it comes."""
+    """A raw column."""
 
     name: str
     kind: Kind  #: "number", "text", or "any" where only being missing matters
@@ -430,7 +430,7 @@ class ColumnLogic:
             combine=reading.combine,
             special=reading.special if combined else (),
             fill=reading.fill if combined else None,
-            # What is refused is not allowed (and has no fill), whatever rules say.
+            # What is refused is never allowed (and has no fill), even where a rule is for it.
             may_miss=may_miss and not reading.refuse,
             terms=tuple(terms),
             whole=reading.whole,
@@ -599,7 +599,7 @@ def _parts(column: ColumnLogic) -> list[ColumnLogic]:
 def _totals(column: ColumnLogic, every: bool = False) -> set[int] | None:
     """Return units that one column can bring, the fewest and the most among them, or None.
 
-    With ``every``, all of them; None then also stands for too many.  Codes only change at the
+    With ``every``, all of them; None then also means too many.  Codes only change at the
     numbers that terms name and at the ends of steps, so these and their neighbours are tried.
     """
     terms, read = column.terms, column.last

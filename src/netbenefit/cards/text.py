@@ -73,7 +73,7 @@ def card_rows(card: Scorecard) -> list[Row]:
 def card_notes(card: Scorecard, rows: Iterable[Row]) -> list[str]:
     """Return how the columns of some rows are read, one sentence per rule of reading.
 
-    What missing values count as that training never had comes last, in one sentence for all.
+    The fills of columns without missing values in training come last, in one sentence.
     """
     readings = {reading.feature: reading for reading in card.readings}
     names: dict[str, None] = {}
@@ -178,7 +178,7 @@ def _among(feature: str, levels: Sequence[Value], negated: bool = False) -> Cond
 
 
 def _text(term: Term, whole: bool) -> str:
-    """Say when a row applies; of whole numbers as people do."""
+    """Return when a row applies, in words; intervals of whole numbers as "40–59"."""
     if not (whole and isinstance(term, Condition) and term.op in _STEPS):
         return term.text()
     name, numbers = term.feature, [cast(float, value) for value in term.values]
@@ -200,7 +200,7 @@ def _text(term: Term, whole: bool) -> str:
 
 _BLANK = "_____"
 _NARROWEST = 16
-#: Rows of a SCORE → RISK table, where it stands upright; more go into columns side by side.
+#: Most rows of an upright SCORE → RISK table; longer ones are split into columns.
 _LONGEST = 15
 #: Format characters that belong to writing (joiners); the others could reorder or hide text.
 _JOINERS = "\u200c\u200d"

@@ -132,7 +132,8 @@ def _field_html(place: int, one: Field, labels: FieldLabels) -> str:
     if one.unknown is not None:
         options.append((one.unknown, "unknown"))
     if one.control == "check":
-        inner = _check(place, label)
+        box = f'<input type="checkbox" id="f{place}">'
+        inner = f'<label class="tick">{box} <span>{label}</span></label>'
     elif one.control == "choice":
         inner = _choice(place, options, label)
     elif one.control == "select":
@@ -143,10 +144,6 @@ def _field_html(place: int, one: Field, labels: FieldLabels) -> str:
         inner = _number(place, replace(one, hint=hint), label + unit)
     caution = f'<p class="caution" id="f{place}c" hidden></p>'
     return f'<div class="field {one.control}" data-field="{place}">{inner}{caution}</div>'
-
-
-def _check(place: int, label: str) -> str:
-    return f'<label class="tick"><input type="checkbox" id="f{place}"> <span>{label}</span></label>'
 
 
 def _choice(place: int, options: Sequence[tuple[str, str]], label: str) -> str:

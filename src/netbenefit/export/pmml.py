@@ -173,7 +173,7 @@ def _number_attributes(pairs: _Pairs, field: str) -> list[Element]:
 
 
 def _counted(pairs: _Pairs, field: str, logs: dict[PerUnit, str], largest: float) -> Element:
-    """One attribute for all values, worth what an expression says."""
+    """One attribute for all values, worth the value of an expression."""
     predicates = [_simple(field, "isNotMissing")]
     for term, _ in pairs:
         if isinstance(term, Condition):
@@ -490,7 +490,7 @@ def _value(column: ColumnLogic, read: dict[str, str], fields: _Fields) -> str:
         value = field_ref(name)
         for code in column.number_codes:
             value = apply("if", apply("notEqual", field_ref(name), constant(code)), value)
-        # Some engines need to be told that it is present.
+        # Some engines need the test for being present.
         name = fields.add(f"{name}, read", "double", where_present(name, value))
     return _filled(name, column.fill, "double", fields)
 

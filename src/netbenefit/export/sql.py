@@ -408,7 +408,7 @@ class _Writer:
         tests: list[str] = []
         if one.kind == "number":
             required.within(-_LARGEST, _LARGEST)
-            # The code "-9" beside −9 says no more than that some tables come as text.
+            # The code "-9" beside −9 only means that some tables hold text.
             spelt = any(plain_number(code) is None for code in texts)
             if one.has_reading and (one.text or spelt):
                 raw = self._spelt_number(column, texts, k)

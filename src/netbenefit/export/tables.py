@@ -145,7 +145,7 @@ def _markdown(text: str) -> str:
 
 
 def _markdown_line(text: str) -> str:
-    """Escape a text that stands at the start of a line, or of an item of a list."""
+    """Escape a text at the start of a line, or of an item of a list."""
     found = _markdown(text)
     start = _LINE_START.match(found)
     if start is None:

@@ -84,7 +84,7 @@ class Constants:
         return f"Values!$A${self._place([value]) + 1}"
 
     def span(self, values: Sequence[Value]) -> str:
-        """Return where some values stand, one below the other."""
+        """Return the range of some values, one below the other."""
         start = self._place(values)
         return f"Values!$A${start + 1}:$A${start + len(values)}"
 
