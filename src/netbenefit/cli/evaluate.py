@@ -106,10 +106,10 @@ def _evaluate_open(
 
     from netbenefit.cards import check_present
     from netbenefit.cli.rows import check_column, open_table, outcome_of_table
-    from netbenefit.data import duckdb_errors, find_source, label_in
+    from netbenefit.data import duckdb_errors, find_source, find_target, label_in
 
     says = card.provenance.outcome if card.provenance else None
-    target = _target(card, table, says) if target is None else target
+    target = find_target(table.columns, says, card.features)[0] if target is None else target
     check_column(table, target, "--target")
     check_column(table, sample_weight, "--sample-weight")
     check_present(card.features, table.columns)
@@ -175,22 +175,6 @@ def evaluate_relation(
             reference=reference,
             tell=bar.say,
         )
-
-
-def _target(card: Scorecard, table: OpenTable, says: str | None) -> str:
-    """Find the column that a card calls its outcome."""
-    from netbenefit.common import InputError, shorten
-    from netbenefit.data import label_in
-
-    found = [one for one in table.columns if label_in(says, one) is not None]
-    found = [one for one in found if one not in card.features]
-    if len(found) != 1:
-        why = "does not say what its outcome is" if says is None else f"predicts {says!r}"
-        raise InputError(
-            f"the card {why}, and no column is sure to be that. Name the column of the outcome: "
-            f"--target COLUMN. There are {shorten(list(table.columns), 10)}."
-        )
-    return found[0]
 
 
 def _tell_no_outcome(place: object) -> None:

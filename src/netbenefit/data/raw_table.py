@@ -277,8 +277,8 @@ def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
     found = _words(column)
     if len(found) == len(present):
         return InputError(
-            f"column {column.name!r} holds words, such as {present[0]!r}, and cannot be "
-            "taken for numbers. Leave out what asks for numbers, or correct the column."
+            f"column {column.name!r} holds words, such as {present[0]!r}, and cannot be read as "
+            "numbers. Leave out what requires numbers, or correct the column."
         )
     odd = [(row, text) for row, text in found if text.strip() not in special]
     row, text = odd[0] if odd else (0, "")
