@@ -12,6 +12,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from netbenefit.common.checks import InputError
@@ -130,7 +131,7 @@ class DaskPass:
         try:
             return future.result()[1]
         except KilledWorker as error:
-            times = error.allowed_failures + 1  # Dask itself has tried it anew
+            times = error.allowed_failures + 1  # Dask itself has tried it again
             return Lost(f"Dask: {times} workers died", times)
         except CancelledError:  # from outside, or with the scheduler
             return Lost("Dask: the task was cancelled")
@@ -142,11 +143,9 @@ def cluster_threads(backend: Any) -> int:
     """Threads of all workers; where there are none yet, joblib waits for one."""
     from distributed import KilledWorker
 
-    for _ in range(_QUEUE):  # the worker that it waited for may have died at once
-        try:
+    for _ in range(2):  # the worker that it waited for may have died at once
+        with suppress(KilledWorker):
             return int(backend.effective_n_jobs(-1))
-        except KilledWorker:
-            continue
     return int(backend.effective_n_jobs(-1))
 
 
@@ -336,7 +335,7 @@ def _joblib_pass(
             yield from ((place, Lost(_why(error))) for place in sorted(suspects))
         finally:
             if isinstance(done, Generator):
-                with warnings.catch_warnings():  # joblib's, that the tasks which it ends are ended
+                with warnings.catch_warnings():  # joblib warns of the tasks that it ends here
                     warnings.simplefilter("ignore", UserWarning)
                     done.close()
 

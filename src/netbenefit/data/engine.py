@@ -22,7 +22,7 @@ from netbenefit.common import InputError, IntArray, check_names, shorten
 
 logger = logging.getLogger(__name__)
 
-#: What a column holds, as far as its type tells.
+#: What a column holds, by its type.
 ColumnType = Literal["number", "boolean", "text", "date", "other"]
 #: Called with what the engine is about to do, such as "merging rows".
 Tell = Callable[[str], None]

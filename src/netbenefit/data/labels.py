@@ -159,7 +159,7 @@ def warn_of_constants(table: PatternTable) -> None:
         warnings.warn(
             f"constant columns get no points: {shorten(table.constant)}. Drop them to silence "
             "this.",
-            stacklevel=5,  # scikit-learn's decorator stands between the user and fit
+            stacklevel=5,  # scikit-learn's decorator is between the user and fit
         )
 
 

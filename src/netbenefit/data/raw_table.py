@@ -127,14 +127,14 @@ class RawTable:
             import narwhals as nw  # late: only columns of data frames need it
 
             series = nw.from_native(data, series_only=True, pass_through=True)
-            if isinstance(series, nw.Series):  # its type may tell more than its values
+            if isinstance(series, nw.Series):  # its type may say more than its values
                 frame = Frame(series.alias("x").to_frame().to_native())
                 return raw_column(name, frame.column("x"), frame.info("x"))
         return RawColumn(name, plain_array(data))
 
 
 def raw_column(name: str, values: NDArray[Any], info: ColumnInfo) -> RawColumn:
-    """Return a column with what its type tells."""
+    """Return a column with what is known from its type."""
     return RawColumn(name, values, info.categories, info.is_category, info.is_ordered, info.is_date)
 
 

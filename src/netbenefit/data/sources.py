@@ -55,7 +55,7 @@ class Source:
 
     @property
     def n_bytes(self) -> int:
-        """What the files take on disk."""
+        """Size of the files on disk."""
         return sum(file.stat().st_size for file in self.files)
 
 
@@ -271,7 +271,7 @@ class Engine(AbstractContextManager["Engine"]):
     """
 
     def __init__(self, threads: int = -1) -> None:
-        import duckdb  # late: it takes its time to import
+        import duckdb  # late: it is slow to import
 
         limit = _memory()
         place = os.environ.get(SPILL) or None
