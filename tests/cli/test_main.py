@@ -262,7 +262,7 @@ def test_a_card_without_rules_says_what_to_try(table: Path) -> None:
         ([*FIT, "--drop", "x"], "--drop names column 'x'"),
         ([*FIT, "--sample-weight", "w"], "--sample-weight names column 'w'"),
         ([*FIT, "--sample-weight", "town"], "text in column 'town'"),
-        ([*FIT, "--positive", "maybe"], "column 'ill' never is 'maybe'; it holds no, yes"),
+        ([*FIT, "--positive", "maybe"], "column 'ill' is never 'maybe'; it holds no, yes"),
         (["--target", "weight", "--drop", "town", "--drop", "ill"], "holds 3 labels (1, 2, 3)"),
         ([*FIT, "--thresholds", "1:2"], "cannot read thresholds '1:2'"),
         ([*FIT, "--thresholds", "5,10"], "threshold 5.0 (position 0) is outside (0, 1)"),
@@ -339,7 +339,7 @@ def test_evaluate_refusals(card_file: Path, table: Path, tmp_path: Path) -> None
     del columns["ill"]
     unknown = save(columns, tmp_path / "c.csv")
     message = error("evaluate", card_file, unknown)
-    assert "predicts 'ill = yes', and no column is sure to be that" in message
+    assert "predicts 'ill = yes', and no column matches that" in message
     gap = people()
     gap["fever"] = np.where(gap["cough"], "", gap["fever"].astype(str))
     holes = save(gap, tmp_path / "d.csv")

@@ -251,7 +251,7 @@ def test_what_a_stream_refuses(clinic: Path, card: Path, tmp_path: Path) -> None
     assert "--target names column 'x'" in error("fit", *stream, "--target", "x")
     assert "--drop names column 'x'" in error("fit", *stream, *FIT, "--drop", "x")
     assert "holds 9 labels" in error("fit", *stream, "--target", "visits", "--drop", "x=y")
-    assert "never is 'maybe'" in error("fit", *stream, *FIT, "--positive", "maybe")
+    assert "is never 'maybe'" in error("fit", *stream, *FIT, "--positive", "maybe")
     assert "'admitted', the weights, holds no numbers" in error(
         "fit", *stream, *FIT, "--sample-weight", "admitted"
     )

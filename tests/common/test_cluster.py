@@ -99,12 +99,12 @@ def journal_keys(path: Path) -> list[str]:
 
 
 def facts(value: Any) -> Any:
-    """All that a result holds, to the last bit, but for the time that it took."""
+    """All that a result holds, to the last bit, except the time that it took."""
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes() if value.dtype.kind != "O" else None
     if dataclasses.is_dataclass(value):
-        told = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        return facts({k: v for k, v in told.items() if k not in ("seconds", "trace")})
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return facts({k: v for k, v in fields.items() if k not in ("seconds", "trace")})
     if isinstance(value, dict):
         return {key: facts(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -162,12 +162,12 @@ def test_experiments_run_on_the_cluster(
         there = run_plan(plan, tmp_path / "there")
     assert there.failures == here.failures == []
 
-    def told(outcome: Any) -> list[str]:
+    def lines(outcome: Any) -> list[str]:
         rows = [{k: v for k, v in row.items() if "seconds" not in k} for row in outcome.rows]
         return sorted(repr(facts(row)) for row in rows)
 
-    assert told(there) == told(here)
-    assert len(told(here)) == len(plan) == 4
+    assert lines(there) == lines(here)
+    assert len(lines(here)) == len(plan) == 4
 
 
 def test_multi_start_finds_the_same_card(client: Any) -> None:
@@ -224,13 +224,13 @@ def where() -> dict[str, Any]:
 # -- what comes home, and what is sent -------------------------------------------------------------
 
 
-def test_warnings_of_workers_are_told_once(dask_backend: Any) -> None:
+def test_warnings_of_workers_are_shown_once(dask_backend: Any) -> None:
     X, y = rows()
-    with pytest.warns(RuntimeWarning, match="told by a worker") as told:
+    with pytest.warns(RuntimeWarning, match="raised by a worker") as caught:
         nb.cross_validate(WarningLogistic(), X, y, folds=3)
-    assert [str(one.message) for one in told].count("told by a worker") == 1
+    assert [str(one.message) for one in caught].count("raised by a worker") == 1
     found = nb.compare({"loud": WarningLogistic()}, X, y, cv=2)
-    assert found.notes == ("loud: told by a worker",)
+    assert found.notes == ("loud: raised by a worker",)
 
 
 def test_the_data_are_sent_once(dask_backend: Any) -> None:

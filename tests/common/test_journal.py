@@ -25,7 +25,7 @@ def tenth(i: int) -> dict[str, Any]:
 
 
 class Counting:
-    """A function that knows how often it was called, and fails where it is told to."""
+    """A function that records its calls, and fails for the tasks that it is given."""
 
     def __init__(self, fail: int | None = None, error: type[BaseException] = ValueError) -> None:
         self.calls: list[int] = []
@@ -34,7 +34,7 @@ class Counting:
     def __call__(self, i: int) -> int:
         self.calls.append(i)
         if i == self.fail:
-            raise self.error("told to fail")
+            raise self.error("meant to fail")
         return 10 * i
 
 
@@ -93,7 +93,7 @@ def test_an_error_names_its_task_and_loses_no_finished_one(backend: str, tmp_pat
 
 
 def test_a_journal_torn_anywhere_is_cut_and_completed(tmp_path: Path) -> None:
-    """A kill may stop the file at any byte; what is whole is kept, what is not is run again."""
+    """A kill may stop the file at any byte: complete tasks are kept, the others are run again."""
     path = tmp_path / "j"
     truth = run_tasks(Counting(), TASKS, journal=path, fingerprint="äöü")
     content = path.read_bytes()
@@ -137,7 +137,7 @@ def test_a_file_that_is_no_journal_is_left_alone(content: bytes, tmp_path: Path)
     assert path.read_bytes() == content
 
 
-def test_a_damaged_line_in_the_middle_is_told(tmp_path: Path) -> None:
+def test_a_damaged_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "j"
     run_tasks(Counting(), TASKS, journal=path)
     lines = path.read_bytes().split(b"\n")
@@ -159,7 +159,7 @@ def test_progress_counts_from_what_was_there(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     some = dict(list(TASKS.items())[:2])
     run_tasks(Counting(), some, journal=tmp_path / "j")
-    run_tasks(Counting(), TASKS, journal=tmp_path / "j", progress=lambda *told: seen.append(told))
+    run_tasks(Counting(), TASKS, journal=tmp_path / "j", progress=lambda *done: seen.append(done))
     assert seen == [(done, 6) for done in (2, 3, 4, 5, 6)]
 
 

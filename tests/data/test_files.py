@@ -213,7 +213,7 @@ def test_large_files_keep_their_order_and_their_cells_of_many_lines(tmp_path: Pa
         assert columns["b"][-1] == f"of {n - 1}\n{n - 1},x,y\n{'z' * ((n - 1) % 300)}".strip()
 
 
-#: Cells that one reader or another takes for something else.
+#: Cells that readers interpret differently.
 CELLS = [
     *("", "NA", " NA ", "NAN", "nan(1)", "1", "0", "-5", "+7", "007", "1.5", ".5", "5.", "1e3"),
     *("1e400", "inf", "-Infinity", "1_000", "_1", "0x10", "true", "FALSE ", "t", "yes", "b c"),
@@ -242,9 +242,7 @@ def quoted(cell: str) -> str:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_files_of_odd_cells_are_read_as_the_slow_reader_reads_them(
-    tmp_path: Path, seed: int
-) -> None:
+def test_unusual_cells_are_read_as_the_slow_reader_reads_them(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     for k in range(5):
         width, rows = int(rng.integers(2, 5)), int(rng.integers(1, 20))
@@ -282,7 +280,7 @@ def test_a_large_file_is_read_whole(data_folder: Path) -> None:
     assert len(table["Over50K"]) == 32_561
 
 
-def test_agrees_with_pandas_on_real_numbers(data_folder: Path) -> None:
+def test_numbers_agree_with_pandas(data_folder: Path) -> None:
     table = read_table(data_folder / "heart.csv")
     frame = pd.read_csv(data_folder / "heart.csv", float_precision="round_trip")
     assert list(table) == list(frame.columns)
@@ -376,7 +374,7 @@ def test_positive_chooses_the_event(labels: list[object], positive: str, event: 
     [
         ([1, 1], None, "column 'y' holds one class only: every row is 1"),
         ([1, 2, 3], None, "holds 3 labels (1, 2, 3), but an outcome has two. Say which one"),
-        ([0, 1], "2", "column 'y' never is '2'; it holds 0, 1"),
+        ([0, 1], "2", "column 'y' is never '2'; it holds 0, 1"),
         ([0.0, np.nan], None, "column 'y' has 1 missing labels (NaN), the first in row 1"),
     ],
 )

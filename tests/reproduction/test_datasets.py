@@ -78,5 +78,3 @@ def test_breast_cancer() -> None:
     assert all(name.startswith("worst ") for name in columns)
     assert (malignant.size, malignant.sum()) == (569, 212)
     assert columns["worst area"][malignant].mean() > columns["worst area"][~malignant].mean()
-    with pytest.raises(InputError, match='Use "worst" or "mean"'):
-        load_breast_cancer("largest")

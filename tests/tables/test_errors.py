@@ -1,4 +1,4 @@
-"""What engines are not asked, and what is said of rows that cannot be used."""
+"""Errors about tables in engines, and about rows that cannot be used."""
 
 from __future__ import annotations
 

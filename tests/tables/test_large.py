@@ -47,8 +47,8 @@ def rows() -> pl.DataFrame:
 
 def estimator(**more: Any) -> RiskScoreClassifier:
     solver = LocalSearch(time_limit=None, max_rounds=1, n_jobs=1)
-    told = {"binner": "auto", "solver": solver, "time_limit": None, "teacher": "logistic"}
-    return RiskScoreClassifier(**{**told, **more})
+    options = {"binner": "auto", "solver": solver, "time_limit": None, "teacher": "logistic"}
+    return RiskScoreClassifier(**{**options, **more})
 
 
 def in_some_engine(name: str) -> Any:

@@ -14,15 +14,15 @@ from tests.export.truth import Truth
 from tests.helpers.engine_tables import FEW_EAGER, FULL, LAZY, in_engine, rows_of
 
 #: Three of the random cards are enough (without logarithms that have no end, which take engines
-#: long to logic): the same ones meet every other export.
+#: long to plan): every other export is tested with the same ones.
 OTHERS = {f"random {k}" for k in range(99)} - {"random 1", "random 3", "random 6"}
 NAMES = [name for name in sorted(all_truths()) if name not in OTHERS]
-#: Long cards, and logarithms without an end, take these engines long to logic.
+#: Long cards, and logarithms without an end, take these engines long to plan.
 SLOW = {"200 rules", "extremes", "combined"}
 
 
 def arrow_of(truth: Truth) -> pa.Table:
-    """Rows of a truth with a type a column, and their numbers in "row id"."""
+    """Rows of a truth with one type per column, and their numbers in "row id"."""
     text = set(truth.card.text_features)
     columns: dict[str, Any] = {"row id": pa.array(range(len(truth.rows)), pa.int64())}
     for name in truth.rows[0]:
@@ -45,7 +45,7 @@ def check(engine: str, truth: Truth) -> None:
     by_row = {row: (score, risk) for row, score, risk in found}
     assert len(found) == len(truth.rows)
     for k, expected in enumerate(zip(truth.scores, truth.risks, strict=True)):
-        if by_row[k] != expected:  # no score at all may take the place of one, where that is said
+        if by_row[k] != expected:  # large numbers may have no score
             assert by_row[k] == (None, None), truth.rows[k]
             assert _too_large(truth, k), truth.rows[k]
 

@@ -343,7 +343,7 @@ def test_other_estimators_are_refused(
         ({"cv": 500}, r"cv=500 must be at least 2, and at most \d+, the number of events"),
         ({"cv": "five"}, "cv='five' gives no folds"),
         ({"cv": [(np.arange(9), np.arange(9, 20))]}, "gives 1 fold. Standard errors need at"),
-        ({"n_jobs": 0}, "0 tasks at a time"),
+        ({"n_jobs": 0}, "n_jobs=0 would never run a task"),
         ({"sample_weight": [1.0]}, r"sample_weight has shape \(1,\), but there are 240 rows"),
     ],
 )

@@ -114,18 +114,14 @@ def _evaluate_open(
     quiet: bool,
 ) -> tuple[CardEvaluation, str]:
     """Measure a card on an open table; return also what the outcome is called."""
-    import numpy as np
-
     from netbenefit.cards import check_present
     from netbenefit.cli.rows import open_table, outcome_of_table
     from netbenefit.data import duckdb_errors, find_source, find_target, label_in
 
     says = card.provenance.outcome if card.provenance else None
-    target = named.target
-    if target is None:  # by the names of columns alone: their values are not looked through
-        labels = {name: np.array([label_in(says, name)]) for name in table.columns}
-        target, _ = find_target(labels, says, card.features)
-    weight = named.sample_weight
+    target, weight = named.target, named.sample_weight
+    if target is None:
+        target, _ = find_target(table.columns, says, card.features)
     check_column(table.columns, target, "--target")
     check_column(table.columns, weight, "--sample-weight")
     check_present(card.features, table.columns)

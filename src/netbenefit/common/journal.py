@@ -222,7 +222,7 @@ class Journal:
             os.fsync(self._file.fileno())
 
     def _begin(self, file: IO[bytes], fingerprint: str) -> None:
-        """Read what is there, cut off an incomplete end, and stand at the end.
+        """Read what is there, cut off an incomplete end, and prepare to append.
 
         1. Complete lines end with a line break; the rest of the file is cut off.
         2. A file that does not start like a journal is another program's.

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from netbenefit.common.checks import InputError
@@ -130,7 +131,7 @@ class DaskPass:
         try:
             return future.result()[1]
         except KilledWorker as error:
-            times = error.allowed_failures + 1  # Dask itself has tried it anew
+            times = error.allowed_failures + 1  # Dask itself has tried it again
             return Lost(f"Dask: {times} workers died", times)
         except CancelledError:  # from outside, or with the scheduler
             return Lost("Dask: the task was cancelled")
@@ -142,11 +143,9 @@ def cluster_threads(backend: Any) -> int:
     """Threads of all workers; where there are none yet, joblib waits for one."""
     from distributed import KilledWorker
 
-    for _ in range(_QUEUE):  # the worker that it waited for may have died at once
-        try:
+    for _ in range(2):  # the worker that it waited for may have died at once
+        with suppress(KilledWorker):
             return int(backend.effective_n_jobs(-1))
-        except KilledWorker:
-            continue
     return int(backend.effective_n_jobs(-1))
 
 
@@ -242,7 +241,7 @@ def tasks_at_once(n_jobs: int | None) -> int:
     from joblib import effective_n_jobs  # comes with scikit-learn
 
     if n_jobs == 0:
-        raise InputError("0 tasks at a time come to no end (n_jobs=0). Use 1 or more, or −1.")
+        raise InputError("n_jobs=0 would never run a task. Use 1 or more, or −1.")
     backend = _backend()
     if n_jobs != 1 and _is(backend, "DaskDistributedBackend"):
         return max(1, cluster_threads(backend))
@@ -314,36 +313,31 @@ def _joblib_pass(
             begun.add(place)
             yield delayed(attempt)(function, place, task)
 
+    parts = [tasks]
     try:
         run = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
     except ValueError:  # the backend returns results all at once: give it a few tasks at a time
-        step = max(1, effective_n_jobs(n_jobs))
-        for first in range(0, len(tasks), step):
-            some = tasks[first : first + step]
-            try:
-                found = Parallel(n_jobs=n_jobs)(calls(some))
-            except Exception as error:
-                if not _is_death(error):
-                    raise
-                yield from ((place, Lost(_why(error))) for place, _ in some)
-            else:
-                yield from found
-        return
-    done = run(calls(tasks))
-    try:
-        for place, result in done:
-            begun.discard(place)
-            yield place, result
-    except Exception as error:
-        if not _is_death(error):
-            raise
-        # Without any suspect the next pass would be the same again, for ever.
-        suspects = begun or {place for place, _ in tasks}
-        yield from ((place, Lost(_why(error))) for place in sorted(suspects))
-    finally:
-        with warnings.catch_warnings():  # joblib's, that the tasks which it ends are ended
-            warnings.simplefilter("ignore", UserWarning)
-            done.close()
+        run, step = Parallel(n_jobs=n_jobs), max(1, effective_n_jobs(n_jobs))
+        parts = [tasks[first : first + step] for first in range(0, len(tasks), step)]
+    for part in parts:
+        begun.clear()
+        done: Any = ()
+        try:
+            done = run(calls(part))
+            for place, result in done:
+                begun.discard(place)
+                yield place, result
+        except Exception as error:
+            if not _is_death(error):
+                raise
+            # Without any suspect the next pass would be the same again, for ever.
+            suspects = begun or {place for place, _ in part}
+            yield from ((place, Lost(_why(error))) for place in sorted(suspects))
+        finally:
+            if isinstance(done, Generator):
+                with warnings.catch_warnings():  # joblib warns of the tasks that it ends here
+                    warnings.simplefilter("ignore", UserWarning)
+                    done.close()
 
 
 def _is_death(error: Exception) -> bool:

@@ -36,7 +36,7 @@ class Display(ABC):
 
     def __enter__(self) -> Self:
         if self._shown:
-            from rich.console import Console  # late: rich takes its time to import
+            from rich.console import Console  # late: rich is slow to import
 
             console = self._console or Console(stderr=True)
             if console.is_terminal:
@@ -68,7 +68,7 @@ class TaskBar(Display):
         return bar
 
     def __call__(self, done: int, total: int) -> None:
-        """Show where the tasks stand."""
+        """Show how many tasks are done."""
         if self._live is None:
             return
         if self._start is None:

@@ -61,7 +61,7 @@ class _Part(NamedTuple):
         # single thread overlooks a quote that never ends, which a copy does not have.
         parallel = str(self.file == self.named).lower()
         packing = "gzip" if is_gzip(self.file) else "none"
-        # A blank line is no row; in a table of one column, DuckDB takes it for a missing value.
+        # A blank line is not a row; in a table of one column, DuckDB reads it as a missing value.
         rows = " WHERE h0 IS NOT NULL" if len(self.header) == 1 else ""
         return (
             f"FROM read_csv([{listed}], columns = {{{named}}}, auto_detect = false, header = true, "
@@ -96,7 +96,7 @@ def _read_cells(
     for file in source.files:
         header, separator, is_one_line = read_header(file)
         part = _Part(file, file, header, separator)
-        # DuckDB takes the first end of a line for that of all, even inside a name.
+        # DuckDB expects all lines to end like the first one, even if that is inside a name.
         parts.append(part if is_one_line else part.copied(engine.folder))
     columns = tuple(dict.fromkeys(column for part in parts for column in part.header if column))
     differing = _absent_columns({part.named: part.header for part in parts})
@@ -593,14 +593,14 @@ def _kind_of(duckdb_type: str) -> str:
 
 
 def _check_case(source: Source, columns: Sequence[str]) -> None:
-    """Refuse names that DuckDB would take for the same."""
+    """Refuse names that DuckDB does not distinguish."""
     seen: dict[str, str] = {}
     for column in columns:
         other = seen.setdefault(column.casefold(), column)
         if other != column:
             raise InputError(
-                f"{source.shown}: columns {other!r} and {column!r} differ in case alone, and DuckDB"
-                " takes them for one. Rename one of them, or name a single file and --no-stream."
+                f"{source.shown}: columns {other!r} and {column!r} differ in case alone, which "
+                "DuckDB ignores. Rename one of them, or name a single file and --no-stream."
             )
 
 

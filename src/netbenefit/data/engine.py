@@ -22,12 +22,11 @@ from netbenefit.common import InputError, IntArray, check_names, shorten
 
 logger = logging.getLogger(__name__)
 
-#: What a column holds, as far as its type tells.
+#: What a column holds, by its type.
 ColumnType = Literal["number", "boolean", "text", "date", "other"]
 #: Called with what the engine is about to do, such as "merging rows".
 Tell = Callable[[str], None]
 
-_SMALL = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
 _HALF = 2**26
 #: Keys whose nulls fit into one whole number.
 _BITS = 60
@@ -102,9 +101,10 @@ class EngineTable:
         self.frame = _with_plain_names(self.frame, self.engine)
         schema = self.frame.collect_schema()
         self._native = dict(zip(self.names, schema, strict=True))
-        self._dtypes = dict(zip(self.names, schema.values(), strict=True))
+        #: Their types, as narwhals has them.
+        self.dtypes = dict(zip(self.names, schema.values(), strict=True))
         #: What each column holds.
-        self.types = {name: _type_of(dtype) for name, dtype in self._dtypes.items()}
+        self.types = {name: _type_of(dtype) for name, dtype in self.dtypes.items()}
         #: Seconds that queries have taken.
         self.seconds = 0.0
 
@@ -133,7 +133,7 @@ class EngineTable:
 
     def number(self, name: str, *, nan_is_null: bool = True) -> nw.Expr:
         """Return a column of numbers or booleans as float64, null where it is null (or NaN)."""
-        column, dtype = self.column(name), self._dtypes[name]
+        column, dtype = self.column(name), self.dtypes[name]
         if self.types[name] == "boolean":
             # (By way of whole numbers: 1.0 in a query is a decimal to some engines.)
             no = nw.when(~column).then(nw.lit(0, nw.Int64))
@@ -153,7 +153,7 @@ class EngineTable:
 
     def label(self, name: str) -> nw.Expr:
         """Return a column of labels: text as text, decimals as numbers, all else as it is."""
-        dtype = self._dtypes[name]
+        dtype = self.dtypes[name]
         if self.types[name] == "text":
             return self.text(name)
         exact = dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
@@ -163,23 +163,11 @@ class EngineTable:
     def text(self, name: str) -> nw.Expr:
         """Return a column of text or categories as text."""
         column = self.column(name)
-        return column if self._dtypes[name] == nw.String else column.cast(nw.String)
-
-    def has_nan(self, name: str) -> bool:
-        """Whether a column's type holds NaN and infinite numbers."""
-        return bool(self._dtypes[name].is_float())
-
-    def is_small(self, name: str) -> bool:
-        """Whether a column's type holds integers of 32 bits at most, exact as floats."""
-        return self._dtypes[name] in _SMALL
-
-    def is_single(self, name: str) -> bool:
-        """Whether a column holds numbers in single precision."""
-        return bool(self._dtypes[name] == nw.Float32)
+        return column if self.dtypes[name] == nw.String else column.cast(nw.String)
 
     def info(self, name: str) -> ColumnInfo:
         """Return what is known from the type of a column: category, order, date."""
-        dtype = self._dtypes[name]
+        dtype = self.dtypes[name]
         if dtype == nw.Enum:
             return ColumnInfo(True, True, tuple(getattr(dtype, "categories", ())))
         return ColumnInfo(dtype == nw.Categorical, is_date=dtype.is_temporal())
@@ -202,7 +190,7 @@ class EngineTable:
                 "rows. Correct them, or leave those rows out."
             )
         # Whole numbers add up exactly, in whatever order an engine adds them.
-        whole = self._dtypes[name].is_integer()
+        whole = self.dtypes[name].is_integer()
         return self.column(name).cast(nw.Int64) if whole else weight, weight > 0
 
     # -- queries -----------------------------------------------------------------------------------
@@ -393,6 +381,6 @@ def group_numbers(
                 f"column {name!r} has {missing:,} missing values. Impute or drop them first, or "
                 "pass a binner."
             )
-        columns[name] = values.astype(np.float32) if table.is_single(name) else values
+        columns[name] = values.astype(np.float32) if table.dtypes[name] == nw.Float32 else values
     n_rows = int(groups.rows.sum())
     return NumberGroups(columns, groups.keys["nb_target"], groups.weight, n_rows)

@@ -70,7 +70,7 @@ def choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list
         events = [_means(label, positive) for label in labels]
         if not any(events):
             raise InputError(
-                f"{what} never is {positive!r}; it holds {shown}. Say which of them is the event: ",
+                f"{what} is never {positive!r}; it holds {shown}. Say which of them is the event: ",
                 Remedy("positive=label", "--positive LABEL"),
                 ".",
             )
@@ -123,18 +123,25 @@ def match_labels(y: Any, classes: Sequence[Any], model: str) -> NDArray[np.bool_
 
 
 def find_target(
-    columns: Mapping[str, NDArray[Any]], outcome: str | None, features: Sequence[str]
+    columns: Mapping[str, NDArray[Any]] | Sequence[str],
+    outcome: str | None,
+    features: Sequence[str],
 ) -> tuple[str, str]:
-    """Find the column and the label that a card calls its outcome, such as "Malignant = 1"."""
+    """Find the column and the label that a card calls its outcome, such as "Malignant = 1".
+
+    Where rows are not in memory, only the names of columns are given.
+    """
     found = []
-    for name, column in columns.items():
+    for name in columns:
         label = label_in(outcome, name)
-        if label is not None and name not in features:
-            found += [(name, label)] * any(_means(item, label) for item in set(column.tolist()))
+        if label is None or name in features:
+            continue
+        items = set(columns[name].tolist()) if isinstance(columns, Mapping) else {label}
+        found += [(name, label)] * any(_means(item, label) for item in items)
     if len(found) != 1:
         says = "does not say what its outcome is" if outcome is None else f"predicts {outcome!r}"
         raise InputError(
-            f"the card {says}, and no column is sure to be that. Name the column of the outcome: "
+            f"the card {says}, and no column matches that. Name the column of the outcome: "
             f"--target COLUMN. There are {shorten(list(columns), 10)}."
         )
     return found[0]
@@ -152,7 +159,7 @@ def warn_of_constants(table: PatternTable) -> None:
         warnings.warn(
             f"constant columns get no points: {shorten(table.constant)}. Drop them to silence "
             "this.",
-            stacklevel=5,  # scikit-learn's decorator stands between the user and fit
+            stacklevel=5,  # scikit-learn's decorator is between the user and fit
         )
 
 

@@ -369,7 +369,7 @@ class PatternTable:
 
     @cached_property
     def constant(self) -> tuple[str, ...]:
-        """Columns that hold a single value and so cannot tell rows apart."""
+        """Columns that hold a single value, and so cannot distinguish rows."""
         same = (self.codes == self.codes[:1]).all(axis=0)
         return tuple(name for name, is_same in zip(self.names, same, strict=True) if is_same)
 

@@ -127,14 +127,14 @@ class RawTable:
             import narwhals as nw  # late: only columns of data frames need it
 
             series = nw.from_native(data, series_only=True, pass_through=True)
-            if isinstance(series, nw.Series):  # its type may tell more than its values
+            if isinstance(series, nw.Series):  # its type may say more than its values
                 frame = Frame(series.alias("x").to_frame().to_native())
                 return raw_column(name, frame.column("x"), frame.info("x"))
         return RawColumn(name, plain_array(data))
 
 
 def raw_column(name: str, values: NDArray[Any], info: ColumnInfo) -> RawColumn:
-    """Return a column with what its type tells."""
+    """Return a column with what is known from its type."""
     return RawColumn(name, values, info.categories, info.is_category, info.is_ordered, info.is_date)
 
 
@@ -277,8 +277,8 @@ def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
     found = _words(column)
     if len(found) == len(present):
         return InputError(
-            f"column {column.name!r} holds words, such as {present[0]!r}, and cannot be "
-            "taken for numbers. Leave out what asks for numbers, or correct the column."
+            f"column {column.name!r} holds words, such as {present[0]!r}, and cannot be read as "
+            "numbers. Leave out what requires numbers, or correct the column."
         )
     odd = [(row, text) for row, text in found if text.strip() not in special]
     row, text = odd[0] if odd else (0, "")

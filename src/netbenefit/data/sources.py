@@ -55,7 +55,7 @@ class Source:
 
     @property
     def n_bytes(self) -> int:
-        """What the files take on disk."""
+        """Size of the files on disk."""
         return sum(file.stat().st_size for file in self.files)
 
 
@@ -132,8 +132,8 @@ def _database(text: str) -> Source:
     if kind is None:
         known = "; ".join(_LIKE.values())
         raise InputError(
-            f"{scheme}:// is not read. Name files, or a table in a database: {known}. Fetch remote "
-            "files first."
+            f"{scheme}:// is not supported. Name files, or a table in a database: {known}. "
+            "Download remote files first."
         )
     try:
         parts = urlsplit(f"{kind}://{rest}")
@@ -141,8 +141,8 @@ def _database(text: str) -> Source:
         _ = parts.port  # a wrong one is an error only when it is read
     except ValueError:
         raise InputError(
-            f"the {kind}:// address is not understood. Write {_LIKE[kind]}; other signs than "
-            "letters and digits in a name or password as %40 for @, and so on."
+            f"the {kind}:// address is not understood. Write {_LIKE[kind]}, with special "
+            "characters in a name or password encoded, such as %40 for @."
         ) from None
     tables = [value for name, value in settings if name == "table"]
     if len(tables) > 1 or tables == [""]:
@@ -163,7 +163,7 @@ def _database(text: str) -> Source:
 def _duckdb(host: str, path: str, table: str | None, others: Sequence[str]) -> Source:
     if others:
         raise InputError(
-            f"the duckdb:// address asks for {shorten(others)}; only table= is known. Write "
+            f"the duckdb:// address sets {shorten(others)}; only table= is known. Write "
             f"{_LIKE['duckdb']}."
         )
     if host:
@@ -237,10 +237,12 @@ def pick_table(source: Source, listed: Sequence[Listed], schema: str) -> Listed:
     if len(matches) == 1:
         return matches[0]
     there = shorten([known[0] for known in names.values()], 10) or "none"
-    what = "has no table" if not matches else "has more than one table"
-    remedy = "name the table: ?table=NAME" if source.table is None else "correct ?table="
-    called = f" {source.table!r}" if source.table else " of its own choice"
-    raise InputError(f"{source.shown}: the database {what}{called}; it has {there}. {remedy}.")
+    if source.table is None:
+        what, remedy = "the address names no table of the database", "Name one: ?table=NAME"
+    else:
+        number = "more than one" if matches else "no"
+        what, remedy = f"the database has {number} table {source.table!r}", "Correct ?table="
+    raise InputError(f"{source.shown}: {what}; it has {there}. {remedy}.")
 
 
 # -- a DuckDB of our own: how much memory it may take, where it spills, and what its errors mean ---
@@ -269,7 +271,7 @@ class Engine(AbstractContextManager["Engine"]):
     """
 
     def __init__(self, threads: int = -1) -> None:
-        import duckdb  # late: it takes its time to import
+        import duckdb  # late: it is slow to import
 
         limit = _memory()
         place = os.environ.get(SPILL) or None
@@ -303,7 +305,7 @@ def _memory() -> str:
     found = os.environ.get(MEMORY)
     if found:
         if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", found.strip(), re.IGNORECASE):
-            raise InputError(f"{MEMORY}={found!r} is no amount of memory. Write it as 4GB.")
+            raise InputError(f"{MEMORY}={found!r} is not an amount of memory. Write it as 4GB.")
         return found.strip()
     try:
         most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -42,6 +42,8 @@ from netbenefit.data import EngineTable, in_halves
 #: steps up to the largest float would be tens of thousands of comparisons.
 LARGEST_LOG = float(LARGEST_EXACT)
 _FEW = 8
+#: Integers of 32 bits at most, exact as floats.
+_SMALL = (nw.Int8, nw.Int16, nw.Int32, nw.UInt8, nw.UInt16, nw.UInt32)
 #: Types of whole numbers: sums in fewer bits are quicker, where they fit.
 IntType = type[nw.Int64] | type[nw.Int32] | type[nw.Int16]
 
@@ -337,7 +339,8 @@ def _input_number(table: EngineTable, one: InputColumn) -> _Number:
     """Read a column of numbers, of booleans, or of text that stands for numbers."""
     kind = table.types[one.name]
     refused: list[nw.Expr] = []
-    small = table.is_small(one.name)
+    small = table.dtypes[one.name] in _SMALL
+    has_nan = table.dtypes[one.name].is_float()
     if kind == "text":
         x = _parsed(table, one, refused)
     elif kind == "number":
@@ -347,9 +350,9 @@ def _input_number(table: EngineTable, one: InputColumn) -> _Number:
     else:
         raise _wrong_kind(one.name, kind, "numbers")
     tests = [x.is_null(), *_codes_among(x, one.special)]
-    if table.has_nan(one.name):
+    if has_nan:
         tests.insert(1, x.is_nan())
-    if kind == "text" or table.has_nan(one.name):
+    if kind == "text" or has_nan:
         refused += [x == math.inf, x == -math.inf]
     number = _Number(x, tests, _plain_fill(one.fill), refused, small)
     if one.refuse:
@@ -434,7 +437,7 @@ def _text_codes(table: EngineTable, column: ColumnLogic, terms: Sequence[Term]) 
     else:
         raise _wrong_kind(one.name, kind, "text")
     refused = [missing] if one.refuse or (one.fill is None and not column.may_miss) else []
-    if kind == "number" and table.has_nan(one.name):
+    if table.dtypes[one.name].is_float():
         refused += [x == math.inf, x == -math.inf]
     return ColumnCodes(list(range(len(terms))), states, {}, refused)
 

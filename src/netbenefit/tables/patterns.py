@@ -38,21 +38,13 @@ class _Digit(NamedTuple):
     size: int
 
 
-class _Keys(NamedTuple):
-    """What rows are grouped by."""
-
-    columns: list[ColumnCodes]
-    packed: list[list[_Digit]]
-    expressions: dict[str, nw.Expr]
-
-
 def number_of_patterns(table: EngineTable, survey: Survey, fitted: FittedBins) -> int:
     """Return how many distinct rows of conditions a table has; the rows stay where they are.
 
     (A few too many where different values mean the same to all conditions.)
     """
-    keys = _keys(table, None, fitted)
-    return table.count_groups(keys.expressions, "counting distinct rows", where=survey.used)
+    _, _, keys = _keys(table, None, fitted)
+    return table.count_groups(keys, "counting distinct rows", where=survey.used)
 
 
 def count_patterns(
@@ -103,7 +95,9 @@ def _order(keys: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
     return np.lexsort([keys[name] for name in sorted(keys)])
 
 
-def _keys(table: EngineTable, survey: Survey | None, fitted: FittedBins) -> _Keys:
+def _keys(
+    table: EngineTable, survey: Survey | None, fitted: FittedBins
+) -> tuple[list[ColumnCodes], list[list[_Digit]], dict[str, nw.Expr]]:
     """Express conditions as keys; the outcome is one of them where a survey is given."""
     columns = [codes_of_column(table, column) for column in fitted.logic.columns]
     refused = [test for column in columns for test in column.refused]
@@ -120,7 +114,7 @@ def _keys(table: EngineTable, survey: Survey | None, fitted: FittedBins) -> _Key
         keys |= {f"nb_unit_{k}_{place}": code for place, code in column.units.items()}
     packed = _packed(digits)
     keys = {f"nb_key_{k}": _number_of(part) for k, part in enumerate(packed)} | keys
-    return _Keys(columns, packed, keys)
+    return columns, packed, keys
 
 
 def _packed(digits: Sequence[_Digit]) -> list[list[_Digit]]:
