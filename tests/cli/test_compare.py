@@ -132,8 +132,8 @@ def test_a_card_says_what_the_event_is(breast: Path, tmp_path: Path) -> None:
         file,
         "-q",
     )
-    told = run("compare", breast, "--target", "diagnosis", "--models", file, *FAST)
-    assert "357 with diagnosis = benign" in told
+    printed = run("compare", breast, "--target", "diagnosis", "--models", file, *FAST)
+    assert "357 with diagnosis = benign" in printed
     other = run(
         "compare",
         breast,

@@ -38,13 +38,13 @@ def patients(n: int = 600, seed: int = 0) -> dict[str, list[Any]]:
     odd = rng.integers(0, 3, n)
     logit = -3 + 2.5 * (age >= 60) + 1.5 * (smoker == "current") + (lactate >= 2) + 0.5 * odd
     died = rng.random(n) < 1 / (1 + np.exp(-logit))
-    holes = rng.random(n) < 0.1
+    gaps = rng.random(n) < 0.1
     return {
         "patient_id": [f"P{k:05d}" for k in rng.permutation(n)],
         "admitted": [f"2024-{k % 12 + 1:02d}-{k % 28 + 1:02d}" for k in range(n)],
         "age": age.tolist(),
         "Raucher – früher?": smoker.tolist(),
-        "lactate": ["" if h else x for h, x in zip(holes, lactate.tolist(), strict=True)],
+        "lactate": ["" if h else x for h, x in zip(gaps, lactate.tolist(), strict=True)],
         "visits": visits.tolist(),
         "x=y": odd.tolist(),
         "a,b": rng.integers(0, 2, n).tolist(),
@@ -151,14 +151,14 @@ def test_evaluate_show_and_verify_take_the_raw_table(
     fitted: tuple[str, Path, Path], table: Path, tmp_path: Path
 ) -> None:
     _, card, proof = fitted
-    told = json.loads(run("evaluate", card, table, "--json"))
+    evaluation = json.loads(run("evaluate", card, table, "--json"))
     rows = read_table(table)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing is new in the rows of training
         risk = Scorecard.load(card).risk(rows)
     expected = measure(rows["died"] == "yes", risk, Scorecard.load(card).thresholds)
-    assert told["auroc"] == expected.auroc
-    assert told["n"] == 600
+    assert evaluation["auroc"] == expected.auroc
+    assert evaluation["n"] == 600
     page = tmp_path / "card.html"
     shown = run("show", card, "--html", page)
     assert str(Scorecard.load(card)) in shown
@@ -182,11 +182,11 @@ def test_a_proof_about_conditions_is_checked_in_full(table: Path, tmp_path: Path
 
 def test_show_prints_how_codes_and_holes_are_read(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "card.json"
-    wanted = tmp_path / "constraints.json"
-    wanted.write_text('[{"kind": "include", "features": ["visits"]}]')
+    constraints = tmp_path / "constraints.json"
+    constraints.write_text('[{"kind": "include", "features": ["visits"]}]')
     run(
         "fit", table, *FIT, "--special", "visits=96", "--missing", "visits=impute",
-        "--cuts", "visits=2", "--constraints", wanted, "--out", out,
+        "--cuts", "visits=2", "--constraints", constraints, "--out", out,
     )  # fmt: skip
     assert "visits" in features(out)
     assert re.search(r"visits:? .*96.* counts as \d|96.*visits", run("show", out))
@@ -326,7 +326,7 @@ def test_options_add_to_the_file(
     ("text", "message"),
     [
         ("{", "not JSON"),
-        ("[]", "holds no object"),
+        ("[]", "does not hold an object"),
         ('{"cut": {}}', "'cut' not known. The binner's parameters are bins, categorical, "),
         ('{"cuts": {}, "cuts": {}}', "appears twice"),
         ('{"cuts": {"nobody": [1]}}', "cuts names unknown columns: 'nobody'"),
@@ -392,9 +392,9 @@ def _is_held_out(path: Path, row: int, seed: int) -> bool:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--holdout", 0], "--holdout 0 is no share of the rows. Write 0.25"),
-        (["--holdout", 25], "--holdout 25 is no share"),
-        (["--holdout", "nan"], "is no share"),
+        (["--holdout", 0], "--holdout 0 is not a share of the rows. Write 0.25"),
+        (["--holdout", 25], "--holdout 25 is not a share"),
+        (["--holdout", "nan"], "is not a share"),
         (["--holdout", 0.0001], "leaves one side without any"),
         (["--holdout", 0.2, "--certificate", "p.json"], "do not go together"),
     ],
@@ -481,7 +481,7 @@ def test_a_table_of_numbers_still_goes_per_unit(tmp_path: Path) -> None:
         (["--missing", "age=guess"], "NAME=POLICY"),
         (["--special", "visits"], "--special 'visits': write NAME=VALUES"),
         (["--special", "visits=9,"], "has an empty value"),
-        (["--cuts", "age=forty"], "--cuts age=forty: 'forty' is no number"),
+        (["--cuts", "age=forty"], "--cuts age=forty: 'forty' is not a number"),
         (["--cuts", "age="], "write NAME=VALUES, as in --cuts age=40,60"),
         (["--cuts", "Raucher – früher?=1"], "holds words, such as"),
         (["--monotone", "age"], "--monotone 'age': write NAME+"),
@@ -573,10 +573,10 @@ def test_levels_that_look_like_numbers_stay_levels(tmp_path: Path) -> None:
     train.write_text("\n".join(["grp,ill,y", *rows]))
     some = [row for row in rows if "A" not in row and "unknown" not in row]
     part.write_text("\n".join(["grp,ill,y", *some]))
-    card, wanted = tmp_path / "card.json", tmp_path / "wanted.json"
-    wanted.write_text('[{"kind": "include", "features": ["ill", "grp"]}]')
+    card, constraints = tmp_path / "card.json", tmp_path / "constraints.json"
+    constraints.write_text('[{"kind": "include", "features": ["ill", "grp"]}]')
     run(
-        "fit", train, "--target", "y", "--out", card, "--constraints", wanted,
+        "fit", train, "--target", "y", "--out", card, "--constraints", constraints,
         "--categorical", "grp", "--time-limit", 1,
     )  # fmt: skip
     assert "AUNBC" in run("evaluate", card, part)

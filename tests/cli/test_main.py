@@ -161,9 +161,9 @@ def test_fit_with_row_weights(table: Path, tmp_path: Path) -> None:
     assert "weight" not in card.feature_names
     rows = read_table(table)
     assert card.provenance.n_rows == rows["weight"].sum()
-    told = json.loads(run("evaluate", out, table, "--sample-weight", "weight", "--json"))
-    assert told["n"] == rows["weight"].sum()
-    assert told["prevalence"] == pytest.approx(card.provenance.prevalence)
+    evaluation = json.loads(run("evaluate", out, table, "--sample-weight", "weight", "--json"))
+    assert evaluation["n"] == rows["weight"].sum()
+    assert evaluation["prevalence"] == pytest.approx(card.provenance.prevalence)
 
 
 def test_round_trip_through_parquet(table: Path, card_file: Path, tmp_path: Path) -> None:
@@ -189,19 +189,19 @@ def test_show(card_file: Path, tmp_path: Path) -> None:
 
 
 def test_evaluate_finds_the_outcome_in_the_card(card_file: Path, table: Path) -> None:
-    told = json.loads(run("evaluate", card_file, table, "--json"))
+    evaluation = json.loads(run("evaluate", card_file, table, "--json"))
     rows = read_table(table)
     card, event = Scorecard.load(card_file), rows["ill"] == "yes"
     risk = card.risk(rows)
-    assert told["outcome"] == "ill = yes"
-    assert told["n"] == 400
-    assert told["auroc"] == auroc(event, risk)
-    assert told["aunbc"] == aunbc(event, risk, card.thresholds)
-    assert told["thresholds"] == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert evaluation["outcome"] == "ill = yes"
+    assert evaluation["n"] == 400
+    assert evaluation["auroc"] == auroc(event, risk)
+    assert evaluation["aunbc"] == aunbc(event, risk, card.thresholds)
+    assert evaluation["thresholds"] == [0.1, 0.2, 0.3, 0.4, 0.5]
     assert card.provenance is not None
     assert card.provenance.objective is not None
-    assert told["weighted_net_benefit"] >= card.provenance.objective
-    assert told["expected_calibration_error"] < 1e-12
+    assert evaluation["weighted_net_benefit"] >= card.provenance.objective
+    assert evaluation["expected_calibration_error"] < 1e-12
 
 
 def test_evaluate_prints_tables_and_saves_the_curve(
@@ -221,8 +221,8 @@ def test_evaluate_prints_tables_and_saves_the_curve(
 
 
 def test_evaluate_at_other_thresholds(card_file: Path, table: Path) -> None:
-    told = json.loads(run("evaluate", card_file, table, "--json", "--thresholds", "0.2,0.3"))
-    assert told["thresholds"] == [0.2, 0.3]
+    evaluation = json.loads(run("evaluate", card_file, table, "--json", "--thresholds", "0.2,0.3"))
+    assert evaluation["thresholds"] == [0.2, 0.3]
 
 
 def test_evaluate_keeps_the_event_of_the_card(table: Path, tmp_path: Path) -> None:
@@ -342,8 +342,8 @@ def test_evaluate_refusals(card_file: Path, table: Path, tmp_path: Path) -> None
     assert "predicts 'ill = yes', and no column matches that" in message
     gap = people()
     gap["fever"] = np.where(gap["cough"], "", gap["fever"].astype(str))
-    holes = save(gap, tmp_path / "d.csv")
-    assert "column 'fever' is missing in row" in error("evaluate", card_file, holes)
+    gaps = save(gap, tmp_path / "d.csv")
+    assert "column 'fever' is missing in row" in error("evaluate", card_file, gaps)
     assert "column 'fever' holds" in error(
         "evaluate", card_file, save({**gap, "fever": gap["town"]}, tmp_path / "e.csv")
     )
@@ -567,7 +567,7 @@ def test_demo_card_scores_raw_rows_as_the_report_says(demo: tuple[str, Path]) ->
     for number in shown:
         assert f"<td>{number}</td>" in page
     assert re.search(r"Card, \d rules\s+" + r"\s+".join(map(re.escape, shown)), printed)
-    told = json.loads(
+    evaluation = json.loads(
         run(
             "evaluate",
             folder / "card.json",
@@ -577,7 +577,7 @@ def test_demo_card_scores_raw_rows_as_the_report_says(demo: tuple[str, Path]) ->
             "--json",
         )
     )
-    assert told["auroc"] == auroc(event, risk)
+    assert evaluation["auroc"] == auroc(event, risk)
     one = {name: column[0] for name, column in rows.items()}
     assert card.risk(one) == risk[0]
 

@@ -55,10 +55,10 @@ def same(first: Path, second: Path) -> bool:
 
 
 def measured(card: Path, *data: object) -> dict[str, float]:
-    """What `evaluate` tells as numbers."""
-    told = json.loads(run("evaluate", card, *data, "--json", "-q"))
-    numbers = {**told, **told["calibration"]}
-    for row in told["levels"]:
+    """The numbers that `evaluate` prints."""
+    evaluation = json.loads(run("evaluate", card, *data, "--json", "-q"))
+    numbers = {**evaluation, **evaluation["calibration"]}
+    for row in evaluation["levels"]:
         numbers |= {f"{name} of {row['scores']}": value for name, value in row.items()}
     return {name: value for name, value in numbers.items() if isinstance(value, int | float)}
 
@@ -128,10 +128,10 @@ def test_postgresql_from_table_to_card(
     printed = run("fit", f"{data}&table=patients", *OPTIONS[:-1], "--out", out)
     assert "postgresql://tester@/postgres?table=patients: 600 rows" in printed
     assert same(out, card)
-    told = run("evaluate", out, f"{data}&table=patients")
+    evaluated = run("evaluate", out, f"{data}&table=patients")
     wrong = error("fit", f"{data}&table=patient", *FIT)
     assert "has no table 'patient'" in wrong
-    for words in (printed, told, wrong, out.read_text()):
+    for words in (printed, evaluated, wrong, out.read_text()):
         assert "secret" not in words
 
 
@@ -261,10 +261,10 @@ def test_what_a_stream_refuses(clinic: Path, card: Path, tmp_path: Path) -> None
     columns = patients()
     columns["died"][:3] = [""] * 3
     columns["age"][:5] = ["inf"] * 5
-    data = save(columns, tmp_path / "holes.csv")
+    data = save(columns, tmp_path / "gaps.csv")
     assert "has 3 missing outcomes" in error("fit", data, *FIT, "--stream")
     columns["died"][:3] = ["no"] * 3
-    data = save(columns, tmp_path / "holes.csv")
+    data = save(columns, tmp_path / "gaps.csv")
     assert "refuses 5 of 600 rows" in error("evaluate", card, data, "--stream")
 
 
@@ -294,7 +294,7 @@ def test_scores_are_those_of_the_card(clinic: Path, card: Path, tmp_path: Path) 
 def test_rows_that_the_card_refuses_have_no_score(clinic: Path, card: Path, tmp_path: Path) -> None:
     columns = patients()
     columns["age"][:5] = ["inf"] * 5
-    data, out = save(columns, tmp_path / "holes.csv"), tmp_path / "scored.csv"
+    data, out = save(columns, tmp_path / "gaps.csv"), tmp_path / "scored.csv"
     assert "age" in Scorecard.load(card).features
     assert "5 of 600 rows have no score" in run("score", card, data, "--out", out)
     assert np.isnan(read_table(out)["card_score"]).sum() == 5

@@ -151,13 +151,13 @@ def test_compare_with_a_teacher(table: Path) -> None:
 def test_update_with_a_teacher(table: Path, card: Path, tmp_path: Path) -> None:
     out = tmp_path / "new.json"
     ask = ["update", card, table, "--time-limit", 1, "--jobs", 1, "--out", out]
-    for teacher, told in (("logistic", "logistic regression"), ("risk", "the given risks")):
+    for teacher, name in (("logistic", "logistic regression"), ("risk", "the given risks")):
         printed = run(*ask, "--what", "refit", "--teacher", teacher, "--prior-strength", "300")
-        assert f"teacher: {told}, net benefit" in printed
+        assert f"teacher: {name}, net benefit" in printed
         assert re.search(r"This card of \d+ rules? keeps", printed)
         origin = Scorecard.load(out).provenance
         assert origin is not None
-        assert origin.teacher == told
+        assert origin.teacher == name
         assert origin.prior_strength == 300
     run(*ask, "--what", "refit", "--teacher", "none")
     assert Scorecard.load(out).provenance.teacher is None  # type: ignore[union-attr]

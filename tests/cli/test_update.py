@@ -98,13 +98,13 @@ def test_evaluate_shows_drift_beside_a_reference(files: tuple[Path, Path, Path])
     for words in ("against 300 of reference", "PSI", "by chance", "prevalence:"):
         assert words in drifted
     arguments = ["evaluate", card, new, "--reference", old, "--json"]
-    told = json.loads(CliRunner().invoke(app, [str(a) for a in arguments]).stdout)
-    assert told["drift"]["prevalence"]["reference"] == pytest.approx(
+    evaluation = json.loads(CliRunner().invoke(app, [str(a) for a in arguments]).stdout)
+    assert evaluation["drift"]["prevalence"]["reference"] == pytest.approx(
         (read_table(old)["ill"] == "yes").mean()
     )
-    assert {row["column"] for row in told["drift"]["columns"]} <= {"age", "sex"}
-    assert sum(row["n"] for row in told["levels"]) == 300
-    assert told["calibration"]["ratio"] > 1
+    assert {row["column"] for row in evaluation["drift"]["columns"]} <= {"age", "sex"}
+    assert sum(row["n"] for row in evaluation["levels"]) == 300
+    assert evaluation["calibration"]["ratio"] > 1
     bare = new.with_name("bare.csv")
     text = [",".join(line.split(",")[:2]) for line in old.read_text().splitlines()]
     bare.write_text("\n".join(text))

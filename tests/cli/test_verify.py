@@ -82,9 +82,9 @@ def test_verify_refuses_what_does_not_hold(
 def test_verify_accepts_a_taught_card(table: Path, tmp_path: Path, solver: str) -> None:
     card, proof = tmp_path / "card.json", tmp_path / "proof.json"
     options = ["--solver", solver, "--time-limit", 5, "--out", card, "--certificate", proof]
-    told = run("fit", table, *DEFAULTS, "--prior-strength", "auto", *options)
-    assert "This card of 2 rules keeps " in told
-    assert ("can keep more: this is proven." in told) == (solver != "local")
+    printed = run("fit", table, *DEFAULTS, "--prior-strength", "auto", *options)
+    assert "This card of 2 rules keeps " in printed
+    assert ("can keep more: this is proven." in printed) == (solver != "local")
     printed = " ".join(run("verify", card, proof, table).split())
     assert "✗" not in printed
     objective = "on outcomes blended with a teacher's risks (n0 = 4,000 rows)"
@@ -119,9 +119,9 @@ def test_a_search_alone_proves_nothing_and_says_so(table: Path, solver: str) -> 
 
 
 def test_constraints_from_a_file(table: Path, tmp_path: Path) -> None:
-    wanted = [{"kind": "exclusive", "features": ["fever", "old"]}]
+    constraints = [{"kind": "exclusive", "features": ["fever", "old"]}]
     path = tmp_path / "constraints.json"
-    path.write_text(json.dumps(wanted))
+    path.write_text(json.dumps(constraints))
     card, proof = tmp_path / "card.json", tmp_path / "proof.json.gz"
     run("fit", table, *FIT, "--constraints", path, "--out", card, "--certificate", proof)
     used = {rule.term.feature for rule in Scorecard.load(card).rules}
@@ -133,8 +133,8 @@ def test_constraints_from_a_file(table: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no JSON"),
-        ('{"kind": "include"}', "holds no list"),
+        ("{", "is not JSON"),
+        ('{"kind": "include"}', "does not hold a list"),
         ('[{"kind": "wish"}]', "wish"),
         ('[{"kind": "include", "features": ["nobody"]}]', "nobody"),
     ],

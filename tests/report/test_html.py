@@ -126,7 +126,7 @@ def test_report_holds_card_measures_and_curve(sample: tuple[np.ndarray, np.ndarr
             more = (GRID,) if name == "aunbc" else ()
             assert f"<td>{getattr(metrics, name)(y, values, *more):.3f}</td>" in page
     for word in (
-        "Held against 200 rows",
+        "Evaluated on 200 rows",
         "Some rows.",
         "A note.",
         "Treat All",
@@ -248,11 +248,11 @@ def test_json_knows_no_infinity() -> None:
     assert math.isinf(measures.hosmer_lemeshow)
     assert "∞" in text_of(measure_table(measures))
     curve = decision_curve(y, {"Card": risk}, [0, 0.5])
-    told = json.loads(evaluation_json(measures, curve, "y = 1", GRID))
-    assert told["hosmer_lemeshow"] is None
-    assert told["decision_curve"][0]["net_intervention_avoided"] is None
-    assert told["decision_curve"][0]["model"] == "Card"
-    assert told["thresholds"] == [0.1, 0.2, 0.3, 0.4, 0.5]
+    found = json.loads(evaluation_json(measures, curve, "y = 1", GRID))
+    assert found["hosmer_lemeshow"] is None
+    assert found["decision_curve"][0]["net_intervention_avoided"] is None
+    assert found["decision_curve"][0]["model"] == "Card"
+    assert found["thresholds"] == [0.1, 0.2, 0.3, 0.4, 0.5]
 
 
 def test_titles_and_words() -> None:

@@ -22,7 +22,7 @@ from netbenefit.certificates.statement import Claim, ValueScale
 from netbenefit.metrics.measures import measure, wilson
 from netbenefit.report.columns import column_rows
 from netbenefit.report.svg import _x, _y, roc_points, roc_svg
-from netbenefit.report.tripod import _ITEMS, Known, checklist
+from netbenefit.report.tripod import _ITEMS, checklist
 from netbenefit.report.validation import certificate_sentence, validation_page
 from netbenefit.updating.observed import count_levels_of_card
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
@@ -161,6 +161,8 @@ def test_numbers_that_came_as_text_are_reported() -> None:
     assert card.score(columns).tolist() == [0, 1, 0, 1, 0]
     (row,) = column_rows(card, columns)
     assert (row.name, row.missing, row.share) == ("age", 2, 0.4)
+    assert row.prepared.startswith("cut at 52; ")
+    assert row.prepared.endswith("missing counts as 50")
     assert "age" in validation_page(card, columns, events(5))
 
 
@@ -212,13 +214,13 @@ def test_the_checklist_is_whole(fitted: Any) -> None:
     assert f"{y.sum():,} with the event" in text
 
 
-def test_the_checklist_tells_of_updates() -> None:
+def test_the_checklist_mentions_updates() -> None:
     updated = Provenance(version="1", updated="risks on 512 rows (96 with the event)")
     answers = []
     for origin in (Provenance(version="1"), updated):
         card = Scorecard.from_levels([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
-        known = Known(card, measure([0, 1], [0.2, 0.2], card.thresholds), [], "rows", "")
-        answers.append({item.number: item.known for item in checklist(known)})
+        items = checklist(card, measure([0, 1], [0.2, 0.2], card.thresholds), [], "rows", "")
+        answers.append({item.number: item.known for item in items})
     assert (answers[0]["12f"], answers[0]["24"]) == ("", "")
     assert answers[1]["12f"] == "Updated: risks on 512 rows (96 with the event)."
     assert "updated card" in answers[1]["24"]
@@ -241,7 +243,7 @@ def claimed(
 
 
 @pytest.mark.parametrize(
-    ("objective", "bound", "said"),
+    ("objective", "bound", "expected"),
     [
         (None, None, "Nothing is proven about better cards."),
         (0.25, 0.25, "no card within the same limits has a higher objective ("),
@@ -251,10 +253,10 @@ def claimed(
     ],
 )
 def test_what_a_card_says_is_proven(
-    objective: float | None, bound: float | None, said: str, fitted: Any
+    objective: float | None, bound: float | None, expected: str, fitted: Any
 ) -> None:
     alone = certificate_sentence(small_card(objective, bound), None)
-    assert said in alone
+    assert expected in alone
     assert "inf" not in alone
     if objective is None or bound is None:
         return
@@ -268,7 +270,7 @@ def test_what_a_card_says_is_proven(
     )
 
 
-def test_what_was_not_rechecked_is_told(fitted: Any) -> None:
+def test_the_sentence_names_what_was_not_rechecked(fitted: Any) -> None:
     card, certificate = small_card(0.4, 0.5), claimed(fitted[0].certificate_, 0.4, 0.5)
     trusted = Verdict(True, (Check("bound", None, "not rechecked: it was obtained by milp"),), "")
     assert certificate_sentence(card, certificate, trusted).startswith(
@@ -312,7 +314,7 @@ def test_a_certificate_that_fails_or_claims_nothing(fitted: Any) -> None:
     )
 
 
-def test_rows_that_the_card_has_seen_are_told(fitted: Any) -> None:
+def test_the_page_warns_of_rows_that_the_card_has_seen(fitted: Any) -> None:
     model, table, y = fitted
     card: Scorecard = model.scorecard_
     assert "as many rows and events here" in validation_page(card, table, y)

@@ -1,4 +1,4 @@
-"""``netbenefit demo``: a first card, on data that everybody has."""
+"""``netbenefit demo``: a first card, on data that scikit-learn ships."""
 
 from __future__ import annotations
 

@@ -211,9 +211,11 @@ def _reference(card: Scorecard, reference: Path, named: OutcomeOptions) -> dict[
 
 def _extra(found: CardEvaluation, drift: Drift | None) -> dict[str, Any]:
     """What else the JSON holds: calibration, levels, and drift where it was measured."""
+    from netbenefit.report import records
+
     extra: dict[str, Any] = {
         "calibration": {**found.calibration._asdict(), "ratio": found.calibration.ratio},
-        "levels": _records(found.to_table()),
+        "levels": records(found.to_table()),
     }
     if drift is not None:
         extra["drift"] = {
@@ -221,11 +223,6 @@ def _extra(found: CardEvaluation, drift: Drift | None) -> dict[str, Any]:
             "score_psi": drift.score_psi,
             "score_chance": drift.score_chance,
             "beyond": drift.beyond,
-            **{k: _records(getattr(drift, k)) for k in ("columns", "bins", "rules", "levels")},
+            **{k: records(getattr(drift, k)) for k in ("columns", "bins", "rules", "levels")},
         }
     return extra
-
-
-def _records(table: Any) -> list[dict[str, Any]]:
-    columns = [column.tolist() for column in table.values()]
-    return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -105,7 +105,7 @@ def export(
             raise InputError(f"--{name} is for --to {of.value}: leave it out.")
     if to is Format.xlsx:
         if out is None:
-            raise InputError("a workbook is no text: name a file with --out card.xlsx.")
+            raise InputError("a workbook is not text: name a file with --out card.xlsx.")
         formats.to_xlsx(scorecard, out, scaling=scaling)
         tell_saved(out)
         return

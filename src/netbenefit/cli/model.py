@@ -205,9 +205,9 @@ def read_constraints(path: Path | None) -> list[Constraint]:
     try:
         items = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} is no JSON ({error}). Write a list of constraints.") from None
+        raise InputError(f"{path} is not JSON ({error}). Write a list of constraints.") from None
     if not isinstance(items, list):
-        raise InputError(f"{path} holds no list. Write [{{...}}, {{...}}], one object each.")
+        raise InputError(f"{path} does not hold a list. Write [{{...}}, {{...}}], one object each.")
     return [from_json(item) for item in items]
 
 
@@ -219,7 +219,9 @@ def binner_of(flags: ColumnFlags, columns: Columns, params: Mapping[str, Any]) -
     along = [str(one.feature) for one in limits if isinstance(one, Monotone)]
     check_known(along, known, "--monotone")
     if binner is None and any(isinstance(one, MaxPerColumn) for one in limits):
-        raise InputError("--max-per-column limits conditions, which --binner none has none of.")
+        raise InputError(
+            "--max-per-column limits conditions, but with --binner none there are none."
+        )
     return binner
 
 
@@ -261,7 +263,7 @@ def _numbers(name: str, text: str) -> tuple[float, ...]:
     wrong = [item for item, number in numbers.items() if number is None]
     if wrong:
         raise InputError(
-            f"--cuts {name}={text}: {wrong[0]!r} is no number. Write --cuts {name}=40,60"
+            f"--cuts {name}={text}: {wrong[0]!r} is not a number. Write --cuts {name}=40,60"
         )
     return tuple(number for number in numbers.values() if number is not None)
 
@@ -298,7 +300,9 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise InputError(f"--binner {path}: {error}. {remedy}") from None
     known = Binner._get_param_names()
     if not isinstance(data, dict):
-        raise InputError(f"--binner {path}: holds no object. Write {{…}} with {', '.join(known)}.")
+        raise InputError(
+            f"--binner {path}: does not hold an object. Write {{…}} with {', '.join(known)}."
+        )
     unknown = [name for name in data if name not in known]
     if unknown:
         raise InputError(

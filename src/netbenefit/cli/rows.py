@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -115,9 +115,7 @@ class Rows(NamedTuple):
         if binned:
             return self.file.rows(self.names, self.kept)
         columns = self.columns()
-        check_features(
-            columns, "With --binner none columns are numbers; --binner auto takes both. Or"
-        )
+        _check_numbers(columns)
         return columns
 
     def counts(self, held_out: Rows | None = None) -> str:
@@ -230,7 +228,9 @@ def check_share(share: float | None, certificate: Path | None) -> None:
     if share is None:
         return
     if not 0 < share < 1:
-        raise InputError(f"--holdout {share:g} is no share of the rows. Write 0.25 for a quarter.")
+        raise InputError(
+            f"--holdout {share:g} is not a share of the rows. Write 0.25 for a quarter."
+        )
     if certificate is not None:
         raise InputError(
             "--holdout and --certificate do not go together: `verify` counts all rows of a file, "
@@ -261,29 +261,27 @@ def split_rows(rows: Rows, share: float | None, seed: int) -> tuple[Rows, Rows |
 # -- columns of numbers ----------------------------------------------------------------------------
 
 
-def check_features(columns: Mapping[str, NDArray[Any]], who: str) -> None:
-    """Refuse text and missing values, naming all columns that hold some at once.
-
-    ``who`` says what takes numbers only, and what takes more.
-    """
+def _check_numbers(columns: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse text and missing values, naming all columns that hold some at once."""
     words = {name: _first_word(column) for name, column in columns.items()}
     text = {name: word for name, word in words.items() if word is not None}
     missing = {name: rows for name, column in columns.items() if (rows := _missing(column))}
+    if not text and not missing:
+        return
     if text:
-        examples = ", ".join(f"{name!r} (such as {item!r})" for name, item in text.items())
-        raise InputError(
-            f"text in column{'s' * (len(text) > 1)} {examples}. {who}: encode as numbers (0/1, "
-            f"one column per category), or leave out: {_drops(text)}"
-        )
-    if missing:
-        found = ", ".join(
-            f"{name!r} ({len(rows):,}, the first in row {rows[0]})"
-            for name, rows in missing.items()
-        )
-        raise InputError(
-            f"missing values in column{'s' * (len(missing) > 1)} {found}. {who}: impute them, drop "
-            f"those rows, or leave out: {_drops(missing)}"
-        )
+        what, remedy = "text", "encode as numbers (0/1, one column per category)"
+        places = {name: f"such as {word!r}" for name, word in text.items()}
+    else:
+        what, remedy = "missing values", "impute them, drop those rows"
+        places = {
+            name: f"{len(rows):,}, the first in row {rows[0]}" for name, rows in missing.items()
+        }
+    affected = ", ".join(f"{name!r} ({place})" for name, place in places.items())
+    drops = " ".join(f"--drop {shlex.quote(name)}" for name in places)
+    raise InputError(
+        f"{what} in column{'s' * (len(places) > 1)} {affected}. With --binner none "
+        f"columns are numbers; --binner auto takes both. Or: {remedy}, or leave out: {drops}"
+    )
 
 
 def _first_word(column: NDArray[Any]) -> str | None:
@@ -297,7 +295,3 @@ def _missing(column: NDArray[Any]) -> list[int]:
     if column.dtype.kind == "O":
         return [i for i, item in enumerate(column.tolist()) if item is None or item != item]
     return np.flatnonzero(np.isnan(column)).tolist() if column.dtype.kind == "f" else []
-
-
-def _drops(names: Iterable[str]) -> str:
-    return " ".join(f"--drop {shlex.quote(name)}" for name in names)

@@ -7,6 +7,7 @@ from .text import (
     curve_table as curve_table,
     evaluation_json as evaluation_json,
     measure_table as measure_table,
+    records as records,
 )
 from .validation import (
     validation_page as validation_page,

@@ -32,32 +32,17 @@ class ColumnRow(NamedTuple):
 
 
 def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
-    """Say what a card does with each of its raw columns, and count what is missing.
-
-    Examples
-    --------
-    >>> from netbenefit.cards.readings import Reading
-    >>> from netbenefit.cards.scorecard import Rule
-    >>> from netbenefit.metrics.thresholds import Thresholds
-    >>> card = Scorecard([Rule(Condition("age", ">=", 52), 1)], [(0, 0.1), (1, 0.6)],
-    ...     Thresholds.of([0.5]), readings=[Reading(feature="age", fill=50)])
-    >>> column_rows(card, {"age": [40, None, 60, 70]})
-    [ColumnRow(name='age', prepared='cut at 52; missing counts as 50', missing=1, share=0.25)]
-    """
+    """Say what a card does with each of its raw columns, and count what is missing."""
     printed = card_rows(card)
     logic = check_card(card)._logic
     rows = []
     for one in logic.inputs:
         uses = logic.uses(one.name)
-        missing, size = _count_missing(card, one, columns), len(columns[one.name])
-        share = missing / size if size else 0.0
+        absent = logic.readings.raw(one.name, columns, one.kind).missing
+        missing = 0 if absent is None else int(np.count_nonzero(absent))
+        share = missing / max(len(columns[one.name]), 1)
         rows.append(ColumnRow(one.name, _words(one, uses, printed), missing, share))
     return rows
-
-
-def _count_missing(card: Scorecard, one: InputColumn, columns: Mapping[str, Any]) -> int:
-    column = card._logic.readings.raw(one.name, columns, one.kind)
-    return 0 if column.missing is None else int(np.count_nonzero(column.missing))
 
 
 def _words(one: InputColumn, uses: Sequence[ColumnLogic], printed: Sequence[Row]) -> str:

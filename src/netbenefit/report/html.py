@@ -130,8 +130,9 @@ def made_table(card: Scorecard) -> str:
             origin["Taught by"] = f"{p.teacher}{kept}"
         if p.net_benefit is not None:
             origin["Net benefit"] = f"{p.net_benefit:.5f} in training, mean over the thresholds"
-        proof = "no better card is known" if p.bound is None else f"none can exceed {p.bound:.5f}"
-        origin["Proof"] = f"{proof}{'; nothing is proven' if p.bound is None else ''}"
+        origin["Proof"] = "no better card is known; nothing is proven"
+        if p.bound is not None:
+            origin["Proof"] = f"none can exceed {p.bound:.5f}"
         if p.solver is not None:
             seconds = "" if p.seconds is None else f", {p.seconds:.1f} s"
             seed = "" if p.random_state is None else f", seed {p.random_state}"
@@ -145,8 +146,10 @@ def made_table(card: Scorecard) -> str:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def data_table(head: Sequence[str], rows: Sequence[Sequence[str]], first: bool = True) -> str:
-    """Return a table of texts; the first row stands out, unless ``first`` is False."""
+def data_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], style: str = "data", first: bool = False
+) -> str:
+    """Return a table of texts; with ``first``, the first row stands out."""
     heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join(
         ('<tr class="first">' if first and i == 0 else "<tr>")
@@ -154,19 +157,16 @@ def data_table(head: Sequence[str], rows: Sequence[Sequence[str]], first: bool =
         + "</tr>"
         for i, row in enumerate(rows)
     )
-    return f'<table class="data"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<table class="{style}"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def models_table(rows: Sequence[ModelRow]) -> str:
     """Put models and their measures into a table."""
-    cells = [
-        [
-            row.model,
-            *(format_number(x, 3) for x in (row.auroc, row.aunbc, row.expected_calibration_error)),
-        ]
-        for row in rows
-    ]
-    return data_table(["", "AUROC", "AUNBC", "ECE"], cells)
+    cells = []
+    for row in rows:
+        numbers = (row.auroc, row.aunbc, row.expected_calibration_error)
+        cells.append([row.model, *(format_number(x, 3) for x in numbers)])
+    return data_table(["", "AUROC", "AUNBC", "ECE"], cells, first=True)
 
 
 def curve_table(curve: Table) -> str:
@@ -177,4 +177,4 @@ def curve_table(curve: Table) -> str:
         [f"{100 * p:g}%", *(format_number(benefit[i], 4) for _, benefit in lines.values())]
         for i, p in enumerate(thresholds)
     ]
-    return data_table(["Threshold", *lines], rows, first=False)
+    return data_table(["Threshold", *lines], rows)

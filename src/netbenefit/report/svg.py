@@ -1,9 +1,9 @@
-"""Calibration and ROC of a card as inline drawings."""
+"""Decision curves, calibration and ROC of a card as inline drawings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -14,8 +14,7 @@ from netbenefit.common import FloatArray, InputError, Table, check_binary, check
 from netbenefit.metrics import TREAT_ALL, TREAT_NONE
 from netbenefit.updating import LevelRow
 
-# -- decision curves as an inline drawing ----------------------------------------------------------
-
+# -- decision curves -------------------------------------------------------------------------------
 
 _WIDTH, _HEIGHT = 640, 340
 _CURVE_LEFT, _CURVE_RIGHT, _CURVE_TOP, _CURVE_BOTTOM = 62, 24, 12, 48
@@ -64,9 +63,11 @@ def curve_svg(curve: Table) -> str:
     right, floor = _WIDTH - _CURVE_RIGHT, _HEIGHT - _CURVE_BOTTOM
     parts = []
     for tick in _ticks(0.0, top):
-        parts.append(f'<line class="grid" x1="{_CURVE_LEFT}" x2="{right}" {_at(y(tick), "y")}/>')
+        height = y(tick)
         parts.append(
-            f'<text x="{_CURVE_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:.4g}</text>'
+            f'<line class="grid" x1="{_CURVE_LEFT}" x2="{right}" y1="{height:.1f}" '
+            f'y2="{height:.1f}"/><text x="{_CURVE_LEFT - 8}" y="{height + 4:.1f}" '
+            f'text-anchor="end">{tick:.4g}</text>'
         )
     for tick in _ticks(low, high):
         parts.append(
@@ -93,25 +94,15 @@ def curve_svg(curve: Table) -> str:
         f'Threshold Probability</text><text transform="translate(14 {middle}) rotate(-90)" '
         'text-anchor="middle">Net Benefit</text>'
     )
-    names = escape(", ".join(lines))
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="Decision curves of {names}">'
-        + "".join(parts)
-        + "</svg>"
-    )
-
-
-def _at(position: float, axis: str) -> str:
-    return f'{axis}1="{position:.1f}" {axis}2="{position:.1f}"'
+    return _svg(f"Decision curves of {', '.join(lines)}", _WIDTH, _HEIGHT, parts)
 
 
 def curve_key(curve: Table) -> str:
     """Return the key to the lines of :func:`curve_svg`, as a list."""
-    names: Mapping[str, str] = _styles(list(lines_of_curve(curve)))
     items = "".join(
         f'<li><svg viewBox="0 0 30 10" aria-hidden="true"><polyline class="{style}" '
         f'points="0,5 30,5"/></svg>{escape(name)}</li>'
-        for name, style in names.items()
+        for name, style in _styles(list(lines_of_curve(curve))).items()
     )
     return f'<ul class="key">{items}</ul>'
 
@@ -126,6 +117,8 @@ def _ticks(low: float, high: float) -> list[float]:
     return [float(np.round(i * step, 12)) for i in range(first, last + 1)]
 
 
+# -- calibration and ROC ---------------------------------------------------------------------------
+
 _SIZE = 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 12, 46
 _BARS = 44  #: height of the bars below a calibration plot
@@ -134,8 +127,7 @@ _BARS = 44  #: height of the bars below a calibration plot
 def calibration_svg(levels: Sequence[LevelRow]) -> str:
     """Draw predicted against observed risks, with 95% intervals, and how many rows there are."""
     height = _SIZE + _BARS
-    parts = [_axes("Predicted risk", "Observed share of events", height, below=_BARS)]
-    parts.append(f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>')
+    parts = [_axes("Predicted risk", "Observed share of events", height)]
     most = max((row.n for row in levels), default=0.0) or 1.0
     floor = _SIZE - _BOTTOM + _BARS
     for row in levels:
@@ -153,7 +145,7 @@ def calibration_svg(levels: Sequence[LevelRow]) -> str:
             f'<rect class="bar" x="{_x(row.risk) - 3:.1f}" width="6" y="{floor - bar:.1f}" '
             f'height="{bar:.1f}"/></g>'
         )
-    return _svg("Calibration: predicted and observed risks of the levels", height, parts)
+    return _svg("Calibration: predicted and observed risks of the levels", _SIZE, height, parts)
 
 
 def roc_points(
@@ -177,7 +169,6 @@ def roc_svg(
     line = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(fpr, tpr, strict=True))
     parts = [
         _axes("False positive rate", "True positive rate", _SIZE),
-        f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>',
         f'<polyline class="s0" points="{line}"/>',
     ]
     levels = np.asarray(card.level_of_score(values))  # scores beyond the card's range are clipped
@@ -189,7 +180,7 @@ def roc_svg(
             f'<circle class="point" cx="{_x(fpr[place])}" cy="{_y(tpr[place])}" r="4">'
             f"<title>{escape(title)}</title></circle>"
         )
-    return _svg("ROC curve of the score", _SIZE, parts)
+    return _svg("ROC curve of the score", _SIZE, _SIZE, parts)
 
 
 def _x(value: float) -> float:
@@ -200,26 +191,28 @@ def _y(value: float) -> float:
     return round(_SIZE - _BOTTOM - float(value) * (_SIZE - _TOP - _BOTTOM), 1)
 
 
-def _axes(across: str, up: str, height: int, below: int = 0) -> str:
+def _axes(across: str, up: str, height: int) -> str:
+    """Grid, labels and the diagonal."""
     parts = []
     for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
         parts.append(
             f'<line class="grid" x1="{_x(0)}" x2="{_x(1)}" y1="{_y(tick)}" y2="{_y(tick)}"/>'
             f'<text x="{_LEFT - 8}" y="{_y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>'
-            f'<text x="{_x(tick)}" y="{_SIZE - _BOTTOM + below + 18}" text-anchor="middle">'
+            f'<text x="{_x(tick)}" y="{height - _BOTTOM + 18}" text-anchor="middle">'
             f"{tick:g}</text>"
         )
     middle = (_TOP + _SIZE - _BOTTOM) / 2
     parts.append(
         f'<text x="{(_x(0) + _x(1)) / 2}" y="{height - 6}" text-anchor="middle">{across}</text>'
         f'<text transform="translate(13 {middle}) rotate(-90)" text-anchor="middle">{up}</text>'
+        f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>'
     )
     return "".join(parts)
 
 
-def _svg(label: str, height: int, parts: Sequence[str]) -> str:
+def _svg(label: str, width: int, height: int, parts: Sequence[str]) -> str:
     return (
-        f'<svg viewBox="0 0 {_SIZE} {height}" role="img" aria-label="{escape(label)}">'
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">'
         + "".join(parts)
         + "</svg>"
     )

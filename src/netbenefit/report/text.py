@@ -33,24 +33,18 @@ def measure_table(measures: Measures) -> RichTable:
     table.add_column()
     table.add_column(justify="right")
     table.add_column(style="dim")
-    of_score = []
-    if m.auroc_of_score is not None:
-        of_score = [("", format_number(m.auroc_of_score, 4), "of scores, of which there are more")]
+    table.add_row("rows", f"{m.n:,.10g}", "")
+    table.add_row("prevalence", f"{m.prevalence:.1%}", f"{m.events:,.10g} with the event")
     for name, value, note in (
-        ("rows", f"{m.n:,.10g}", ""),
-        ("prevalence", f"{m.prevalence:.1%}", f"{m.events:,.10g} with the event"),
-        ("AUROC", format_number(m.auroc, 4), "of risks; ties count one half"),
-        *of_score,
-        ("AUNBC", format_number(m.aunbc, 4), "area under the net benefit curve / its length"),
-        (
-            "net benefit",
-            format_number(m.weighted_net_benefit, 4),
-            "mean by the thresholds' weights",
-        ),
-        ("ECE", format_number(m.expected_calibration_error, 4), "expected calibration error"),
-        ("HL", format_number(m.hosmer_lemeshow, 2), "Hosmer-Lemeshow statistic"),
+        ("AUROC", m.auroc, "of risks; ties count one half"),
+        ("", m.auroc_of_score, "of scores, of which there are more"),
+        ("AUNBC", m.aunbc, "area under the net benefit curve / its length"),
+        ("net benefit", m.weighted_net_benefit, "mean by the thresholds' weights"),
+        ("ECE", m.expected_calibration_error, "expected calibration error"),
     ):
-        table.add_row(name, value, note)
+        if value is not None:
+            table.add_row(name, format_number(value, 4), note)
+    table.add_row("HL", format_number(m.hosmer_lemeshow, 2), "Hosmer-Lemeshow statistic")
     return table
 
 
@@ -78,16 +72,20 @@ def evaluation_json(
     extra: Mapping[str, Any] | None = None,
 ) -> str:
     """Return measures, curve and ``extra`` as JSON; infinite or undefined numbers are null."""
-    columns = [column.tolist() for column in curve.values()]
-    rows = [dict(zip(curve, row, strict=True)) for row in zip(*columns, strict=True)]
     data: dict[str, Any] = {
         "outcome": outcome,
         **measures._asdict(),
         **(extra or {}),
         "thresholds": thresholds.asked.tolist(),
-        "decision_curve": rows,
+        "decision_curve": records(curve),
     }
     return json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def records(table: Table) -> list[dict[str, Any]]:
+    """Return a table as JSON holds it: one object per row."""
+    columns = [column.tolist() for column in table.values()]
+    return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _table(*heads: str) -> RichTable:

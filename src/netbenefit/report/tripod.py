@@ -6,16 +6,13 @@ are ours.  Read the statement itself before submitting anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from netbenefit._version import __version__
 from netbenefit.cards import Scorecard, percent
 from netbenefit.metrics import Measures
 from netbenefit.report.columns import ColumnRow
-
-#: Left to the author.
-AUTHOR = ""
 
 _ITEMS: tuple[tuple[str, str, str], ...] = (
     ("Title", "1", "Say that a model is developed or evaluated, for whom, and for which outcome."),
@@ -73,16 +70,6 @@ _ITEMS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-class Known(NamedTuple):
-    """What the software knows about a card and about the rows that it is evaluated on."""
-
-    card: Scorecard
-    measures: Measures
-    columns: list[ColumnRow]
-    data: str  #: what the rows are called
-    proof: str  #: the certificate, in one sentence
-
-
 class Item(NamedTuple):
     """One item of the checklist."""
 
@@ -92,21 +79,26 @@ class Item(NamedTuple):
     known: str  #: empty where it is left to the author
 
 
-def checklist(known: Known) -> list[Item]:
-    """Fill in what is known."""
-    answers = _answers(known)
-    return [Item(*item, answers.get(item[1], AUTHOR)) for item in _ITEMS]
+def checklist(
+    card: Scorecard, m: Measures, columns: Sequence[ColumnRow], data: str, proof: str
+) -> list[Item]:
+    """Fill in what is known of a card and of the rows (called ``data``) that it is evaluated on."""
+    answers = _answers(card, m, columns, data)
+    made = _of_origin(card, proof)
+    if "21" in made:
+        made["21"] += f" {answers['21']}"
+    answers |= made
+    return [Item(*item, answers.get(item[1], "")) for item in _ITEMS]
 
 
-def _answers(known: Known) -> Mapping[str, str]:
-    card, m, origin = known.card, known.measures, known.card.provenance
-    prepared = "; ".join(f"{row.name}: {row.prepared}" for row in known.columns)
-    missing = [
-        f"{row.name} {row.missing:,} ({row.share:.1%})" for row in known.columns if row.missing
-    ]
+def _answers(
+    card: Scorecard, m: Measures, columns: Sequence[ColumnRow], data: str
+) -> dict[str, str]:
+    prepared = "; ".join(f"{row.name}: {row.prepared}" for row in columns)
+    missing = [f"{row.name} {row.missing:,} ({row.share:.1%})" for row in columns if row.missing]
     grid = ", ".join(f"{100 * p:g}%" for p in card.thresholds.asked)
-    answers = {
-        "5a": f"Evaluated on {known.data}.",
+    return {
+        "5a": f"Evaluated on {data}.",
         "7": prepared or "The card has no rules.",
         "11": (f"Missing here: {', '.join(missing)}. " if missing else "Nothing is missing here. ")
         + "What a missing value counts as stands with each column (item 7).",
@@ -121,19 +113,14 @@ def _answers(known: Known) -> Mapping[str, str]:
         f"ECE {m.expected_calibration_error:.4f}; intervals by level in the table. Groups of "
         "people are left to the author.",
         "27a": "A missing value is filled in, has its own row, or is refused, as stated by column.",
-        "18f": f"netbenefit {origin.version if origin else __version__}.",
+        "18f": f"netbenefit {card.provenance.version if card.provenance else __version__}.",
     }
-    if origin is not None:
-        made = _of_origin(card, known.proof)
-        if "21" in made:
-            made["21"] += f" {answers['21']}"
-        answers |= made
-    return answers
 
 
 def _of_origin(card: Scorecard, proof: str) -> dict[str, str]:
     origin = card.provenance
-    assert origin is not None
+    if origin is None:
+        return {}
     answers = {}
     if origin.updated:
         answers["12f"] = f"Updated: {origin.updated}."

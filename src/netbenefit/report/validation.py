@@ -26,7 +26,7 @@ from netbenefit.report.html import (
     thresholds_text,
 )
 from netbenefit.report.svg import calibration_svg, curve_key, curve_svg, roc_svg
-from netbenefit.report.tripod import Item, Known, checklist
+from netbenefit.report.tripod import Item, checklist
 from netbenefit.updating import LevelRow, count_levels_of_card
 
 _STYLE = """
@@ -85,7 +85,6 @@ def validation_page(
     curve = decision_curve(event, risks, card.thresholds, sample_weight=sample_weight)
     prepared = column_rows(card, columns)
     proof = certificate_sentence(card, certificate, verdict)
-    known = Known(card, measures, prepared, data, proof)
     sections = [
         ("The card", card._repr_html_()),
         ("Levels", _levels(levels)),
@@ -106,11 +105,11 @@ def validation_page(
         ("Columns", _columns(prepared)),
         ("What is proven", f"<p>{escape(proof)}</p>"),
         ("How it was made", made_table(card)),
-        ("Checklist (TRIPOD+AI)", _checklist(checklist(known))),
+        ("Checklist (TRIPOD+AI)", _checklist(checklist(card, measures, prepared, data, proof))),
     ]
     seen = _training_note(card, measures, verdict)
-    held = f"Held against {data}: {measures.n:,.10g} rows, {measures.events:,.10g} with the event."
-    return page(page_title(card), sections, lead=f"{lead} {held} {seen}".strip(), style=_STYLE)
+    rows = f"Evaluated on {data}: {measures.n:,.10g} rows, {measures.events:,.10g} with the event."
+    return page(page_title(card), sections, lead=f"{lead} {rows} {seen}".strip(), style=_STYLE)
 
 
 def certificate_sentence(
@@ -139,15 +138,16 @@ def certificate_sentence(
 
 def _proven(card: Scorecard, certificate: Certificate | None) -> str | None:
     """Return the bound: the certificate's, or else the card's own; None without one."""
-    origin = card.provenance
-    teacher = origin.teacher if origin is not None else None
-    objective = origin.objective if origin is not None else None
-    bound, rounding = (origin.bound, 0.0) if origin is not None else (None, 0.0)
+    teacher = objective = bound = None
+    rounding = 0.0
     if certificate is not None and certificate.proof is not None:
         lesson = certificate.problem.teacher
         teacher = None if lesson is None else lesson.name
         objective = float(certificate.answer.objective)
         bound, rounding = float(certificate.proof.bound), float(certificate.proof.rounding)
+    elif card.provenance is not None:
+        origin = card.provenance
+        teacher, objective, bound = origin.teacher, origin.objective, origin.bound
     if objective is None or bound is None:
         return None
     belief = ", counted on outcomes and the risks of its teacher" if teacher else ""
@@ -176,8 +176,8 @@ def _training_note(card: Scorecard, measures: Measures, verdict: Verdict | None)
     origin = card.provenance
     if verdict is not None and verdict.accepted:
         return (
-            "These are the rows that the card was learnt from, so the measures flatter it: hold it "
-            "against other rows, too."
+            "These are the rows that the card was learnt from, so the measures flatter it: "
+            "evaluate it on other rows, too."
         )
     if origin is not None and (origin.n_rows, origin.n_events) == (measures.n, measures.events):
         return (
@@ -188,21 +188,17 @@ def _training_note(card: Scorecard, measures: Measures, verdict: Verdict | None)
 
 
 def _levels(levels: Sequence[LevelRow]) -> str:
-    rows = [
-        [
-            row.scores,
-            row.risk_text,
-            f"{row.n:,.10g}",
-            f"{row.events:,.10g}",
-            "–" if row.rate is None else f"{100 * row.rate:.1f}%",
-            "–"
-            if row.low is None or row.high is None
-            else f"{100 * row.low:.1f}–{100 * row.high:.1f}%",
-        ]
-        for row in levels
-    ]
+    cells = []
+    for row in levels:
+        observed = interval = "–"
+        if row.rate is not None:
+            observed = f"{100 * row.rate:.1f}%"
+        if row.low is not None and row.high is not None:
+            interval = f"{100 * row.low:.1f}–{100 * row.high:.1f}%"
+        numbers = [f"{row.n:,.10g}", f"{row.events:,.10g}", observed, interval]
+        cells.append([row.scores, row.risk_text, *numbers])
     head = ["Score", "Risk", "Rows", "Events", "Observed", "95% interval"]
-    return data_table(head, rows, first=False) + (
+    return data_table(head, cells) + (
         '<p class="note">The interval is Wilson\'s, of the observed share. A risk outside of it '
         "does not fit these rows.</p>"
     )
@@ -210,25 +206,20 @@ def _levels(levels: Sequence[LevelRow]) -> str:
 
 def _measures(m: Measures) -> str:
     lines = [
-        ["AUNBC", f"{m.aunbc:.4f}", "area under the net benefit curve, by its length"],
-        ["Net benefit", f"{m.weighted_net_benefit:.4f}", "mean by the thresholds' weights"],
-        ["AUROC of risks", f"{m.auroc:.4f}", "ties count one half"],
+        ("AUNBC", m.aunbc, "area under the net benefit curve, by its length"),
+        ("Net benefit", m.weighted_net_benefit, "mean by the thresholds' weights"),
+        ("AUROC of risks", m.auroc, "ties count one half"),
+        ("AUROC of scores", m.auroc_of_score, "scores tell apart what shares a risk"),
+        ("ECE", m.expected_calibration_error, "expected calibration error"),
     ]
-    if m.auroc_of_score is not None:
-        lines.append(
-            ["AUROC of scores", f"{m.auroc_of_score:.4f}", "scores tell apart what shares a risk"]
-        )
-    lines += [
-        ["ECE", f"{m.expected_calibration_error:.4f}", "expected calibration error"],
-        [
-            "Hosmer-Lemeshow",
-            format_number(m.hosmer_lemeshow, 2),
-            "misfit of the levels, squared",
-        ],
+    rows = [
+        [name, f"{value:.4f}".replace("-", "−"), note]
+        for name, value, note in lines
+        if value is not None
     ]
-    rows = [[name, value.replace("-", "−"), note] for name, value, note in lines]
-    table = data_table(["Measure", "Value", "Meaning"], rows, first=False)
-    return table.replace('class="data"', 'class="data words"', 1)
+    misfit = format_number(m.hosmer_lemeshow, 2)
+    rows.append(["Hosmer-Lemeshow", misfit, "misfit of the levels, squared"])
+    return data_table(["Measure", "Value", "Meaning"], rows, "data words")
 
 
 def _beside(
@@ -253,8 +244,7 @@ def _columns(rows: Sequence[ColumnRow]) -> str:
     if not rows:
         return "<p>The card has no rules.</p>"
     cells = [[r.name, r.prepared, f"{r.missing:,}", f"{r.share:.1%}"] for r in rows]
-    table = data_table(["Column", "Prepared", "Missing here", "Share"], cells, first=False)
-    return table.replace('class="data"', 'class="data second"', 1)
+    return data_table(["Column", "Prepared", "Missing here", "Share"], cells, "data second")
 
 
 def _checklist(items: Sequence[Item]) -> str:
