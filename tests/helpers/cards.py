@@ -1,4 +1,4 @@
-"""Cards as tests want them."""
+"""Cards and problems that several tests use."""
 
 from __future__ import annotations
 

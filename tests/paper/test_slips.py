@@ -73,7 +73,7 @@ def test_printed_auroc_counts_ties_as_wins():
     reversed_risk = [0.39, 0.31, 0.38, 0.32, 0.33]
     assert printed_auroc(y, reversed_risk, grid.values) == 1
     assert auroc(y, reversed_risk) == 0.0
-    # Both are kept, under names that tell them apart: the theorem speaks of the printed one.
+    # Both are kept, under different names: the theorem is about the printed one.
     for risk in (constant, reversed_risk, [0.1, 0.5, 0.5, 0.2, 0.9]):
         assert grouped_auroc(y, risk, grid) == float(printed_auroc(y, risk, grid.values))
     ordinary = [
@@ -93,16 +93,16 @@ def find_optimal_t(
     p: Sequence[Fraction],
     *,
     false_positive: int = 1,
-    nobody: bool = True,
+    none_called: bool = True,
     first_term: str = "printed",
 ) -> tuple[list[int], Fraction]:
     """FindOptimalT for integer scores, without the penalty: cut-offs T_0 … T_M and the loss.
 
-    ``false_positive`` is the label that its second sum counts (1 in print), ``nobody`` whether
+    ``false_positive`` is the label that its second sum counts (1 in print), ``none_called`` whether
     max + 1 is a candidate, ``first_term`` whether the loss weighs NB^0 once more, as printed.
     """
     n, ends = len(y), [*p, Fraction(1)]
-    candidates = sorted(set(scores) | ({max(scores) + 1} if nobody else set()))
+    candidates = sorted(set(scores) | ({max(scores) + 1} if none_called else set()))
     cutoffs = [min(scores)]
     once = Fraction(sum(y), n)
     benefits = [(ends[1] - ends[0]) * once if first_term == "printed" else once]
@@ -127,12 +127,12 @@ def corrected_t(scores, y, p):
 
 
 def test_find_optimal_t_counts_false_positives_among_the_events():
-    """Then no non-event counts at all: below 50% everybody is positive, above it nobody."""
+    """Then non-events do not count at all: everyone is positive below 50%, no one above."""
     grid = Thresholds.of([0, 0.25, 0.75], weights="length")
     X, y = [[0], [0], [1], [1]], [0, 0, 1, 1]
     scores = [0, 0, 1, 1]
     printed, _ = find_optimal_t(scores, y, grid.fractions)
-    assert printed == [0, 0, 2]  # although the score tells the classes apart without an error
+    assert printed == [0, 0, 2]  # although the score separates the classes without an error
     right, loss = corrected_t(scores, y, grid.fractions)
     assert right == [0, 1, 1]
     risk = grid.array[[sum(s >= t for t in printed[1:]) for s in scores]]
@@ -171,7 +171,7 @@ def test_find_optimal_t_hard_codes_the_weights():
         scores = [points[0] * a + points[1] * b for a, b in X]
         return -corrected_t(scores, y, Thresholds.of(p).fractions)[1]
 
-    assert max(candidates, key=hard_coded) == (0, 1)  # whoever asks
+    assert max(candidates, key=hard_coded) == (0, 1)  # whatever the weights
     for weights, best in [([0, 1, 0], (0, 1)), ([0, 0, 1], (1, 0)), ("length", (0, 1))]:
         grid = Thresholds.of(p, weights=weights)
         problem = problem_of(X, y, grid, penalty=0, max_points=1, max_features=1)
@@ -197,8 +197,8 @@ def test_find_optimal_t_weighs_its_first_term_twice():
     assert problem_of(X, y, grid, penalty=0).evaluate([1]).net_benefit == -once
 
 
-def test_nobody_positive_must_be_a_candidate():
-    """Where no score is worth acting on, acting on the highest one does harm.
+def test_no_one_positive_must_be_a_candidate():
+    """If treating no one is best, treating those with the highest score does harm.
 
     The paper has this candidate, max + 1; it is easily lost, as only scores that occur are tried.
     """
@@ -207,10 +207,14 @@ def test_nobody_positive_must_be_a_candidate():
     scores = [0, 0, 1, 1, 1]
     with_it, loss = corrected_t(scores, y, grid.fractions)
     without, worse = find_optimal_t(
-        scores, y, grid.fractions, false_positive=0, first_term="once", nobody=False
+        scores, y, grid.fractions, false_positive=0, first_term="once", none_called=False
     )
     assert with_it == [0, 1, 2]
-    assert without == [0, 1, 1]  # two events found, at the price of a false alarm worth nine
+    assert without == [
+        0,
+        1,
+        1,
+    ]  # two events, but a false alarm counts as nine
     assert worse - loss == Fraction(1, 10) * Fraction(9 - 2, 5)
     untaught = RiskScoreClassifier(thresholds=grid, penalty=0.0, n_jobs=1, teacher=None)
     estimator = untaught.fit(X, y)
@@ -331,7 +335,7 @@ def turned_round(before: Sequence[float], after: Sequence[float]) -> int:
     return sum(1 for (a, x), (b, y) in product(list(pairs), repeat=2) if a < b and x > y)
 
 
-def test_algorithm_1_may_turn_the_order_round():
+def test_algorithm_1_may_reverse_the_order():
     """A level that is sent down lands on p_{i−1}, below the risks that were there before it."""
     grid = Thresholds.of([0.2, 0.5])
     y = [0, 1, 0, 0, 0, 0, 1, 1]
@@ -340,7 +344,7 @@ def test_algorithm_1_may_turn_the_order_round():
     assert printed == [0.3, 0.3, 0.4] + [0.2] * 5
     assert turned_round(risk, printed) == 15  # every pair from different levels
     assert auroc(y, printed) < auroc(y, risk)
-    # As published, and as said in its notes, our Algorithm 1 does the same …
+    # As published, and as its notes say, our Algorithm 1 does the same …
     plain = improve_levels(y, risk, grid)
     assert plain.apply(risk).tolist() == printed
     # … and there are two ways out, both with the same decisions at every threshold.
@@ -374,7 +378,7 @@ def test_one_per_cent_of_the_original_risk_may_cross_a_threshold():
 
 
 def test_algorithm_2_joins_empty_levels_to_the_next_one():
-    """Nobody in training is harmed, but a new row in an empty level is told nonsense."""
+    """Training rows are not affected, but a new row in an empty level gets a wrong risk."""
     grid = Thresholds.of([0.2, 0.5])
     y = [0, 0, 0, 1, 1, 0]
     risk = [0.25, 0.3, 0.35, 0.4, 0.3, 0.3]
