@@ -71,7 +71,7 @@ class WarningLogistic(LogisticRegression):  # type: ignore[misc]
     """Warns when it is fitted."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        warnings.warn("warned by a worker", RuntimeWarning, stacklevel=2)
+        warnings.warn("told by a worker", RuntimeWarning, stacklevel=2)
         super().fit(X, y, sample_weight)
         return self
 
