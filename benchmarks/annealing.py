@@ -25,7 +25,7 @@ def measure(name: str) -> list[str]:
 
 
 def main() -> None:
-    """Print one row a data set."""
+    """Print one row per data set."""
     rows = [measure(name) for name in available()]
     header = ["data", "annealing ends at", "annealing s", "search gets there in s", "ratio"]
     show(f"Published annealing against the default search (median of {SEEDS})", header, rows)

@@ -60,7 +60,7 @@ def run_fold(name: str, method: str, train: np.ndarray, test: np.ndarray, second
 
 
 def _matrix(columns: dict, like: dict) -> np.ndarray:
-    """Numbers with the training median in holes."""
+    """Numbers, with the training median for missing values."""
     parts = []
     for name, values in columns.items():
         numbers = np.asarray(values, dtype=float)
@@ -79,26 +79,26 @@ def main() -> None:
     parser.add_argument(
         "--results", type=Path, default=Path("benchmarks/results/binning_methods.csv")
     )
-    asked = parser.parse_args()
-    asked.results.parent.mkdir(parents=True, exist_ok=True)
-    done = {(row["table"], row["method"], row["fold"]) for row in _read(asked.results)}
+    options = parser.parse_args()
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    done = {(row["table"], row["method"], row["fold"]) for row in _read(options.results)}
     warnings.simplefilter("ignore")
-    for name in asked.tables:
+    for name in options.tables:
         X, y = load(name)
         if X is None:
             print(f"{name}: no data folder")
             continue
-        for repeat in range(asked.repeats):
+        for repeat in range(options.repeats):
             folds = StratifiedKFold(5, shuffle=True, random_state=repeat)
             for k, (train, test) in enumerate(folds.split(np.zeros(len(y)), y)):
                 fold = f"{repeat}.{k}"
-                for method in asked.methods:
+                for method in options.methods:
                     if (name, method, fold) not in done:
-                        row = run_fold(name, method, train, test, asked.seconds)
+                        row = run_fold(name, method, train, test, options.seconds)
                         _append(
-                            asked.results, {"table": name, "method": method, "fold": fold, **row}
+                            options.results, {"table": name, "method": method, "fold": fold, **row}
                         )
-    print_table(_read(asked.results), asked.methods)
+    print_table(_read(options.results), options.methods)
 
 
 def _read(path: Path) -> list[dict]:

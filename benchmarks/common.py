@@ -32,7 +32,7 @@ console = Console(width=140)  # wide enough for every table, also in a file
 
 
 def available() -> list[str]:
-    """Names of the data sets that are here; tells when there are none."""
+    """Names of the data sets that are available; prints a note if there are none."""
     names = [name for name in TARGETS if (data_folder() / f"{name}.csv").is_file()]
     if not names:
         console.print(f"no data sets in {data_folder()}: set NETBENEFIT_DATA to their folder")

@@ -83,7 +83,7 @@ def measure(name: str) -> list[str]:
 
 
 def main() -> None:
-    """Print one row a data set; the goal is at most 4 × a streaming read on adult."""
+    """Print one row per data set; the goal is at most 4 × a streaming read on adult."""
     rows = [measure(name) for name in available()]
     header = [
         "data", "patterns", "read µs", "two-valued µs", "worst", "other µs", "worst",

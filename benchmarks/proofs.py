@@ -86,7 +86,7 @@ def warm_up() -> None:
 
 
 def main(time_limit: float = 300.0, names: list[str] | None = None, c0: str | None = None) -> None:
-    """Print one line a data set and penalty."""
+    """Print one line per data set and penalty."""
     warm_up()
     chosen = names or available()
     rows = []

@@ -13,8 +13,6 @@ import numpy as np
 from netbenefit.data.duckdb import read_table
 from reproduction.datasets import data_folder
 
-__all__ = ["TABLES", "load"]
-
 Columns = dict[str, np.ndarray]
 
 TABLES = (

@@ -1,8 +1,8 @@
 """Why our figures differ from the published ones: ``python -m benchmarks.reproduction``.
 
-Each check changes one thing that the paper does not tell, or tells otherwise, and shows whether the
-published figures come out.  ``--only penalty`` runs one of them: agreement (of the results that are
-in ``docs/reproduction``), penalty, annealing, platt, folds, slim.
+Each check changes one thing that the paper leaves open, or states differently, and shows whether
+the published numbers come out.  ``--only penalty`` runs one of them: agreement (of the results in
+``docs/reproduction``), penalty, annealing, platt, folds, slim.
 """
 
 from __future__ import annotations
@@ -264,11 +264,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=sorted(CHECKS))
     parser.add_argument("--folds", type=int, default=FOLDS, help="how many of the ten folds")
-    told = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     for name, check in CHECKS.items():
-        if told.only in (None, name):
-            console.print(check(told.folds))
+        if options.only in (None, name):
+            console.print(check(options.folds))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How many rules a card should have: ``python -m benchmarks.size_path heart --figure FILE.svg``.
 
 Prints the table that the documentation shows, and draws its picture.  The same options give the
-same numbers as long as no search runs out of time, which the last line tells.
+same numbers as long as no search runs out of time, as the last line shows.
 """
 
 from __future__ import annotations
@@ -51,23 +51,24 @@ def markdown(path: SizePath) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table of one data set, and draw it if asked to."""
+    """Print the table of one data set, and draw it on request."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.size_path", description=__doc__)
     parser.add_argument("name", help="a data set, such as heart")
     parser.add_argument("--figure", type=Path, help="where to draw: .svg, .png or .pdf")
     parser.add_argument("--max-size", type=int, default=12)
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--time-limit", type=float, default=300.0, help="seconds a search")
+    parser.add_argument("--time-limit", type=float, default=300.0, help="seconds per search")
     parser.add_argument("--jobs", type=int, default=1, help="folds at a time")
-    told = parser.parse_args(arguments)
-    if told.figure:
-        check_picture(told.figure)
+    options = parser.parse_args(arguments)
+    if options.figure:
+        check_picture(options.figure)
     begin = time.perf_counter()
-    path = measure(told.name, range(1, told.max_size + 1), told.folds, told.time_limit, told.jobs)
+    sizes = range(1, options.max_size + 1)
+    path = measure(options.name, sizes, options.folds, options.time_limit, options.jobs)
     print(markdown(path))
     print(f"\nCard of {path.suggested} rules:\n\n{path.cards[path.suggested]}")
-    if told.figure:
-        save_picture(path, told.figure)
+    if options.figure:
+        save_picture(path, options.figure)
     # A card's provenance says how its search ended.
     origins = [c.provenance for cards in (path.cards, *path.fold_cards) for c in cards.values()]
     ends = sorted({str(origin and origin.status).replace("_", " ") for origin in origins})

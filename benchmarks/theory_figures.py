@@ -254,10 +254,10 @@ def draw_generalisation() -> Figure:
     ax.plot(sizes, bounds, color=INK, label="bound, 95%")
     ax.plot(sizes, [g.max() for g in gaps], "^", color=ORANGE, markersize=5, label="largest of 400")
     ax.plot(sizes, [np.median(g) for g in gaps], "o", color=BLUE, markersize=4, label="median")
-    wanted = 0.05
-    n = rows_needed(wanted, [2, 2], 6, grid)
-    ax.plot([sizes[0], n, n], [wanted, wanted, 1e-3], ":", color=GREY)
-    ax.text(n * 1.1, 1.3e-3, f"{n:,} rows for {wanted}", fontsize="small", color=INK)
+    target = 0.05
+    n = rows_needed(target, [2, 2], 6, grid)
+    ax.plot([sizes[0], n, n], [target, target, 1e-3], ":", color=GREY)
+    ax.text(n * 1.1, 1.3e-3, f"{n:,} rows for {target}", fontsize="small", color=INK)
     ax.set(xscale="log", yscale="log", xlabel="Rows in training", ylim=(1e-3, 1))
     ax.set_ylabel("Training − expected net benefit, worst card")
     _key(ax, loc="upper right")
@@ -276,9 +276,9 @@ def draw_synthetic() -> Figure:
     ax.fill_between(
         G, lower_aunbc(FIFTHS, a0, G), upper_aunbc(FIFTHS, a0, G), color=REGION, linewidth=0
     )
-    wanted = np.linspace(0.02, 0.98, 25)
+    aurocs = np.linspace(0.02, 0.98, 25)
     for side, colour in (("upper", INK), ("lower", BLUE)):
-        risks = [boundary_risks(y, float(g), FIFTHS, side) for g in wanted]
+        risks = [boundary_risks(y, float(g), FIFTHS, side) for g in aurocs]
         pairs = [(grouped_auroc(y, s, FIFTHS), aunbc(y, s, FIFTHS)) for s in risks]
         _dots(ax, *zip(*pairs, strict=True), label=f"type II, {side} edge", colour=colour)
     risks = [correlated_risks(y, float(r), random_state=rng) for r in np.linspace(-0.9, 0.95, 60)]

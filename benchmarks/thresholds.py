@@ -3,7 +3,7 @@
 Cards for the paper's five sets of thresholds, and for grids that are chosen from the data (inside
 the folds: quantiles of the risks that logistic regression predicts for rows it has not seen), all
 measured at 0, 0.1, …, 0.9 on held-out rows.  With ``--range 0.05 0.3``: a uniform grid of that
-range beside those from the data, measured at fifty thresholds in it.
+range compared with those from the data, measured at fifty thresholds in it.
 
 Searches end after a number of rounds, not of seconds, so the same options give the same numbers on
 any machine.
@@ -103,14 +103,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=1, help="rounds of each search")
     parser.add_argument("--range", nargs=2, type=float, metavar=("LOW", "HIGH"), help="of risks")
-    told = parser.parse_args(arguments)
-    ends = tuple(told.range) if told.range else None
+    options = parser.parse_args(arguments)
+    ends = tuple(options.range) if options.range else None
     begin, found = time.perf_counter(), {}
-    for name in told.data:
+    for name in options.data:
         if name != DATA[0] and not (data_folder() / f"{name}.csv").is_file():
             console.print(f"{name}: not in {data_folder()}, left out (set NETBENEFIT_DATA)")
             continue
-        found[name] = measure(name, told.folds, told.rounds, ends)
+        found[name] = measure(name, options.folds, options.rounds, ends)
         console.print(f"{name}\n{found[name]}\n", soft_wrap=True)
     if found:
         console.print(markdown(found), soft_wrap=True)

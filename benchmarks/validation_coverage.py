@@ -1,4 +1,4 @@
-"""How often intervals of validation cover what a model is really worth; figures of the docs.
+"""How often validation intervals cover the true performance of a model; numbers in the docs.
 
     python benchmarks/validation_coverage.py [ROWS] [DATA SETS]
 

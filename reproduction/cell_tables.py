@@ -31,8 +31,6 @@ from reproduction.summary import (
     spread,
 )
 
-__all__ = ["CellTable", "Line", "ablation_table", "performance_table", "sensitivity_table"]
-
 _TEST = tuple(m for m in MEASURES.values() if m.split != "train")
 _TRAIN = tuple(m for m in MEASURES.values() if m.split == "train")
 

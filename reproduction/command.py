@@ -17,8 +17,6 @@ from reproduction.outputs import check_overwriting, write_outputs
 from reproduction.plan import CREDIT, Job, make_plan
 from reproduction.run import Failure, Outcome, run_plan
 
-__all__ = ["check_requirements", "reproduce"]
-
 #: So many failed fits are listed one by one.
 _MOST_FAILURES = 5
 

@@ -40,16 +40,6 @@ from netbenefit.cards.readings import as_column, read_columns
 from netbenefit.common.checks import FloatArray, InputError, IntArray
 from reproduction.datasets import Dataset, load_credit
 
-__all__ = [
-    "RAW_COLUMNS",
-    "CreditPreparation",
-    "CreditSplit",
-    "credit_all",
-    "credit_split",
-    "credit_splits",
-    "split_rows",
-]
-
 _UTILISATION = "RevolvingUtilizationOfUnsecuredLines"
 _DEBT, _INCOME = "DebtRatio", "MonthlyIncome"
 _LATE = (

@@ -1,4 +1,4 @@
-"""What a run says of the credit case study, as Markdown and CSV, beside what was published."""
+"""The credit case study as Markdown and CSV, next to the published numbers."""
 
 from __future__ import annotations
 
@@ -24,22 +24,6 @@ from reproduction.datasets import Dataset
 from reproduction.names import title_of
 from reproduction.published import load_published
 from reproduction.summary import MISSING, csv_text, number, pipe_table
-
-__all__ = [
-    "CardOnRows",
-    "ScoreRow",
-    "Spread",
-    "best_net_benefit",
-    "card_on_rows",
-    "logistic_over_splits",
-    "published_card",
-    "published_figures",
-    "risk_misfit",
-    "score_table",
-    "with_names",
-    "write_credit",
-]
-
 
 # -- the published illustrative card for Give Me Some Credit, and cards on prepared rows -----------
 
@@ -283,12 +267,12 @@ def _performance_text(lines: Sequence[Mapping[str, Any]]) -> str:
     return (
         "## On the quarter that was held out\n\n"
         f"{pipe_table(head, body)}\n\n"
-        'Ours beside the published figures; "difference" is ours less the published one. One split '
-        "was published, without a spread and without its seed, so a difference cannot be tested; "
-        "the next section says how far figures move from split to split. AUROCs of cards are those "
-        "of their scores (SLIM's that of its classes), as the published ones seem to be: a card "
-        "has fewer risks than scores, and by risks the published card has far less (see the last "
-        "table).\n"
+        'Ours next to the published numbers; "difference" is ours minus the published one. One '
+        "split was published, without a spread and without its seed, so a difference cannot be "
+        "tested; the next section says how far figures move from split to split. AUROCs of cards "
+        "are those of their scores (SLIM's that of its classes), as the published ones seem to be: "
+        "a card has fewer risks than scores, and by risks the published card has far less (see the "
+        "last table).\n"
     )
 
 
@@ -348,10 +332,10 @@ def _preparation_text(spread: Spread | None, published: CardOnRows | None) -> st
         misfit = risk_misfit(lower)
         same = sum(f"{row.risk:.1%}" == f"{row.observed:.1%}" for row in published.table)
         parts.append(
-            f"The published risks tell more. {same} of {len(published.table)} agree to the printed "
-            "digit with the rates of all rows. If they are rates of a random 75% of these, those "
-            f"of the {misfit.size} levels below the last should differ from the rates of all rows "
-            f"by a sum of squared standard errors of about {misfit.size}; it is "
+            f"The published risks are more informative. {same} of {len(published.table)} agree to "
+            "the printed digit with the rates of all rows. If they are rates of a random 75% of "
+            f"these, those of the {misfit.size} levels below the last should differ from the rates "
+            f"of all rows by a sum of squared standard errors of about {misfit.size}; it is "
             f"{float(misfit @ misfit):.1f}. (On the original file, reading the codes 96 and 98 as "
             "late payments makes it 16.8: they were probably invalid.) The last risk, 90.0%, is "
             f"9 of 10, where {last.events} of the {last.rows} rows on that level have the event: "
@@ -371,8 +355,8 @@ def _standardised(value: float | None, mean: float, sd: float) -> float | None:
 def _illustrative(rows: Sequence[Row]) -> Scorecard | None:
     """Our card on all rows; the exact engine's without a penalty, where there are several."""
     found = [row for row in rows if row.get("fold") == -1 and row.get("card")]
-    wanted = ("rss-dnb-exact", "c0=0")
-    found.sort(key=lambda row: (row.get("method"), row.get("setting")) != wanted)
+    preferred = ("rss-dnb-exact", "c0=0")
+    found.sort(key=lambda row: (row.get("method"), row.get("setting")) != preferred)
     return Scorecard.from_json(found[0]["card"]) if found else None
 
 
@@ -389,7 +373,7 @@ def _cards_text(ours: Scorecard | None, cards: Sequence[tuple[str, CardOnRows]])
     if known:
         parts.append(f"### Side by side, on all rows\n\n{_measures_text(cards)}")
     else:
-        parts.append("The raw data are not at hand, so the cards are not held against rows.\n")
+        parts.append("The raw data are not available, so the cards are not evaluated on rows.\n")
     return "\n".join(parts)
 
 
@@ -437,7 +421,7 @@ def _verdict(cards: Mapping[str, CardOnRows]) -> str:
         f"By the objective, each with the best cut-offs for these rows, ours is {word} than the "
         f"published one by {abs(ours - theirs):.6f}. Ours was learnt from these rows; the "
         "published one, by the look of it, from three quarters of them, with another preparation "
-        "in what is not told."
+        "in what is not reported."
     )
 
 

@@ -18,27 +18,6 @@ from netbenefit.plots.decision_curve import DecisionCurveDisplay
 from netbenefit.plots.roc import RocCurve, RocDisplay
 from reproduction.names import DATASETS, key_line, method_order, style_for, title_of
 
-__all__ = [
-    "Drawn",
-    "Outcomes",
-    "Pooled",
-    "PooledRun",
-    "Row",
-    "blank_axes",
-    "calibration_table",
-    "decision_table",
-    "draw_calibration",
-    "draw_case",
-    "draw_decision",
-    "draw_roc",
-    "pool_method",
-    "pool_run",
-    "roc_of",
-    "stack_tables",
-    "thin",
-]
-
-
 # -- out-of-fold predictions, put together from the rows of a run ----------------------------------
 
 
@@ -78,11 +57,10 @@ PooledRun = dict[str, dict[str, Pooled]]
 
 
 def pool_method(rows: Sequence[Row], dataset: str, method: str, outcome: ArrayLike) -> Pooled:
-    """Put the held-out predictions of a method's folds together (setting "original").
+    """Combine the held-out predictions of a method's folds (setting "original").
 
-    Folds that were not run are left out; a fold below 0 (trained and measured on the same rows)
-    holds nothing out. What could not be from one cross-validation is refused: a fold twice, a row
-    held out twice, a row number beyond the data, as many risks as rows not given.
+    Folds that were not run are left out, as are those below 0, which hold nothing out. Rows that
+    cannot come from one cross-validation are an error.
     """
     y = check_binary(outcome, name=f"the outcome of {dataset!r}")
     folds: list[int] = []
@@ -266,7 +244,7 @@ def stack_tables(tables: Sequence[Table]) -> Table:
     return Table({name: np.concatenate([t[name] for t in tables]) for name in tables[0]})
 
 
-#: Methods that learn cards for net benefit are drawn a little thicker than those beside them.
+#: Methods that learn cards for net benefit are drawn a little thicker than the others.
 _OWN = ("rss-dnb", "scorecard")
 #: Columns of panels.
 _ACROSS = 2
@@ -302,7 +280,7 @@ def draw_calibration(pooled: PooledRun) -> Drawn:
 
 
 def draw_decision(pooled: PooledRun) -> Drawn:
-    """Draw decision curves beside treating all and treating none."""
+    """Draw decision curves with treating all and treating none."""
     return _grid(pooled, _decision_panel, (4.4, 3.3), _REFERENCES)
 
 
@@ -339,7 +317,7 @@ def _roc_panel(ax: Any, methods: Methods) -> Table:
     for method, line in display.lines_.items():
         _restyle(line, method, methods)
     ax.set(xlabel="False positive rate", ylabel="True positive rate")
-    # Which line belongs to which method tells the key of the figure; here are the figures.
+    # The key of the figure shows which line belongs to which method; here are the numbers.
     entries = [
         (key_line(style_for(m, methods), width=1.2), f"{c.auroc:.3f}") for m, c in curves.items()
     ]
@@ -452,7 +430,7 @@ def _look(method: str, methods: Iterable[str]) -> dict[str, Any]:
 
 
 def _restyle(line: Any, method: str, methods: Iterable[str]) -> None:
-    """Give a line the look of its method; a few markers tell it apart in grey."""
+    """Give a line the look of its method; a few markers distinguish it in greyscale."""
     marker = style_for(method, methods).marker
     place = method_order(methods).index(method)
     line.set(

@@ -14,21 +14,6 @@ from numpy.typing import NDArray
 from netbenefit.common.checks import InputError, check_binary, shorten
 from netbenefit.data.duckdb import read_table
 
-__all__ = [
-    "DATASETS",
-    "RECIPES",
-    "Dataset",
-    "Raw",
-    "Recipe",
-    "Source",
-    "check_present",
-    "data_folder",
-    "fetch_dataset",
-    "load_credit",
-    "load_dataset",
-]
-
-
 # -- from the raw UCI tables to the columns of the benchmark files, one function per data set ------
 # Each takes the raw columns in their published order, as objects (None where missing), the outcome
 # last, and returns the outcome and the named columns.  The recipes were worked out from the files;

@@ -28,19 +28,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from netbenefit.cards.rules import check_integer, is_finite
 from netbenefit.common.checks import FloatArray, InputError, IntArray
 
-__all__ = [
-    "VARIABLE",
-    "FasterRiskClassifier",
-    "FasterRiskError",
-    "FasterRiskTimeout",
-    "Pool",
-    "ask",
-    "available",
-    "has_fasterrisk",
-    "interpreter",
-]
-
-
 # -- fasterRisk in a process of its own: how its interpreter is found, run, watched and ended ------
 
 
@@ -134,12 +121,12 @@ def ask(
     options: Mapping[str, Any],
     time_limit: float | None,
 ) -> Pool:
-    """Have FasterRisk learn from these rows.
+    """Let FasterRisk learn from these rows.
 
-    1. Write question and script into a folder of their own. (Python imports from the script's
-       folder first; beside this file it would find *our* module ``fasterrisk``.)
-    2. Run it, no longer than the time limit.
-    3. Read the answer; what is not one is an error with the last lines of the child.
+    1. Write the request and the script to a separate folder. (Python imports from the script's
+       folder first; next to this file it would find *our* module ``fasterrisk``.)
+    2. Run the script, no longer than the time limit.
+    3. Read the result; if there is none, raise an error with the last lines of the child.
     """
     with tempfile.TemporaryDirectory(prefix="netbenefit-") as name:
         folder = Path(name)

@@ -40,21 +40,6 @@ from reproduction.region import (
     draw_region_theory,
 )
 
-__all__ = [
-    "CAPTIONS",
-    "FIGURES",
-    "Caption",
-    "FigureSet",
-    "csv_text",
-    "draw_figures",
-    "load_outcomes",
-    "page_text",
-    "save_drawn",
-    "svg_text",
-    "write_figures",
-]
-
-
 # -- figures and their numbers as files: small, and the same for the same input --------------------
 
 
@@ -162,7 +147,7 @@ CAPTIONS: Mapping[str, Caption] = MappingProxyType(
         ),
         "decision": Caption(
             "Decision curves",
-            "Net benefit at the thresholds 0%, 1%, …, 99%, on pooled held-out predictions, beside "
+            "Net benefit at the thresholds 0%, 1%, …, 99%, on pooled held-out predictions, with "
             "treating all and treating none. Parts far below zero are cut off.",
         ),
         "credit-curves": Caption(
@@ -341,9 +326,9 @@ def _draw_regions(
 
 def _checked(only: Iterable[str] | None) -> tuple[str, ...]:
     """Names in the order of the page."""
-    wanted = set(FIGURES if only is None else only)
-    if unknown := sorted(wanted - set(FIGURES)):
+    chosen = set(FIGURES if only is None else only)
+    if unknown := sorted(chosen - set(FIGURES)):
         raise InputError(
             f"there is no figure {unknown[0]!r}. Choose from {', '.join(map(repr, FIGURES))}."
         )
-    return tuple(name for name in FIGURES if name in wanted)
+    return tuple(name for name in FIGURES if name in chosen)

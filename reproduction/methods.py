@@ -21,9 +21,6 @@ from netbenefit.validation.models import lasso, pruned_tree, xgboost_platt
 from netbenefit.validation.sensitivity import paper_grids
 from reproduction.plan import Job
 
-__all__ = ["REVISION", "SEED", "FullRankLogistic", "independent_columns", "make_model", "recipe_of"]
-
-
 # -- plain logistic regression: maximum likelihood, without columns that others determine ----------
 
 
@@ -56,10 +53,9 @@ class FullRankLogistic(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
     BaseEstimator,  # type: ignore[misc]
 ):
-    """Logistic regression as R and MATLAB fit it.
+    """Logistic regression as R and MATLAB fit it: (nearly) maximum likelihood.
 
-    Columns that the ones before them determine get no coefficient, so that sizes count what the
-    model can use; the others get that of (all but) maximum likelihood.
+    Columns that are determined by those before them get no coefficient.
     """
 
     def fit(self, X: Any, y: ArrayLike) -> Self:

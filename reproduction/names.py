@@ -9,20 +9,6 @@ from typing import Any
 
 from netbenefit.plots.base import Style, style_of
 
-__all__ = [
-    "DATASETS",
-    "MEASURES",
-    "METHODS",
-    "METHOD_NAMES",
-    "OWN_METHODS",
-    "SETTINGS",
-    "Measure",
-    "key_line",
-    "method_order",
-    "style_for",
-    "title_of",
-]
-
 #: The paper's data sets, in its order.
 DATASETS: dict[str, str] = {
     "adult": "Adult",

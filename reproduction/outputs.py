@@ -33,17 +33,6 @@ from reproduction.solver_tables import (
 )
 from reproduction.summary import Summary, csv_text, document, number, summarise
 
-__all__ = [
-    "TABLES",
-    "cards_page",
-    "check_overwriting",
-    "index_page",
-    "write_cards",
-    "write_outputs",
-    "write_tables",
-]
-
-
 # -- the cards themselves: one per data set, of our engine, where it does better than published ----
 
 
@@ -187,14 +176,14 @@ def write_tables(
     """
     if isinstance(only, str):
         raise InputError(f"only={only!r} is a text. Pass a list, such as only=[{only!r}].")
-    wanted = list(TABLES) if only is None else list(only)
-    unknown = [name for name in wanted if name not in TABLES]
+    chosen = list(TABLES) if only is None else list(only)
+    unknown = [name for name in chosen if name not in TABLES]
     if unknown:
         raise InputError(f"there is no table {shorten(unknown)}. Choose from {', '.join(TABLES)}.")
     summary = summarise(rows)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    return [path for name in TABLES if name in wanted for path in TABLES[name](summary, target)]
+    return [path for name in TABLES if name in chosen for path in TABLES[name](summary, target)]
 
 
 def _performance(summary: Summary, folder: Path) -> list[Path]:
@@ -316,13 +305,13 @@ _FIGURES = {
 
 def write_outputs(rows: Sequence[Row], folder: Path, only: Iterable[str] = ()) -> list[Path]:
     """Write tables and figures, as far as there are rows for them, in reading order."""
-    wanted = tuple(only) or tuple(OUTPUTS)
+    chosen = tuple(only) or tuple(OUTPUTS)
     folder.mkdir(parents=True, exist_ok=True)
-    files = write_tables(rows, folder, [name for name in wanted if name in TABLES])
-    if "objective" in wanted:
+    files = write_tables(rows, folder, [name for name in chosen if name in TABLES])
+    if "objective" in chosen:
         files += write_cards(rows, folder)
-    files += write_figures(rows, folder, [name for key in wanted for name in _FIGURES.get(key, ())])
-    if "credit" in wanted and any(row["dataset"] == CREDIT for row in rows):
+    files += write_figures(rows, folder, [name for key in chosen for name in _FIGURES.get(key, ())])
+    if "credit" in chosen and any(row["dataset"] == CREDIT for row in rows):
         files += write_credit(rows, folder)
     if rows:
         results = folder / "results.parquet"
@@ -336,8 +325,8 @@ def write_outputs(rows: Sequence[Row], folder: Path, only: Iterable[str] = ()) -
 def check_overwriting(folder: Path, plan: Iterable[Job]) -> None:
     """Refuse a folder whose results would be replaced by fewer.
 
-    Outputs are made of the rows that are kept beside them. Where these are absent, as in a fresh
-    clone, a run of a few fits would write tables of these few over those of many.
+    Without its stored rows, as in a fresh clone, a small run would overwrite the tables of a large
+    one.
     """
     results = folder / "results.parquet"
     if not results.is_file():

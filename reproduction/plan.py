@@ -8,18 +8,6 @@ from typing import NamedTuple
 from netbenefit.common.checks import InputError, shorten
 from reproduction import names
 
-__all__ = [
-    "BUDGETS",
-    "DATASETS",
-    "METHODS",
-    "OUTPUTS",
-    "PAPER_METHODS",
-    "SETTINGS",
-    "Budget",
-    "Job",
-    "make_plan",
-]
-
 #: The data sets of the paper's tables, as it orders them.
 DATASETS = tuple(names.DATASETS)
 #: The case study; it has one split of its own instead of folds.
@@ -110,7 +98,7 @@ def make_plan(
     _check("--datasets", datasets, (*DATASETS, CREDIT))
     _check("--methods", methods, METHODS)
     outputs = tuple(only) or tuple(OUTPUTS)
-    wanted = {setting for name in outputs for setting in OUTPUTS[name]}
+    needed = {setting for name in outputs for setting in OUTPUTS[name]}
     spent = BUDGETS[budget]
     chosen = [name for name in (*DATASETS, CREDIT) if name in (tuple(datasets) or spent.datasets)]
     folded = [name for name in chosen if name != CREDIT]
@@ -118,7 +106,7 @@ def make_plan(
     jobs = [
         Job(dataset, method, setting, fold, budget)
         for setting in SETTINGS
-        if setting in wanted and setting != "no-calibration"
+        if setting in needed and setting != "no-calibration"
         for method in use
         if setting == "original" or method in _VARIED
         for fold in range(spent.folds)

@@ -1,4 +1,4 @@
-"""The numbers that the method's paper prints, to stand beside ours."""
+"""The numbers printed in the paper, for comparison with ours."""
 
 from __future__ import annotations
 
@@ -11,15 +11,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from netbenefit.common.checks import InputError
-
-__all__ = [
-    "Printed",
-    "Published",
-    "PublishedCell",
-    "PublishedFriedman",
-    "PublishedSolve",
-    "load_published",
-]
 
 #: Names that the printed tables spell differently.
 _DATASETS = {"heartdisease": "heart"}

@@ -25,20 +25,6 @@ from reproduction.summary import (
 if TYPE_CHECKING:
     from netbenefit.plots.comparison import CriticalDifferenceDisplay
 
-__all__ = [
-    "LEVEL",
-    "RankTables",
-    "Ranking",
-    "competing",
-    "critical_difference_display",
-    "largest_block",
-    "picture_name",
-    "rank_by",
-    "rank_tables",
-    "ranks_markdown",
-]
-
-
 # -- methods ranked over data sets by one measure --------------------------------------------------
 
 

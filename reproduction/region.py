@@ -23,18 +23,6 @@ from netbenefit.theory import boundary_risks, correlated_risks, lower_aunbc, upp
 from netbenefit.theory.calibration import calibrate_levels
 from reproduction.curves import Drawn, Row, blank_axes
 
-__all__ = [
-    "FIFTHS",
-    "CardPair",
-    "bound_table",
-    "boundary_pairs",
-    "card_pair",
-    "correlated_pairs",
-    "draw_region_calibration",
-    "draw_region_credit",
-    "draw_region_theory",
-]
-
 #: The thresholds of the theoretical figure.
 FIFTHS = Thresholds.of([i / 5 for i in range(5)])
 #: Correlations of the synthetic predictions of type I, and the seed of their noise.
@@ -65,11 +53,9 @@ def correlated_pairs(
     *,
     random_state: int = SEED,
 ) -> Table:
-    """AUROC and AUNBC of type I predictions, before and after Algorithm 2, order kept.
+    """AUROC and AUNBC of type I predictions, before and after Algorithm 2, with order kept.
 
-    Rows that share a level keep their order, by a share of the original risk that crosses no
-    threshold (:func:`netbenefit.keep_order`), as the paper's text has it: AUNBC rises and the
-    ordinary AUROC stays.
+    AUNBC increases, and the ordinary AUROC stays the same (:func:`netbenefit.keep_order`).
     """
     y = check_binary(y_true)
     grid = Thresholds.tenths() if thresholds is None else thresholds

@@ -32,22 +32,6 @@ from reproduction.datasets import load_dataset
 from reproduction.methods import SEED, make_model, recipe_of
 from reproduction.plan import ALL_ROWS, CREDIT, Job
 
-__all__ = [
-    "FOLDS",
-    "Failure",
-    "Outcome",
-    "Row",
-    "Split",
-    "Store",
-    "fold_rows",
-    "read_rows",
-    "run_job",
-    "run_plan",
-    "split_of",
-    "without_calibration",
-    "write_rows",
-]
-
 #: The paper's number of folds.
 FOLDS = 10
 

@@ -22,15 +22,8 @@ from reproduction.summary import (
     run_words,
 )
 
-__all__ = [
-    "computational_markdown",
-    "computational_records",
-    "objective_markdown",
-    "objective_records",
-]
-
 _SOLVED = ("rss-dnb", "rss-dnb-exact", "slim", "riskslim")
-#: Methods of one objective, and whose printed numbers stand beside them.
+#: Methods of one objective, and the method whose printed numbers are shown next to them.
 _OBJECTIVE = {"rss-dnb": "rss-dnb", "rss-dnb-exact": "rss-dnb", "rss-dnb-sa": "rss-dnb-sa"}
 _DONE, _STOPPED = "optimal", "time_limit"
 
@@ -235,7 +228,7 @@ def objective_markdown(summary: Summary) -> str:
         "Ours: mean ± standard deviation over the folds of AUNBC on training rows − C0 · size, "
         "with C0 = 0.1 · prevalence / number of features.",
         "Paper: from its printed means of both, with our mean C0; ± is what the rounding of the "
-        "printed means may hide. The exact engine stands beside the paper's RSS-DNB.",
+        "printed means may hide. The exact engine is compared with the paper's RSS-DNB.",
         "Ours is the same where the difference is no larger than that rounding.",
         f"{MISSING} not known.",
     ]

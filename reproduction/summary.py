@@ -17,23 +17,6 @@ from netbenefit.common.checks import FloatArray, InputError, shorten
 from reproduction.names import DATASETS, METHODS, OWN_METHODS, Measure
 from reproduction.published import PublishedCell
 
-__all__ = [
-    "MISSING",
-    "Cell",
-    "Group",
-    "Summary",
-    "bullets",
-    "csv_text",
-    "document",
-    "escape",
-    "number",
-    "outside",
-    "pipe_table",
-    "run_words",
-    "spread",
-    "summarise",
-]
-
 #: The case study has its own tables.
 _CASE_STUDY = "credit"
 
@@ -95,16 +78,15 @@ class Summary(dict[tuple[str, str, str], Group]):
         return _ordered((m for _, m, s in self if setting in (None, s)), METHODS | OWN_METHODS)
 
     def values_of(self, key: str) -> list[str]:
-        """Return the different texts of all rows under a key, by the alphabet."""
+        """Return the distinct texts of all rows under a key, in alphabetical order."""
         found = {str(row.get(key) or "") for group in self.values() for row in group.rows}
         return sorted(found - {""})
 
 
 def summarise(rows: Iterable[Mapping[str, Any]]) -> Summary:
-    """Gather the rows of a run by data set, method and setting.
+    """Group the rows of a run by data set, method and setting.
 
-    The case study and cards that were measured on the rows that they were learnt from (fold −1) are
-    left out: they have no folds.
+    The case study, and cards measured on their own training rows (fold −1), are left out.
     """
     found: dict[tuple[str, str, str], dict[int, Mapping[str, Any]]] = {}
     for place, row in enumerate(rows):
@@ -127,11 +109,10 @@ def summarise(rows: Iterable[Mapping[str, Any]]) -> Summary:
 
 
 def outside(measure: Measure, cell: Cell, published: PublishedCell | None) -> bool | None:
-    """Return whether our mean is out of step with the printed numbers; None where one is missing.
+    """Whether our mean is inconsistent with the printed numbers; None if one is missing.
 
-    Measures: further from the printed mean than two printed standard deviations, where both may
-    have been rounded by half a unit of their last digit (a printed 0.000 is not "no spread").
-    Sizes: below the printed smallest or above the printed largest.
+    Measures: further from the printed mean than two printed standard deviations, allowing for
+    rounding of both (a printed 0.000 is not "no spread"). Sizes: outside the printed range.
     """
     if cell.mean is None or published is None:
         return None
@@ -152,7 +133,7 @@ def _number(row: Mapping[str, Any], key: str) -> float:
 
 
 def _ordered(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Known names in their order, then the others by the alphabet."""
+    """Known names in their order, then the others alphabetically."""
     there = set(names)
     first = [name for name in known if name in there]
     return first + sorted(there.difference(first))

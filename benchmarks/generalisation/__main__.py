@@ -28,20 +28,9 @@ def make_cases(
     sizes: Sequence[int] | None = None,
     most: int | None = None,
 ) -> list[Case]:
-    """List cases of a kind.
+    """List the cases of a kind: some or all data sets, training sizes, and folds or replicates."""
 
-    Parameters
-    ----------
-    kind : {"real", "breast_cancer", "simulated", "raw", "raw_300"}
-    datasets : sequence of str, optional
-        Data sets or families; None for all.
-    sizes : sequence of int, optional
-        Numbers of training rows of the simulated families; None for all.
-    most : int, optional
-        Most folds or replicates.
-    """
-
-    def wanted(name: str) -> bool:
+    def selected(name: str) -> bool:
         return datasets is None or name in datasets
 
     def some(count: int) -> range:
@@ -51,25 +40,25 @@ def make_cases(
         return [
             SimulatedCase(name, replicate, n)
             for name in FAMILIES
-            if wanted(name)
+            if selected(name)
             for n, count in REPLICATES.items()
             if sizes is None or n in sizes
             for replicate in some(count)
         ]
     if kind == "raw":
-        return [RawCase(name, fold) for name in TABLES if wanted(name) for fold in some(FOLDS)]
+        return [RawCase(name, fold) for name in TABLES if selected(name) for fold in some(FOLDS)]
     if kind == "raw_300":
         return [
-            SmallCase(name, draw) for name in TABLES if wanted(name) for draw in some(SMALL_DRAWS)
+            SmallCase(name, draw) for name in TABLES if selected(name) for draw in some(SMALL_DRAWS)
         ]
     if kind == "breast_cancer":
         name = BreastCancerCase.data
-        return [BreastCancerCase(name, fold) for fold in some(FOLDS) if wanted(name)]
-    return [RealCase(name, fold) for name in available() if wanted(name) for fold in some(FOLDS)]
+        return [BreastCancerCase(name, fold) for fold in some(FOLDS) if selected(name)]
+    return [RealCase(name, fold) for name in available() if selected(name) for fold in some(FOLDS)]
 
 
 def make_sections(cases: dict[str, list[Case]], options: argparse.Namespace) -> list[Section]:
-    """Build the report of the kinds that were asked for."""
+    """Build the report of the selected kinds."""
     methods = choose_methods(options.methods, options.time_limit)
     store = Store(options.out)
     sections = []

@@ -30,19 +30,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Book:
-    """All results that the settings ask for and the store has.
-
-    Parameters
-    ----------
-    groups : tuple of str
-        Data sets, or families with a number of rows; those without results are left out.
-    methods : tuple of Method
-        Those without results are left out.
-    results : mapping
-        Result by group and method name, then by replicate.
-    expected : mapping
-        Number of replicates of each group.
-    """
+    """Results by group (data set or family) and method; those without any are left out."""
 
     groups: tuple[str, ...]
     methods: tuple[Method, ...]
@@ -117,9 +105,9 @@ class Book:
         lines = []
         for method in self.methods:
             here = [(len(self.of(g, method.name)), self.expected[g]) for g in self.groups]
-            done, wanted = (sum(part) for part in zip(*here, strict=True))
-            if done < wanted:
-                lines.append(f"Not finished: {method.name} has {done} of {wanted} fits.")
+            done, planned = (sum(part) for part in zip(*here, strict=True))
+            if done < planned:
+                lines.append(f"Not finished: {method.name} has {done} of {planned} fits.")
             found = [self.of(g, method.name).values() for g in self.groups]
             if len({result.code for results in found for result in results}) > 1:
                 lines.append(f"Results of {method.name} come from different versions of the code.")

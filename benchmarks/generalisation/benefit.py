@@ -14,18 +14,8 @@ from netbenefit.metrics.thresholds import Thresholds
 def contributions(outcome: NDArray[Any], risk: FloatArray, thresholds: Thresholds) -> FloatArray:
     """Return c_j = Σ_i l_i · 1[risk_j ≥ p_i] · (y_j − (1 − y_j) · r_i), whose mean is the AUNBC.
 
-    Parameters
-    ----------
-    outcome : (n_rows,) array
-        y_j: what happened, or the true risk π_j; then the mean is the expected AUNBC.
-    risk : (n_rows,) array
-        What the decisions go by.
-    thresholds : Thresholds
-        Their ``length_weights`` are the l_i: interval lengths, normalised for a range.
-
-    Returns
-    -------
-    (n_rows,) array
+    If the outcomes y_j are true risks, the mean is the expected AUNBC.  The l_i are the lengths of
+    the intervals, normalised for a range.
     """
     y = np.asarray(outcome, dtype=np.float64)
     length, level = thresholds.length_weights, thresholds.level_of(risk)

@@ -25,7 +25,7 @@ FOLD_SEED = 0
 
 
 class Sample(NamedTuple):
-    """Rows to learn from, and rows to judge by."""
+    """Training rows and test rows."""
 
     X_train: NDArray[Any]
     y_train: BoolArray
@@ -39,15 +39,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Case(ABC):
-    """One pair of training and test rows; cheap to make and to send to another process.
-
-    Parameters
-    ----------
-    data : str
-        Name of the data set or family.
-    replicate : int
-        Number of the fold or draw.
-    """
+    """One pair of training and test rows: a data set or family, and a fold or draw of it."""
 
     data: str
     replicate: int

@@ -51,7 +51,7 @@ class CrossValidation(NamedTuple):
 
 
 def fit_plain(X: NDArray[Any], y: BoolArray) -> tuple[LogisticRegression, Standardiser]:
-    """Regression without a penalty to speak of, on standardised columns."""
+    """Regression with a negligible penalty, on standardised columns."""
     merged, standardise = MergedRows.of(X, y), Standardiser.of(X)
     rows, outcome, weight = stack(standardise(merged.X), merged.counts())
     model = LogisticRegression(C=PLAIN_C, solver="newton-cholesky", max_iter=1000)
@@ -76,7 +76,7 @@ _last: dict[str, CrossValidation] = {}
 
 
 def cross_validate(X: NDArray[Any], y: BoolArray, seed: int) -> CrossValidation:
-    """Log loss of all penalties; the last answer is kept, as two rules ask for the same one."""
+    """Log loss of all penalties; the last result is cached, as two rules need the same one."""
     digest = hashlib.sha256(repr((X.shape, seed)).encode())
     for array in (X, y):
         digest.update(np.ascontiguousarray(array).tobytes())
@@ -104,7 +104,7 @@ def penalty_path(rows: FloatArray, counts: Counts) -> FloatArray:
     share = counts.events.sum() / counts.total
     residual = counts.events - share * (counts.events + counts.nonevents)
     largest = float(np.abs(rows.T @ residual).max()) / counts.total
-    # (where no column tells anything any penalty will do)
+    # (if no column is informative, any penalty will do)
     return (largest or 1.0) * np.geomspace(1.0, SMALLEST, STEPS)
 
 
@@ -117,6 +117,6 @@ def log_loss(model: LogisticRegression, rows: FloatArray, counts: Counts) -> flo
 
 
 def _l1() -> dict[str, object]:
-    """How this version of scikit-learn is asked for the absolute penalty."""
+    """The arguments for an L1 penalty in this version of scikit-learn."""
     major, minor = (int(part) for part in sklearn.__version__.split(".")[:2])
     return {"l1_ratio": 1.0} if (major, minor) >= (1, 8) else {"penalty": "l1"}

@@ -51,12 +51,7 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """A way to learn risks.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """A way to learn risks."""
 
     name: str
 
@@ -85,7 +80,7 @@ class Method(ABC):
         thresholds: Thresholds,
         seed: int,
     ) -> Fit:
-        """Learn from the training rows, tell the risks of the test rows."""
+        """Fit to the training rows and return the risks of the test rows."""
         earlier = self._prepare(X_train, y_train, seed)
         begin = time.perf_counter()
         model = self._fit(X_train, y_train, thresholds, seed)
@@ -121,7 +116,7 @@ class Card(Method):
         return f"netbenefit has no {self.estimator}"
 
     def build(self, thresholds: Thresholds, seed: int) -> Any:
-        """Make the estimator, with its own defaults for all that is not said here."""
+        """Make the estimator, with its own defaults for everything else."""
         import netbenefit
 
         options: dict[str, object] = {} if self.solver is None else {"solver": self.solver}
@@ -187,8 +182,7 @@ class RawLogistic(Logistic):
 class Lasso(Method):
     """L1-penalised logistic regression on standardised columns.
 
-    The penalty has the lowest log loss in five folds, or is the largest within one standard error
-    of it.
+    The penalty has the lowest log loss in five folds, or is the largest within one standard error.
     """
 
     one_standard_error: bool = False

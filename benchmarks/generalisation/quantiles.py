@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from netbenefit.cards.terms import Condition
 from netbenefit.common.checks import FloatArray
 
-__all__ = ["apply_conditions", "quantile_conditions"]
-
 #: How far, as a share of the rows, a cut point may move to become a rounder number.
 _SLACK = 0.02
 
@@ -23,31 +21,17 @@ _SLACK = 0.02
 def quantile_conditions(
     columns: Mapping[str, FloatArray], quantiles: Sequence[float] = (0.25, 0.5, 0.75)
 ) -> tuple[Condition, ...]:
-    """Cut each column near some of its quantiles, at numbers that a person would write.
+    """Cut each column of the training rows near some of its quantiles, at round numbers.
 
-    Of the numbers with the fewest digits the one nearest to the quantile is taken, as long as no
-    more than 2% of the rows lie between it and the quantile.  This is the simplest binning that
-    reads well; it looks at no outcome.
+    Among the numbers with the fewest digits, the nearest to the quantile is used, as long as at
+    most 2% of the rows lie between the two.
 
-    Parameters
-    ----------
-    columns : mapping of str to array
-        Raw columns, of the training rows only.
-    quantiles : sequence of float, default=(0.25, 0.5, 0.75)
-
-    Returns
-    -------
-    tuple of Condition
-        ``column >= cut``, cumulative, one for each cut that parts the rows differently.
-
-    Examples
-    --------
     >>> [c.text() for c in quantile_conditions({"age": np.arange(18.0, 91.0)})]
     ['age ≥ 36', 'age ≥ 54', 'age ≥ 72']
     """
     conditions = []
     for name, values in columns.items():
-        above = {values.size, 0}  # a question that all rows answer alike is none
+        above = {values.size, 0}  # a condition that is the same for all rows is none
         for cut in (_round_cut(values, q) for q in quantiles):
             count = int(np.count_nonzero(values >= cut))
             if count not in above:
@@ -59,10 +43,8 @@ def quantile_conditions(
 def apply_conditions(
     conditions: Sequence[Condition], columns: Mapping[str, Any]
 ) -> dict[str, NDArray[np.bool_]]:
-    """Ask raw columns the questions; the answers are named by the conditions' words.
+    """Evaluate conditions on raw columns; the results are named by the text of the conditions.
 
-    Examples
-    --------
     >>> apply_conditions([Condition("age", ">=", 52)], {"age": [51, 52]})
     {'age ≥ 52': array([False,  True])}
     """

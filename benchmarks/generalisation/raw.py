@@ -131,7 +131,7 @@ class RawCase(Case):
 
 @dataclass(frozen=True)
 class SmallCase(RawCase):
-    """A raw table of which 300 rows are learnt from, and all others judge."""
+    """A raw table with 300 training rows; all others are test rows."""
 
     kind = "raw_300"
 

@@ -27,7 +27,7 @@ class Counts(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Counts of the rows to learn from, and of those to judge by."""
+    """Counts of training rows and of test rows."""
 
     train: Counts
     validation: Counts
@@ -37,12 +37,8 @@ class Fold(NamedTuple):
 class MergedRows:
     """Distinct rows with their outcomes: the same fit as on all rows, at a fraction of the cost.
 
-    Parameters
-    ----------
-    X : (n_distinct, n_columns) array
-    group : (n_rows,) array of int
-        The distinct row that each row equals.
-    y : (n_rows,) array of bool
+    ``X`` is (n_distinct, n_columns); ``group`` and ``y`` are (n_rows,), with the distinct row that
+    each row equals.
     """
 
     X: FloatArray

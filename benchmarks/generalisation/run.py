@@ -55,8 +55,8 @@ def missing_jobs(
     """List what is to be done, first replicates first: a stopped run has something of all."""
     jobs = []
     for case in sorted(cases, key=lambda case: case.replicate):
-        wanted = [m for m in methods if case.has_raw or not m.raw]
-        todo = tuple(m for m in wanted if redo or not store.has(case, m))
+        possible = [m for m in methods if case.has_raw or not m.raw]
+        todo = tuple(m for m in possible if redo or not store.has(case, m))
         if todo:
             jobs.append(Job(case, todo))
     return jobs
@@ -70,23 +70,7 @@ def run(
     n_jobs: int = 1,
     redo: bool = False,
 ) -> int:
-    """Run and store what is missing.
-
-    Parameters
-    ----------
-    cases : iterable of Case
-    methods : sequence of Method
-    store : Store
-    n_jobs : int, default=1
-        Processes.
-    redo : bool, default=False
-        Whether to run again what is there.
-
-    Returns
-    -------
-    int
-        Number of fits that were stored.
-    """
+    """Run and store the fits that are missing (``redo``: all); return how many were stored."""
     usable = [method for method in methods if _usable(method)]
     jobs = missing_jobs(cases, usable, store, redo=redo)
     total = sum(len(job.methods) for job in jobs)
@@ -105,10 +89,10 @@ def run(
 
 
 def work(job: Job, store: Store) -> Done:
-    """Run one job; a method that fails is told of and does not stop the others."""
+    """Run one job; a method that fails is reported and does not stop the others."""
     stored, errors = 0, []
     with threadpool_limits(1), warnings.catch_warnings():
-        # Columns that are constant in a fold, small samples: expected here, and told thousandfold.
+        # Columns that are constant in a fold, small samples: expected here, thousands of times.
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("default", ConvergenceWarning)
         sample = job.case.load()

@@ -52,18 +52,7 @@ class Population(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """Truths of one kind.
-
-    Parameters
-    ----------
-    name : str
-    about : str
-        One line for the reader.
-    prevalence : float
-    build : callable
-        Draws a truth.
-    thresholds : Thresholds, default=tenths
-    """
+    """True models of one kind: prevalence, a function that draws one, and thresholds."""
 
     name: str
     about: str

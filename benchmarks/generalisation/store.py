@@ -43,10 +43,6 @@ class Store:
 
     A file is named by a digest of all settings of its case and method: with other settings it is
     not found, and the fit is run again.
-
-    Parameters
-    ----------
-    folder : Path
     """
 
     folder: Path

@@ -41,16 +41,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """Tables and sentences of one part of the report.
-
-    Parameters
-    ----------
-    name : str
-        What the markers in documents call it.
-    title : str
-    tables : list of Table
-    lines : list of str
-    """
+    """Tables and sentences of one part of the report, and its name in the markers of documents."""
 
     name: str
     title: str
@@ -75,19 +66,9 @@ class Section:
 
 
 def write_sections(path: Path, sections: Sequence[Section]) -> list[str]:
-    """Replace what a document has between the markers of sections.
+    """Replace the text between ``<!-- begin:NAME -->`` and ``<!-- end:NAME -->`` in a document.
 
-    Parameters
-    ----------
-    path : Path
-        A document with ``<!-- begin:NAME -->`` and ``<!-- end:NAME -->`` on lines of their own.
-    sections : sequence of Section
-        One whose markers are absent is left out.
-
-    Returns
-    -------
-    list of str
-        Names of the sections that were written.
+    Return the names of the sections that were written; those without markers are left out.
     """
     text = path.read_text(encoding="utf-8")
     written = []

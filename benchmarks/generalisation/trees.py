@@ -19,10 +19,10 @@ PRUNINGS = 20
 def fit_pruned(
     X: NDArray[Any], y: BoolArray, thresholds: Thresholds, seed: int
 ) -> DecisionTreeClassifier:
-    """Fit the tree whose pruning has the highest AUNBC in five folds; of equals the smallest.
+    """Fit the tree whose pruning has the highest AUNBC in five folds; among equals the smallest.
 
-    Judging by AUNBC, not by log loss, favours the tree here: it is what all methods are compared
-    by, and a leaf without events, whose log loss may be infinite, does it no harm.
+    Choosing by AUNBC favours the tree: it is the measure of the comparison, and a leaf without
+    events, whose log loss may be infinite, does not matter.
     """
     merged = MergedRows.of(X, y)
     prunings = pruning_path(merged, seed)

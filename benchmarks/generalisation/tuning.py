@@ -77,7 +77,7 @@ def _truth(sample: Sample) -> np.ndarray:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the settings that were asked for."""
+    """Run the selected settings."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.generalisation.tuning")
     parser.add_argument("--sizes", default="200,1000,5000", help="training rows")
     parser.add_argument("--replicates", type=int, default=4)

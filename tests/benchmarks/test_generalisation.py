@@ -73,7 +73,7 @@ def test_families_have_their_prevalence_and_draw_by_their_risk(name: str) -> Non
     assert y.mean() == pytest.approx(risk.mean(), abs=5 * np.sqrt(risk.mean() / y.size))
     high = risk > np.median(risk)
     assert y[high].mean() == pytest.approx(risk[high].mean(), rel=0.15)
-    assert risk.std() > 0.2 * family.prevalence  # the columns do tell something
+    assert risk.std() > 0.2 * family.prevalence  # the columns are informative
 
 
 def test_a_case_is_drawn_alike_each_time_and_a_replicate_keeps_its_truth() -> None:

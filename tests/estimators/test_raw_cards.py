@@ -330,7 +330,7 @@ def test_solvers_know_the_one_hot_members() -> None:
     from netbenefit.metrics.thresholds import Thresholds
     from netbenefit.problem.problem import Problem
 
-    table = raw_table(12, 300, holes=False)
+    table = raw_table(12, 300, missing=False)
     binner = Binner(method="quantile", bins="interval")
     training = training_of_raw(binner, table, outcome(table, 12), None, {"constraints": ()})
     problem = Problem.build(training.table, Thresholds.tenths())

@@ -34,6 +34,6 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Watched]]:
     yield shown
     for one in opened:
         one.context.close()
-        assert one.said == []
+        assert one.messages == []
         assert [url for url in one.requests if not url.startswith("file:")] == []
         assert len(one.requests) == 1

@@ -1,4 +1,4 @@
-"""Branch and bound over boxes alone, without the other bounds of the exact solver."""
+"""Branch and bound alone, without the other bounds of the exact solver."""
 
 from __future__ import annotations
 

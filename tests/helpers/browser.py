@@ -19,12 +19,12 @@ QUIET = [
     "--disable-sync",
     "--no-first-run",
 ]
-#: A phone and a desk.
+#: Window sizes of a phone and a desktop.
 SIZES = {"phone": (390, 844), "desktop": (1280, 900)}
 
 
 def why_not() -> str | None:
-    """Say why no browser can be started; None where one can."""
+    """Return why no browser can be started, or None if one can."""
     try:
         import playwright.sync_api  # noqa: F401
     except ImportError:
@@ -33,7 +33,7 @@ def why_not() -> str | None:
 
 
 def axe_script() -> str | None:
-    """Return axe-core, where somebody has installed it."""
+    """Return axe-core, if it is installed."""
     places = [
         Path(os.environ.get("NETBENEFIT_AXE", "")),
         ROOT / "node_modules/axe-core/axe.min.js",
@@ -55,20 +55,20 @@ def started() -> Iterator[Any]:
 
 
 class Watched:
-    """A page, with all that it said, asked for and tried to run."""
+    """A page, with its console messages, requests and dialogs."""
 
     def __init__(self, browser: Any, file: Path, **context: Any) -> None:
         self.context = browser.new_context(**context)
         self.page = self.context.new_page()
         self.page.set_default_timeout(20_000)
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.requests: list[str] = []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
         self.page.on("dialog", self._dialog)
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(file.as_uri())
 
     def _dialog(self, dialog: Any) -> None:
-        self.said.append(f"dialog: {dialog.message}")
+        self.messages.append(f"dialog: {dialog.message}")
         dialog.dismiss()

@@ -1,4 +1,4 @@
-"""The slow truth for bounds: all vectors of a small box, valued one and all."""
+"""Reference values for bounds: every vector of a small box, evaluated one by one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def random_problem(
     noise: float = 0.5,
     thresholds: int = 3,
 ) -> IntegerProblem:
-    """A tiny problem: a hidden card with noise; ties, doubles, one-hot groups, fractions."""
+    """A tiny problem: a hidden card with noise; ties, duplicates, one-hot groups, fractions."""
     n, p = int(rng.integers(2, rows + 1)), int(rng.integers(1, columns + 1))
     unit = 1
     parts: list[np.ndarray] = []
@@ -83,7 +83,7 @@ def random_problem(
 
 
 def cut_loss(integers: IntegerProblem, cut: FarkasCut) -> int:
-    """What a card whose signs avoid the elements of a cut loses at least, counted slowly."""
+    """The least that a card loses if its signs avoid the elements of a cut, by enumeration."""
     left_gain = [[max(int(g), 0) for g in row] for row in integers.gains]
     left_loss = [[max(-int(g), 0) for g in row] for row in integers.gains]
     elements = set(cut.elements)

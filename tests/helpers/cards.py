@@ -1,4 +1,4 @@
-"""Cards and training data for tests."""
+"""Cards and problems that several tests use."""
 
 from __future__ import annotations
 

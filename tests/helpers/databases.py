@@ -1,4 +1,4 @@
-"""Real databases: DuckDB in the process, and a PostgreSQL server of our own."""
+"""Real databases: DuckDB in this process, and a PostgreSQL server started for the tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def duckdb_run() -> Run:
 
 @pytest.fixture(scope="session")
 def postgresql_socket() -> Iterator[str]:
-    """A server of our own, reached by a socket in a directory of its own."""
+    """A PostgreSQL server that is reached through a socket in its own directory."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version)
     if not programs:
         pytest.skip("no PostgreSQL server below /usr/lib/postgresql")

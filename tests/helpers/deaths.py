@@ -15,7 +15,7 @@ __all__ = ["Counted", "Deadly", "Sleepy", "die_once"]
 
 
 def die_once(marker: Path) -> None:
-    """SIGKILL of this process, once for a marker."""
+    """Kill this process, once per marker."""
     try:
         marker.touch(exist_ok=False)
     except FileExistsError:
@@ -24,7 +24,7 @@ def die_once(marker: Path) -> None:
 
 
 def _kill() -> None:
-    """SIGKILL, once the worker has surely started: Dask's nannies give up on others."""
+    """Kill this process after start-up: Dask's nannies give up on workers that die earlier."""
     time.sleep(1.0)
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -48,7 +48,7 @@ class Deadly:
 
 
 class Sleepy:
-    """Says which process runs a task, then takes a while."""
+    """Records which process runs a task, then waits."""
 
     def __init__(self, folder: Path, seconds: float = 0.4) -> None:
         self.folder, self.seconds = folder, seconds
@@ -60,7 +60,7 @@ class Sleepy:
 
 
 class Counted:
-    """Counts how often it is made ready to be sent."""
+    """Counts how often it is pickled."""
 
     copies = 0
 

@@ -1,4 +1,4 @@
-"""One table in every engine: real ones, started once."""
+"""One table in every engine; engines are started once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-#: Lazy engines that every test meets; Spark takes long to start, and has tests of its own.
+#: Lazy engines in every test; Spark takes long to start, and has separate tests.
 LAZY = ("polars lazy", "duckdb", "dask", "ibis")
 EAGER = ("pandas", "pandas nullable", "polars", "pyarrow")
-#: All libraries see all cards in the full run.
+#: In the full run, all libraries are tested with all cards.
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 FEW_EAGER = EAGER if FULL else EAGER[:1]
 
@@ -90,7 +90,7 @@ MAKERS: dict[str, Callable[[pa.Table], Any]] = {
 
 
 def in_engine(name: str, table: pa.Table) -> Any:
-    """A table of Arrow in some engine."""
+    """An Arrow table, in a given engine."""
     return MAKERS[name](table)
 
 

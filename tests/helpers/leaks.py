@@ -1,4 +1,4 @@
-"""Classifiers that tell on whoever lets them see too much, take their time, warn, or kill."""
+"""Classifiers that detect leaks, take time, warn, or kill their worker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class LeakDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Risk 1 for rows that it was fitted on, by their number in the first column; 0 for others."""
+    """Risk 1 for its training rows (by their number in the first column), 0 for all others."""
 
     def __init__(self, size: int = 1) -> None:
         self.size = size
@@ -41,7 +41,7 @@ class LeakDetector(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class SlowLogistic(LogisticRegression):  # type: ignore[misc]
-    """Takes a moment to fit, and leaves a line in the file that FIT_LOG names."""
+    """Takes a moment to fit, and writes a line to the file that FIT_LOG names."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         time.sleep(float(os.environ.get("FIT_SECONDS", "0")))

@@ -1,4 +1,4 @@
-"""Random raw tables, with holes, typing errors and unknown levels, in every container."""
+"""Random raw tables with missing values, typing errors and unknown levels, as any container."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ CONTAINERS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
 
 
 def raw_table(
-    seed: int, n_rows: int, *, strange: bool = False, holes: bool = True
+    seed: int, n_rows: int, *, strange: bool = False, missing: bool = True
 ) -> dict[str, list[Any]]:
-    """Plain columns; ``strange`` rows hold what training has not: levels, extremes, holes."""
+    """Plain columns; ``strange`` rows have new levels, extremes and missing values."""
     rng = np.random.default_rng(seed)
     age = rng.integers(18, 95, n_rows).tolist()
     lactate = rng.gamma(2.0, 1.0, n_rows).round(1).tolist()
@@ -49,7 +49,7 @@ def raw_table(
         "price": price,
         "code": rng.choice([1, 2], n_rows).tolist(),
     }
-    if holes:
+    if missing:
         for name, share in (("lactate", 0.15), ("Größe", 0.1), ("smoker", 0.05), ("price", 0.01)):
             _punch(table[name], share, rng)
     if strange:

@@ -1,4 +1,4 @@
-"""A reader of CSV files in plain Python: slow, obvious, and the judge of the one in DuckDB."""
+"""A slow, simple CSV reader in plain Python, to compare DuckDB's reader with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netbenefit.data.files import read_cell, read_header
 
 
 def slow_read(path: Path, text: Collection[str] = ()) -> dict[str, NDArray[Any]]:
-    """Read a CSV file as ``read_table`` does; ValueError where it cannot be read."""
+    """Read a CSV file as ``read_table`` does; ValueError if it cannot be read."""
     names, separator, _ = read_header(path)
     opened = gzip.open if path.name.endswith(".gz") else open
     with opened(path, "rt", encoding="utf-8-sig", newline="") as file:

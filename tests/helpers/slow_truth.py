@@ -1,4 +1,4 @@
-"""The truth about objectives, slowly: what compiled kernels and solvers must give."""
+"""Slow reference code for objectives, which compiled kernels and solvers must match."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def allowed_cutoff(
     events: Sequence[Number],
     others: Sequence[Number],
 ) -> tuple[int, Number] | None:
-    """Smallest best cut-off among those that call enough events and few enough others, or None.
+    """Smallest best cut-off among those with enough true and few enough false positives, or None.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def allowed_net_benefit(
     points: Sequence[int],
     rates: tuple[Sequence[Fraction], Sequence[Fraction]] | None,
 ) -> Fraction | None:
-    """Weighted net benefit of the best cut-offs within (least TP, most FP) a threshold.
+    """Weighted net benefit of the best cut-offs within (least TP, most FP) per threshold.
 
     None where some threshold has no such cut-off, be its weight 0 or not.
     """
@@ -147,7 +147,7 @@ def coordinate_objectives(
     k: int,
     values: Sequence[int],
 ) -> list[Fraction]:
-    """G for each value of one coordinate, all else as it is."""
+    """G for each value of one coordinate, with the others fixed."""
     return [
         objective(patterns, thresholds, penalty, neighbour)
         for neighbour in _neighbours(points, (k,), (values,))
@@ -162,7 +162,7 @@ def pair_objectives(
     pair: tuple[int, int],
     values: tuple[Sequence[int], Sequence[int]],
 ) -> list[Fraction]:
-    """G for each pair of values of two coordinates, the second one fastest."""
+    """G for each pair of values of two coordinates; the second varies fastest."""
     return [
         objective(patterns, thresholds, penalty, neighbour)
         for neighbour in _neighbours(points, pair, values)

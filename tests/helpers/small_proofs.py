@@ -1,4 +1,4 @@
-"""Proofs of tiny problems, slowly and obviously right: what certificates are tested with."""
+"""Proofs of tiny problems by slow, simple code, for testing certificates."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def all_vectors(lower: Any, upper: Any) -> Iterator[tuple[int, ...]]:
 
 
 def best_points(problem: Problem) -> np.ndarray:
-    """The best allowed points, by looking at all of them."""
+    """The best allowed points, by enumeration."""
     allowed = [v for v in all_vectors(problem.lower, problem.upper) if problem.feasible(v)]
     return np.array(max(allowed, key=lambda v: problem.evaluate(v).objective), dtype=np.int64)
 
 
 def closure_bound(integers: IntegerProblem, lower: Any, upper: Any) -> int:
-    """The pair-order bound of a box by trying every set of patterns worth calling."""
+    """The pair-order bound of a box, by enumerating all sets of patterns."""
     units = integers.units.tolist()
     total = 0
     for row in integers.gains.tolist():
@@ -65,7 +65,7 @@ def _always_above(w: list[int], u: list[int], lower: Any, upper: Any) -> bool:
 def prove(
     problem: Problem, *, start: str = "double", target: Fraction | None = None
 ) -> SolverResult:
-    """Branch and bound over boxes; with a target, no further than needed to prove that."""
+    """Branch and bound over boxes; stops once ``target``, if given, is proven."""
     integers, points = IntegerProblem.of(problem), best_points(problem)
     reach = problem.evaluate(points).objective if target is None else target
     prune = integers.from_objective(reach)
@@ -111,7 +111,7 @@ def _peel(problem: Problem, inner: list[tuple[int, int]]) -> Iterator[tuple[list
 
 
 def _starts(problem: Problem, start: str) -> Iterator[tuple[list[int], list[int]]]:
-    """Where to begin: with all vectors that can be doubled, or all that can be shifted down."""
+    """Boxes to start from: vectors that can be doubled, or that can be shifted down."""
     pairs = list(zip(problem.lower.tolist(), problem.upper.tolist(), strict=True))
     if start == "double":
         yield from _peel(problem, [(-(-a // 2), b // 2) for a, b in pairs])
@@ -136,7 +136,7 @@ def _doubles(problem: Problem, low: list[int], high: list[int]) -> bool:
         for a, b, lo, up in zip(low, high, problem.lower, problem.upper, strict=True)
     )
     most = 2 * sum(max(abs(a), abs(b)) for a, b in zip(low, high, strict=True))
-    inside = inside and most <= problem.limits.total  # the judge does not look at single vectors
+    inside = inside and most <= problem.limits.total  # ``verify`` does not check single vectors
     return inside and all(
         problem.allows([2 * x for x in v]) for v in all_vectors(low, high) if problem.allows(v)
     )
@@ -197,7 +197,7 @@ def with_proof(
 
 
 def teach_problem(problem: Problem, strength: Fraction | None) -> tuple[Problem, Taught]:
-    """The same problem on masses of which a teacher, who knows little, has a say."""
+    """The same problem on masses that are blended with a poor teacher's risks."""
     table = problem.patterns
     mass = table.events + table.others
     rows = replace(table, pattern_of_row=np.arange(len(table)))

@@ -41,7 +41,7 @@ GRIDS = [
 #: No common integer scale: floats.
 ROUGH_GRID = Thresholds.of([0.0857, 0.1102, 0.4491, 0.5778, 0.6975], weights="length")
 
-#: What a teacher may say of a row, and how many rows its word is worth (None: all that counts).
+#: Risks that a teacher may give, and its weight in rows (None: the teacher alone).
 RISKS = st.sampled_from([0.0, 1.0, 0.5, 0.2, 1 / 3, 0.0004]) | st.floats(0, 1)
 STRENGTHS = st.sampled_from([Fraction(1, 1000), Fraction(5, 2), Fraction(30), 10**9, None]).map(
     lambda n0: None if n0 is None else Fraction(n0)
@@ -75,10 +75,10 @@ def tables(
     groups: bool = False,
     taught: bool | None = None,
 ) -> PatternTable:
-    """A table with both classes; with ``groups``, now and then with a one-hot group.
+    """A table with both classes; with ``groups``, sometimes with a one-hot group.
 
-    With ``taught`` (None: now and then), masses are outcomes blended with risks, which may say the
-    opposite of them.
+    With ``taught`` (None: sometimes), masses are outcomes blended with risks, which may contradict
+    them.
     """
     n = draw(st.integers(2, max_rows))
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=max_columns))
@@ -118,7 +118,7 @@ def problems(
 ) -> Problem:
     """A problem: exact (integers) or not (real weights or thresholds without a common scale).
 
-    With ``constrained``, constraints of every kind (those of ``rates`` only if asked for), one-hot
+    With ``constrained``, constraints of every kind (rates only if ``rates`` is true), one-hot
     groups, and a box of at most ``most_vectors`` vectors, so that all of them can be tried.
     """
     real_weights = real and draw(st.booleans())
@@ -149,7 +149,7 @@ def problems(
 
 
 def points_of(draw: st.DrawFn, problem: Problem) -> np.ndarray:
-    """Some points within the bounds (not minding max_features)."""
+    """Points within the bounds (ignoring max_features)."""
     pairs = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     return np.array([draw(st.integers(low, high)) for low, high in pairs], dtype=np.int64)
 
@@ -165,7 +165,7 @@ def constrained_problems(
     most_vectors: int = 3000,
     taught: bool | None = None,
 ) -> st.SearchStrategy[Problem]:
-    """Small problems with constraints of every kind; rates may be such that no card meets them."""
+    """Small problems with constraints of every kind; there may be no card that meets the rates."""
     return problems(
         max_points=max_points,
         max_columns=max_columns,
@@ -188,20 +188,22 @@ def _constrained(
     rates: bool,
     most_vectors: int,
 ) -> Problem:
-    widest = int(most_vectors ** (1 / table.n_features))  # values a column, on average
+    widest = int(most_vectors ** (1 / table.n_features))  # values per column, on average
     most = draw(st.integers(1, max(1, min(max_points, (widest - 1) // 2))))
-    asked = draw(constraint_lists(table, grid, most, rates=rates))
+    constraints = draw(constraint_lists(table, grid, most, rates=rates))
     # A wider column may be there as well, if there is room for it.
     room = most_vectors // (2 * most + 1) ** (table.n_features - 1)
     if room > 2 * most + 1 and draw(st.booleans()):
         k, top = draw(st.integers(0, table.n_features - 1)), min(max_points, (room - 1) // 2)
         low = draw(st.integers(-top, top))
-        asked.insert(0, Bounds(k, low, draw(st.integers(low, top))))
+        constraints.insert(0, Bounds(k, low, draw(st.integers(low, top))))
     while True:
         try:
-            return Problem.build(table, grid, penalty=penalty, max_points=most, constraints=asked)
-        except InputError:  # they clash: one fewer
-            asked.pop()
+            return Problem.build(
+                table, grid, penalty=penalty, max_points=most, constraints=constraints
+            )
+        except InputError:  # they contradict each other: drop one
+            constraints.pop()
 
 
 @st.composite
@@ -214,7 +216,7 @@ def constraint_lists(
     rates: bool = True,
     max_size: int = 4,
 ) -> list[Constraint]:
-    """Constraints of all kinds on a table's columns, which may clash."""
+    """Constraints of all kinds on a table's columns, which may contradict each other."""
     column = st.sampled_from(table.names)
     columns = st.lists(column, min_size=1, max_size=4, unique=True)
     number = st.integers(-max_points, max_points)
@@ -239,11 +241,11 @@ def constraint_lists(
     if rates:
         threshold = st.sampled_from(grid.values[1:])
         kinds += [st.builds(MinTPR, threshold, share), st.builds(MaxFPR, threshold, share)]
-    asked = draw(st.lists(st.one_of(kinds), min_size=2, max_size=max_size))
-    if rates and draw(st.integers(0, 3)) == 0:  # both kinds, so that they may clash on the data
+    constraints = draw(st.lists(st.one_of(kinds), min_size=2, max_size=max_size))
+    if rates and draw(st.integers(0, 3)) == 0:  # both kinds, which may be impossible
         p, high = draw(threshold), draw(st.sampled_from(["1/2", "3/4", "9/10", "1"]))
-        asked += [MinTPR(p, high), MaxFPR(p, draw(st.sampled_from(["0", "1/10", "1/3"])))]
-    return asked
+        constraints += [MinTPR(p, high), MaxFPR(p, draw(st.sampled_from(["0", "1/10", "1/3"])))]
+    return constraints
 
 
 def all_points(problem: Problem) -> IntArray:

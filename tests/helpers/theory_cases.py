@@ -15,7 +15,7 @@ CASES = 12_000 if FULL else 1_000
 
 
 def some(share: int) -> int:
-    """Cases of a slow simulation: one in ``share`` as a rule, all of them in the full run."""
+    """Number of cases of a slow simulation: one in ``share``, or all of them in the full run."""
     return CASES if FULL else CASES // share
 
 
@@ -53,10 +53,9 @@ def random_grid(rng: np.random.Generator) -> Thresholds:
 
 
 def random_model(rng: np.random.Generator) -> Model:
-    """From careless to clairvoyant, few levels or many, with ties, weights and wrong order.
+    """Poor to perfect models, with few or many levels, ties, weights and wrong order.
 
-    Every third model has two levels for events and two for non-events, as those on the edge of what
-    is possible have.
+    Every third model has two levels for events and two for non-events, like those on the boundary.
     """
     grid = random_grid(rng)
     y = np.append([0, 1], rng.random(rng.integers(0, 40)) < rng.random()).astype(int)
@@ -64,15 +63,15 @@ def random_model(rng: np.random.Generator) -> Model:
     if rng.random() < 1 / 3:
         a, b = rng.integers(0, size, (2, 2))
         level = np.where(y == 1, rng.choice(a, n), rng.choice(b, n))
-        if rng.random() < 0.5:  # the very arrangement of the upper or the lower bound
+        if rng.random() < 0.5:  # the arrangement of the upper or the lower bound
             k = rng.integers(1, size)
             above = rng.random() < 0.5
             a, b = ((k - 1, size - 1), (0, k)) if above else ((0, k), (k, size - 1))
             level = np.where(y == 1, rng.choice(a, n), rng.choice(b, n))
     else:
-        told = rng.integers(0, size, 2)
-        own = rng.integers(told.min(), told.max() + 1, n)
-        level = np.where(rng.random(n) < rng.random(), own, np.where(y == 1, *told))
+        ends = rng.integers(0, size, 2)
+        own = rng.integers(ends.min(), ends.max() + 1, n)
+        level = np.where(rng.random(n) < rng.random(), own, np.where(y == 1, *ends))
     tops = np.append(grid.array[1:], 1.0)
     inside = rng.choice([0.0, 0.5, 0.9])  # on a threshold, or between two
     risk = grid.array[level] + inside * (tops - grid.array)[level]

@@ -73,7 +73,7 @@ def test_printed_auroc_counts_ties_as_wins():
     reversed_risk = [0.39, 0.31, 0.38, 0.32, 0.33]
     assert printed_auroc(y, reversed_risk, grid.values) == 1
     assert auroc(y, reversed_risk) == 0.0
-    # Both are kept, under names that tell them apart: the theorem speaks of the printed one.
+    # Both are kept, under different names: the theorem is about the printed one.
     for risk in (constant, reversed_risk, [0.1, 0.5, 0.5, 0.2, 0.9]):
         assert grouped_auroc(y, risk, grid) == float(printed_auroc(y, risk, grid.values))
     ordinary = [
@@ -93,16 +93,16 @@ def find_optimal_t(
     p: Sequence[Fraction],
     *,
     false_positive: int = 1,
-    none_positive: bool = True,
+    none_called: bool = True,
     first_term: str = "printed",
 ) -> tuple[list[int], Fraction]:
     """FindOptimalT for integer scores, without the penalty: cut-offs T_0 … T_M and the loss.
 
-    ``false_positive`` is the label that its second sum counts (1 in print), ``none_positive``
-    whether max + 1 is a candidate, ``first_term`` whether the loss weighs NB^0 once more.
+    ``false_positive`` is the label that its second sum counts (1 in print), ``none_called`` whether
+    max + 1 is a candidate, ``first_term`` whether the loss weighs NB^0 once more, as printed.
     """
     n, ends = len(y), [*p, Fraction(1)]
-    candidates = sorted(set(scores) | ({max(scores) + 1} if none_positive else set()))
+    candidates = sorted(set(scores) | ({max(scores) + 1} if none_called else set()))
     cutoffs = [min(scores)]
     once = Fraction(sum(y), n)
     benefits = [(ends[1] - ends[0]) * once if first_term == "printed" else once]
@@ -127,12 +127,12 @@ def corrected_t(scores, y, p):
 
 
 def test_find_optimal_t_counts_false_positives_among_the_events():
-    """Then no non-event counts at all: below 50% all rows are positive, above it none."""
+    """Then non-events do not count at all: everyone is positive below 50%, no one above."""
     grid = Thresholds.of([0, 0.25, 0.75], weights="length")
     X, y = [[0], [0], [1], [1]], [0, 0, 1, 1]
     scores = [0, 0, 1, 1]
     printed, _ = find_optimal_t(scores, y, grid.fractions)
-    assert printed == [0, 0, 2]  # although the score tells the classes apart without an error
+    assert printed == [0, 0, 2]  # although the score separates the classes without an error
     right, loss = corrected_t(scores, y, grid.fractions)
     assert right == [0, 1, 1]
     risk = grid.array[[sum(s >= t for t in printed[1:]) for s in scores]]
@@ -197,8 +197,8 @@ def test_find_optimal_t_weighs_its_first_term_twice():
     assert problem_of(X, y, grid, penalty=0).evaluate([1]).net_benefit == -once
 
 
-def test_no_row_positive_must_be_a_candidate():
-    """Where no score is worth acting on, acting on the highest one does harm.
+def test_no_one_positive_must_be_a_candidate():
+    """If treating no one is best, treating those with the highest score does harm.
 
     The paper has this candidate, max + 1; it is easily lost, as only scores that occur are tried.
     """
@@ -207,10 +207,10 @@ def test_no_row_positive_must_be_a_candidate():
     scores = [0, 0, 1, 1, 1]
     with_it, loss = corrected_t(scores, y, grid.fractions)
     without, worse = find_optimal_t(
-        scores, y, grid.fractions, false_positive=0, first_term="once", none_positive=False
+        scores, y, grid.fractions, false_positive=0, first_term="once", none_called=False
     )
     assert with_it == [0, 1, 2]
-    assert without == [0, 1, 1]  # two events found, at the price of a false alarm worth nine
+    assert without == [0, 1, 1]  # two events, but a false alarm counts as nine
     assert worse - loss == Fraction(1, 10) * Fraction(9 - 2, 5)
     untaught = RiskScoreClassifier(thresholds=grid, penalty=0.0, n_jobs=1, teacher=None)
     estimator = untaught.fit(X, y)
@@ -340,7 +340,7 @@ def test_algorithm_1_may_reverse_the_order():
     assert printed == [0.3, 0.3, 0.4] + [0.2] * 5
     assert count_reversed(risk, printed) == 15  # every pair from different levels
     assert auroc(y, printed) < auroc(y, risk)
-    # As published, our Algorithm 1 does the same …
+    # As published, and as its notes say, our Algorithm 1 does the same …
     plain = improve_levels(y, risk, grid)
     assert plain.apply(risk).tolist() == printed
     # … and there are two ways out, both with the same decisions at every threshold.
@@ -374,7 +374,7 @@ def test_one_per_cent_of_the_original_risk_may_cross_a_threshold():
 
 
 def test_algorithm_2_joins_empty_levels_to_the_next_one():
-    """No row of training is harmed, but a new row in an empty level gets nonsense."""
+    """Training rows are not affected, but a new row in an empty level gets a wrong risk."""
     grid = Thresholds.of([0.2, 0.5])
     y = [0, 0, 0, 1, 1, 0]
     risk = [0.25, 0.3, 0.35, 0.4, 0.3, 0.3]

@@ -1,6 +1,6 @@
-"""A stand-in for FasterRisk, put into an environment of its own: says and does what is asked.
+"""A stand-in for FasterRisk in its own environment, whose behaviour the tests control.
 
-``FAKE_FASTERRISK`` says what to do, ``FAKE_FASTERRISK_NOTE`` names a file for what it was told.
+``FAKE_FASTERRISK`` says what to do, ``FAKE_FASTERRISK_NOTE`` names a file for the request.
 """
 
 import json
@@ -20,7 +20,7 @@ class RiskScoreOptimizer:
         self.do = os.environ.get("FAKE_FASTERRISK", "answer")
         note = os.environ.get("FAKE_FASTERRISK_NOTE")
         if note:
-            told = {
+            request = {
                 "pid": os.getpid(),
                 "X": X.tolist(),
                 "y": y.tolist(),
@@ -32,7 +32,7 @@ class RiskScoreOptimizer:
                 "folder": os.getcwd(),
             }
             with open(note + ".draft", "w") as file:
-                json.dump(told, file)
+                json.dump(request, file)
             os.replace(note + ".draft", note)
 
     def optimize(self):

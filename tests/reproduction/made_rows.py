@@ -38,7 +38,7 @@ def published_rows(n_folds: int = 4) -> list[dict[str, Any]]:
 
 
 def fold_row(dataset: str, method: str, setting: str, fold: int) -> dict[str, Any]:
-    """What a row holds beside its measures, as the paper's solvers did."""
+    """What a row contains in addition to its measures, as the paper's solvers reported it."""
     solve = load_published().computational.get((dataset, method))
     return {
         "dataset": dataset,

@@ -323,7 +323,7 @@ def test_files_are_written_without_rows_and_without_data(
 ) -> None:
     monkeypatch.setenv("NETBENEFIT_DATA", str(tmp_path / "nowhere"))
     text, performance = write_credit([], tmp_path)
-    assert "not held against rows" in text.read_text(encoding="utf-8")
+    assert "not evaluated on rows" in text.read_text(encoding="utf-8")
     assert "Not run." in text.read_text(encoding="utf-8")
     assert len(read_csv(performance)) == len(published_figures()) == 8
 

@@ -143,11 +143,11 @@ class Network:
 
     def __init__(self, frame: pd.DataFrame | Exception) -> None:
         self.frame = frame
-        self.asked: list[int] = []
+        self.requests: list[int] = []
 
     def __call__(self, *, data_id: int, as_frame: bool, parser: str) -> SimpleNamespace:
         assert as_frame
-        self.asked.append(data_id)
+        self.requests.append(data_id)
         if isinstance(self.frame, Exception):
             raise self.frame
         target = self.frame.columns[-1]
@@ -169,7 +169,7 @@ def plug(monkeypatch: pytest.MonkeyPatch):
 def test_a_fetched_table_becomes_the_file(name: str, data_folder: Path, plug, tmp_path) -> None:
     network = plug(raw_of(name, data_folder))
     made = load_dataset(name, folder=tmp_path, fetch=True)
-    assert network.asked == [DATASETS[name].openml]
+    assert network.requests == [DATASETS[name].openml]
     file = load_dataset(name, folder=data_folder)
     assert made.names == file.names
     assert made.y.tolist() == file.y.tolist()
@@ -179,7 +179,7 @@ def test_a_fetched_table_becomes_the_file(name: str, data_folder: Path, plug, tm
 def test_a_file_that_is_there_is_not_fetched(data_folder: Path, plug) -> None:
     network = plug(OSError("no network"))
     assert load_dataset("haberman", folder=data_folder, fetch=True).y.size == 306
-    assert network.asked == []
+    assert network.requests == []
 
 
 def test_another_version_is_refused(data_folder: Path, plug) -> None:

@@ -65,7 +65,7 @@ def fake(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the file in which the stand-in writes what it was told."""
+    """Return the file in which the stand-in writes the request that it got."""
     monkeypatch.setenv("FAKE_FASTERRISK_NOTE", str(tmp_path / "note.json"))
     return tmp_path / "note.json"
 
@@ -114,24 +114,24 @@ def test_what_the_process_is_told(fake: str, note: Path, monkeypatch: pytest.Mon
     model = FasterRiskClassifier(
         fake, max_features=2, max_points=7, options={"num_ray_search": 3}
     ).fit(X, Y)
-    told = json.loads(note.read_text())
-    assert told["X"] == X.tolist()
-    assert told["y"] == np.where(Y == 1, 1.0, -1.0).tolist()
-    assert told["k"] == 2
-    assert told["bounds"] == [-7, 7]
-    assert told["rays"] == 3
-    assert told["threads"] == "1"
-    assert told["path"] is None
-    assert told["pid"] != os.getpid()
-    assert not Path(told["folder"]).exists(), "the folder of the question is left behind"
+    request = json.loads(note.read_text())
+    assert request["X"] == X.tolist()
+    assert request["y"] == np.where(Y == 1, 1.0, -1.0).tolist()
+    assert request["k"] == 2
+    assert request["bounds"] == [-7, 7]
+    assert request["rays"] == 3
+    assert request["threads"] == "1"
+    assert request["path"] is None
+    assert request["pid"] != os.getpid()
+    assert not Path(request["folder"]).exists(), "the folder of the question is left behind"
     assert model.options == {"num_ray_search": 3}
 
 
 def test_no_more_features_than_columns(fake: str, note: Path) -> None:
     FasterRiskClassifier(fake).fit(X, Y)
-    told = json.loads(note.read_text())
-    assert told["k"] == 3
-    assert told["bounds"] == [-10, 10]
+    request = json.loads(note.read_text())
+    assert request["k"] == 3
+    assert request["bounds"] == [-10, 10]
 
 
 def test_the_environment_names_the_interpreter(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +286,7 @@ def test_the_time_limit_ends_the_process(
     fake: str, note: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_FASTERRISK", "sleep")
-    # the limit passes only once the process has said who it is
+    # the limit passes only once the process has reported its id
     wait = subprocess.Popen.wait
 
     def wait_for_the_note(child: Any, timeout: float | None = None) -> int:

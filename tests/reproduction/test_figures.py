@@ -230,10 +230,10 @@ def test_decision_curves_are_those_of_the_package(pooled):
     grid = Thresholds.of([0, 0.1, 0.25, 0.6])
     table = decision_table(pooled, grid)
     risks = {method: one.risks for method, one in pooled.items()}
-    wanted = decision_curve(outcome_of("heart"), risks, grid)
-    assert table["model"].tolist() == wanted["model"].tolist()
+    expected = decision_curve(outcome_of("heart"), risks, grid)
+    assert table["model"].tolist() == expected["model"].tolist()
     for column in ("threshold", "n", "prevalence", "net_benefit"):
-        np.testing.assert_array_equal(table[column], wanted[column])
+        np.testing.assert_array_equal(table[column], expected[column])
 
 
 def test_each_method_is_measured_on_its_own_rows():
@@ -274,9 +274,9 @@ def test_a_method_looks_the_same_in_all_company():
 def test_lines_of_the_panels_have_the_looks_of_their_methods():
     methods = ("slim", "rss-dnb", "fasterrisk")
     drawn = draw_figures(rows_of(methods=methods), ["decision"], outcomes=outcome_of)
-    wanted = {style_for(m).colour for m in methods}
+    expected = {style_for(m).colour for m in methods}
     for ax in drawn.figures["decision"].figure.axes:
-        assert wanted <= {line.get_color() for line in ax.get_lines()}
+        assert expected <= {line.get_color() for line in ax.get_lines()}
 
 
 def test_no_line_crosses_a_gap_in_calibration():
@@ -371,8 +371,8 @@ def written(tmp_path_factory) -> Path:
 
 
 def test_every_figure_has_a_picture_and_numbers(written):
-    wanted = {f"{name}.{kind}" for name in FIGURES for kind in ("svg", "csv")} | {"figures.md"}
-    assert {file.name for file in written.iterdir()} == wanted
+    expected = {f"{name}.{kind}" for name in FIGURES for kind in ("svg", "csv")} | {"figures.md"}
+    assert {file.name for file in written.iterdir()} == expected
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -393,11 +393,11 @@ def test_numbers_are_those_drawn(written):
     with open(written / "decision.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     y, risk = outcome_of("heart"), risks_of("heart", "lasso")
-    wanted = decision_curve(y, risk, [i / 100 for i in range(100)])["net_benefit"][:100]
+    expected = decision_curve(y, risk, [i / 100 for i in range(100)])["net_benefit"][:100]
     found = [
         float(r["net_benefit"]) for r in rows if (r["dataset"], r["method"]) == ("heart", "lasso")
     ]
-    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
     with open(written / "roc.csv", encoding="utf-8") as file:
         areas = {(r["dataset"], r["method"]): float(r["auroc"]) for r in csv.DictReader(file)}
     assert areas["heart", "lasso"] == pytest.approx(roc_auc_score(y, risk), abs=1e-6)

@@ -35,15 +35,15 @@ def published(name: str) -> list[dict[str, str]]:
 
 def test_every_published_cell_is_planned_for_ten_folds() -> None:
     planned = set(cells(make_plan("standard")))
-    asked = {(row["dataset"], row["method"], "original") for row in published("performance.csv")}
+    printed = {(row["dataset"], row["method"], "original") for row in published("performance.csv")}
     for row in published("ablation.csv"):
         method, _, setting = row["variant"].partition(" ")
-        asked.add((row["dataset"], method, setting or "original"))
+        printed.add((row["dataset"], method, setting or "original"))
     for method in ("rss-dnb", "rss-dnb-sa"):
         for row in published(f"sensitivity_{method}.csv"):
-            asked.add((row["dataset"], method, row["setting"]))
-    assert len(asked) == 8 * 8 + 8 * 2 * 2 + 8 * 2 * 4
-    for dataset, method, setting in asked:
+            printed.add((row["dataset"], method, row["setting"]))
+    assert len(printed) == 8 * 8 + 8 * 2 * 2 + 8 * 2 * 4
+    for dataset, method, setting in printed:
         name = {"heartdisease": "heart"}.get(dataset, dataset)
         assert {(name, method, setting, fold) for fold in range(10)} <= planned
     for row in published("credit.csv"):

@@ -124,7 +124,7 @@ def test_out_is_a_file(tmp_path: Path) -> None:
 
 
 def test_a_package_that_is_absent(monkeypatch: pytest.MonkeyPatch, data_folder: Path) -> None:
-    """It leaves a method out, unless the method was asked for; some packages are always needed."""
+    """A method is left out, unless it was requested; some packages are always needed."""
     monkeypatch.setenv("NETBENEFIT_DATA", str(data_folder))
     plan = make_plan("quick")
     found = reproduction_command.importlib.util.find_spec

@@ -1,4 +1,4 @@
-"""Time, gap, proof and objective beside the printed ones."""
+"""Time, gap, proof and objective next to the printed ones."""
 
 from __future__ import annotations
 

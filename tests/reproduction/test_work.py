@@ -1,4 +1,4 @@
-"""One job, and many: rows say what the models are worth, and survive failures and kills."""
+"""One job, and many: rows hold the measures of the models, and survive failures and kills."""
 
 from __future__ import annotations
 
