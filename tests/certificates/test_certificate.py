@@ -249,9 +249,9 @@ def test_wrong_values_are_named(
         ("patterns", 10**12, r"problem\.teacher\.patterns must be a usable number"),
         ("expected", "%%", r"problem\.teacher\.expected cannot be unpacked"),
         ("expected", [1, 2], r"problem\.teacher\.expected must be text"),
-        ("net_benefit", "0.1", r"problem\.teacher\.net_benefit must be a number"),
-        ("net_benefit", True, r"problem\.teacher\.net_benefit must be a number"),
-        ("blended_benefit", None, r"problem\.teacher\.blended_benefit must be a number"),
+        ("net_benefit", "0.1", r"problem\.teacher\.net_benefit must be a finite number"),
+        ("net_benefit", True, r"problem\.teacher\.net_benefit must be a finite number"),
+        ("blended_benefit", None, r"problem\.teacher\.blended_benefit must be a finite number"),
         ("extra", 1, r"problem\.teacher\.extra is not a known key"),
     ],
 )

@@ -99,7 +99,8 @@ def find_optimal_t(
     """FindOptimalT for integer scores, without the penalty: cut-offs T_0 … T_M and the loss.
 
     ``false_positive`` is the label that its second sum counts (1 in print), ``none_positive``
-    whether max + 1 is a candidate, ``first_term`` whether the loss weighs NB^0 once more, as printed.
+    whether max + 1 is a candidate, ``first_term`` whether the loss weighs NB^0 once more, as
+    printed.
     """
     n, ends = len(y), [*p, Fraction(1)]
     candidates = sorted(set(scores) | ({max(scores) + 1} if none_positive else set()))

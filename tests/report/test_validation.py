@@ -290,7 +290,7 @@ def test_what_was_not_rechecked_is_told(fitted: Any) -> None:
 def test_the_judge_knows_an_objective_of_zero(fitted: Any) -> None:
     certificate = claimed(fitted[0].certificate_, 0.0, 0.25)
     assert (
-        _acceptance(certificate, [])
+        _acceptance(certificate, Verdict(True, (), ""))
         == "accepted: no allowed card is worth more than 1/4 = 0.250000"
     )
 

@@ -122,9 +122,24 @@ def _complete(
         left[u] -= sent[e]
         free[w] -= sent[e]
     while True:
-        came: dict[int, int] = {}  # to each source that was reached, the edge taken back; or −1
+        # Breadth first from all sources that have something left, to a sink that has room.
+        came = {u: -1 for u, rest in enumerate(left) if rest > 0}  # −1, or the edge taken back
         went: dict[int, int] = {}  # to each sink, the edge
-        end = _search(pairs, out, into, sent, left, free, came, went)
+        queue, end = deque(came), None
+        while queue and end is None:
+            for e in out[queue.popleft()]:
+                w = pairs[e][1]
+                if w in went:
+                    continue
+                went[w] = e
+                if free[w] > 0:
+                    end = w
+                    break
+                for back in into[w]:
+                    u = pairs[back][0]
+                    if sent[back] > 0 and u not in came:
+                        came[u] = back
+                        queue.append(u)
         if end is None:
             return sum(sent)
         path, w = [], end
@@ -140,35 +155,6 @@ def _complete(
             sent[e] += way * amount
         left[u] -= amount
         free[end] -= amount
-
-
-def _search(
-    pairs: list[tuple[int, int]],
-    out: list[list[int]],
-    into: list[list[int]],
-    sent: list[int],
-    left: list[int],
-    free: list[int],
-    came: dict[int, int],
-    went: dict[int, int],
-) -> int | None:
-    """Find a sink with room, breadth first from all sources that have something left."""
-    came.update((u, -1) for u, rest in enumerate(left) if rest > 0)
-    queue = deque(came)
-    while queue:
-        for e in out[queue.popleft()]:
-            w = pairs[e][1]
-            if w in went:
-                continue
-            went[w] = e
-            if free[w] > 0:
-                return w
-            for back in into[w]:
-                u = pairs[back][0]
-                if sent[back] > 0 and u not in came:
-                    came[u] = back
-                    queue.append(u)
-    return None
 
 
 # -- whether boxes of whole-number vectors cover a larger box, found out from the boxes alone ------

@@ -76,7 +76,7 @@ class Certificate:
             "version": VERSIONS[-1],
             "package": self.package,
             "problem": {"digest": json_digest(problem), **problem},
-            "answer": read.write_answer(self.answer),
+            "answer": read.write_record(self.answer),
             "proof": read.write_claim(self.proof),
         }
         signed = {**data, "digest": json_digest(data)}

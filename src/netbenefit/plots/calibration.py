@@ -63,8 +63,6 @@ class CalibrationDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = CalibrationDisplay.from_predictions(
     ...     [0, 1, 0, 1, 1], {"card": [0.2, 0.2, 0.2, 0.7, 0.7]})
     >>> table = display.groups["card"]

@@ -79,8 +79,6 @@ class PointsDisplay(_CardDisplay):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> from netbenefit import Condition, Rule, Thresholds
     >>> rules = [Rule(Condition("age", ">=", 40), 1), Rule(Condition("age", ">=", 60), 2)]
     >>> card = Scorecard(rules, [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]))
@@ -262,8 +260,6 @@ class ScorecardDisplay(_CardDisplay):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> from netbenefit import Condition, Rule, Thresholds
     >>> rules = [Rule(Condition("age", ">=", 40), 2)]
     >>> card = Scorecard(rules, [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]))

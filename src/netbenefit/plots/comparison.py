@@ -61,8 +61,6 @@ class CriticalDifferenceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = CriticalDifferenceDisplay(
     ...     ["card", "tree", "coin"], [1.2, 1.9, 2.9], 1.1, groups=[("card", "tree")]).plot()
     >>> len(display.bars_)
@@ -194,8 +192,6 @@ class SensitivityDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = SensitivityDisplay(
     ...     ["i/10", "i/5"], [0.2, 0.19], [0, -0.01], [0, 0.005], [0.1, 0.2], [[0, 0], [0.1, 0.3]]
     ... ).plot()
@@ -252,10 +248,6 @@ class SensitivityDisplay(Display):
             Where to draw; a new figure by default.
         kind : {"aunbc", "decisions"}, optional
             Another view than the display's own.
-
-        Returns
-        -------
-        Self
         """
         view = self.kind if kind is None else check_option("kind", kind, get_args(Kind))
         ax = self._axes(ax)
@@ -350,8 +342,6 @@ class ComparisonDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> from netbenefit import decision_curve
     >>> curve = decision_curve([0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]}, [0.2, 0.5])
     >>> bands = {"model": ["card", "card"], "threshold": [0.2, 0.5],

@@ -66,8 +66,6 @@ class RocDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> risk = [0.1, 0.5, 0.5, 0.9]
     >>> display = RocDisplay.from_predictions([0, 0, 1, 1], {"card": risk}, risk=risk,
     ...     thresholds=[0.2, 0.3, 0.6])

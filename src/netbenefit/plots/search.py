@@ -45,8 +45,6 @@ class TraceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> from netbenefit import RSSDNBClassifier
     >>> model = RSSDNBClassifier(solver="exact").fit([[0], [1], [1], [0]], [0, 1, 1, 0])
     >>> TraceDisplay.from_estimator(model).conclusion_
@@ -191,8 +189,6 @@ class SizePathDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = SizePathDisplay(
     ...     [1, 2], [0.1, 0.2], [0.01, 0.01], [0.11, 0.22], best=2, suggested=2, n_folds=5
     ... ).plot()

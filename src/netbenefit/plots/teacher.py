@@ -51,8 +51,6 @@ class TeacherDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = TeacherDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9],
     ...     [0.1, 0.5, 0.5, 0.9], [0.2, 0.5])
     >>> display.to_table()
