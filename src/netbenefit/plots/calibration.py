@@ -54,7 +54,6 @@ class CalibrationDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     counts_ax_ : matplotlib axes
         Below the others (on given axes, in their lower part), with the number of rows per point.
     errorbars_ : dict of str to matplotlib container

@@ -71,7 +71,6 @@ class PointsDisplay(_CardDisplay):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     bars_ : list of matplotlib patch
         From top to bottom, as on the card.
     labels_ : list of str
@@ -254,7 +253,6 @@ class ScorecardDisplay(_CardDisplay):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     texts_ : list of matplotlib text
         From top to bottom.
 

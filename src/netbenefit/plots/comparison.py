@@ -55,7 +55,6 @@ class CriticalDifferenceDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     bars_ : list of matplotlib lines
         One per group.
 
@@ -185,7 +184,6 @@ class SensitivityDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     errorbar_ : matplotlib container, or None
     lines_ : dict of str to matplotlib line
         Of changed decisions, by setting.
@@ -332,7 +330,6 @@ class ComparisonDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     curves_ : DecisionCurveDisplay
         The curves, as drawn.
     bands_ : dict of str to matplotlib collection

@@ -120,7 +120,6 @@ class DecisionCurveDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     lines_ : dict of str to matplotlib line
         By model; "Treat All" and "Treat None" are the last two.
     bands_ : dict of str to matplotlib collection

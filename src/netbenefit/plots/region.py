@@ -53,7 +53,6 @@ class RegionDisplay(Display):
     ----------
     auroc, lower, upper : (n,) float
         The edge of the region: for each grouped AUROC the least and the most AUNBC.
-    ax_, figure_ : matplotlib axes and figure
     region_ : matplotlib collection
     edges_ : list of matplotlib line
         Upper and lower edge.

@@ -57,7 +57,6 @@ class RocDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     lines_ : dict of str to matplotlib line
     points_ : matplotlib line or None
         The operating points.

@@ -35,7 +35,6 @@ class TraceDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     line_ : matplotlib line
         Objective of the best card so far.
     bound_line_ : matplotlib line or None
@@ -181,7 +180,6 @@ class SizePathDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     errorbar_ : matplotlib container
         Held-out net benefit with its error bars.
     line_ : matplotlib line

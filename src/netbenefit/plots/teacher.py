@@ -40,7 +40,6 @@ class TeacherDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     curves_ : DecisionCurveDisplay
         The curves of teacher, card, treating all and treating none, as drawn.
     lost_ax_ : matplotlib axes
