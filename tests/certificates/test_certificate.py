@@ -78,12 +78,12 @@ def test_what_is_written_of_a_teacher_is_read(
     second = Certificate.from_json(first.to_json())
     assert second.to_json() == first.to_json()
     assert second.answer == first.answer
-    lesson, said = second.problem.teacher, first.problem.teacher
+    lesson, stated = second.problem.teacher, first.problem.teacher
     assert lesson is not None
-    assert said is not None
+    assert stated is not None
     assert lesson.strength == strength
     assert lesson.denominator == how.blend.denominator
-    assert lesson.expected.tolist() == said.expected.tolist()
+    assert lesson.expected.tolist() == stated.expected.tolist()
     assert sorted(lesson.expected.tolist()) == sorted(how.blend.expected.tolist())
     assert lesson[-2:] == (how.net_benefit, how.blended_benefit)
     assert "on outcomes blended with a teacher's risks" in first.to_json()
@@ -109,14 +109,14 @@ def test_all_kinds_of_limits_come_back() -> None:
     ]
     problem = small_problem(constraints=constraints)
     text = make_certificate(problem, _some_result(problem)).to_json()
-    said = Certificate.from_json(text).problem
-    assert np.array_equal(said.limits.values, problem.limits.values)
-    assert np.array_equal(said.limits.support, problem.limits.support)
-    assert np.array_equal(said.limits.support_limit, problem.limits.support_limit)
-    assert said.limits.total == problem.limits.total
-    assert said.limits.rates is not None
-    assert tuple(said.limits.rates) == tuple(problem.limits.rates)
-    assert [item["kind"] for item in said.constraints] == ["values", "at_most", "min_tpr"]
+    stated = Certificate.from_json(text).problem
+    assert np.array_equal(stated.limits.values, problem.limits.values)
+    assert np.array_equal(stated.limits.support, problem.limits.support)
+    assert np.array_equal(stated.limits.support_limit, problem.limits.support_limit)
+    assert stated.limits.total == problem.limits.total
+    assert stated.limits.rates is not None
+    assert tuple(stated.limits.rates) == tuple(problem.limits.rates)
+    assert [item["kind"] for item in stated.constraints] == ["values", "at_most", "min_tpr"]
 
 
 def test_terms_come_back() -> None:

@@ -89,7 +89,7 @@ class Certificate:
         Raises
         ------
         InputError
-            Where the text is no certificate, is damaged, or was changed: what is wrong, and where.
+            Where the text is not a certificate, is damaged, or was changed.
         """
         data = parse(text, "a certificate", "The file is damaged or incomplete.")
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:

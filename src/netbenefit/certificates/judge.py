@@ -364,7 +364,7 @@ def _wrong_record(
     for name, value in stated.items():
         own = getattr(origin, name)
         if own is not None and value is None:
-            wrong.append(f"it says {name} = {own!r}, for which there is no reason")
+            wrong.append(f"it says {name} = {own!r}, which nothing supports")
         elif own is not None and value is not None and abs(own - value) > SLACK:
             wrong.append(f"it says {name} = {own!r}, but that is {value!r}")
     return wrong

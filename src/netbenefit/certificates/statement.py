@@ -196,7 +196,7 @@ class Check(NamedTuple):
 
 # -- certificates as JSON: written exactly, read strictly ------------------------------------------
 # A file comes from outside, so every value is checked before it is used, and every error names the
-# place of the culprit, such as ``problem.lower[2]``.
+# place of the wrong value, such as ``problem.lower[2]``.
 
 
 #: Points lie within these.

@@ -34,8 +34,8 @@ def check_thresholds_at(at: Sequence[float] | float | None) -> tuple[float, ...]
     wrong = [p for p in numbers if not 0.0 <= p < 1.0]
     if wrong:
         raise InputError(
-            f"net_benefit_at={wrong[0]!r} is no threshold: a risk from 0 up to, but not, 1. Write "
-            "0.2 for 20%."
+            f"net_benefit_at={wrong[0]!r} is not a threshold, a risk of at least 0 and below 1. "
+            "Write 0.2 for 20%."
         )
     return tuple(numbers)
 

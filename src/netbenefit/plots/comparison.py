@@ -79,7 +79,8 @@ class CriticalDifferenceDisplay(Display):
         self.average: FloatArray = np.asarray(average, dtype=np.float64)
         if self.average.shape != (len(self.models),):
             raise InputError(
-                f"{len(self.models)} models need as many average ranks, not {self.average.shape}."
+                f"average has shape {self.average.shape}, but there are {len(self.models)} models. "
+                "Pass one average rank per model."
             )
         self.difference = float(difference)
         self.groups = [tuple(group) for group in groups]

@@ -272,6 +272,6 @@ def _training_risks(
             raise InputError(
                 f"the rows weigh {now[0]:,.10g}, {now[1]:,.10g} of that with the event, but those "
                 f"of training {origin.n_rows:,.10g} and {origin.n_events:,.10g}: rows or weights "
-                f"are others. {remedy}"
+                f"differ. {remedy}"
             )
     return risks

@@ -188,7 +188,7 @@ class Monotone(Sign):
 
 @dataclass(frozen=True)
 class Values(Constraint):
-    """Points of a column among ``values`` (mind the 0, if the column may be left out)."""
+    """Points of a column among ``values`` (0 included, if the column may be left out)."""
 
     kind: ClassVar[str] = "values"
     feature: str | int
@@ -430,7 +430,7 @@ class MaxFeatures(_Limit):
 class MaxPerColumn(_Limit):
     """At most ``limit`` conditions of any one raw column have points (see ``Binner``).
 
-    Columns that are no conditions of a raw column are on their own, and always keep to it.
+    Columns that are not conditions of a raw column always meet it.
     """
 
     kind, _least = "max_per_column", 1

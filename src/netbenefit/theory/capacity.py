@@ -33,7 +33,7 @@ from netbenefit.problem import floor_scores, whole
 # the difference for the one that training chose, however it was chosen.
 
 
-#: More rows than this are no sample size, and would not be exact as a float.
+#: Larger numbers of rows would not be exact as floats.
 _MOST_ROWS = 2**53
 
 
