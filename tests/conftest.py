@@ -31,6 +31,7 @@ def _digest_of_compiled_sources() -> str:
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
 _cache = ROOT / ".pytest_cache" / "numba" / _digest_of_compiled_sources() / _worker
 os.environ["NUMBA_CACHE_DIR"] = str(_cache)
+os.environ.setdefault("MPLBACKEND", "Agg")  # pictures need no screen
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)

@@ -84,12 +84,12 @@ def test_what_is_written_of_a_teacher_is_read(
     second = Certificate.from_json(first.to_json())
     assert second.to_json() == first.to_json()
     assert second.answer == first.answer
-    lesson, said = second.problem.teacher, first.problem.teacher
+    lesson, stated = second.problem.teacher, first.problem.teacher
     assert lesson is not None
-    assert said is not None
+    assert stated is not None
     assert lesson.strength == strength
     assert lesson.denominator == how.blend.denominator
-    assert lesson.expected.tolist() == said.expected.tolist()
+    assert lesson.expected.tolist() == stated.expected.tolist()
     assert sorted(lesson.expected.tolist()) == sorted(how.blend.expected.tolist())
     assert lesson[-2:] == (how.net_benefit, how.blended_benefit)
     assert "on outcomes blended with a teacher's risks" in first.to_json()
@@ -115,14 +115,14 @@ def test_all_kinds_of_limits_come_back() -> None:
     ]
     problem = small_problem(constraints=constraints)
     text = make_certificate(problem, _some_result(problem)).to_json()
-    said = Certificate.from_json(text).problem
-    assert np.array_equal(said.limits.values, problem.limits.values)
-    assert np.array_equal(said.limits.support, problem.limits.support)
-    assert np.array_equal(said.limits.support_limit, problem.limits.support_limit)
-    assert said.limits.total == problem.limits.total
-    assert said.limits.rates is not None
-    assert tuple(said.limits.rates) == tuple(problem.limits.rates)
-    assert [item["kind"] for item in said.constraints] == ["values", "at_most", "min_tpr"]
+    stated = Certificate.from_json(text).problem
+    assert np.array_equal(stated.limits.values, problem.limits.values)
+    assert np.array_equal(stated.limits.support, problem.limits.support)
+    assert np.array_equal(stated.limits.support_limit, problem.limits.support_limit)
+    assert stated.limits.total == problem.limits.total
+    assert stated.limits.rates is not None
+    assert tuple(stated.limits.rates) == tuple(problem.limits.rates)
+    assert [item["kind"] for item in stated.constraints] == ["values", "at_most", "min_tpr"]
 
 
 def test_terms_come_back() -> None:
@@ -255,9 +255,9 @@ def test_wrong_values_are_named(
         ("patterns", 10**12, r"problem\.teacher\.patterns must be a usable number"),
         ("expected", "%%", r"problem\.teacher\.expected cannot be unpacked"),
         ("expected", [1, 2], r"problem\.teacher\.expected must be text"),
-        ("net_benefit", "0.1", r"problem\.teacher\.net_benefit must be a number"),
-        ("net_benefit", True, r"problem\.teacher\.net_benefit must be a number"),
-        ("blended_benefit", None, r"problem\.teacher\.blended_benefit must be a number"),
+        ("net_benefit", "0.1", r"problem\.teacher\.net_benefit must be a finite number"),
+        ("net_benefit", True, r"problem\.teacher\.net_benefit must be a finite number"),
+        ("blended_benefit", None, r"problem\.teacher\.blended_benefit must be a finite number"),
         ("extra", 1, r"problem\.teacher\.extra is not a known key"),
     ],
 )

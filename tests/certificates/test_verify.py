@@ -468,9 +468,12 @@ CERTIFICATES: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
         _boxes(lambda boxes: boxes["values"].__iadd__(10**6) is None or None),
         "bound: box ",
     ),
-    "flow called forbidden": (_relabel(Reason.FLOW, Reason.FORBIDDEN), "said to hold no allowed"),
+    "flow called forbidden": (
+        _relabel(Reason.FLOW, Reason.FORBIDDEN),
+        "claimed to hold no allowed",
+    ),
     "flow called doubled": (_relabel(Reason.FLOW, Reason.DOUBLED), "the double leaves"),
-    "counted called doubled": (_relabel(Reason.COUNTED, Reason.DOUBLED), "said to be doubled"),
+    "counted called doubled": (_relabel(Reason.COUNTED, Reason.DOUBLED), "claimed to be doubled"),
     "counted called flow": (_relabel(Reason.COUNTED, Reason.FLOW), "its flow bound is"),
     "doubled called flow": (_relabel(Reason.DOUBLED, Reason.FLOW), "its flow bound is"),
     "flow called shifted": (_relabel(Reason.FLOW, Reason.SHIFTED), "which is not free here"),
@@ -515,7 +518,7 @@ def test_lower_bound_and_worse_points_together(case: Case) -> None:
         card, make_certificate(case.problem, lie, card, taught=case.taught), COLUMNS, EVENT
     )
     assert "values" in [check.name for check in verdict.checks if not check.ok]
-    assert any("is said to be worth" in failure for failure in verdict.failures)
+    assert any("is claimed to be worth" in failure for failure in verdict.failures)
 
 
 # -- what a teacher said ---------------------------------------------------------------------------
@@ -593,7 +596,7 @@ def test_swapped_patterns_are_found(taught: Case) -> None:
     for u in range(1, lesson.expected.size):
         expected = lesson.expected.copy()
         expected[[u - 1, u]] = expected[[u, u - 1]]
-        # Where both patterns are pooled, their sums stay, and what is said stays true.
+        # Where both patterns are pooled, their sums stay, and what is stated stays true.
         if abs(int(expected[u]) - int(expected[u - 1])) > 1 and risks[u - 1] != risks[u]:
             assert _refused(taught, taught.card, _lesson(taught.certificate, expected=expected))
 
@@ -617,7 +620,7 @@ LESSONS: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
     ),
     "no worth": (
         _set("problem", "teacher", "blended_benefit", -0.1),
-        "for which there is no reason",
+        "which nothing supports",
     ),
     "impossible worth": (
         _set("problem", "teacher", "net_benefit", 0.9),
@@ -817,7 +820,7 @@ def test_shifts_are_met_and_judged() -> None:
         lambda boxes: boxes["reasons"].__setitem__(boxes["reasons"] == Reason.FLOW, Reason.SHIFTED),
     )
     failures = verify(card, lie, table).failures
-    assert any("is said to be shifted, but cannot be" in failure for failure in failures)
+    assert any("is claimed to be shifted, but cannot be" in failure for failure in failures)
 
 
 @settings(max_examples=40)

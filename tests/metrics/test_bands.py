@@ -353,7 +353,7 @@ def test_pairing_narrows_the_band() -> None:
         (lambda: decision_bands([0, 1], [0, 1], strata=[1]), r"strata has shape \(1,\)"),
         (
             lambda: decision_differences([0, 1], {"a": [0, 1]}, reference="b"),
-            r"reference='b' is no model here. Use one of 'a', 'Treat All'",
+            r"reference='b' is not one of the models. Use one of 'a', 'Treat All'",
         ),
     ],
 )

@@ -73,7 +73,7 @@ def test_weights_count_rows(data: Data) -> None:
     )
     for name, column in weighted.to_table().items():
         np.testing.assert_allclose(column, repeated.to_table()[name], atol=1e-12)
-    with pytest.raises(InputError, match="rows or weights are others"):
+    with pytest.raises(InputError, match="rows or weights differ"):
         TeacherDisplay.from_estimator(data.model, data.X, data.y, sample_weight=data.weight)
 
 
@@ -83,7 +83,7 @@ def test_weights_of_training_go_with_the_risks_of_training(data: Data) -> None:
     table = TeacherDisplay.from_estimator(model, data.X, data.y, data.weight).to_table()
     expected = net_benefit(data.event, model.teaching_.risks, GRID, sample_weight=data.weight)
     np.testing.assert_allclose(table["teacher"], expected, atol=1e-12)
-    with pytest.raises(InputError, match="rows or weights are others"):
+    with pytest.raises(InputError, match="rows or weights differ"):
         TeacherDisplay.from_estimator(model, data.X, data.y)
 
 

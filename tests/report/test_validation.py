@@ -292,7 +292,7 @@ def test_the_sentence_names_what_was_not_rechecked(fitted: Any) -> None:
 def test_the_judge_knows_an_objective_of_zero(fitted: Any) -> None:
     certificate = claimed(fitted[0].certificate_, 0.0, 0.25)
     assert (
-        _acceptance(certificate, [])
+        _acceptance(certificate, Verdict(True, (), ""))
         == "accepted: no allowed card is worth more than 1/4 = 0.250000"
     )
 

@@ -43,7 +43,7 @@ def plain_sums(grid: Thresholds) -> tuple[list[float], list[float]]:
 
 
 def printed_upper(grid: Thresholds, a0: float, x: float) -> tuple[float, float]:
-    """max_k A_k as printed, and TP_K/N = a_K of the model that is said to reach it."""
+    """max_k A_k as printed, and TP_K/N = a_K of the model that is claimed to reach it."""
     left, P = plain_sums(grid)
     found = []
     for k in range(1, len(grid)):

@@ -224,7 +224,7 @@ def test_settings_of_cards_by_default() -> None:
         ({"settings": []}, "nothing to choose from"),
         ({"rule": "two_se"}, "rule='two_se' is not known"),
         ({"measure": "accuracy"}, "measure='accuracy' is not known"),
-        ({"measure": 1.5}, "is no threshold"),
+        ({"measure": 1.5}, "is not a threshold"),
     ],
 )
 def test_bad_choices(change: dict[str, Any], message: str) -> None:

@@ -359,7 +359,7 @@ class NoWeights(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ({"repeats": 0}, "repeats=0 must be"),
         ({"random_state": None}, "random_state=None must be a whole number"),
         ({"random_state": -1}, "must not be negative"),
-        ({"net_benefit_at": 20}, "is no threshold"),
+        ({"net_benefit_at": 20}, "is not a threshold"),
         ({"sample_weight": -np.ones(60)}, "not negative"),
     ],
 )

@@ -122,9 +122,24 @@ def _complete(
         left[u] -= sent[e]
         free[w] -= sent[e]
     while True:
-        came: dict[int, int] = {}  # to each source that was reached, the edge taken back; or −1
+        # Breadth first from all sources that have something left, to a sink that has room.
+        came = {u: -1 for u, rest in enumerate(left) if rest > 0}  # −1, or the edge taken back
         went: dict[int, int] = {}  # to each sink, the edge
-        end = _search(pairs, out, into, sent, left, free, came, went)
+        queue, end = deque(came), None
+        while queue and end is None:
+            for e in out[queue.popleft()]:
+                w = pairs[e][1]
+                if w in went:
+                    continue
+                went[w] = e
+                if free[w] > 0:
+                    end = w
+                    break
+                for back in into[w]:
+                    u = pairs[back][0]
+                    if sent[back] > 0 and u not in came:
+                        came[u] = back
+                        queue.append(u)
         if end is None:
             return sum(sent)
         path, w = [], end
@@ -140,35 +155,6 @@ def _complete(
             sent[e] += way * amount
         left[u] -= amount
         free[end] -= amount
-
-
-def _search(
-    pairs: list[tuple[int, int]],
-    out: list[list[int]],
-    into: list[list[int]],
-    sent: list[int],
-    left: list[int],
-    free: list[int],
-    came: dict[int, int],
-    went: dict[int, int],
-) -> int | None:
-    """Find a sink with room, breadth first from all sources that have something left."""
-    came.update((u, -1) for u, rest in enumerate(left) if rest > 0)
-    queue = deque(came)
-    while queue:
-        for e in out[queue.popleft()]:
-            w = pairs[e][1]
-            if w in went:
-                continue
-            went[w] = e
-            if free[w] > 0:
-                return w
-            for back in into[w]:
-                u = pairs[back][0]
-                if sent[back] > 0 and u not in came:
-                    came[u] = back
-                    queue.append(u)
-    return None
 
 
 # -- whether boxes of whole-number vectors cover a larger box, found out from the boxes alone ------
@@ -321,7 +307,7 @@ class BoxChecker:
     # -- reasons -----------------------------------------------------------------------------------
 
     def wrong_forbidden(self) -> str | None:
-        """Boxes that are said to hold no allowed vector."""
+        """Boxes that are claimed to hold no allowed vector."""
         low, high, zero, other, least = self._ranges
         limits = self.statement.limits
         empty = (low > high).any(axis=1) | (least.sum(axis=1) > limits.total)
@@ -337,8 +323,8 @@ class BoxChecker:
                 wrong = self._allowed_vector(int(b))
                 if wrong is not None:
                     return (
-                        f"box {b + 1} is said to hold no allowed points, but {wrong} could not be "
-                        "ruled out"
+                        f"box {b + 1} is claimed to hold no allowed points, but {wrong} could not "
+                        "be ruled out"
                     )
         return None
 
@@ -353,27 +339,24 @@ class BoxChecker:
         return None
 
     def wrong_doubled(self) -> str | None:
-        """Boxes whose vectors are said to be no better than their doubles."""
+        """Boxes whose vectors are claimed to be no better than their doubles."""
         which = self.having(Reason.DOUBLED)
         low, high = self.lower[which], self.upper[which]
         beyond = ((2 * low < self.statement.lower) | (2 * high > self.statement.upper)).any(axis=1)
-        if beyond.any():
-            b = int(which[np.argmax(beyond)])
-            return f"box {b + 1} is said to be doubled, but the double leaves the search space"
         largest = 2 * np.maximum(np.abs(low), np.abs(high)).sum(axis=1)
-        if (largest > self.statement.limits.total).any():
-            b = int(which[np.argmax(largest > self.statement.limits.total)])
-            return f"box {b + 1} is said to be doubled, but the double has too many points in all"
-        for k in range(low.shape[1]):
+        wrong = {
+            "the double leaves the search space": beyond,
+            "the double has too many points in all": largest > self.statement.limits.total,
+        }
+        for k, name in enumerate(self.statement.names):
             allowed = self._allowed(k)
             lost = allowed[~np.isin(2 * allowed, allowed)]  # allowed, but not their doubles
             holds = np.searchsorted(lost, low[:, k]) < np.searchsorted(lost, high[:, k], "right")
-            if holds.any():
-                b = int(which[np.argmax(holds)])
-                return (
-                    f"box {b + 1} is said to be doubled, but {self.statement.names[k]!r} may not "
-                    "have some of the doubled points"
-                )
+            wrong[f"{name!r} may not have some of the doubled points"] = holds
+        for reason, boxes in wrong.items():
+            if boxes.any():
+                b = int(which[np.argmax(boxes)])
+                return f"box {b + 1} is claimed to be doubled, but {reason}"
         return None
 
     def wrong_shifted(self) -> str | None:
@@ -398,7 +381,7 @@ class BoxChecker:
             or len(statement.limits.support)
         )
         if counted or not full or statement.limits.total < most:
-            return f"box {which[0] + 1} is said to be shifted, which is not free here"
+            return f"box {which[0] + 1} is claimed to be shifted, which is not free here"
         moved = np.zeros(which.size, dtype=np.bool_)
         for first, last in self._one_hot_groups():
             low, high = self.lower[which, first:last], self.upper[which, first:last]
@@ -406,7 +389,7 @@ class BoxChecker:
             up = (high[:, 0] < 0) & (high < statement.upper[first:last]).all(axis=1)
             moved |= down | up
         if not moved.all():
-            return f"box {which[np.argmin(moved)] + 1} is said to be shifted, but cannot be"
+            return f"box {which[np.argmin(moved)] + 1} is claimed to be shifted, but cannot be"
         return None
 
     def _one_hot_groups(self) -> list[tuple[int, int]]:
@@ -455,17 +438,18 @@ class BoxChecker:
             value = self._flow.highest(low, high) - self.integers.price * int((~zero).sum())
             if value > stated:
                 return (
-                    f"box {b + 1} is said to be worth {stated} at most; its flow bound is {value}"
+                    f"box {b + 1} is claimed to be worth {stated} at most; its flow bound is "
+                    f"{value}"
                 )
             return None
         if self._volume(b) > _MOST_VECTORS:
-            return f"box {b + 1} is said to have been counted, but is too large for that"
+            return f"box {b + 1} is claimed to have been counted, but is too large for that"
         for vectors in self._vectors(b):
             best = self.integers.highest(vectors)
             if best is not None and best[0] > stated:
                 return (
-                    f"box {b + 1} is said to be worth {stated} at most, but {best[1].tolist()} in "
-                    f"it is worth {best[0]}"
+                    f"box {b + 1} is claimed to be worth {stated} at most, but {best[1].tolist()} "
+                    f"in it is worth {best[0]}"
                 )
         return None
 
@@ -535,7 +519,7 @@ def _whole_numbers(recount: RecountedProblem, proof: Claim) -> IntegerRecount | 
             f"{integers.price}, not {stated.constant} and {stated.price}"
         )
     if stated.exact and not integers.exact:
-        return "the boxes' values are said to be exact, but had to be rounded"
+        return "the boxes' values are claimed to be exact, but had to be rounded"
     most = Fraction(0) if stated.exact else integers.most_rounding
     if not 0 <= proof.rounding <= most:
         return f"rounding can add at most {float(most):g}, not {float(proof.rounding):g}"

@@ -130,7 +130,7 @@ class Certificate:
             "version": VERSIONS[-1],
             "package": self.package,
             "problem": {"digest": json_digest(problem), **problem},
-            "answer": read.write_answer(self.answer),
+            "answer": read.write_record(self.answer),
             "proof": read.write_claim(self.proof),
         }
         signed = {**data, "digest": json_digest(data)}
@@ -143,7 +143,7 @@ class Certificate:
         Raises
         ------
         InputError
-            Where the text is no certificate, is damaged, or was changed: what is wrong, and where.
+            Where the text is not a certificate, is damaged, or was changed.
         """
         data = parse(text, "a certificate", "The file is damaged or incomplete.")
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -150,12 +150,14 @@ class Verdict:
     @property
     def rechecked(self) -> bool:
         """Whether everything was checked: nothing was taken on trust."""
-        return _rechecked(self.checks)
+        return all(check.ok is not None for check in self.checks)
 
     @property
     def sampled(self) -> bool:
         """Whether only some of the boxes were checked."""
-        return _sampled(self.checks)
+        return any(
+            check.name == "values" and "drawn with seed" in check.text for check in self.checks
+        )
 
 
 def verify(
@@ -189,7 +191,8 @@ def verify(
             break
     refused = (False, None) if full else (False,)
     accepted = not any(check.ok in refused for check in checks)
-    return Verdict(accepted, tuple(checks), _summary(certificate, checks, accepted))
+    verdict = Verdict(accepted, tuple(checks), "")
+    return replace(verdict, summary=_summary(certificate, verdict))
 
 
 #: Where one of these fails, the rest means nothing.
@@ -360,7 +363,7 @@ def _wrong_record(
     for name, value in stated.items():
         own = getattr(origin, name)
         if own is not None and value is None:
-            wrong.append(f"it says {name} = {own!r}, for which there is no reason")
+            wrong.append(f"it says {name} = {own!r}, which nothing supports")
         elif own is not None and value is not None and abs(own - value) > SLACK:
             wrong.append(f"it says {name} = {own!r}, but that is {value!r}")
     return wrong
@@ -386,30 +389,23 @@ def _check_scores(
     return Check("scores", True, f"the card gives {rows.size:,} rows the scores of the points")
 
 
-def _summary(certificate: Certificate, checks: list[Check], accepted: bool) -> str:
-    failed = [check.name for check in checks if check.ok is False]
+def _summary(certificate: Certificate, verdict: Verdict) -> str:
+    failed = [check.name for check in verdict.checks if check.ok is False]
     if failed:
         return f"refused: {', '.join(failed)} did not hold"
-    if not accepted:
+    if not verdict.accepted:
         return "refused: a full check was requested, and the bound cannot be rechecked"
-    return f"{_acceptance(certificate, checks)}; objective: {certificate.problem.objective_in_full}"
+    objective = certificate.problem.objective_in_full
+    return f"{_acceptance(certificate, verdict)}; objective: {objective}"
 
 
-def _rechecked(checks: Sequence[Check]) -> bool:
-    return all(check.ok is not None for check in checks)
-
-
-def _sampled(checks: Sequence[Check]) -> bool:
-    return any(check.name == "values" and "drawn with seed" in check.text for check in checks)
-
-
-def _acceptance(certificate: Certificate, checks: Sequence[Check]) -> str:
+def _acceptance(certificate: Certificate, verdict: Verdict) -> str:
     proof, objective = certificate.proof, certificate.answer.objective
     if proof is None:
         return "accepted: the card is as stated; nothing is claimed about better ones"
-    if not _rechecked(checks):
+    if not verdict.rechecked:
         return f"accepted, bound not rechecked: obtained by {proof.method}"
-    how = "accepted on a sample of the boxes" if _sampled(checks) else "accepted"
+    how = "accepted on a sample of the boxes" if verdict.sampled else "accepted"
     if proof.bound == objective:
         return f"{how}: no allowed card is better"
     if proof.bound <= objective + proof.rounding:

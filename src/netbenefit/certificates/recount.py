@@ -173,7 +173,7 @@ def _grid(statement: Statement) -> Thresholds:
         tuple(float(p) for p in statement.thresholds), tuple(float(w) for w in statement.weights)
     )
     if grid.fractions != statement.thresholds or grid.weight_fractions != statement.weights:
-        raise InputError("they are no thresholds that a card can have.")
+        raise InputError("a card cannot have such thresholds.")
     return grid
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +18,18 @@ from netbenefit.common import (
     InputError,
     IntArray,
     check_object,
+    or_null,
     read_boolean,
     read_fraction,
     read_integer,
     read_list,
+    read_number,
     read_text,
     wrong,
 )
 from netbenefit.problem import Boxes, Limits, RateLimits
+
+_T = TypeVar("_T")
 
 
 class DataDigest(NamedTuple):
@@ -133,7 +138,7 @@ class Check(NamedTuple):
 
 # -- certificates as JSON: written exactly, read strictly ------------------------------------------
 # A file comes from outside, so every value is checked before it is used, and every error names the
-# place of the culprit, such as ``problem.lower[2]``.
+# place of the wrong value, such as ``problem.lower[2]``.
 
 
 #: Points lie within these.
@@ -151,12 +156,7 @@ def write_problem(statement: Statement) -> dict[str, Any]:
     """Return a problem as JSON, without its digest."""
     limits = statement.limits
     return {
-        "data": {
-            "digest": statement.data.digest,
-            "patterns": statement.data.patterns,
-            "rows": str(statement.data.rows),
-            "events": str(statement.data.events),
-        },
+        "data": write_record(statement.data),
         "columns": [
             {"name": name, "exact": exact, **term_data(term)}
             for name, exact, term in zip(
@@ -177,12 +177,7 @@ def write_problem(statement: Statement) -> dict[str, Any]:
             "support": limits.support.tolist(),
             "support_limit": limits.support_limit.tolist(),
             "total": int(limits.total),
-            "rates": None
-            if limits.rates is None
-            else {
-                "found": [str(v) for v in limits.rates.found],
-                "alarms": [str(v) for v in limits.rates.alarms],
-            },
+            "rates": None if limits.rates is None else write_record(limits.rates),
         },
         "constraints": statement.constraints,
     }
@@ -199,33 +194,28 @@ def _allowed_values(
     return result
 
 
-def write_answer(answer: Answer) -> dict[str, Any]:
-    """Return points and their worth as JSON."""
-    return {
-        "points": list(answer.points),
-        "cutoffs": list(answer.cutoffs),
-        "objective": str(answer.objective),
-        "net_benefit": str(answer.net_benefit),
-    }
+def write_record(record: DataDigest | Answer | ValueScale | RateLimits) -> dict[str, Any]:
+    """Return a record as JSON, with fractions as texts."""
+    return {key: _plain(value) for key, value in record._asdict().items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Fraction) else value
 
 
 def write_claim(claim: Claim | None) -> dict[str, Any] | None:
     """Return a bound and its origin as JSON; nothing where nothing is proven."""
     if claim is None:
         return None
-    scale = claim.scale
     return {
         "method": claim.method,
         "bound": str(claim.bound),
         "rounded": claim.rounded,
         "rounding": str(claim.rounding),
         "details": claim.details,
-        "scale": {
-            "total": str(scale.total),
-            "constant": str(scale.constant),
-            "price": scale.price,
-            "exact": scale.exact,
-        },
+        "scale": write_record(claim.scale),
         "boxes": None if claim.boxes is None else _write_boxes(claim.boxes),
     }
 
@@ -273,15 +263,21 @@ def read_problem(data: Any, path: str) -> Statement:
     penalty = read_fraction(data["penalty"], f"{path}.penalty")
     if penalty < 0:
         wrong(f"{path}.penalty", "a number from 0", data["penalty"])
-    teacher = None
-    if data["teacher"] is not None:
-        teacher = _read_lesson(data["teacher"], f"{path}.teacher")
+    teacher = or_null(_read_lesson)(data["teacher"], f"{path}.teacher")
     lower = read_list(data["lower"], f"{path}.lower", read_points, n_columns)
     upper = read_list(data["upper"], f"{path}.upper", read_points, n_columns)
     if any(a > b for a, b in zip(lower, upper, strict=True)):
         wrong(f"{path}.upper", "at least the lower points", data["upper"])
     statement = Statement(
-        data=_data_digest(data["data"], f"{path}.data"),
+        data=_read_record(
+            DataDigest,
+            data["data"],
+            f"{path}.data",
+            digest=read_text,
+            patterns=read_integer,
+            rows=read_fraction,
+            events=read_fraction,
+        ),
         names=tuple(name for name, _, _ in columns),
         terms=tuple(term for _, _, term in columns),
         exact=tuple(exact for _, exact, _ in columns),
@@ -325,27 +321,22 @@ def _read_lesson(data: Any, path: str) -> Lesson:
         wrong(f"{path}.denominator", "a whole number from 1", denominator)
     if not 0 <= patterns <= _MOST_ENTRIES:
         wrong(f"{path}.patterns", "a usable number", patterns)
-    for key in ("net_benefit", "blended_benefit"):
-        if isinstance(data[key], bool) or not isinstance(data[key], int | float):
-            wrong(f"{path}.{key}", "a number", data[key])
     return Lesson(
         read_text(data["name"], f"{path}.name"),
         strength,
         denominator,
         _unpack(data["expected"], f"{path}.expected", "<i8", (patterns,)),
-        float(data["net_benefit"]),
-        float(data["blended_benefit"]),
+        float(read_number(data["net_benefit"], f"{path}.net_benefit")),
+        float(read_number(data["blended_benefit"], f"{path}.blended_benefit")),
     )
 
 
-def _data_digest(data: Any, path: str) -> DataDigest:
-    check_object(data, path, ("digest", "patterns", "rows", "events"))
-    return DataDigest(
-        read_text(data["digest"], f"{path}.digest"),
-        read_integer(data["patterns"], f"{path}.patterns"),
-        read_fraction(data["rows"], f"{path}.rows"),
-        read_fraction(data["events"], f"{path}.events"),
-    )
+def _read_record(
+    kind: Callable[..., _T], data: Any, path: str, **readers: Callable[[Any, str], Any]
+) -> _T:
+    """Read an object with exactly these keys, each by its own reader."""
+    check_object(data, path, tuple(readers))
+    return kind(**{key: read(data[key], f"{path}.{key}") for key, read in readers.items()})
 
 
 def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_thresholds: int) -> Limits:
@@ -355,7 +346,10 @@ def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_threshol
     if max(widths) * n_columns > 10**8:
         raise InputError(f"{path}: the points have too many values to check.")
     mask = np.arange(max(widths)) < np.array(widths)[:, None]
-    for k, allowed in enumerate(read_list(data["values"], f"{path}.values", _or_list, n_columns)):
+    read_values = or_null(lambda item, at: read_list(item, at, read_points))
+    for k, allowed in enumerate(
+        read_list(data["values"], f"{path}.values", read_values, n_columns)
+    ):
         if allowed is not None:
             if any(not lower[k] <= v <= upper[k] for v in allowed):
                 wrong(f"{path}.values[{k}]", f"points from {lower[k]} to {upper[k]}", allowed)
@@ -385,13 +379,15 @@ def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_threshol
 
 
 def read_answer(data: Any, path: str) -> Answer:
-    """Read what :func:`write_answer` wrote."""
-    check_object(data, path, ("points", "cutoffs", "objective", "net_benefit"))
-    return Answer(
-        tuple(read_list(data["points"], f"{path}.points", read_points)),
-        tuple(read_list(data["cutoffs"], f"{path}.cutoffs", read_integer)),
-        read_fraction(data["objective"], f"{path}.objective"),
-        read_fraction(data["net_benefit"], f"{path}.net_benefit"),
+    """Read the points that were found, and what they are worth."""
+    return _read_record(
+        Answer,
+        data,
+        path,
+        points=lambda item, at: tuple(read_list(item, at, read_points)),
+        cutoffs=lambda item, at: tuple(read_list(item, at, read_integer)),
+        objective=read_fraction,
+        net_benefit=read_fraction,
     )
 
 
@@ -399,25 +395,35 @@ def read_claim(data: Any, path: str) -> Claim | None:
     """Read what :func:`write_claim` wrote."""
     if data is None:
         return None
-    keys = ("method", "bound", "rounded", "rounding", "details", "scale", "boxes")
-    check_object(data, path, keys)
-    scale = data["scale"]
-    check_object(scale, f"{path}.scale", ("total", "constant", "price", "exact"))
-    if not isinstance(data["details"], dict):
-        wrong(f"{path}.details", "an object", data["details"])
-    return Claim(
-        method=read_text(data["method"], f"{path}.method"),
-        bound=read_fraction(data["bound"], f"{path}.bound"),
-        rounded=read_boolean(data["rounded"], f"{path}.rounded"),
-        rounding=read_fraction(data["rounding"], f"{path}.rounding"),
-        details=data["details"],
-        scale=ValueScale(
-            read_fraction(scale["total"], f"{path}.scale.total"),
-            read_fraction(scale["constant"], f"{path}.scale.constant"),
-            read_integer(scale["price"], f"{path}.scale.price"),
-            read_boolean(scale["exact"], f"{path}.scale.exact"),
-        ),
-        boxes=None if data["boxes"] is None else _read_boxes(data["boxes"], f"{path}.boxes"),
+    return _read_record(
+        Claim,
+        data,
+        path,
+        method=read_text,
+        bound=read_fraction,
+        rounded=read_boolean,
+        rounding=read_fraction,
+        details=_read_details,
+        scale=_read_scale,
+        boxes=or_null(_read_boxes),
+    )
+
+
+def _read_details(data: Any, path: str) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        wrong(path, "an object", data)
+    return dict(data)
+
+
+def _read_scale(data: Any, path: str) -> ValueScale:
+    return _read_record(
+        ValueScale,
+        data,
+        path,
+        total=read_fraction,
+        constant=read_fraction,
+        price=read_integer,
+        exact=read_boolean,
     )
 
 
@@ -445,10 +451,6 @@ def _unpack(text: Any, path: str, kind: str, shape: tuple[int, ...]) -> IntArray
     if len(raw) != size or not unzip.eof or unzip.unused_data:
         raise InputError(f"{path} does not hold {shape[0]:,} entries. The file is damaged.")
     return np.frombuffer(raw, dtype=kind).astype(np.int64).reshape(shape)
-
-
-def _or_list(data: Any, path: str) -> list[int] | None:
-    return None if data is None else read_list(data, path, read_points)
 
 
 def check_version(version: Any, known: tuple[int, ...]) -> None:

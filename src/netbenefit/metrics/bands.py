@@ -261,7 +261,7 @@ def decision_bands(
     measure : {"net_benefit", "standardised_net_benefit", "net_intervention_avoided"}
         What the bands are for.
     strata : array-like of shape (n_rows,), optional
-        Groups to draw rows within, such as centres.  By default all rows are drawn from one pot, so
+        Groups to draw rows within, such as centres.  By default all rows are drawn together, so
         that the number of events varies; with ``prevalence``, cases and controls are drawn apart,
         as they were sampled.
     n_resamples : int, default=1000
@@ -499,6 +499,6 @@ def _check_reference(reference: str | None, study: Study) -> int:
         return 0
     if reference not in study.names:
         raise InputError(
-            f"reference={reference!r} is no model here. Use one of {shorten(study.names)}."
+            f"reference={reference!r} is not one of the models. Use one of {shorten(study.names)}."
         )
     return study.names.index(reference)

@@ -92,10 +92,6 @@ def aunbc(
     y_true, risk, thresholds, sample_weight
         As in :func:`net_benefit`.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> round(aunbc([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9], [0, 0.2, 0.5, 0.8]), 5)
@@ -118,10 +114,6 @@ def weighted_net_benefit(
     ----------
     y_true, risk, thresholds, sample_weight
         As in :func:`net_benefit`.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -219,10 +211,6 @@ def auroc(y_true: ArrayLike, risk: ArrayLike, *, sample_weight: ArrayLike | None
     y_true, risk, sample_weight
         As in :func:`net_benefit`.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> auroc([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9])
@@ -259,10 +247,6 @@ def grouped_auroc(
     ----------
     y_true, risk, thresholds, sample_weight
         As in :func:`expected_calibration_error`.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

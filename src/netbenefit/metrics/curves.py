@@ -297,10 +297,6 @@ def risk_breakpoints(
     weights : default="equal"
         As in :meth:`Thresholds.of`.
 
-    Returns
-    -------
-    Thresholds
-
     Examples
     --------
     >>> risk_breakpoints([0.04, 0.3, 0.04, 0.75], low=0.1, high=0.5).asked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,8 +34,8 @@ def check_thresholds_at(at: Sequence[float] | float | None) -> tuple[float, ...]
     wrong = [p for p in numbers if not 0.0 <= p < 1.0]
     if wrong:
         raise InputError(
-            f"net_benefit_at={wrong[0]!r} is no threshold: a risk from 0 up to, but not, 1. Write "
-            "0.2 for 20%."
+            f"net_benefit_at={wrong[0]!r} is not a threshold, a risk of at least 0 and below 1. "
+            "Write 0.2 for 20%."
         )
     return tuple(numbers)
 
@@ -263,16 +263,6 @@ def _whole(total: float) -> int | float:
 def count_effective_rows(weight: FloatArray) -> float:
     """Rows of equal weight that would tell as much, by Kish: (Σv)² / Σv²."""
     return float(weight.sum()) ** 2 / float(np.square(weight).sum())
-
-
-@overload
-def wilson(rate: float, n: float, confidence: float = ...) -> tuple[float, float]: ...
-
-
-@overload
-def wilson(
-    rate: FloatArray, n: FloatArray, confidence: float = ...
-) -> tuple[FloatArray, FloatArray]: ...
 
 
 def wilson(rate: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[Any, Any]:

@@ -1,7 +1,7 @@
 """Rows that stand for others: weights for case-control samples and for censored outcomes.
 
-Both turn data that show the population askew into 0/1 outcomes with a ``sample_weight``, which
-every classifier, metric and decision curve here takes.
+Both turn data that are not representative into 0/1 outcomes with a ``sample_weight``, which every
+classifier, metric and decision curve here takes.
 """
 
 from __future__ import annotations

@@ -31,29 +31,43 @@ class Rates(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BinaryOutcome:
-    """Events and non-events, perhaps of a case-control sample."""
+class Outcome:
+    """What rates are computed from; ``code`` is all that matters of each unit's outcome."""
 
-    code: IntArray  # (units,): 1 for an event
-    prevalence: float | None = None
+    code: IntArray
 
     def take(self, units: IntArray) -> Self:
         """Keep these units."""
         return replace(self, code=self.code[units])
 
     def usable(self, weights: FloatArray) -> BoolArray:
-        """Which draws have rates: they need weight, for a given prevalence in both classes."""
-        if self.prevalence is None:
-            return _has_weight(weights)
-        event = self.code == 1
-        return _has_weight(weights[event]) & _has_weight(weights[~event])
+        """Which draws have rates: those with weight."""
+        return _has_weight(weights)
 
     def width(self) -> int:
-        """Numbers that a draw needs at a time: sums by level are small."""
+        """How many numbers a draw needs at a time."""
         return 1
 
     def rates(self, levels: IntArray, n_levels: int, weights: FloatArray) -> Rates:
         """Rates of the models, from the level of every unit by every model."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class BinaryOutcome(Outcome):
+    """Events (code 1) and non-events (0), perhaps of a case-control sample."""
+
+    prevalence: float | None = None
+
+    def usable(self, weights: FloatArray) -> BoolArray:
+        """Which draws have rates: they need weight, for a given prevalence in both classes."""
+        if self.prevalence is None:
+            return super().usable(weights)
+        event = self.code == 1
+        return _has_weight(weights[event]) & _has_weight(weights[~event])
+
+    def rates(self, levels: IntArray, n_levels: int, weights: FloatArray) -> Rates:
+        """Count from the highest level down."""
         event = self.code == 1
         parts = []
         for rows in (event, ~event):
@@ -71,14 +85,13 @@ class BinaryOutcome:
 
 
 @dataclass(frozen=True)
-class SurvivalOutcome:
+class SurvivalOutcome(Outcome):
     """Right-censored outcomes at a horizon, coded as 3 · slot + kind.
 
     A unit of slot s was at risk at the first s times of events (of any kind) by the horizon; kind
     1 or 2: its own event, or a competing one, was at the last of them.
     """
 
-    code: IntArray
     n_times: int
     competing: bool
 
@@ -90,16 +103,8 @@ class SurvivalOutcome:
         slot = np.searchsorted(at, outcome.time, side="right")
         return cls(3 * slot + kind, at.size, bool((kind == 2).any()))
 
-    def take(self, units: IntArray) -> Self:
-        """Keep these units."""
-        return replace(self, code=self.code[units])
-
-    def usable(self, weights: FloatArray) -> BoolArray:
-        """Which draws have rates: those with weight."""
-        return _has_weight(weights)
-
     def width(self) -> int:
-        """Numbers that a draw needs at a time: a curve over time."""
+        """How many numbers a draw needs at a time: a curve over time."""
         return self.n_times + 1
 
     def rates(self, levels: IntArray, n_levels: int, weights: FloatArray) -> Rates:
@@ -171,9 +176,6 @@ class _Counts:
         np.divide(ended, at_risk, out=hazard)
         np.minimum(hazard, 1.0, out=hazard)  # sums of weights may differ in the last digit
         return np.subtract(1.0, hazard, out=hazard)
-
-
-Outcome = BinaryOutcome | SurvivalOutcome
 
 
 @dataclass(frozen=True)

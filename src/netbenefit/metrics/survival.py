@@ -126,17 +126,9 @@ def kaplan_meier(
        3        2       1     0.375
     """
     times = _check_times(time)
-    codes = _check_events(event, times.size)
-    weight = check_weights(sample_weight, times.size)
-    at, at_risk, lost = _counts(times, codes != 0, weight)
-    return Table(
-        {
-            "time": at,
-            "at_risk": at_risk,
-            "events": lost,
-            "survival": np.cumprod(1.0 - _hazard(lost, at_risk)),
-        }
-    )
+    any_event = _check_events(event, times.size) != 0
+    table = aalen_johansen(times, any_event, sample_weight=sample_weight)
+    return Table({name: table[name] for name in ("time", "at_risk", "events", "survival")})
 
 
 def aalen_johansen(

@@ -190,7 +190,10 @@ def check_columns(
 
 
 class Display:
-    """A picture that is computed when made and drawn by ``plot`` into ``ax_`` and ``figure_``."""
+    """A picture that is computed when made, and drawn by ``plot``.
+
+    ``ax_`` and ``figure_`` are the matplotlib axes and figure that it was drawn into.
+    """
 
     #: Width and height in inches.
     _size: ClassVar[tuple[float, float]] = (6.4, 4.4)

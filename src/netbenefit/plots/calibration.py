@@ -54,7 +54,6 @@ class CalibrationDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     counts_ax_ : matplotlib axes
         Below the others (on given axes, in their lower part), with the number of rows per point.
     errorbars_ : dict of str to matplotlib container
@@ -63,8 +62,6 @@ class CalibrationDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = CalibrationDisplay.from_predictions(
     ...     [0, 1, 0, 1, 1], {"card": [0.2, 0.2, 0.2, 0.7, 0.7]})
     >>> table = display.groups["card"]

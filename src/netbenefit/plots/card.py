@@ -71,7 +71,6 @@ class PointsDisplay(_CardDisplay):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     bars_ : list of matplotlib patch
         From top to bottom, as on the card.
     labels_ : list of str
@@ -79,8 +78,6 @@ class PointsDisplay(_CardDisplay):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> from netbenefit import Condition, Rule, Thresholds
     >>> rules = [Rule(Condition("age", ">=", 40), 1), Rule(Condition("age", ">=", 60), 2)]
     >>> card = Scorecard(rules, [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]))
@@ -256,14 +253,11 @@ class ScorecardDisplay(_CardDisplay):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     texts_ : list of matplotlib text
         From top to bottom.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> from netbenefit import Condition, Rule, Thresholds
     >>> rules = [Rule(Condition("age", ">=", 40), 2)]
     >>> card = Scorecard(rules, [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]))

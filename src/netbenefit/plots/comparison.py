@@ -55,14 +55,11 @@ class CriticalDifferenceDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     bars_ : list of matplotlib lines
         One per group.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = CriticalDifferenceDisplay(
     ...     ["card", "tree", "coin"], [1.2, 1.9, 2.9], 1.1, groups=[("card", "tree")]).plot()
     >>> len(display.bars_)
@@ -82,7 +79,8 @@ class CriticalDifferenceDisplay(Display):
         self.average: FloatArray = np.asarray(average, dtype=np.float64)
         if self.average.shape != (len(self.models),):
             raise InputError(
-                f"{len(self.models)} models need as many average ranks, not {self.average.shape}."
+                f"average has shape {self.average.shape}, but there are {len(self.models)} models. "
+                "Pass one average rank per model."
             )
         self.difference = float(difference)
         self.groups = [tuple(group) for group in groups]
@@ -187,15 +185,12 @@ class SensitivityDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     errorbar_ : matplotlib container, or None
     lines_ : dict of str to matplotlib line
         Of changed decisions, by setting.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = SensitivityDisplay(
     ...     ["i/10", "i/5"], [0.2, 0.19], [0, -0.01], [0, 0.005], [0.1, 0.2], [[0, 0], [0.1, 0.3]]
     ... ).plot()
@@ -252,10 +247,6 @@ class SensitivityDisplay(Display):
             Where to draw; a new figure by default.
         kind : {"aunbc", "decisions"}, optional
             Another view than the display's own.
-
-        Returns
-        -------
-        Self
         """
         view = self.kind if kind is None else check_option("kind", kind, get_args(Kind))
         ax = self._axes(ax)
@@ -340,7 +331,6 @@ class ComparisonDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     curves_ : DecisionCurveDisplay
         The curves, as drawn.
     bands_ : dict of str to matplotlib collection
@@ -350,8 +340,6 @@ class ComparisonDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> from netbenefit import decision_curve
     >>> curve = decision_curve([0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]}, [0.2, 0.5])
     >>> bands = {"model": ["card", "card"], "threshold": [0.2, 0.5],

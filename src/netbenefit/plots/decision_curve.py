@@ -120,7 +120,6 @@ class DecisionCurveDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     lines_ : dict of str to matplotlib line
         By model; "Treat All" and "Treat None" are the last two.
     bands_ : dict of str to matplotlib collection
@@ -130,8 +129,6 @@ class DecisionCurveDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = DecisionCurveDisplay.from_predictions(
     ...     [0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]}, [0.2, 0.5])
     >>> list(display.lines_), display.ax_.get_xlabel()
@@ -264,10 +261,6 @@ class DecisionCurveDisplay(Display):
             Where to draw; a new figure by default.
         kind : {"net_benefit", "standardised_net_benefit", "interventions_avoided"}, optional
             Another view than the display's own.
-
-        Returns
-        -------
-        Self
         """
         view = self.kind if kind is None else check_option("kind", kind, get_args(Kind))
         ax = self._axes(ax)

@@ -53,7 +53,6 @@ class RegionDisplay(Display):
     ----------
     auroc, lower, upper : (n,) float
         The edge of the region: for each grouped AUROC the least and the most AUNBC.
-    ax_, figure_ : matplotlib axes and figure
     region_ : matplotlib collection
     edges_ : list of matplotlib line
         Upper and lower edge.
@@ -61,8 +60,6 @@ class RegionDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = RegionDisplay.from_predictions([0, 0, 1, 1], {"card": [0.1, 0.5, 0.5, 0.9]})
     >>> [round(x, 4) for x in display.models["card"]]
     [1.0, 0.3358]
@@ -153,10 +150,6 @@ class RegionDisplay(Display):
             Where to draw; a new figure by default.
         zoom : bool, default=False
             Show only the corner from the models to the best that is possible.
-
-        Returns
-        -------
-        Self
         """
         ax = self._axes(ax)
         self.region_ = ax.fill_between(

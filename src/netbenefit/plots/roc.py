@@ -57,7 +57,6 @@ class RocDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     lines_ : dict of str to matplotlib line
     points_ : matplotlib line or None
         The operating points.
@@ -66,8 +65,6 @@ class RocDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> risk = [0.1, 0.5, 0.5, 0.9]
     >>> display = RocDisplay.from_predictions([0, 0, 1, 1], {"card": risk}, risk=risk,
     ...     thresholds=[0.2, 0.3, 0.6])

@@ -35,7 +35,6 @@ class TraceDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     line_ : matplotlib line
         Objective of the best card so far.
     bound_line_ : matplotlib line or None
@@ -45,8 +44,6 @@ class TraceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> from netbenefit import RSSDNBClassifier
     >>> model = RSSDNBClassifier(solver="exact").fit([[0], [1], [1], [0]], [0, 1, 1, 0])
     >>> TraceDisplay.from_estimator(model).conclusion_
@@ -183,7 +180,6 @@ class SizePathDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     errorbar_ : matplotlib container
         Held-out net benefit with its error bars.
     line_ : matplotlib line
@@ -191,8 +187,6 @@ class SizePathDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = SizePathDisplay(
     ...     [1, 2], [0.1, 0.2], [0.01, 0.01], [0.11, 0.22], best=2, suggested=2, n_folds=5
     ... ).plot()

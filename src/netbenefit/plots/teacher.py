@@ -40,7 +40,6 @@ class TeacherDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
     curves_ : DecisionCurveDisplay
         The curves of teacher, card, treating all and treating none, as drawn.
     lost_ax_ : matplotlib axes
@@ -51,8 +50,6 @@ class TeacherDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")  # no screen is needed
     >>> display = TeacherDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9],
     ...     [0.1, 0.5, 0.5, 0.9], [0.2, 0.5])
     >>> display.to_table()
@@ -275,6 +272,6 @@ def _training_risks(
             raise InputError(
                 f"the rows weigh {now[0]:,.10g}, {now[1]:,.10g} of that with the event, but those "
                 f"of training {origin.n_rows:,.10g} and {origin.n_events:,.10g}: rows or weights "
-                f"are others. {remedy}"
+                f"differ. {remedy}"
             )
     return risks

@@ -188,7 +188,7 @@ class Monotone(Sign):
 
 @dataclass(frozen=True)
 class Values(Constraint):
-    """Points of a column among ``values`` (mind the 0, if the column may be left out)."""
+    """Points of a column among ``values`` (0 included, if the column may be left out)."""
 
     kind: ClassVar[str] = "values"
     feature: str | int
@@ -400,14 +400,21 @@ class NeedsOneOf(_Group):
 
 
 @dataclass(frozen=True)
-class MaxFeatures(Constraint):
-    """At most ``limit`` columns have points."""
+class _Limit(Constraint):
+    """A constraint that is one number."""
 
-    kind: ClassVar[str] = "max_features"
+    _least: ClassVar[int] = 0
     limit: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "limit", whole(self.limit, "max_features", 0))
+        name = self.label or f"the limit of {type(self).__name__}"
+        object.__setattr__(self, "limit", whole(self.limit, name, self._least))
+
+
+class MaxFeatures(_Limit):
+    """At most ``limit`` columns have points."""
+
+    kind, label = "max_features", "max_features"
 
     def __str__(self) -> str:
         return f"at most {self.limit} columns with points"
@@ -420,18 +427,13 @@ class MaxFeatures(Constraint):
         builder.size = min(builder.size, self.limit)
 
 
-@dataclass(frozen=True)
-class MaxPerColumn(Constraint):
+class MaxPerColumn(_Limit):
     """At most ``limit`` conditions of any one raw column have points (see ``Binner``).
 
-    Columns that are no conditions of a raw column are on their own, and always keep to it.
+    Columns that are not conditions of a raw column always meet it.
     """
 
-    kind: ClassVar[str] = "max_per_column"
-    limit: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "limit", whole(self.limit, "the limit of MaxPerColumn", 1))
+    kind, _least = "max_per_column", 1
 
     def __str__(self) -> str:
         return f"at most {self.limit} conditions per column with points"
@@ -443,15 +445,10 @@ class MaxPerColumn(Constraint):
         """Nothing: a binner has put :class:`AtMost` in its place."""
 
 
-@dataclass(frozen=True)
-class MaxTotalPoints(Constraint):
+class MaxTotalPoints(_Limit):
     """The absolute points of all columns sum to at most ``limit``."""
 
     kind: ClassVar[str] = "max_total_points"
-    limit: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "limit", whole(self.limit, "the limit of MaxTotalPoints", 0))
 
     def __str__(self) -> str:
         return f"absolute points that sum to at most {self.limit}"

@@ -449,7 +449,7 @@ class Problem:
         return True
 
     def nothing_found(self) -> NoCardFound:
-        """Make the error of a search that came upon no feasible card."""
+        """Make the error of a search that found no feasible card."""
         return NoCardFound(
             "no card was found that meets the constraints on rates (no proof that there is none): "
             f"{self.rates_text()}. Relax a rate, search longer, or allow more columns or points."
@@ -467,7 +467,7 @@ class Problem:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether there are no constraints but bounds and size."""
+        """Whether there are no constraints except bounds and size."""
         limits = self.limits
         widths = self.upper - self.lower + 1
         size_rows = 1 if self.max_features < widths.size else 0

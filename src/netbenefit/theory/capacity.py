@@ -33,7 +33,7 @@ from netbenefit.problem import floor_scores, whole
 # the difference for the one that training chose, however it was chosen.
 
 
-#: More rows than this are no sample size, and would not be exact as a float.
+#: Larger numbers of rows would not be exact as floats.
 _MOST_ROWS = 2**53
 
 
@@ -72,10 +72,6 @@ def generalisation_bound(
     confidence : float, default=0.95
         In (0, 1).
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> round(generalisation_bound(1000, [10] * 5, 50, [0.1, 0.2, 0.3]), 4)
@@ -103,10 +99,6 @@ def rows_needed(
         The bound to reach, in units of net benefit.
     max_points, max_cutoff, thresholds, confidence
         As in :func:`generalisation_bound`.
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -281,10 +273,6 @@ def rounding_loss(thresholds: ThresholdsLike, n_dropped: float, n_rows: float) -
     n_dropped, n_rows : float
         Number of dropped rows and of all rows, or their sums of weights.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> round(rounding_loss([0.1, 0.2], n_dropped=3, n_rows=500), 5)
@@ -323,14 +311,9 @@ def _rounded(values: FloatArray, rho: FloatArray, max_points: int) -> IntArray:
 def _check_model(
     X: ArrayLike, coefficients: ArrayLike, cutoffs: ArrayLike
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    rows, rho, t = (
-        _check_numbers(values, name, ndim)
-        for values, name, ndim in (
-            (X, "X", 2),
-            (coefficients, "coefficients", 1),
-            (cutoffs, "cutoffs", 1),
-        )
-    )
+    rows = _check_numbers(X, "X", 2)
+    rho = _check_numbers(coefficients, "coefficients", 1)
+    t = _check_numbers(cutoffs, "cutoffs", 1)
     if rows.shape[1] != rho.size:
         raise InputError(
             f"{rho.size} coefficients for {rows.shape[1]} columns of X. Pass one per column."
