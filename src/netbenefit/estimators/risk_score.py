@@ -1,4 +1,4 @@
-"""The scikit-learn estimator: a thin coat around patterns, problem, solver and card."""
+"""The scikit-learn estimator, which puts patterns, problem, solver and card together."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from sklearn.utils._param_validation import Interval
 from netbenefit.binning import Binner
 from netbenefit.certificates import make_certificate
 from netbenefit.common import FloatArray, IntArray
-from netbenefit.data import read_outcome
-from netbenefit.estimators.base import CardClassifier
+from netbenefit.data import read_outcome, warn_of_constants
 from netbenefit.estimators.from_table import (
     MAX_PATTERNS,
     SAMPLE_ROWS,
-    Asked,
-    finish_on_all_rows,
+    TableRequest,
+    TableTraining,
+    read_training,
+    recount_on_all_rows,
 )
 from netbenefit.estimators.training import (
+    CardClassifier,
     Learned,
     Training,
     choose_solver,
     count_threads,
     learn,
+    make_binner,
     make_problem,
     teach_masses,
     too_small_text,
@@ -324,21 +327,15 @@ class RiskScoreClassifier(CardClassifier):
         ('DuckDB', 990, ('age',))
         """
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
-        asked = Asked(
-            target,
-            features,
-            sample_weight,
-            sample_rows,
-            max_patterns,
-            tell,
-            self._teacher_column(),
-            positive,
+        teacher = self._teacher_column()
+        request = TableRequest(
+            target, features, sample_weight, sample_rows, max_patterns, tell, teacher, positive
         )
-        found = self._table_training(table, asked, self.binner if binner == "own" else binner)
+        found = self._table_training(table, request, self.binner if binner == "own" else binner)
         self.classes_, self.merging_ = found.labels, found.merging
         learned = self._learn(found.training, found.outcome)
         if found.merging.search_sampled:
-            learned = finish_on_all_rows(learned, found, calibrate=self.calibrate)
+            learned = recount_on_all_rows(learned, found, calibrate=self.calibrate)
         self._keep(learned, found.training, proven=not found.merging.search_sampled)
         return self
 
@@ -467,6 +464,26 @@ class RiskScoreClassifier(CardClassifier):
 
     def _grid(self) -> Thresholds:
         return self.thresholds_
+
+    def _table_training(self, table: Any, request: TableRequest, binner: Any) -> TableTraining:
+        """Patterns of a table that stays where it is; keeps what later rows are read by."""
+        settings = self._settings()
+        self.__dict__.pop("binner_", None)  # of an earlier fit
+
+        def make(names: Sequence[str]) -> Binner:
+            self._refuse_decimals()
+            return make_binner(binner, names, self._grid(), self.sign, settings["constraints"])
+
+        found = read_training(
+            table, request, settings, self.decimals, None if binner is None else make
+        )
+        if found.binner is not None:
+            self.binner_ = found.binner
+        else:
+            warn_of_constants(found.training.table)
+        self.n_features_in_ = len(found.names)
+        self.feature_names_in_ = np.array(found.names, dtype=object)
+        return found
 
     def _learn(self, training: Training, outcome: str) -> Learned:
         seed = self._seed()

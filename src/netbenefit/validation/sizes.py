@@ -117,9 +117,12 @@ class _SizeSearch:
         return {size: self._card(posed, result) for size, result in found.items()}, found
 
     def _card(self, posed: _Posed, result: SolverResult) -> Scorecard:
-        origin = make_provenance(posed.problem, result, self.outcome, self.seed, posed.taught)
+        problem = posed.problem
+        origin = make_provenance(
+            problem.patterns, result, float(problem.penalty), self.outcome, self.seed, posed.taught
+        )
         return assemble_card(
-            posed.problem, result, origin, bins=posed.bins, calibrate=self.estimator.calibrate
+            problem, result, origin, bins=posed.bins, calibrate=self.estimator.calibrate
         )
 
     def measure(

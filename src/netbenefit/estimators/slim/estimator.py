@@ -227,7 +227,7 @@ class SLIMClassifier(RiskScoreClassifier):
     def _card(self, task: SlimTask, training: Training, outcome: str, seed: int) -> Scorecard:
         """The engine's card, with SLIM's own cut-off and risks."""
         problem, result, table = task.problem, self.result_, training.table
-        made = make_provenance(problem, result, outcome, seed)
+        made = make_provenance(table, result, float(problem.penalty), outcome, seed)
         provenance = replace(made, net_benefit=result.net_benefit)
         card = assemble_card(problem, result, provenance, bins=training.bins)
         scores = floor_scores(table.codes, table.decimals, result.points)
