@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.cuts import outside_logits
+from netbenefit.binning.cuts import CutSettings, Rows, outside_logits
 from netbenefit.binning.fitted import FittedBins, dtype_of
 from netbenefit.binning.roles import (
     DROP,
@@ -24,8 +24,6 @@ from netbenefit.binning.roles import (
 )
 from netbenefit.binning.terms import (
     BinnedColumn,
-    CutSettings,
-    Rows,
     coarse_codes,
     count_edges_by_optbinning,
     make_terms,
@@ -82,22 +80,27 @@ def learn_bins(
     rows = Rows(known, weight)
     # 1.
     usable, sources, skipped = classify_columns(table, options, rows)
-    # 2. and 3.
+
+    def read(classified: ClassifiedColumn) -> Column:
+        return classified.read(table, sources.get(classified.name, ()))
+
+    # 2.
     codes = {}
     for classified in list(usable):
-        column = classified.read(table, sources.get(classified.name, ()))
+        column = read(classified)
         if column.missing is not None and not weight[~column.missing].any():
             skipped.append(
                 SkippedColumn(classified.name, "every value is missing", ("fill it in, or ", DROP))
             )
             usable.remove(classified)
             continue
-        codes[classified.name] = _coarse(column, weight)
+        codes[classified.name] = coarse_codes(column, weight)
     if event is not None:
         _check_leaks(codes, event, weight, options)
     if len(usable) > max_columns:
         usable, weak = _strongest(usable, codes, event, weight, max_columns)
         skipped += weak
+    # 3.
     context = settings.method == "net_benefit" and any(_is_cut(d, options) for d in usable)
     offsets = _offsets(usable, codes, rows) if context else {}
     del codes
@@ -105,11 +108,7 @@ def learn_bins(
     edges: dict[str, NDArray[np.intp]] = {}
     if settings.method == "optbinning":
         cut = [
-            (
-                classified,
-                classified.read(table, sources.get(classified.name, ())),
-                options.policy(classified.name),
-            )
+            (classified, read(classified), options.policy(classified.name))
             for classified in usable
             if _is_cut(classified, options)
         ]
@@ -118,7 +117,7 @@ def learn_bins(
     for classified in usable:
         made = make_terms(
             classified,
-            classified.read(table, sources.get(classified.name, ())),
+            read(classified),
             _own_rows(table, classified.name, rows),
             settings,
             policy=options.policy(classified.name),
@@ -130,7 +129,7 @@ def learn_bins(
         )
         binned.append(made)
     # 5.
-    return _finish(table, binned, sources, skipped, weight)
+    return _finish(table, binned, read, sources, skipped, weight)
 
 
 def _own_rows(table: RawTable, name: str, rows: Rows) -> Rows:
@@ -190,12 +189,6 @@ def _source_reading(table: RawTable, name: str, options: ColumnOptions, rows: Ro
     if options.policy(name) == "impute":
         reading = replace(reading, fill=usual_value(found, column, rows.weight))
     return reading
-
-
-def _coarse(column: Column, weight: FloatArray) -> _Coarse:
-    """Small codes of a column, how many, and whether the last of them means missing."""
-    codes, number = coarse_codes(column, weight)
-    return codes.astype(np.int16), number, column.missing is not None
 
 
 def _is_cut(classified: ClassifiedColumn, options: ColumnOptions) -> bool:
@@ -301,6 +294,7 @@ def _information(
 def _finish(
     table: RawTable,
     binned: Sequence[BinnedColumn],
+    read: Callable[[ClassifiedColumn], Column],
     sources: Mapping[str, tuple[Reading, ...]],
     skipped: Sequence[SkippedColumn],
     weight: FloatArray,
@@ -316,7 +310,7 @@ def _finish(
     dtype = dtype_of([term for made in binned for term in made.terms])
     for made in binned:
         name = made.classified.name
-        column = _filled(made, made.classified.read(table, sources.get(name, ())))
+        column = _filled(made, read(made.classified))
         new, note = [], made.note
         for term in made.terms:
             codes = np.asarray(term.column_codes(column), dtype=dtype)

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.binning.cuts import METHODS
+from netbenefit.binning.cuts import METHODS, CutSettings
 from netbenefit.binning.roles import ColumnOptions
-from netbenefit.binning.terms import CutSettings
 from netbenefit.binning.weights import weight_of_one_row
 from netbenefit.cards import COMBINE, PerUnit, check_value
 from netbenefit.common import FloatArray, InputError, Remedy, Value, check_names, shorten
