@@ -25,7 +25,7 @@ from netbenefit.common import FloatArray, InputError, minimise_by_newton
 from netbenefit.data import merge_rows
 from netbenefit.metrics import Thresholds
 
-# -- what the other columns tell about a row: the logit of its risk without one column -------------
+# -- what the other columns say about a row: the logit of its risk without one column -------------
 # A column alone often moves no row across any threshold, so cuts are judged next to all others.  A
 # ridge-penalised logistic model with one effect for each coarse code of each column is enough for
 # that; its curvature is a sum over tables of code pairs.
@@ -465,6 +465,7 @@ class CutSettings(NamedTuple):
     min_mass: float
     round_cuts: bool
     thresholds: Thresholds | None
+    max_columns: int = 1000
 
 
 def scores_for(

@@ -58,14 +58,12 @@ def learn_bins(
     settings: CutSettings,
     event: NDArray[np.bool_] | None,
     weight: FloatArray,
-    cumulative: Callable[[str], bool],
-    max_columns: int,
 ) -> tuple[FittedBins, NDArray[Any]]:
     """Learn conditions; return them with their codes of the training rows.
 
     1. Classify each column.
     2. Keep the strongest where there are too many.
-    3. Find out what the other columns tell about each row.
+    3. Predict each row from the other columns.
     4. Cut each column.
     5. Leave out conditions that are constant or repeat another.
 
@@ -97,8 +95,8 @@ def learn_bins(
         codes[classified.name] = coarse_codes(column, weight)
     if event is not None:
         _check_leaks(codes, event, weight, options)
-    if len(usable) > max_columns:
-        usable, weak = _strongest(usable, codes, event, weight, max_columns)
+    if len(usable) > settings.max_columns:
+        usable, weak = _strongest(usable, codes, event, weight, settings.max_columns)
         skipped += weak
     # 3.
     context = settings.method == "net_benefit" and any(_is_cut(d, options) for d in usable)
@@ -108,7 +106,7 @@ def learn_bins(
     edges: dict[str, NDArray[np.intp]] = {}
     if settings.method == "optbinning":
         cut = [
-            (classified, read(classified), options.policy(classified.name))
+            (classified, read(classified), options.missing[classified.name])
             for classified in usable
             if _is_cut(classified, options)
         ]
@@ -120,8 +118,8 @@ def learn_bins(
             read(classified),
             _own_rows(table, classified.name, rows),
             settings,
-            policy=options.policy(classified.name),
-            cumulative=cumulative(classified.name),
+            policy=options.missing[classified.name],
+            cumulative=classified.name in options.cumulative,
             cuts=options.cuts.get(classified.name),
             unit=options.per_unit.get(classified.name),
             offset=next(offsets[classified.name]) if classified.name in offsets else None,
@@ -180,13 +178,13 @@ def _source_reading(table: RawTable, name: str, options: ColumnOptions, rows: Ro
         raise InputError(f"column {name!r} cannot be combined: {reason}.")
     column = found.read(table)
     missing = column.missing is not None and bool(rows.weight[column.missing].any())
-    if missing and options.policy(name) == "refuse":
+    if missing and options.missing[name] == "refuse":
         raise InputError(
             f"column {name!r} has missing values, which are to be refused. Fill them in, or choose "
             'missing="impute" for this column.'
         )
-    reading = replace(found.reading, saw_missing=missing, refuse=options.policy(name) == "refuse")
-    if options.policy(name) == "impute":
+    reading = replace(found.reading, saw_missing=missing, refuse=options.missing[name] == "refuse")
+    if options.missing[name] == "impute":
         reading = replace(reading, fill=usual_value(found, column, rows.weight))
     return reading
 
@@ -198,7 +196,7 @@ def _is_cut(classified: ClassifiedColumn, options: ColumnOptions) -> bool:
 def _offsets(
     usable: Sequence[ClassifiedColumn], codes: Mapping[str, _Coarse], rows: Rows
 ) -> dict[str, Iterator[FloatArray]]:
-    """What the other columns tell about each row: one iterator, passed from column to column."""
+    """Logits of each row by the other columns: one iterator, passed from column to column."""
     if len(usable) < 2:
         return {}
     logits = outside_logits(
@@ -247,19 +245,15 @@ def _strongest(
     weight: FloatArray,
     most: int,
 ) -> tuple[list[ClassifiedColumn], list[SkippedColumn]]:
-    """Keep the columns whose coarse bins tell most about the outcome."""
+    """Keep the columns whose coarse bins say most about the outcome."""
     if event is None:
         raise InputError(
             f"{len(usable):,} columns, more than max_columns={most:,}. Choose columns first, raise "
             "max_columns, or pass y so that the strongest can be kept."
         )
-    information = {
-        classified.name: _information(*codes[classified.name][:2], event, weight)
-        for classified in usable
-    }
-    names = np.array(list(information), dtype=object)
-    strength = drop_last_bits(np.array(list(information.values())))
-    kept = set(names[np.argsort(-strength, kind="stable")[:most]].tolist())
+    information = [_information(*codes[column.name][:2], event, weight) for column in usable]
+    strongest = np.argsort(-drop_last_bits(np.array(information)), kind="stable")[:most]
+    kept = {usable[k].name for k in strongest}
     weak = [
         SkippedColumn(
             classified.name,

@@ -262,16 +262,9 @@ def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Me
     def member(fold: Fold) -> FloatArray:
         chosen, counts = _spelt_out(rows, fold.train, whole=False)
         mass = np.ones(chosen.size) if counts is None else counts
-        settings, cumulative = read_settings(binner, options, thresholds, mass, table.names)
-        fitted, _ = learn_bins(
-            table.take(chosen),
-            options,
-            settings._replace(round_cuts=False),  # these conditions are never shown
-            rows.event[chosen],
-            mass,
-            cumulative,
-            binner.max_columns,
-        )
+        settings = read_settings(binner, thresholds, mass)
+        settings = settings._replace(round_cuts=False)  # these conditions are never shown
+        fitted, _ = learn_bins(table.take(chosen), options, settings, rows.event[chosen], mass)
         # No warnings about what is new in the fold's own rows.
         silent = [replace(r, saw_missing=True, levels=(), whole=False) for r in fitted.readings]
         fitted = replace(fitted, readings=tuple(silent))

@@ -136,9 +136,8 @@ class RiskSLIMClassifier(CardClassifier):
         (1/N) Σ_j v_j ln(1 + exp(−(2 y_j − 1)(λ_0 + x_j·λ))) + C0 · ‖λ‖₀ ,
 
     and the risk of a row is 1 / (1 + exp(−(λ_0 + x·λ))).  The optimisation problem is that of Ustun
-    and Rudin (2019, Journal of Machine Learning Research 20).  It is bounded from below by
-    tangent planes of the loss, as in their lattice cutting planes, but in a branch and bound of our
-    own, which proves more in less time than planes added to one integer program.
+    and Rudin (2019, Journal of Machine Learning Research 20); it is solved by branch and bound,
+    with tangent planes of the loss as lower bounds.
 
     Parameters
     ----------
@@ -155,8 +154,7 @@ class RiskSLIMClassifier(CardClassifier):
     time_limit : float, default=600.0
         Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
     max_nodes : int, default=None
-        Most boxes to split.  Unlike a time limit, it gives the same card on a slow machine as on a
-        fast one.
+        Most boxes to split: unlike a time limit, a limit that does not depend on the machine.
     random_state : int, RandomState or None, default=0
         Seed of the random changes by which first cards are improved.
     decimals : mapping, default=None
@@ -169,10 +167,9 @@ class RiskSLIMClassifier(CardClassifier):
     scorecard_ : Scorecard
         One risk per whole score; the intercept is where in the table of risks a score stands.
     result_ : SolverResult
-        Like ours, a higher objective is better: ``objective`` is the negative of loss plus
-        penalty, and ``bound`` says how high any card's can be.  Proofs leave 1e-9 open, so that
-        the bound of an optimal card is that much higher.  ``cutoffs`` and ``net_benefit`` are those
-        of the card at its own thresholds.
+        ``objective`` is the negative of loss plus penalty, and ``bound`` an upper bound of it,
+        which proofs leave open by 1e-9.  ``cutoffs`` and ``net_benefit`` are those of the card at
+        its own thresholds.
     coef_ : (n_features,) int64
         Points; with a binner, of each condition.
     intercept_ : int
@@ -289,8 +286,7 @@ class RiskSLIMClassifier(CardClassifier):
     def predict_proba(self, X: Any) -> FloatArray:
         """Risk of each row, as probabilities of both classes.
 
-        For whole numbers this is the card's risk.  Where columns have decimals, the card reads
-        scores rounded down; here they count in full, as published.
+        The card's risk, except that scores with decimals are not rounded down.
 
         Parameters
         ----------
@@ -307,8 +303,7 @@ class RiskSLIMClassifier(CardClassifier):
     def decision_function(self, X: Any) -> FloatArray:
         """Log odds of each row, plus half of the smallest step of a score.
 
-        scikit-learn expects the sign of this function to agree with ``predict``, for which even
-        odds are enough: hence the half step.
+        The half step makes its sign agree with ``predict``, for which even odds are enough.
 
         Parameters
         ----------
