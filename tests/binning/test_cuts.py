@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,14 +19,16 @@ from netbenefit.binning.cuts import (
     METHODS,
     CellCounts,
     Cells,
-    choose_cuts,
+    CutSettings,
+    Rows,
     count_events,
-    find_cuts,
+    find_edges,
     fit_additive,
     optbinning_edges,
     outside_logits,
     round_cuts,
     roundest,
+    scores_for,
 )
 from netbenefit.binning.search import (
     PRICE,
@@ -45,6 +48,37 @@ OWN = [method for method in METHODS if method != "optbinning"]
 needs_optbinning = pytest.mark.skipif(
     find_spec("optbinning") is None, reason="optbinning is not installed"
 )
+
+
+def find_cuts(
+    cells: Cells,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    *,
+    offset: FloatArray | None = None,
+    **options: Any,
+) -> NDArray[np.intp]:
+    return find_edges(cells, Rows(event, weight), cut_settings(**options), offset)
+
+
+def choose_cuts(
+    cells: Cells,
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    *,
+    offset: FloatArray | None = None,
+    **options: Any,
+) -> FloatArray:
+    settings, rows = cut_settings(**options), Rows(event, weight)
+    edges = find_edges(cells, rows, settings, offset)
+    scores = scores_for(cells, rows, settings, offset)
+    supervised = settings.method != "quantile"
+    return round_cuts(cells, edges, scores, min_mass=settings.min_mass, supervised=supervised)
+
+
+def cut_settings(**options: Any) -> CutSettings:
+    usual = CutSettings("net_benefit", 5, 20, 0.0, True, None)
+    return usual._replace(**options)
 
 
 class Column:
@@ -507,16 +541,6 @@ def test_infinite_values_give_finite_cuts() -> None:
     assert len(cuts) == 3
     assert np.all(np.isfinite(cuts))
     assert bin_masses(x, np.ones(200), cuts).tolist() == [50.0] * 4
-
-
-def test_unknown_method_and_wrong_shapes_are_refused() -> None:
-    cells = count_cells(np.arange(3.0))
-    with pytest.raises(InputError, match="method='magic'"):
-        find_cuts(cells, np.ones(3, bool), np.ones(3), method="magic")
-    with pytest.raises(InputError, match="weight has shape"):
-        find_cuts(cells, np.ones(3, bool), np.ones(2))
-    with pytest.raises(InputError, match="offset has shape"):
-        find_cuts(cells, np.ones(3, bool), np.ones(3), offset=np.ones(4))
 
 
 # -- rounding ------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from .binner import (
 )
 from .cuts import (
     METHODS as METHODS,
+    Rows as Rows,
 )
 from .fitted import (
     FittedBins as FittedBins,
@@ -21,7 +22,4 @@ from .roles import (
 )
 from .search import (
     count_cells as count_cells,
-)
-from .terms import (
-    Rows as Rows,
 )

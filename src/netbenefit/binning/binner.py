@@ -1,10 +1,7 @@
 """From raw columns to conditions: the first step from a table to a card.
 
-A :class:`Binner` looks at the training rows, decides for each raw column what it is (numbers, yes
-or no, levels), and turns it into a few structured conditions, such as "age ≥ 52", "sex is male" or
-"creatinine missing".  Everything that a card needs to score raw rows later, how missing values,
-special codes and unknown levels are read, is kept in
-:class:`~netbenefit.cards.readings.Reading` objects.
+A :class:`Binner` decides for each raw column what it is (numbers, yes or no, levels), and turns it
+into a few conditions, such as "age ≥ 52", "sex is male" or "creatinine missing".
 """
 
 from __future__ import annotations
@@ -50,8 +47,8 @@ class Binner(
         tree on the column alone; ``"quantile"``: into bins of equal size, whatever the outcome;
         ``"optbinning"``: by the optbinning package, an optional engine.
     bins : {"cumulative", "interval"} or mapping, default="cumulative"
-        Conditions of a numeric column: "≥ 40" and "≥ 60", whose points add up, or one condition a
-        bin.  A mapping sets it by column.  (Either way the printed card shows one row per bin.)
+        Conditions of a numeric column: "≥ 40" and "≥ 60", whose points add up, or one condition
+        per bin.  A mapping sets it by column.
     max_bins : int, default=5
         Most bins of a numeric or ordered column, missing values aside.
     max_levels : int, default=20
@@ -60,23 +57,22 @@ class Binner(
         Share of the rows that a bin or level must hold (and at least 10 rows, in tables of 50 rows
         or more).  Rarer levels are merged.
     round_cuts : bool, default=True
-        Move cut points to numbers that a person would choose, where that costs nothing measurable.
+        Move cut points to round numbers, where that costs nothing measurable.
     cuts : mapping, optional
         ``{"age": [40, 60]}``: your own cut points.
     per_unit : mapping or sequence of str, optional
         Columns that stay numbers, with points per unit: names, or ``{"utilisation":
         PerUnit("utilisation", decimals=1, upper=1.5)}`` to say how they are clipped and rounded.
     categorical, numeric : sequence of str, optional
-        Columns to take for levels, or for numbers, whatever they look like.
+        Columns to read as levels, or as numbers, whatever they look like.
     ordered : mapping, optional
         ``{"stage": ["I", "II", "III"]}``: levels from low to high.
     missing : {"auto", "condition", "impute", "refuse"} or mapping, default="auto"
-        What happens to missing values.  ``"condition"``: they get a condition of their own;
-        ``"impute"``: they count as the median, or as the most frequent level; ``"refuse"``: an
-        error, in training and later; ``"auto"``: a condition where there are enough of them for a
-        bin, else imputed.  A mapping sets it by column, its ``"*"`` for all others.  Where
-        training has no missing values, later ones count as the median or most frequent level, with
-        a warning, unless they are refused.
+        ``"condition"``: missing values get a condition of their own; ``"impute"``: they count as
+        the median, or as the most frequent level, and so do those of later rows wherever training
+        has none; ``"refuse"``: an error, in training and later; ``"auto"``: a condition where there
+        are enough of them for a bin, else imputed.  A mapping sets it by column, its ``"*"`` for
+        all others.
     special : mapping, optional
         ``{"visits": [-9, 96]}``: codes that mean "missing".
     combine : mapping, optional
@@ -85,10 +81,9 @@ class Binner(
     drop : sequence of str, optional
         Columns to leave out.
     thresholds : Thresholds, str or sequence of float, optional
-        Risks from which one would act, for ``"net_benefit"``; None is the estimator's own grid, or
-        0, 0.1, …, 0.9.
+        Decision thresholds, for ``"net_benefit"``; None is the estimator's grid, or 0, 0.1, …, 0.9.
     max_columns : int, default=1000
-        Of more raw columns than this, only the most informative ones are kept.
+        Of more raw columns, only the most informative ones are kept.
 
     Attributes
     ----------
@@ -98,8 +93,8 @@ class Binner(
         How the raw columns are read.
     groups_ : dict of str to tuple of int
         Output columns of each raw column (or new column).
-    fitted_ : Fitted
-        All of it, as the estimator takes it.
+    fitted_ : FittedBins
+        All of it.
     feature_names_in_ : (n_features,) array of str
         The raw columns.
 
@@ -168,11 +163,8 @@ class Binner(
             Two labels of any kind; the one that sorts last is the event.  Only
             ``method="quantile"`` does without.
         sample_weight : (n_rows,) array, optional
-            Whole weights count rows: a weight of 1,000 stands for a thousand such rows,
-            and cuts follow them closely.  Whether equal rows come as one with their count or each
-            on its own makes no difference, nor does their order.  Other weights may have any scale;
-            a row is one observation then, whatever it weighs, and merging changes how many there
-            are.  Rows of weight 0 are not read.
+            Whole weights count rows: 1,000 stands for a thousand such rows.  Of other weights, on
+            any scale, each row is one observation.  Rows of weight 0 are not read.
 
         Returns
         -------
@@ -185,10 +177,7 @@ class Binner(
     def fit_codes(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Codes:
-        """Learn the conditions, and return what they make of the training rows.
-
-        The same as ``fit(X, y).codes(X)``, in one go; rows of weight 0 stand for nothing.
-        """
+        """Return ``fit(X, y).codes(X)``, in one go; rows of weight 0 stand for nothing."""
         table = X if isinstance(X, RawTable) else RawTable(X)
         if not table.names:
             raise InputError("the table has 0 feature(s): no columns. Pass at least one.")
@@ -197,11 +186,8 @@ class Binner(
         options = check_column_options(self, table.names)
         event = self._events(y, len(table))
         weight = check_weights(sample_weight, len(table))
-        grid = as_thresholds(self.thresholds, None)
-        settings, cumulative = read_settings(self, options, grid, weight, table.names)
-        fitted, matrix = learn_bins(
-            table, options, settings, event, weight, cumulative, self.max_columns
-        )
+        settings = read_settings(self, as_thresholds(self.thresholds, None), weight)
+        fitted, matrix = learn_bins(table, options, settings, event, weight)
         self._keep(fitted)
         for notice in fitted.notices:
             warnings.warn(notice, stacklevel=3)

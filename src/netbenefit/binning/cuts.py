@@ -1,8 +1,7 @@
 """Cut points of one numeric column: where to cut, and at which numbers.
 
-A cut c asks ``x >= c``; k cuts make k + 1 bins.  :func:`choose_cuts` does both steps:
-:func:`find_cuts` names cell edges, :func:`~netbenefit.binning.cuts.round_cuts` turns them into
-numbers that a person would choose.
+A cut c means ``x >= c``; k cuts make k + 1 bins.  :func:`find_edges` finds the edges of cells at
+which to cut, :func:`round_cuts` turns them into numbers that a person would choose.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from netbenefit.common import FloatArray, InputError, minimise_by_newton
 from netbenefit.data import merge_rows
 from netbenefit.metrics import Thresholds
 
-# -- what the other columns tell about a row: the logit of its risk without one column -------------
+# -- what the other columns say about a row: the logit of its risk without one column -------------
 # A column alone often moves no row across any threshold, so cuts are judged next to all others.  A
 # ridge-penalised logistic model with one effect for each coarse code of each column is enough for
 # that; its curvature is a sum over tables of code pairs.
@@ -247,7 +246,7 @@ def round_cuts(
     """
     if not len(edges):
         return np.empty(0)
-    state = _Rounding(cells, edges, scores, min_mass, supervised)
+    state = _Rounding(cells, edges.tolist(), scores, min_mass, supervised)
     return np.array([state.round_next() for _ in edges])
 
 
@@ -257,14 +256,13 @@ class _Rounding:
     def __init__(
         self,
         cells: Cells,
-        edges: NDArray[np.intp],
+        edges: list[int],
         scores: CellScores,
         min_mass: float,
         supervised: bool,
     ) -> None:
-        self.cells, self.supervised = cells, supervised
-        self.edges = [int(edge) for edge in edges]
-        self.sums = [_sums(part) for part in scores[:3]]
+        self.cells, self.edges, self.supervised = cells, edges, supervised
+        self.sums = [np.concatenate(([0.0], np.cumsum(part))) for part in scores[:3]]
         self.ridge = scores.noise
         self.total = float(self.sums[0][-1])
         self.least = max(min_mass * (1.0 - SLACK), self.total * 1e-12)
@@ -330,10 +328,6 @@ class _Rounding:
         return g * g / (h + self.ridge) if self.ridge > 0 else 0.0
 
 
-def _sums(parts: FloatArray) -> FloatArray:
-    return np.concatenate(([0.0], np.cumsum(parts)))
-
-
 def roundest(low: float, high: float, middle: float, *, whole: bool = False) -> float:
     """Return the roundest number c with low < c <= high, a whole one if ``whole``.
 
@@ -365,9 +359,6 @@ def _finite(low: float, high: float) -> tuple[float, float]:
     if math.isinf(high):
         return low, low + max(abs(low), 1.0)
     return high - max(abs(high), 1.0), high
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 # -- cut points from optbinning's ``OptimalBinning``, an optional engine ---------------------------
@@ -458,36 +449,36 @@ def _run(question: str) -> list[list[int]]:
 METHODS = ("net_benefit", "tree", "quantile", "optbinning")
 
 
-def choose_cuts(
-    cells: Cells,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-    *,
-    method: str = "net_benefit",
-    max_bins: int = 5,
-    min_mass: float = 0.0,
-    thresholds: Thresholds | None = None,
-    offset: FloatArray | None = None,
-    edges: NDArray[np.intp] | None = None,
-) -> FloatArray:
-    """Find cuts as :func:`find_cuts` does, unless ``edges`` are given, and round them."""
-    _check(cells, event, weight, method, offset)
-    scores = _scores(cells, event, weight, method, thresholds, offset)
-    if edges is None:
-        edges = _edges(cells, event, weight, method, max_bins, min_mass, scores)
-    return round_cuts(cells, edges, scores, min_mass=min_mass, supervised=method != "quantile")
+class Rows(NamedTuple):
+    """Outcome and weight of the training rows."""
+
+    event: NDArray[np.bool_]
+    weight: FloatArray
 
 
-def find_cuts(
-    cells: Cells,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-    *,
-    method: str = "net_benefit",
-    max_bins: int = 5,
-    min_mass: float = 0.0,
-    thresholds: Thresholds | None = None,
-    offset: FloatArray | None = None,
+class CutSettings(NamedTuple):
+    """How columns are cut."""
+
+    method: str
+    max_bins: int
+    max_levels: int
+    min_mass: float
+    round_cuts: bool
+    thresholds: Thresholds | None
+    max_columns: int = 1000
+
+
+def scores_for(
+    cells: Cells, rows: Rows, settings: CutSettings, offset: FloatArray | None
+) -> CellScores:
+    """Return what bins gain: net benefit given the other columns, or likelihood."""
+    if settings.method == "net_benefit":
+        return score_cells(cells, *rows, settings.thresholds, offset)
+    return score_cells(cells, *rows)
+
+
+def find_edges(
+    cells: Cells, rows: Rows, settings: CutSettings, offset: FloatArray | None
 ) -> NDArray[np.intp]:
     """Return the edges of the bins: the first cell of every bin but the first, ascending.
 
@@ -495,59 +486,14 @@ def find_cuts(
     ``"net_benefit"``: the partition whose Newton step gains most weighted net benefit, given the
     logits ``offset`` of the other columns (see :mod:`netbenefit.binning.search`).
     """
-    _check(cells, event, weight, method, offset)
-    scores = _scores(cells, event, weight, method, thresholds, offset)
-    return _edges(cells, event, weight, method, max_bins, min_mass, scores)
-
-
-def _check(
-    cells: Cells,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-    method: str,
-    offset: FloatArray | None,
-) -> None:
-    if method not in METHODS:
-        raise InputError(f"method={method!r} is not known. Use one of {', '.join(METHODS)}.")
-    rows = cells.cell_of_row.shape
-    others = [("event", event), ("weight", weight)]
-    for name, part in [*others, *([] if offset is None else [("offset", offset)])]:
-        if part.shape != rows:
-            raise InputError(
-                f"{name} has shape {part.shape}, but the cells hold {rows[0]} rows. Pass the rows "
-                "that have a value in this column, and no others."
-            )
-
-
-def _scores(
-    cells: Cells,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-    method: str,
-    thresholds: Thresholds | None,
-    offset: FloatArray | None,
-) -> CellScores:
-    if method == "net_benefit":
-        return score_cells(cells, event, weight, thresholds, offset)
-    return score_cells(cells, event, weight)
-
-
-def _edges(
-    cells: Cells,
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-    method: str,
-    max_bins: int,
-    min_mass: float,
-    scores: CellScores,
-) -> NDArray[np.intp]:
+    method, max_bins, min_mass = settings.method, settings.max_bins, settings.min_mass
+    scores = scores_for(cells, rows, settings, offset)
     if method == "quantile":
         return equal_mass_edges(scores.mass, max_bins, min_mass)
     if method == "net_benefit":
-        return gain_edges(
-            scores, max_bins, min_mass, float(weight.sum()) / weight_of_one_row(weight)
-        )
-    counts = count_events(cells, event, weight)
+        n_rows = float(rows.weight.sum()) / weight_of_one_row(rows.weight)
+        return gain_edges(scores, max_bins, min_mass, n_rows)
+    counts = count_events(cells, *rows)
     total = float(scores.mass.sum())
     if total <= 0:
         return np.empty(0, np.intp)

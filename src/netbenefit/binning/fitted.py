@@ -1,4 +1,4 @@
-"""FittedBins binners as JSON: a versioned format, written exactly and read strictly."""
+"""What a binner has learnt, and fitted binners as JSON, written exactly and read strictly."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ class FittedBins:
     def readings_of(self, features: Sequence[str]) -> tuple[Reading, ...]:
         """Readings of some columns, and of the sources that they are combined from."""
         known = Readings(self.readings)
-        wanted = {name for feature in features for name in (feature, *known.sources(feature))}
-        return tuple(reading for reading in self.readings if reading.feature in wanted)
+        needed = {name for feature in features for name in (feature, *known.sources(feature))}
+        return tuple(reading for reading in self.readings if reading.feature in needed)
 
     def report(self) -> dict[str, list[Any]]:
         """What was made of each column, as columns of a table."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.cuts import outside_logits
+from netbenefit.binning.cuts import CutSettings, Rows, outside_logits
 from netbenefit.binning.fitted import FittedBins, dtype_of
 from netbenefit.binning.roles import (
     DROP,
@@ -24,8 +24,6 @@ from netbenefit.binning.roles import (
 )
 from netbenefit.binning.terms import (
     BinnedColumn,
-    CutSettings,
-    Rows,
     coarse_codes,
     count_edges_by_optbinning,
     make_terms,
@@ -60,14 +58,12 @@ def learn_bins(
     settings: CutSettings,
     event: NDArray[np.bool_] | None,
     weight: FloatArray,
-    cumulative: Callable[[str], bool],
-    max_columns: int,
 ) -> tuple[FittedBins, NDArray[Any]]:
     """Learn conditions; return them with their codes of the training rows.
 
     1. Classify each column.
     2. Keep the strongest where there are too many.
-    3. Find out what the other columns tell about each row.
+    3. Predict each row from the other columns.
     4. Cut each column.
     5. Leave out conditions that are constant or repeat another.
 
@@ -82,22 +78,27 @@ def learn_bins(
     rows = Rows(known, weight)
     # 1.
     usable, sources, skipped = classify_columns(table, options, rows)
-    # 2. and 3.
+
+    def read(classified: ClassifiedColumn) -> Column:
+        return classified.read(table, sources.get(classified.name, ()))
+
+    # 2.
     codes = {}
     for classified in list(usable):
-        column = classified.read(table, sources.get(classified.name, ()))
+        column = read(classified)
         if column.missing is not None and not weight[~column.missing].any():
             skipped.append(
                 SkippedColumn(classified.name, "every value is missing", ("fill it in, or ", DROP))
             )
             usable.remove(classified)
             continue
-        codes[classified.name] = _coarse(column, weight)
+        codes[classified.name] = coarse_codes(column, weight)
     if event is not None:
         _check_leaks(codes, event, weight, options)
-    if len(usable) > max_columns:
-        usable, weak = _strongest(usable, codes, event, weight, max_columns)
+    if len(usable) > settings.max_columns:
+        usable, weak = _strongest(usable, codes, event, weight, settings.max_columns)
         skipped += weak
+    # 3.
     context = settings.method == "net_benefit" and any(_is_cut(d, options) for d in usable)
     offsets = _offsets(usable, codes, rows) if context else {}
     del codes
@@ -105,11 +106,7 @@ def learn_bins(
     edges: dict[str, NDArray[np.intp]] = {}
     if settings.method == "optbinning":
         cut = [
-            (
-                classified,
-                classified.read(table, sources.get(classified.name, ())),
-                options.policy(classified.name),
-            )
+            (classified, read(classified), options.missing[classified.name])
             for classified in usable
             if _is_cut(classified, options)
         ]
@@ -118,11 +115,11 @@ def learn_bins(
     for classified in usable:
         made = make_terms(
             classified,
-            classified.read(table, sources.get(classified.name, ())),
+            read(classified),
             _own_rows(table, classified.name, rows),
             settings,
-            policy=options.policy(classified.name),
-            cumulative=cumulative(classified.name),
+            policy=options.missing[classified.name],
+            cumulative=classified.name in options.cumulative,
             cuts=options.cuts.get(classified.name),
             unit=options.per_unit.get(classified.name),
             offset=next(offsets[classified.name]) if classified.name in offsets else None,
@@ -130,7 +127,7 @@ def learn_bins(
         )
         binned.append(made)
     # 5.
-    return _finish(table, binned, sources, skipped, weight)
+    return _finish(table, binned, read, sources, skipped, weight)
 
 
 def _own_rows(table: RawTable, name: str, rows: Rows) -> Rows:
@@ -181,21 +178,15 @@ def _source_reading(table: RawTable, name: str, options: ColumnOptions, rows: Ro
         raise InputError(f"column {name!r} cannot be combined: {reason}.")
     column = found.read(table)
     missing = column.missing is not None and bool(rows.weight[column.missing].any())
-    if missing and options.policy(name) == "refuse":
+    if missing and options.missing[name] == "refuse":
         raise InputError(
             f"column {name!r} has missing values, which are to be refused. Fill them in, or choose "
             'missing="impute" for this column.'
         )
-    reading = replace(found.reading, saw_missing=missing, refuse=options.policy(name) == "refuse")
-    if options.policy(name) == "impute":
+    reading = replace(found.reading, saw_missing=missing, refuse=options.missing[name] == "refuse")
+    if options.missing[name] == "impute":
         reading = replace(reading, fill=usual_value(found, column, rows.weight))
     return reading
-
-
-def _coarse(column: Column, weight: FloatArray) -> _Coarse:
-    """Small codes of a column, how many, and whether the last of them means missing."""
-    codes, number = coarse_codes(column, weight)
-    return codes.astype(np.int16), number, column.missing is not None
 
 
 def _is_cut(classified: ClassifiedColumn, options: ColumnOptions) -> bool:
@@ -205,7 +196,7 @@ def _is_cut(classified: ClassifiedColumn, options: ColumnOptions) -> bool:
 def _offsets(
     usable: Sequence[ClassifiedColumn], codes: Mapping[str, _Coarse], rows: Rows
 ) -> dict[str, Iterator[FloatArray]]:
-    """What the other columns tell about each row: one iterator, passed from column to column."""
+    """Logits of each row by the other columns: one iterator, passed from column to column."""
     if len(usable) < 2:
         return {}
     logits = outside_logits(
@@ -254,19 +245,15 @@ def _strongest(
     weight: FloatArray,
     most: int,
 ) -> tuple[list[ClassifiedColumn], list[SkippedColumn]]:
-    """Keep the columns whose coarse bins tell most about the outcome."""
+    """Keep the columns whose coarse bins say most about the outcome."""
     if event is None:
         raise InputError(
             f"{len(usable):,} columns, more than max_columns={most:,}. Choose columns first, raise "
             "max_columns, or pass y so that the strongest can be kept."
         )
-    information = {
-        classified.name: _information(*codes[classified.name][:2], event, weight)
-        for classified in usable
-    }
-    names = np.array(list(information), dtype=object)
-    strength = drop_last_bits(np.array(list(information.values())))
-    kept = set(names[np.argsort(-strength, kind="stable")[:most]].tolist())
+    information = [_information(*codes[column.name][:2], event, weight) for column in usable]
+    strongest = np.argsort(-drop_last_bits(np.array(information)), kind="stable")[:most]
+    kept = {usable[k].name for k in strongest}
     weak = [
         SkippedColumn(
             classified.name,
@@ -301,6 +288,7 @@ def _information(
 def _finish(
     table: RawTable,
     binned: Sequence[BinnedColumn],
+    read: Callable[[ClassifiedColumn], Column],
     sources: Mapping[str, tuple[Reading, ...]],
     skipped: Sequence[SkippedColumn],
     weight: FloatArray,
@@ -316,7 +304,7 @@ def _finish(
     dtype = dtype_of([term for made in binned for term in made.terms])
     for made in binned:
         name = made.classified.name
-        column = _filled(made, made.classified.read(table, sources.get(name, ())))
+        column = _filled(made, read(made.classified))
         new, note = [], made.note
         for term in made.terms:
             codes = np.asarray(term.column_codes(column), dtype=dtype)

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.binning.cuts import METHODS
+from netbenefit.binning.cuts import METHODS, CutSettings
 from netbenefit.binning.roles import ColumnOptions
-from netbenefit.binning.terms import CutSettings
 from netbenefit.binning.weights import weight_of_one_row
 from netbenefit.cards import COMBINE, PerUnit, check_value
 from netbenefit.common import FloatArray, InputError, Remedy, Value, check_names, shorten
@@ -22,23 +21,6 @@ _BINS = ("cumulative", "interval")
 _FEWEST_ROWS = 10
 
 
-class Cumulative:
-    """Which columns have conditions that add up ("≥ 40", "≥ 60"), not one per bin."""
-
-    def __init__(self, bins: Any, names: Sequence[str]) -> None:
-        by_name = dict(bins) if isinstance(bins, Mapping) else {}
-        default = by_name.pop("*", "cumulative") if isinstance(bins, Mapping) else bins
-        _check_known("bins", list(by_name), names)
-        for choice in (default, *by_name.values()):
-            if choice not in _BINS:
-                raise InputError(f'bins={choice!r} is not known. Use "cumulative" or "interval".')
-        self._default, self._by_name = default, by_name
-
-    def __call__(self, name: str) -> bool:
-        """Whether the conditions of a column add up."""
-        return bool(self._by_name.get(name, self._default) == "cumulative")
-
-
 def check_column_options(binner: Any, columns: Sequence[str]) -> ColumnOptions:
     """Check a binner's options for columns."""
     combine = _read_combine(binner.combine, columns)
@@ -46,7 +28,9 @@ def check_column_options(binner: Any, columns: Sequence[str]) -> ColumnOptions:
     cuts = _by_column("cuts", binner.cuts, names)
     special = _by_column("special", binner.special, names)
     ordered = _by_column("ordered", binner.ordered, names)
-    missing = binner.missing if isinstance(binner.missing, Mapping) else {"*": binner.missing}
+    missing: Mapping[str, str] = {"*": binner.missing}
+    if isinstance(binner.missing, Mapping):
+        missing = binner.missing
     _check_known("missing", [name for name in missing if name != "*"], names)
     for name, policy in missing.items():
         if policy not in _POLICIES:
@@ -54,6 +38,12 @@ def check_column_options(binner: Any, columns: Sequence[str]) -> ColumnOptions:
                 f"missing={policy!r} of column {name!r} is not known. Use one of "
                 f"{', '.join(_POLICIES)}."
             )
+    bins = binner.bins if isinstance(binner.bins, Mapping) else {"*": binner.bins}
+    _check_known("bins", [name for name in bins if name != "*"], names)
+    for choice in bins.values():
+        if choice not in _BINS:
+            raise InputError(f'bins={choice!r} is not known. Use "cumulative" or "interval".')
+    default_bins, default_missing = bins.get("*", "cumulative"), missing.get("*", "auto")
     options = ColumnOptions(
         cuts={name: _read_cuts(name, values) for name, values in cuts.items()},
         per_unit=_read_units(binner.per_unit, names),
@@ -63,20 +53,14 @@ def check_column_options(binner: Any, columns: Sequence[str]) -> ColumnOptions:
         special={name: _values("special", name, codes) for name, codes in special.items()},
         combine=combine,
         drop=frozenset(_names("drop", binner.drop, columns)),
-        missing={name: policy for name, policy in missing.items() if name != "*"},
-        missing_default=missing.get("*", "auto"),
+        missing={name: missing.get(name, default_missing) for name in names},
+        cumulative=frozenset(n for n in names if bins.get(n, default_bins) == "cumulative"),
     )
     _check_conflicts(options)
     return options
 
 
-def read_settings(
-    binner: Any,
-    options: ColumnOptions,
-    thresholds: Thresholds,
-    weight: FloatArray,
-    columns: Sequence[str],
-) -> tuple[CutSettings, Cumulative]:
+def read_settings(binner: Any, thresholds: Thresholds, weight: FloatArray) -> CutSettings:
     """Check how a binner cuts rows of these weights."""
     if binner.method not in METHODS:
         raise InputError(f"method={binner.method!r} is not known. Use one of {', '.join(METHODS)}.")
@@ -91,15 +75,15 @@ def read_settings(
         raise InputError(f"min_share={share!r} must be a share of the rows, from 0 to 0.5.")
     total = float(weight.sum())
     fewest = min(_FEWEST_ROWS * weight_of_one_row(weight), total / 5)
-    settings = CutSettings(
+    return CutSettings(
         method=binner.method,
         max_bins=int(binner.max_bins),
         max_levels=int(binner.max_levels),
         min_mass=max(float(share) * total, fewest),
         round_cuts=bool(binner.round_cuts),
         thresholds=thresholds,
+        max_columns=int(binner.max_columns),
     )
-    return settings, Cumulative(binner.bins, [*columns, *options.combine])
 
 
 # -- one parameter each ----------------------------------------------------------------------------

@@ -60,17 +60,13 @@ class ColumnOptions(NamedTuple):
     special: Mapping[str, tuple[Value, ...]]
     combine: Mapping[str, tuple[str, tuple[str, ...]]]
     drop: frozenset[str]
-    missing: Mapping[str, str]
-    missing_default: str
-
-    def policy(self, name: str) -> str:
-        """What to do with the missing values of a column."""
-        return self.missing.get(name, self.missing_default)
+    missing: Mapping[str, str]  #: what to do with missing values, by column
+    cumulative: frozenset[str]  #: columns with conditions that add up, not one per bin
 
     def mentions(self, name: str) -> bool:
         """Whether the user has set what a column is, so that it is not guessed."""
         lists = (self.cuts, self.per_unit, self.categorical, self.ordered, self.numeric)
-        return any(name in wanted for wanted in lists) or name in self.combine
+        return any(name in given for given in lists) or name in self.combine
 
 
 class ClassifiedColumn(NamedTuple):
@@ -112,7 +108,7 @@ def classify_column(
     storage = storage_of(raw, special)
     wants_levels = name in options.categorical or name in options.ordered
     if storage == "date" and wants_levels and not raw.is_date and raw.values.dtype.kind in "OTU":
-        storage = "text"  # dates as text, wanted as levels
+        storage = "text"  # dates as text that are to be levels
     reading = Reading(feature=name, special=special)
     refusal = _unusable(raw, storage, wants_levels, special)
     if refusal is not None:

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.cuts import choose_cuts, count_events, find_cuts, optbinning_edges
+from netbenefit.binning.cuts import (
+    CutSettings,
+    Rows,
+    count_events,
+    find_edges,
+    optbinning_edges,
+    round_cuts,
+    scores_for,
+)
 from netbenefit.binning.roles import ClassifiedColumn
 from netbenefit.binning.search import count_cells
 from netbenefit.binning.weights import (
@@ -24,7 +32,6 @@ from netbenefit.binning.weights import (
 )
 from netbenefit.cards import Column, Condition, PerUnit, Reading, Term
 from netbenefit.common import LARGEST_EXACT, FloatArray, InputError, Remedy, Value
-from netbenefit.metrics import Thresholds
 
 #: Steps that a per-unit column should at least have.
 _FEW_STEPS = 10
@@ -35,24 +42,6 @@ _COARSE = 10
 _FINE = 256
 #: Rows of the rarer outcome for each cell, where cuts look at the outcome.
 _ROWS_A_CELL = 20
-
-
-class Rows(NamedTuple):
-    """Outcome and weight of the training rows."""
-
-    event: NDArray[np.bool_]
-    weight: FloatArray
-
-
-class CutSettings(NamedTuple):
-    """How columns are cut."""
-
-    method: str
-    max_bins: int
-    max_levels: int
-    min_mass: float
-    round_cuts: bool
-    thresholds: Thresholds | None
 
 
 class BinnedColumn(NamedTuple):
@@ -183,10 +172,10 @@ def count_edges_by_optbinning(
 
 def _easy(fill: Value, terms: Sequence[Term], reading: Reading) -> Value:
     """The number with fewest digits that counts as the usual value does everywhere."""
-    wanted = [term.value_code(fill) for term in terms]
+    expected = [term.value_code(fill) for term in terms]
     for digits in range(1, 17):
         number = _plain(float(f"{fill:.{digits}g}"))
-        if number not in reading.special and wanted == [t.value_code(number) for t in terms]:
+        if number not in reading.special and expected == [t.value_code(number) for t in terms]:
             return number
     return fill
 
@@ -270,22 +259,17 @@ def _find_cuts(
     edges: NDArray[np.intp] | None,
 ) -> FloatArray:
     cells = count_cells(values, rows.weight)
-    options: dict[str, Any] = {
-        "method": settings.method,
-        "max_bins": settings.max_bins,
-        "min_mass": settings.min_mass,
-        "thresholds": settings.thresholds,
-        "offset": offset,
-    }
     if edges is None:
         # Few cells to search among, all of them to find round numbers near what was found.
         coarse = count_cells(values, rows.weight, _most_cells(rows, settings))
-        found = find_cuts(coarse, rows.event, rows.weight, **options)
+        found = find_edges(coarse, rows, settings, offset)
         edges = np.unique(np.searchsorted(cells.starts, coarse.starts[found]))
         edges = edges[(edges > 0) & (edges < cells.size)]
-    if settings.round_cuts:
-        return choose_cuts(cells, rows.event, rows.weight, edges=edges, **options)
-    return cells.starts[edges]
+    if not settings.round_cuts:
+        return cells.starts[edges]
+    scores = scores_for(cells, rows, settings, offset)
+    supervised = settings.method != "quantile"
+    return round_cuts(cells, edges, scores, min_mass=settings.min_mass, supervised=supervised)
 
 
 def _most_cells(rows: Rows, settings: CutSettings) -> int:
@@ -363,10 +347,10 @@ def _factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Value]]:
     return codes, [_plain(v) for v in place]
 
 
-def coarse_codes(column: Column, weight: FloatArray) -> tuple[NDArray[np.int32], int]:
-    """Return small codes of a column for the model of the other columns, and how many."""
+def coarse_codes(column: Column, weight: FloatArray) -> tuple[NDArray[np.int16], int, bool]:
+    """Return small codes of a column, how many, and whether the last of them means missing."""
     here = np.ones(len(column.values), np.bool_) if column.missing is None else ~column.missing
-    codes = np.zeros(len(here), dtype=np.int32)
+    codes = np.zeros(len(here), dtype=np.int16)
     values = column.values[here]
     if values.dtype.kind in "biuf":
         cells = count_cells(values.astype(np.float64), weight[here], _COARSE)
@@ -382,4 +366,4 @@ def coarse_codes(column: Column, weight: FloatArray) -> tuple[NDArray[np.int32],
     if column.missing is not None:
         codes[~here] = count
         count += 1
-    return codes, count
+    return codes, count, column.missing is not None

@@ -68,5 +68,5 @@ def has_enough_weight(mass: float, least: float) -> bool:
 
 def first_reaching(cumulated: FloatArray, share: float) -> int:
     """Return the first place where cumulated weight reaches a share of the total."""
-    wanted = (share - SLACK) * float(cumulated[-1])
-    return min(int(np.searchsorted(cumulated, wanted)), cumulated.size - 1)
+    enough = (share - SLACK) * float(cumulated[-1])
+    return min(int(np.searchsorted(cumulated, enough)), cumulated.size - 1)

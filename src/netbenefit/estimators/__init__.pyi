@@ -3,7 +3,7 @@ from .calibrator import (
 )
 from .from_table import (
     MAX_PATTERNS as MAX_PATTERNS,
-    Asked as Asked,
+    TableRequest as TableRequest,
     features_of as features_of,
     raw_rows_of as raw_rows_of,
 )

@@ -41,37 +41,27 @@ class NetBenefitCalibrator(
 ):
     """Calibrate a binary classifier so that its risks serve decisions at given thresholds.
 
-    The risks of the classifier are predicted out of fold for every training row, one
-    :class:`LevelMap` is learnt from all of these predictions together, and
-    the classifier is then fitted again on all rows.  A new row gets the refitted classifier's risk,
-    passed through the map.  (This is the way of scikit-learn's ``CalibratedClassifierCV`` with
-    ``ensemble=False``: an average over several maps would no longer be constant on a level, and
-    would give up the promises of the calibration.)
-
-    On the out-of-fold predictions the area under the net benefit curve never falls.  On new data
-    it is what calibration can promise in general: most where the classifier is badly calibrated,
-    little or nothing where it is good already.
+    One :class:`LevelMap` is learnt from the out-of-fold risks of all training rows, and the
+    classifier is then fitted again on all rows, as by scikit-learn's ``CalibratedClassifierCV``
+    with ``ensemble=False``.  A new row gets the refitted classifier's risk, passed through the map.
+    On the out-of-fold risks the area under the net benefit curve never falls; on new data most is
+    gained where the classifier is badly calibrated.
 
     Parameters
     ----------
     estimator : classifier with ``predict_proba``
-        It is cloned.  To calibrate a classifier that is already fitted, wrap it in
-        :class:`sklearn.frozen.FrozenEstimator`: the map is then learnt from its risks on the rows
-        given to :meth:`fit`, which should not be the rows it was fitted on.
+        It is cloned.  One that is already fitted goes into a
+        :class:`sklearn.frozen.FrozenEstimator`; :meth:`fit` then needs rows that it has not seen.
     thresholds : Thresholds, list, text or None, default=None
-        Decision thresholds, as in :func:`as_thresholds`; None is the grid
-        0, 0.1, …, 0.9.
+        Decision thresholds; None is the grid 0, 0.1, …, 0.9.
     method : {"calibrate", "improve"}, default="calibrate"
-        ``"calibrate"`` gives every level its observed event rate
-        (:func:`calibrate_levels`), ``"improve"`` only moves the levels that
-        lose net benefit (:func:`~netbenefit.theory.calibration.improve_levels`).
+        ``"calibrate"`` gives every level its observed event rate, ``"improve"`` only moves the
+        levels that lose net benefit.
     order_keeping : bool, default=False
-        Whether risks that share a level keep their order, by a small share of the original risk
-        (:func:`~netbenefit.theory.calibration.keep_order`).
+        Whether risks that share a level keep their order, by a small share of the original risk.
     cv : int, splitter, iterable or None, default=5
         Folds of the out-of-fold predictions; each row must be predicted exactly once.  A number
-        means that many stratified folds (fewer, with a warning, where a class has fewer rows),
-        None five.  Not used for a frozen classifier.
+        means that many stratified folds, None five.  Not used for a frozen classifier.
     n_jobs : int or None, default=None
         Number of folds to fit at the same time.
 
@@ -90,7 +80,7 @@ class NetBenefitCalibrator(
 
     Examples
     --------
-    Naive Bayes takes a column that comes four times for four witnesses, and is far too sure:
+    Naive Bayes takes four copies of a column for independent evidence, and is far too certain:
 
     >>> import numpy as np
     >>> from sklearn.naive_bayes import GaussianNB
@@ -100,8 +90,6 @@ class NetBenefitCalibrator(
     >>> model = NetBenefitCalibrator(GaussianNB(), thresholds=[0.2, 0.4, 0.6]).fit(X, y)
     >>> [round(risk, 2) for risk in model.level_map_.values]
     [0.13, 0.27, 0.47, 0.47]
-
-    Of those whom it gave 60% or more only 47% had the event, like those between 40% and 60%.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any] | str]] = {
@@ -165,7 +153,7 @@ class NetBenefitCalibrator(
 
         estimator = clone(self.estimator)
         if isinstance(estimator, FrozenEstimator):
-            estimator.fit(X, labels)  # does nothing but check that it is fitted
+            estimator.fit(X, labels)  # only checks that it is fitted
             _check_classes(estimator, classes)
             risks = estimator.predict_proba(X)[:, 1]
         else:
@@ -203,7 +191,6 @@ class NetBenefitCalibrator(
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Rows, as for the classifier's own ``predict_proba``.
 
         Returns
         -------
@@ -217,31 +204,22 @@ class NetBenefitCalibrator(
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the more probable class, ``classes_[0]`` if both are equally probable.
 
-        This is scikit-learn's rule, at one half.  For a decision at a threshold, act where
-        ``predict_proba(X)[:, 1] >= threshold``: that is what net benefit counts.
+        For a decision at a threshold, act where ``predict_proba(X)[:, 1] >= threshold``.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Rows, as for the classifier's own ``predict_proba``.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Labels.
         """
         check_is_fitted(self)
         labels: NDArray[Any] = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return labels
 
     def get_metadata_routing(self) -> Any:
-        """Tell scikit-learn where ``fit`` passes its metadata: to the classifier and the splitter.
-
-        Returns
-        -------
-        sklearn.utils.metadata_routing.MetadataRouter
-            Routing of this object.
-        """
+        """Return where ``fit`` passes its metadata: to the classifier and the splitter."""
         return (
             MetadataRouter(owner=self)
             .add_self_request(self)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._version import __version__
-from netbenefit.binning import Binner, Codes
+from netbenefit.binning import Binner
 from netbenefit.cards import Frame, Provenance, numeric_column
 from netbenefit.common import (
     FloatArray,
@@ -43,6 +43,7 @@ from netbenefit.estimators.training import (
     Training,
     given_risks,
     settings_by_condition,
+    training_of_raw,
 )
 from netbenefit.problem import MaxFPR, MinTPR, Problem, fit_levels, floor_scores
 from netbenefit.tables import (
@@ -67,49 +68,24 @@ from netbenefit.teachers import Blend, blend
 #: A number that is different in almost every row of a sample, and as many of them as rows, is none
 #: that can be counted.
 _OWN_VALUES = 0.95
-
-
 #: Most raw rows for a binner, and most patterns for a search.
 SAMPLE_ROWS, MAX_PATTERNS = 250_000, 250_000
-
-
 #: What a teacher learns from where equal rows come as one.
 _DISTINCT = "learnt from distinct rows by their weight"
-
-
 #: Fewer are no sample.
 _LEAST = 10
 
 
 class MergeReport(NamedTuple):
-    """How a table became patterns.
+    """How a table became patterns."""
 
-    Attributes
-    ----------
-    engine : str
-        What merged the rows, such as "DuckDB".
-    n_rows : int
-        Rows with weight.
-    n_patterns : int
-        Distinct rows of conditions among those that were searched.
-    binned_on : int
-        Distinct raw rows that the binner has learnt from; 0 without a binner.
-    bins_sampled : bool
-        Whether these are a sample.  How frequent values are then still comes from all rows.
-    search_sampled : bool
-        Whether the points were searched on a sample.  Cut-offs and risks then still come from all
-        rows.
-    seconds : float
-        Time that the engine has taken.
-    """
-
-    engine: str
-    n_rows: int
-    n_patterns: int
-    binned_on: int
-    bins_sampled: bool
-    search_sampled: bool
-    seconds: float
+    engine: str  #: what merged the rows, such as "DuckDB"
+    n_rows: int  #: rows with weight
+    n_patterns: int  #: distinct rows of conditions among those that were searched
+    binned_on: int  #: distinct raw rows that the binner has learnt from; 0 without a binner
+    bins_sampled: bool  #: whether these are a sample; how frequent values are comes from all rows
+    search_sampled: bool  #: whether points come from a sample; cut-offs and risks never do
+    seconds: float  #: time that the engine has taken
 
     def __str__(self) -> str:
         cut = f"; columns cut on {self.binned_on:,} distinct rows" if self.binned_on else ""
@@ -120,8 +96,8 @@ class MergeReport(NamedTuple):
         )
 
 
-class Asked(NamedTuple):
-    """What is to be read, and how."""
+class TableRequest(NamedTuple):
+    """What is to be read from a table, and how."""
 
     target: str
     features: Sequence[str] | None
@@ -129,7 +105,7 @@ class Asked(NamedTuple):
     sample_rows: int
     max_patterns: int
     tell: Tell | None = None
-    risks: str | None = None  #: column of risks that somebody else computed
+    risks: str | None = None  #: column of risks from another source
     positive: Any = None  #: label of the event
 
 
@@ -148,40 +124,41 @@ class TableTraining(NamedTuple):
 
 def read_training(
     table: Any,
-    asked: Asked,
+    request: TableRequest,
     settings: Mapping[str, Any],
     decimals: Mapping[str, int] | None,
     make_binner: Callable[[Sequence[str]], Binner] | None,
 ) -> TableTraining:
     """Turn a table into patterns."""
     for name in ("sample_rows", "max_patterns"):
-        value = getattr(asked, name)
+        value = getattr(request, name)
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < _LEAST:
             raise InputError(f"{name}={value!r} must be a whole number of at least {_LEAST}.")
     if not is_lazy(table):
-        return _in_memory(table, asked, settings, decimals, make_binner)
-    engine = EngineTable(table, asked.tell)
-    names = features_of(engine.names, asked)
+        return _in_memory(table, request, settings, decimals, make_binner)
+    engine = EngineTable(table, request.tell)
+    names = features_of(engine.names, request)
     if make_binner is None:
-        return _numbers(engine, names, asked, settings, decimals)
+        return _numbers(engine, names, request, settings, decimals)
     binner = make_binner(names)
-    every = names if asked.risks is None else (*names, asked.risks)
+    every = names if request.risks is None else (*names, request.risks)
     read = [name for name in every if name not in (binner.drop or ())]
-    survey = survey_table(engine, asked.target, read, asked.sample_weight, asked.positive)
-    rows, idle = raw_rows_of(engine, survey, every, asked, list(binner.drop or ()))
+    survey = survey_table(engine, request.target, read, request.sample_weight, request.positive)
+    rows, idle = raw_rows_of(engine, survey, every, request, list(binner.drop or ()))
     if idle:
         binner.set_params(drop=idle)
-    _check_risk_column(survey, asked)
-    risks, rows = _pop_risks(rows, asked)
-    codes = binner.fit_codes(rows.table, rows.event, rows.weight)
+    _check_risk_column(survey, request)
+    risks, rows = _pop_risks(rows, request)
+    training = _of_merged(rows, binner, settings, risks)  # right where all rows are here
     fitted, search_sampled = binner.fitted_, False
-    training = _of_merged(rows, codes, binner, settings, risks)  # right where all rows are here
-    if idle is not None or len(training.table) > asked.max_patterns:
-        counted = count_patterns(engine, survey, fitted, most=asked.max_patterns, risks=asked.risks)
+    if idle is not None or len(training.table) > request.max_patterns:
+        counted = count_patterns(
+            engine, survey, fitted, most=request.max_patterns, risks=request.risks
+        )
         if counted is None:
             search_sampled = True
             used = [name for name in names if name not in (binner.drop or ())]
-            counted = _some_patterns(engine, survey, used, binner, asked)
+            counted = _some_patterns(engine, survey, used, binner, request)
         patterns = PatternTable.from_codes(
             counted.codes,
             counted.event,
@@ -189,21 +166,21 @@ def read_training(
             decimals=[term.decimals for term in fitted.terms],
             sample_weight=counted.weight,
         )
-        # A teacher on the conditions will do: what it says is a function of the pattern.
+        # A teacher on the conditions will do: its risk is a function of the pattern.
         columns = {name: counted.codes[:, k] for k, name in enumerate(fitted.names)}
-        told = "learnt from the conditions of all rows"
+        learnt_from = "learnt from the conditions of all rows"
         if search_sampled:
             n_sampled = format_count(float(counted.weight.sum()))
-            told = f"learnt from the conditions of a sample of {n_sampled} rows"
-        if asked.risks is not None:
-            told = "their means over equal conditions"
+            learnt_from = f"learnt from the conditions of a sample of {n_sampled} rows"
+        if request.risks is not None:
+            learnt_from = "their means over equal conditions"
         conditions = Rows(
             counted.codes,
             columns,
             counted.event,
             counted.weight,
             risks=counted.risk,
-            learnt_from=told,
+            learnt_from=learnt_from,
         )
         training = Training(patterns, settings_by_condition(binner, settings), conditions, fitted)
     merging = MergeReport(
@@ -220,57 +197,55 @@ def read_training(
     )
 
 
-def _check_risk_column(survey: Survey, asked: Asked) -> None:
+def _check_risk_column(survey: Survey, request: TableRequest) -> None:
     """Refuse a column of given risks with missing values, text, or numbers that are no risks."""
-    if asked.risks is None:
+    if request.risks is None:
         return
-    ends = survey.ends[asked.risks]
+    ends = survey.ends[request.risks]
     missing = survey.n_rows - ends.present
     if missing:
         raise InputError(
-            f"the column of risks {asked.risks!r} is missing in {missing:,} of {survey.n_rows:,} "
+            f"the column of risks {request.risks!r} is missing in {missing:,} of {survey.n_rows:,} "
             "rows. Leave those rows out, or fill in what the model needs to predict them."
         )
     if not (ends.low >= 0.0 and ends.high <= 1.0):
         raise InputError(
-            f"the column of risks {asked.risks!r} ranges from {ends.low:g} to {ends.high:g}, not "
+            f"the column of risks {request.risks!r} ranges from {ends.low:g} to {ends.high:g}, not "
             "from 0 to 1. Turn scores into probabilities first."
         )
 
 
-def _pop_risks(rows: MergedRows, asked: Asked) -> tuple[NDArray[Any] | None, MergedRows]:
+def _pop_risks(rows: MergedRows, request: TableRequest) -> tuple[NDArray[Any] | None, MergedRows]:
     """Take a column of given risks out of raw rows."""
-    if asked.risks is None:
+    if request.risks is None:
         return None, rows
-    values = given_risks(asked.risks, rows.table.column(asked.risks).values)
-    return values, rows._replace(table=rows.table.without(asked.risks))
+    values = given_risks(request.risks, rows.table.column(request.risks).values)
+    return values, rows._replace(table=rows.table.without(request.risks))
 
 
 def _of_merged(
-    rows: MergedRows,
-    codes: Codes,
-    binner: Binner,
-    settings: Mapping[str, Any],
-    risks: NDArray[Any] | None,
+    rows: MergedRows, binner: Binner, settings: Mapping[str, Any], risks: NDArray[Any] | None
 ) -> Training:
     """Patterns of distinct raw rows, all of which are in memory."""
-    patterns = PatternTable.from_codes(
-        codes.matrix,
-        rows.event,
-        names=codes.names,
-        decimals=codes.decimals,
-        sample_weight=rows.weight,
+    learnt_from = _DISTINCT if risks is None else ""
+    return training_of_raw(
+        binner, rows.table, rows.event, rows.weight, settings, risks=risks, learnt_from=learnt_from
     )
-    own = Rows(
-        rows.table,
-        rows.table,
-        rows.event,
-        rows.weight,
-        binner=binner,
-        risks=risks,
-        learnt_from=_DISTINCT if risks is None else "",
-    )
-    return Training(patterns, settings_by_condition(binner, settings), own, binner.fitted_)
+
+
+def _of_numbers(
+    columns: dict[str, NDArray[Any]],
+    event: NDArray[np.bool_],
+    weight: FloatArray,
+    risks: NDArray[Any] | None,
+    settings: Mapping[str, Any],
+    decimals: Mapping[str, int] | None,
+) -> Training:
+    """Patterns of columns of numbers."""
+    patterns = PatternTable.from_columns(columns, event, sample_weight=weight, decimals=decimals)
+    learnt_from = _DISTINCT if risks is None else ""
+    rows = Rows(columns, columns, event, weight, risks=risks, learnt_from=learnt_from)
+    return Training(patterns, dict(settings), rows)
 
 
 # -- in memory -------------------------------------------------------------------------------------
@@ -278,79 +253,66 @@ def _of_merged(
 
 def _in_memory(
     table: Any,
-    asked: Asked,
+    request: TableRequest,
     settings: Mapping[str, Any],
     decimals: Mapping[str, int] | None,
     make_binner: Callable[[Sequence[str]], Binner] | None,
 ) -> TableTraining:
     """Merge the rows of a data frame as an engine would, so that the same card comes out."""
     frame = Frame(table)
-    names = features_of(frame.names, asked)
-    outcome = read_outcome(frame.column(asked.target), asked.target, asked.positive)
+    names = features_of(frame.names, request)
+    outcome = read_outcome(frame.column(request.target), request.target, request.positive)
     event, labels = outcome.event, outcome.labels
     weight = check_weights(None, event.size)
-    if asked.sample_weight is not None:
-        given = numeric_column(asked.sample_weight, frame.column(asked.sample_weight))
+    if request.sample_weight is not None:
+        given = numeric_column(request.sample_weight, frame.column(request.sample_weight))
         weight = check_weights(given, event.size)
+    binner, binned_on, risks = None, 0, None
     if make_binner is None:
         columns = {name: numeric_column(name, frame.column(name)) for name in names}
-        patterns = PatternTable.from_columns(
-            columns, event, sample_weight=weight, decimals=decimals
-        )
-        merging = MergeReport(
-            "memory", int((weight > 0).sum()), len(patterns), 0, False, False, 0.0
-        )
-        risks = _risk_column(frame, asked)
-        told = _DISTINCT if risks is None else ""
-        own = Rows(columns, columns, event, weight, risks=risks, learnt_from=told)
-        training = Training(patterns, dict(settings), own)
-        return TableTraining(training, labels, outcome.text, names, None, merging)
-    raw = RawTable(table)
-    binner = make_binner(names)
-    raw_columns = [
-        RawColumn(name, nothing(event.size))
-        if name in (binner.drop or ())
-        else canonical(raw.column(name))
-        for name in (names if asked.risks is None else (*names, asked.risks))
-    ]
-    risks, rows = _pop_risks(merged(raw_columns, event, weight), asked)
-    codes = binner.fit_codes(rows.table, rows.event, rows.weight)
-    training = _of_merged(rows, codes, binner, settings, risks)
-    merging = MergeReport(
-        "memory", int((weight > 0).sum()), len(training.table), rows.size, False, False, 0.0
-    )
+        if request.risks is not None:
+            risks = given_risks(request.risks, frame.column(request.risks))
+        training = _of_numbers(columns, event, weight, risks, settings, decimals)
+    else:
+        raw = RawTable(table)
+        binner = make_binner(names)
+        raw_columns = [
+            RawColumn(name, nothing(event.size))
+            if name in (binner.drop or ())
+            else canonical(raw.column(name))
+            for name in (names if request.risks is None else (*names, request.risks))
+        ]
+        risks, rows = _pop_risks(merged(raw_columns, event, weight), request)
+        training = _of_merged(rows, binner, settings, risks)
+        binned_on = rows.size
+    n_rows = int((weight > 0).sum())
+    merging = MergeReport("memory", n_rows, len(training.table), binned_on, False, False, 0.0)
     return TableTraining(training, labels, outcome.text, names, binner, merging)
 
 
-def _risk_column(frame: Frame, asked: Asked) -> NDArray[Any] | None:
-    if asked.risks is None:
-        return None
-    return given_risks(asked.risks, frame.column(asked.risks))
-
-
-def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
+def features_of(available: Sequence[str], request: TableRequest) -> tuple[str, ...]:
     """Columns to learn from; refuses names that the table does not have."""
-    special = [n for n in (asked.target, asked.sample_weight, asked.risks) if n is not None]
-    if isinstance(asked.features, str):
-        raise InputError(f"features={asked.features!r} must be a list of column names.")
-    if asked.sample_weight == asked.target:
-        raise InputError(f"column {asked.target!r} cannot be both outcome and weight.")
-    if asked.risks is not None and asked.risks in (asked.target, asked.sample_weight):
-        role = "outcome" if asked.risks == asked.target else "weight"
+    special = [n for n in (request.target, request.sample_weight, request.risks) if n is not None]
+    if isinstance(request.features, str):
+        raise InputError(f"features={request.features!r} must be a list of column names.")
+    if request.sample_weight == request.target:
+        raise InputError(f"column {request.target!r} cannot be both outcome and weight.")
+    if request.risks is not None and request.risks in (request.target, request.sample_weight):
+        role = "outcome" if request.risks == request.target else "weight"
         raise InputError(
-            f"column {asked.risks!r} cannot be both {role} and risk. Name another teacher."
+            f"column {request.risks!r} cannot be both {role} and risk. Name another teacher."
         )
     others = [name for name in available if name not in special]
-    chosen = others if asked.features is None else check_names(asked.features)
+    chosen = others if request.features is None else check_names(request.features)
     absent = [name for name in [*special, *chosen] if name not in available]
     if absent:
         raise InputError(
             f"the table has no column {shorten(absent)}; its columns are "
             f"{shorten(list(available), 10)}. Correct the name, or add the column."
         )
-    if asked.target in chosen:
-        raise InputError(f"column {asked.target!r} is the outcome, and no feature. Leave it out.")
-    chosen = [name for name in chosen if name != asked.risks]  # no feature, even if it is named
+    if request.target in chosen:
+        raise InputError(f"column {request.target!r} is the outcome, and no feature. Leave it out.")
+    chosen = [name for name in chosen if name != request.risks]  # no feature, even if it is named
     if not chosen:
         raise InputError("the table has no feature columns. Pass at least one.")
     return tuple(chosen)
@@ -362,31 +324,30 @@ def features_of(available: Sequence[str], asked: Asked) -> tuple[str, ...]:
 def _numbers(
     engine: EngineTable,
     names: tuple[str, ...],
-    asked: Asked,
+    request: TableRequest,
     settings: Mapping[str, Any],
     decimals: Mapping[str, int] | None,
 ) -> TableTraining:
     """Columns of numbers as they are."""
-    every = names if asked.risks is None else (*names, asked.risks)
-    groups = group_numbers(engine, asked.target, every, asked.sample_weight, asked.max_patterns)
+    every = names if request.risks is None else (*names, request.risks)
+    groups = group_numbers(
+        engine, request.target, every, request.sample_weight, request.max_patterns
+    )
     if groups is None:
         raise InputError(
-            f"the table has more than {asked.max_patterns:,} distinct rows. Let a binner make "
+            f"the table has more than {request.max_patterns:,} distinct rows. Let a binner make "
             "conditions of its columns (",
             Remedy('binner="auto"), or raise max_patterns.', "--binner auto)."),
         )
-    outcome = read_outcome(groups.target, asked.target, asked.positive)
+    outcome = read_outcome(groups.target, request.target, request.positive)
     columns = {name: numeric_column(name, values) for name, values in groups.columns.items()}
-    risks = None if asked.risks is None else given_risks(asked.risks, columns.pop(asked.risks))
-    patterns = PatternTable.from_columns(
-        columns, outcome.event, sample_weight=groups.weight, decimals=decimals
+    risks = (
+        None if request.risks is None else given_risks(request.risks, columns.pop(request.risks))
     )
+    training = _of_numbers(columns, outcome.event, groups.weight, risks, settings, decimals)
     merging = MergeReport(
-        engine.engine, groups.n_rows, len(patterns), 0, False, False, engine.seconds
+        engine.engine, groups.n_rows, len(training.table), 0, False, False, engine.seconds
     )
-    told = _DISTINCT if risks is None else ""
-    own = Rows(columns, columns, outcome.event, groups.weight, risks=risks, learnt_from=told)
-    training = Training(patterns, dict(settings), own)
     return TableTraining(training, outcome.labels, outcome.text, names, None, merging)
 
 
@@ -394,14 +355,14 @@ def raw_rows_of(
     engine: EngineTable,
     survey: Survey,
     names: Sequence[str],
-    asked: Asked,
+    request: TableRequest,
     idle: list[str],
 ) -> tuple[MergedRows, list[str] | None]:
     """Raw rows for the binner: all distinct ones, or a sample where there are too many.
 
-    With a sample come the columns of which nothing is to be read, identifiers among them.
+    Returns them with the columns to leave out of a sample, identifiers among them; None if all.
     """
-    most = asked.sample_rows
+    most = request.sample_rows
     if survey.n_rows <= most:
         found = distinct_rows(engine, survey, names, most, idle)
         assert found is not None  # as many as rows at most
@@ -466,12 +427,12 @@ def _some_patterns(
     survey: Survey,
     names: Sequence[str],
     binner: Binner,
-    asked: Asked,
+    request: TableRequest,
 ) -> Counted:
     """Patterns of a sample of rows, each of which counts as it does in the table."""
-    share = min(1.0, asked.max_patterns / survey.n_rows)
+    share = min(1.0, request.max_patterns / survey.n_rows)
     test = sample_test(engine, survey, names, count_levels(engine, survey, names), (share, share))
-    counted = count_patterns(engine, survey, binner.fitted_, where=test, risks=asked.risks)
+    counted = count_patterns(engine, survey, binner.fitted_, where=test, risks=request.risks)
     assert counted is not None  # without a limit
     if counted.event.all() or not counted.event.any():
         raise InputError(
@@ -481,7 +442,7 @@ def _some_patterns(
         )
     warnings.warn(
         InputWarning(
-            f"more than {asked.max_patterns:,} distinct rows of conditions: the points were "
+            f"more than {request.max_patterns:,} distinct rows of conditions: the points were "
             f"searched on {int(counted.weight.sum()):,} of {survey.n_rows:,} rows; cut-offs and "
             "risks come from all of them. Coarser bins would do without a sample: ",
             Remedy(
@@ -497,7 +458,7 @@ def _some_patterns(
 # -- after a search on a sample --------------------------------------------------------------------
 
 
-def finish_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: bool) -> Learned:
+def recount_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: bool) -> Learned:
     """Give a card that was searched on a sample the cut-offs and risks of all rows.
 
     One query counts all rows by score and outcome; cut-offs and risks follow from those counts by

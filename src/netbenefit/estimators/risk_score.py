@@ -1,4 +1,4 @@
-"""The scikit-learn estimator: a thin coat around patterns, problem, solver and card."""
+"""The scikit-learn estimator, which puts patterns, problem, solver and card together."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from sklearn.utils._param_validation import Interval
 from netbenefit.binning import Binner
 from netbenefit.certificates import make_certificate
 from netbenefit.common import FloatArray, IntArray
-from netbenefit.data import read_outcome
-from netbenefit.estimators.base import CardClassifier
+from netbenefit.data import read_outcome, warn_of_constants
 from netbenefit.estimators.from_table import (
     MAX_PATTERNS,
     SAMPLE_ROWS,
-    Asked,
-    finish_on_all_rows,
+    TableRequest,
+    TableTraining,
+    read_training,
+    recount_on_all_rows,
 )
 from netbenefit.estimators.training import (
+    CardClassifier,
     Learned,
     Training,
     choose_solver,
     count_threads,
     learn,
+    make_binner,
     make_problem,
     teach_masses,
     too_small_text,
@@ -49,8 +52,7 @@ class RiskScoreClassifier(CardClassifier):
     where a row is positive at p_i when its score x·λ reaches the cut-off T_i.  What counts as an
     event is a blend: a *teacher*, a model that sees all columns, gives every row a risk p̂ by
     cross-fitting, and row j brings the event mass e_j = (y_j + κ p̂_j) / (1 + κ), κ = n0 / N, and
-    the non-event mass 1 − e_j.  So the card learns from what the teacher has learnt, and not from
-    the noise of single outcomes.  Every score gets a risk: the share of event mass among its rows,
+    the non-event mass 1 − e_j.  Every score gets a risk: the share of event mass among its rows,
     pooled so that it never falls.  The published method, without a teacher, is
     :class:`RSSDNBClassifier`.
 
@@ -64,51 +66,41 @@ class RiskScoreClassifier(CardClassifier):
         whatever a ``Thresholds`` brings along.
     binner : "auto", Binner or None, default=None
         How raw columns become conditions.  With ``"auto"`` or a :class:`~netbenefit.Binner`, X may
-        hold numbers, text, categories, booleans and missing values; the card speaks of them as they
-        are, and scores raw rows, single dicts included.  None takes columns as they are: numbers,
-        none of them missing, with points per unit.
+        hold text, categories and missing values, and the card scores raw rows.  None takes columns
+        as they are: numbers, none of them missing, with points per unit.
     max_points : int, default=10
         Largest absolute value of a rule's points.  (Where conditions on a column add up, the
         printed card shows sums, which may be larger.)
     penalty : "auto", "paper" or float, default="auto"
         Price C0 of a rule, in net benefit; ``"auto"`` is prevalence / rows, times √(rows / 4000)
-        in tables of fewer than 4,000 rows.  With 1,000 rows and a prevalence of 30%, a rule has to
-        earn as much as finding 0.15 more of the events of the training rows at every threshold,
-        without more false alarms.  ``"paper"`` is the published 0.1 · prevalence / columns.
+        in tables of fewer than 4,000 rows; ``"paper"`` the published 0.1 · prevalence / columns.
     teacher : "auto", "logistic", "boosting", classifier, str, array or None, default="auto"
-        What gives every training row a risk (:mod:`netbenefit.teachers`).  ``"auto"``: a stack of
-        logistic regression on the conditions, logistic regression on the raw columns, and boosted
-        trees; ``"logistic"``: the first two; ``"boosting"``: trees alone.  A scikit-learn
-        classifier is cloned and cross-fitted; it may see more than the card does.  Any other text
-        is the name of a column of X that holds risks somebody else computed (it is no feature
-        then), and an array is one such risk per row.  None: outcomes alone, as published.
+        What gives every training row a risk.  ``"auto"``: a stack of logistic regression on the
+        conditions, logistic regression on the raw columns, and boosted trees; ``"logistic"``: the
+        first two; ``"boosting"``: trees alone.  A scikit-learn classifier is cloned and
+        cross-fitted.  Any other text names a column of X that holds risks from another source (it
+        is no feature then); an array holds one such risk per row.  None: outcomes alone.
     prior_strength : "auto" or float, default="auto"
-        n0, in rows (of ``sample_weight``, where rows have weights): how many rows' worth of belief
-        the teacher has.  ``"auto"`` is ten for every row of the table.  0 is the published
-        objective; ``inf`` makes the card a copy of the teacher's decisions.
+        n0: how many rows the teacher's risks count for.  ``"auto"`` is ten for every row of the
+        table, 0 the published objective; ``inf`` leaves only the teacher's decisions.
     max_features : int, default=None
         Largest number of rules.
     sign : mapping, default=None
         ``{"age": "+", "haemoglobin": "-"}``: columns whose points may not be negative, or not
-        positive.  With a binner: along which points never fall (or ``"non-decreasing"``), or never
-        rise.
+        positive.  With a binner: along which points never fall, or never rise.
     bounds : mapping, default=None
-        ``{"age": (0, 5)}``: lowest and highest points of single columns; with a binner, of each
-        condition on the column.
+        ``{"age": (0, 5)}``: lowest and highest points of a column, or of each condition on it.
     constraints : sequence of Constraint, default=None
-        What else is asked of the card, such as ``[AtMost(1, ["age", "frailty"])]``; see
-        :mod:`constraints`.  With a binner they name raw columns, or single conditions.
+        Other requirements, such as ``[AtMost(1, ["age", "frailty"])]``.  With a binner they name
+        raw columns, or single conditions.
     solver : {"auto", "exact", "milp", "local", "anneal"} or solver object, default="auto"
-        ``"auto"`` searches, then proves how good the card is in the time that is left, and ends
-        early when it is proven optimal.  ``"exact"`` gives the proof more of the time.  ``"milp"``
-        hands the published integer program to HiGHS; ``"local"`` only searches; ``"anneal"`` is the
-        published annealing.  A solver object such as
-        ``Annealing(steps_per_temperature=100)`` is used as it is.
+        ``"auto"`` searches, then proves how good the card is in the time that is left.
+        ``"exact"`` gives the proof more of the time.  ``"milp"`` hands the published integer
+        program to HiGHS; ``"local"`` only searches; ``"anneal"`` is the published annealing.
     time_limit : float, default=10.0
         Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
     random_state : int, RandomState or None, default=0
-        Seed of the teacher's folds and of the search: the same data give the same card, on any
-        number of threads, unless time runs out.
+        Seed of the teacher's folds and of the search.
     n_jobs : int, default=-1
         Threads; −1 for all cores.
     verbose : int, default=0
@@ -126,13 +118,12 @@ class RiskScoreClassifier(CardClassifier):
     scorecard_ : Scorecard
         The card: prints, scores, saves.
     result_ : SolverResult
-        Objective, bound, status, time and trace of search and proof.  Its net benefit is that of
-        the blended masses; the card's own is that of the outcomes.
+        Objective, bound, status, time and trace, all by the blended masses.
     teaching_ : Teaching or None
         The teacher's out-of-fold risks, its name, and notes; None without a teacher.
     certificate_ : Certificate
-        What was solved, found and proven, for ``netbenefit verify``; its ``save`` writes a file.
-    merging_ : Merging
+        What was solved, found and proven, for ``netbenefit verify``.
+    merging_ : MergeReport
         After :meth:`fit_table`: how the table became patterns.
     coef_ : (n_features,) int64
         Points of each column; with a binner, of each of its conditions.
@@ -277,13 +268,12 @@ class RiskScoreClassifier(CardClassifier):
 
         The engine that holds the table bins, merges and counts its rows; only distinct rows of
         conditions come into memory.  The card is the one that :meth:`fit` finds on the same rows in
-        memory, as long as these have at most ``sample_rows`` distinct raw values together.
+        memory, as long as these have at most ``sample_rows`` distinct raw rows.
 
         The teacher learns from the distinct raw rows, by their weight; where there are more than
-        ``sample_rows``, from the conditions of all rows; and where points are searched on a sample,
-        from the conditions of that.  The card says which.  A classifier of your own gets an array
-        of numbers here (text by its place among the sorted texts, NaN where missing); to let it
-        see columns by name, use :meth:`fit`.  Of a column of given risks, large tables use the mean
+        ``sample_rows``, from the conditions of all rows, or of the sample on which points are
+        searched.  A classifier of your own gets an array of numbers (text by its place among the
+        sorted texts, NaN where missing).  Of a column of given risks, large tables use the mean
         over rows of equal conditions.
 
         Parameters
@@ -301,19 +291,18 @@ class RiskScoreClassifier(CardClassifier):
         binner : "auto", Binner or None, optional
             In place of the estimator's own.
         sample_rows : int, default=250_000
-            Most raw rows that a binner learns from.  If the table has more distinct ones, columns
-            are cut on a sample of this size, whose columns are weighted to be distributed as in the
-            whole table.
+            Most raw rows that a binner learns from; of more distinct ones it takes a sample, each
+            column weighted to be distributed as in the whole table.
         max_patterns : int, default=250_000
-            Most distinct rows of conditions.  If there are more, points are searched on a sample;
-            cut-offs and risks still come from all rows, and the card says so.
+            Most distinct rows of conditions; of more, points are searched on a sample, but
+            cut-offs and risks come from all rows.
         tell : callable, optional
             Called with a few words before every query.
 
         Returns
         -------
         RiskScoreClassifier
-            The fitted estimator; ``merging_`` tells how the rows were merged.
+            The fitted estimator; ``merging_`` says how the rows were merged.
 
         Examples
         --------
@@ -324,21 +313,15 @@ class RiskScoreClassifier(CardClassifier):
         ('DuckDB', 990, ('age',))
         """
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
-        asked = Asked(
-            target,
-            features,
-            sample_weight,
-            sample_rows,
-            max_patterns,
-            tell,
-            self._teacher_column(),
-            positive,
+        teacher = self._teacher_column()
+        request = TableRequest(
+            target, features, sample_weight, sample_rows, max_patterns, tell, teacher, positive
         )
-        found = self._table_training(table, asked, self.binner if binner == "own" else binner)
+        found = self._table_training(table, request, self.binner if binner == "own" else binner)
         self.classes_, self.merging_ = found.labels, found.merging
         learned = self._learn(found.training, found.outcome)
         if found.merging.search_sampled:
-            learned = finish_on_all_rows(learned, found, calibrate=self.calibrate)
+            learned = recount_on_all_rows(learned, found, calibrate=self.calibrate)
         self._keep(learned, found.training, proven=not found.merging.search_sampled)
         return self
 
@@ -375,8 +358,7 @@ class RiskScoreClassifier(CardClassifier):
     ) -> NearOptimal:
         """List the cards that are almost as good as the best one on these rows.
 
-        The estimator's own settings apply, teacher included.  It need not be fitted, and nothing
-        is kept of the rows.
+        The estimator's own settings apply, teacher included; it need not be fitted.
 
         Parameters
         ----------
@@ -432,10 +414,9 @@ class RiskScoreClassifier(CardClassifier):
     def decision_function(self, X: Any) -> IntArray:
         """Score of each row, counted from the default decision.
 
-        scikit-learn expects the sign of this function to agree with ``predict``; so the score is
-        shifted by a constant that makes it positive from the cut-off of a 50% risk upwards, and a
-        score beyond those of training counts as the nearest of them, as for the risk.  The card's
-        own score is ``scorecard_.score(X)``.
+        scikit-learn expects the sign of this function to agree with ``predict``: the score is
+        shifted so that it is positive from the cut-off of a 50% risk upwards.  The card's own score
+        is ``scorecard_.score(X)``.
 
         Parameters
         ----------
@@ -455,7 +436,7 @@ class RiskScoreClassifier(CardClassifier):
     # -- steps of fit ----------------------------------------------------------------------------
 
     def _settings(self) -> dict[str, Any]:
-        """What :meth:`Problem.build` is told."""
+        """Arguments of :meth:`Problem.build`."""
         return {
             "penalty": self.penalty,
             "max_points": self.max_points,
@@ -467,6 +448,26 @@ class RiskScoreClassifier(CardClassifier):
 
     def _grid(self) -> Thresholds:
         return self.thresholds_
+
+    def _table_training(self, table: Any, request: TableRequest, binner: Any) -> TableTraining:
+        """Patterns of a table that stays where it is; keeps what later rows are read by."""
+        settings = self._settings()
+        self.__dict__.pop("binner_", None)  # of an earlier fit
+
+        def make(names: Sequence[str]) -> Binner:
+            self._refuse_decimals()
+            return make_binner(binner, names, self._grid(), self.sign, settings["constraints"])
+
+        found = read_training(
+            table, request, settings, self.decimals, None if binner is None else make
+        )
+        if found.binner is not None:
+            self.binner_ = found.binner
+        else:
+            warn_of_constants(found.training.table)
+        self.n_features_in_ = len(found.names)
+        self.feature_names_in_ = np.array(found.names, dtype=object)
+        return found
 
     def _learn(self, training: Training, outcome: str) -> Learned:
         seed = self._seed()

@@ -26,8 +26,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
     ----------
     solver : {"milp", "anneal", "auto", "exact", "local"} or solver object, default="milp"
         ``"milp"`` is the published integer program, solved by HiGHS; ``"anneal"`` the published
-        annealing, RSS-DNB-SA, of 10,000 steps.  The others maximise the
-        same objective faster, and prove more.
+        annealing, RSS-DNB-SA, of 10,000 steps.  The others maximise the same objective faster.
     time_limit : float, default=600.0
         Seconds, or None.  The authors gave their integer programs ten minutes.
     penalty : "paper", "auto" or float, default="paper"
@@ -38,9 +37,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
 
     Attributes
     ----------
-    scorecard_, result_, certificate_, coef_, cutoffs_, thresholds_, classes_
-        As for :class:`RiskScoreClassifier`.
-    n_features_in_, feature_names_in_
+    scorecard_, result_, certificate_, coef_, cutoffs_, thresholds_, classes_, n_features_in_
         As for :class:`RiskScoreClassifier`.
 
     Examples

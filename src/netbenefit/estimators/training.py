@@ -1,4 +1,4 @@
-"""From patterns to the card that a user keeps: problem, solver, rules, cut-offs, risks."""
+"""What all estimators share: rows become patterns, patterns a problem, and its solution a card."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from netbenefit._version import __version__
 from netbenefit.binning import Binner, FittedBins
@@ -26,6 +28,7 @@ from netbenefit.cards import (
     Rule,
     Scorecard,
     Term,
+    is_finite,
     is_one_row,
     numeric_column,
     read_columns,
@@ -40,7 +43,7 @@ from netbenefit.common import (
     shorten,
     threads_here,
 )
-from netbenefit.data import PatternTable, RawTable
+from netbenefit.data import PatternTable, RawTable, raw_rows, warn_of_constants
 from netbenefit.metrics import Thresholds
 from netbenefit.problem import (
     Constraint,
@@ -62,7 +65,7 @@ from netbenefit.solvers import (
     allowed_start,
     check_time_limit,
 )
-from netbenefit.teachers import Taught, blend, read_strength, teach
+from netbenefit.teachers import TEACHERS, Taught, blend, read_strength, teach
 
 # -- what the estimator is given: raw rows in, patterns with their conditions out ------------------
 
@@ -101,13 +104,8 @@ def make_binner(
 ) -> Binner:
     """Return a fresh binner with the estimator's thresholds.
 
-    Columns of which a sign is asked get conditions that add up: only then a sign of each means that
+    Columns with a required sign get conditions that add up: only then a sign of each means that
     points never fall, or never rise, along the column.
-
-    Examples
-    --------
-    >>> make_binner(Binner(bins="interval"), ["age", "bmi"], Thresholds.tenths(), {"age": "+"}).bins
-    {'*': 'interval', 'age': 'cumulative'}
     """
     if isinstance(binner, str) and binner == "auto":
         made = Binner()
@@ -133,10 +131,12 @@ def training_of_raw(
     sample_weight: ArrayLike | None,
     settings: Mapping[str, Any],
     groups: ArrayLike | None = None,
+    risks: NDArray[Any] | None = None,
+    learnt_from: str = "",
 ) -> Training:
-    """Bin raw rows, and put what is asked of columns in terms of their conditions."""
+    """Bin raw rows, and express settings of columns by their conditions."""
     codes = binner.fit_codes(X, event, sample_weight)
-    rows = Rows(X, X, event, sample_weight, groups, binner)
+    rows = Rows(X, X, event, sample_weight, groups, binner, risks, learnt_from)
     table = PatternTable.from_codes(
         codes.matrix, event, names=codes.names, decimals=codes.decimals, sample_weight=sample_weight
     )
@@ -144,29 +144,27 @@ def training_of_raw(
 
 
 def settings_by_condition(binner: Binner, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Put signs, bounds and constraints of raw columns in terms of a fitted binner's conditions."""
+    """Express signs, bounds and constraints of raw columns by a fitted binner's conditions."""
     bins = binner.fitted_
-    known = RawNames(bins.names, bins.terms, bins.columns)
-    asked = by_condition(
-        known, settings.get("sign"), settings.get("bounds"), settings.get("constraints", ())
+    constraints = by_condition(
+        RawNames(bins.names, bins.terms, bins.columns),
+        settings.get("sign"),
+        settings.get("bounds"),
+        settings.get("constraints", ()),
     )
-    return {**settings, "sign": None, "bounds": None, "constraints": asked}
+    return {**settings, "sign": None, "bounds": None, "constraints": constraints}
 
 
 def pop_column(X: Any, name: str, purpose: str) -> tuple[NDArray[Any] | None, Any]:
     """Take a column out of a table: return its values as they are, and the table without it.
 
     None where the table has no such column; an array has no names at all, which is an error.
-    ``purpose`` says in errors what the column is for.
-
-    >>> pop_column({"age": [51, 52], "risk": [0.1, 0.2]}, "risk", "teacher")
-    (array([0.1, 0.2], dtype=object), {'age': [51, 52]})
+    ``purpose`` is the parameter that names the column.
     """
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
         rest: Any = {key: values for key, values in X.items() if key != name}
     elif nw.dependencies.is_into_dataframe(X):
-        frame = nw.from_native(X, eager_only=True)
-        rest = frame.drop(name, strict=False).to_native()
+        rest = nw.from_native(X, eager_only=True).drop(name, strict=False).to_native()
     elif isinstance(X, RawTable):
         rest = X.without(name)
     elif isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
@@ -176,15 +174,12 @@ def pop_column(X: Any, name: str, purpose: str) -> tuple[NDArray[Any] | None, An
             f"{purpose}={name!r} is the name of a column, but X has no column names. Pass a data "
             "frame, or the numbers themselves as an array."
         )
-    names = RawTable(X).names if not isinstance(X, RawTable) else X.names
-    if name not in names:
-        return None, X
     table = X if isinstance(X, RawTable) else RawTable(X)
-    return table.column(name).values, rest
+    return (table.column(name).values, rest) if name in table else (None, X)
 
 
 def given_risks(name: str, values: Any) -> NDArray[Any]:
-    """Return a column of risks that somebody else computed, checked."""
+    """Return a column of risks from another source, checked."""
     numbers = numeric_column(name, values)
     risks = check_risks(numbers, len(numbers), name=f"the column of risks {name!r}")
     if risks.size and risks.min() == risks.max():
@@ -193,9 +188,6 @@ def given_risks(name: str, values: Any) -> NDArray[Any]:
             "teach. Name one that differs between rows, or choose another teacher."
         )
     return risks
-
-
-# -- tables of numbers -----------------------------------------------------------------------------
 
 
 def read_numeric(
@@ -254,7 +246,136 @@ def _check_names(estimator: Any, X: Any, reset: bool) -> None:
         ) from None
 
 
-# --------------------------------------------------------------------------------------------------
+# -- the estimators' common ground -----------------------------------------------------------------
+
+
+class CardClassifier(
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
+    BaseEstimator,  # type: ignore[misc]
+):
+    """A classifier of two classes whose model is a :class:`Scorecard`.
+
+    Its ``fit`` sets ``classes_`` and ``scorecard_``; :meth:`_training` reads its rows.
+    """
+
+    binner: str | Binner | None
+    decimals: Mapping[str, int] | None
+    random_state: Any
+    classes_: NDArray[Any]
+    scorecard_: Scorecard
+
+    def predict(self, X: Any, *, threshold: float = 0.5) -> NDArray[Any]:
+        """Decide for each row: the event's label where its risk is at least ``threshold``.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        threshold : float, default=0.5
+            The risk from which one would act.  To carry another threshold through scikit-learn's
+            tools, wrap the estimator in :class:`sklearn.model_selection.FixedThresholdClassifier`,
+            or request ``threshold`` by ``set_predict_request``.
+
+        Returns
+        -------
+        (n_rows,) array of labels
+        """
+        if not (is_finite(threshold) and 0.0 <= threshold <= 1.0):
+            raise InputError(
+                f"threshold={threshold!r} is not a risk between 0 and 1. Write 0.2 for 20%."
+            )
+        risk = self.predict_proba(X)[:, 1]
+        labels: NDArray[Any] = self.classes_[(risk >= threshold).astype(np.intp)]
+        return labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        raw = self.binner is not None
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = raw
+        return tags
+
+    # -- steps of fit ----------------------------------------------------------------------------
+
+    def _settings(self) -> dict[str, Any]:
+        """Arguments of :meth:`Problem.build`; columns are raw ones where there is a binner."""
+        return {}
+
+    def _grid(self) -> Thresholds:
+        """Thresholds that a binner cuts for."""
+        return Thresholds.tenths()
+
+    def _training(
+        self,
+        X: Any,
+        event: NDArray[np.bool_],
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None,
+    ) -> Training:
+        """Patterns of rows to learn from; keeps what later rows are read by."""
+        settings = self._settings()
+        self.__dict__.pop("binner_", None)  # of an earlier fit
+        risks, X = self._given_risks(X)
+        if self.binner is None:
+            columns = read_numeric(self, X)
+            table = PatternTable.from_columns(
+                columns, event, sample_weight=sample_weight, decimals=self.decimals
+            )
+            warn_of_constants(table)
+            rows = Rows(X, columns, event, sample_weight, groups, risks=risks)
+            return Training(table, settings, rows)
+        self._refuse_decimals()
+        names = X.names if isinstance(X, RawTable) else RawTable(X).names
+        self.binner_ = make_binner(
+            self.binner, names, self._grid(), settings.get("sign"), settings.get("constraints", ())
+        )
+        training = training_of_raw(self.binner_, X, event, sample_weight, settings, groups, risks)
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        return training
+
+    def _given_risks(self, X: Any) -> tuple[NDArray[Any] | None, Any]:
+        """Risks of a column that the teacher names, and the table without it."""
+        name = self._teacher_column()
+        if name is None:
+            return None, X
+        risks, rest = pop_column(X, name, "teacher")
+        if risks is None:
+            raise InputError(
+                f"teacher={name!r} is neither known nor a column of the table. Use one of "
+                f"{', '.join(map(repr, TEACHERS))}, a classifier, risks (a column's name or an "
+                "array), or None."
+            )
+        return given_risks(name, risks), rest
+
+    def _teacher_column(self) -> str | None:
+        teacher = getattr(self, "teacher", None)
+        return teacher if isinstance(teacher, str) and teacher not in TEACHERS else None
+
+    def _refuse_decimals(self) -> None:
+        if self.decimals is not None:
+            raise InputError(
+                "decimals go with binner=None. With a binner, say Binner(per_unit={name: "
+                "PerUnit(name, decimals=1)})."
+            )
+
+    def _rows(self, X: Any) -> Any:
+        """Rows as the card takes them."""
+        check_is_fitted(self)
+        name = self._teacher_column()
+        if name is not None and not isinstance(X, np.ndarray):
+            _, X = pop_column(X, name, "teacher")
+        card = self.scorecard_
+        if not hasattr(self, "binner_"):
+            return read_numeric(self, X, feature_names=card.feature_names)
+        return raw_rows(X, card.features)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+
+# -- from patterns to a card -----------------------------------------------------------------------
 
 
 class Learned(NamedTuple):
@@ -280,41 +401,26 @@ def learn(
     start: Sequence[int] | IntArray | None = None,
     callback: Callback | None = None,
 ) -> Learned:
-    """Learn a card from patterns: the one way that the estimator and the command line go.
+    """Learn a card from patterns: all callers go this way.
 
     1. The teacher gives every row a risk, which is blended with the outcomes into masses.
-    2. The solver searches the points of the highest net benefit on these masses.
+    2. The solver searches the points of the highest net benefit on these masses.  It begins at
+       ``start``, (P,) points, if that is given, moved into what is allowed.
     3. Points, cut-offs and risks become a card.
 
-    Parameters
-    ----------
-    training : Training
-    thresholds : Thresholds
-    solver : Solver
-    outcome : str
-        What the risk is the risk of.
-    teacher, prior_strength
-        As for :class:`netbenefit.RiskScoreClassifier`.
-    seed : int
-        Of the teacher's folds; the solver has its own.
-    n_jobs : int, optional
-        Threads for the teacher.
-    calibrate : bool, default=True
-        As in :func:`assemble_card`.
-    start : (P,) int, optional
-        Points to begin from, such as those of an earlier card; moved into what is allowed.
-    callback : callable, optional
-        Called with the solver's progress.
+    Seed and threads are the teacher's; the solver has its own.
     """
+    # 1.
     table, taught = teach_masses(
         training, thresholds, teacher, prior_strength, seed=seed, n_jobs=n_jobs
     )
     problem = make_problem(table, thresholds, **training.settings)
-    first = None if start is None else allowed_start(problem, start)
-    # Without one it is not mentioned: a solver may know of no start.
-    more = {} if first is None else {"start": first}
-    result = solver.solve(problem, callback=callback, **more)
-    provenance = make_provenance(problem, result, outcome, seed, taught)
+    # 2.  Not every solver takes a start.
+    first = {} if start is None else {"start": allowed_start(problem, start)}
+    result = solver.solve(problem, callback=callback, **first)
+    # 3.
+    penalty = float(problem.penalty)
+    provenance = make_provenance(problem.patterns, result, penalty, outcome, seed, taught)
     card = assemble_card(problem, result, provenance, bins=training.bins, calibrate=calibrate)
     return Learned(card, result, problem, taught)
 
@@ -377,10 +483,7 @@ def _worth(
 
 
 def make_problem(table: PatternTable, thresholds: Thresholds, **settings: Any) -> Problem:
-    """Build the problem that rows pose; refuse rows from which nothing can be learnt.
-
-    Settings are those of :meth:`Problem.build`.
-    """
+    """Build a problem by settings of :meth:`Problem.build`; refuse rows that teach nothing."""
     refuse_constants(table)
     problem = Problem.build(table, thresholds, **settings)
     if settings.get("penalty") == "auto":
@@ -410,18 +513,18 @@ def refuse_small_weights(table: PatternTable, why: str, otherwise: str) -> None:
 
 
 def make_provenance(
-    problem: Problem,
+    table: PatternTable,
     result: SolverResult,
+    penalty: float,
     outcome: str,
     seed: int | None,
     taught: Taught | None = None,
 ) -> Provenance:
     """Write down where a card comes from.
 
-    Of the teacher's net benefit on the masses, the card keeps its own share; and a card with as few
-    rules at most that of the bound, to which the price of its rules is added again.
+    Of the teacher's net benefit on the masses, the card keeps its own share; a card with as few
+    rules keeps at most that of the bound, to which the price of its rules is added again.
     """
-    table = problem.patterns
     origin = Provenance(
         version=__version__,
         n_rows=table.n_total,
@@ -430,7 +533,7 @@ def make_provenance(
         prevalence=table.prevalence,
         objective=result.objective,
         bound=result.bound,
-        penalty=float(problem.penalty),
+        penalty=penalty,
         prior_strength=0.0,
         solver=result.solver,
         status=result.status,
@@ -441,7 +544,7 @@ def make_provenance(
     if taught is None:
         return origin
     whole, strength = taught.blended_benefit, taught.blend.strength
-    bound = None if result.bound is None else result.bound + float(problem.penalty) * result.size
+    bound = None if result.bound is None else result.bound + penalty * result.size
     return replace(
         origin,
         prior_strength=math.inf if strength is None else float(strength),
@@ -464,12 +567,7 @@ def too_small_text(problem: Problem) -> str:
 def choose_solver(
     solver: str | Solver, *, time_limit: float | None, seed: int, n_jobs: int | None
 ) -> Solver:
-    """Turn a solver's name into a solver; a solver object is used as it is.
-
-    >>> choose_solver("anneal", time_limit=None, seed=1, n_jobs=1)
-    Annealing(temperature=0.001, cooling=1e-06, lowest_temperature=0.0, steps_per_temperature=10,
-              time_limit=None, seed=1)
-    """
+    """Turn a solver's name into a solver; a solver object is used as it is."""
     check_time_limit(time_limit)
     if not 0 <= seed < 2**53:  # what a card file can hold exactly
         raise InputError(f"the seed must be a whole number from 0 to 2^53, not {seed}.")
@@ -498,11 +596,7 @@ def choose_solver(
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Threads that a number as scikit-learn takes it stands for.
-
-    >>> count_threads(2)
-    2
-    """
+    """Return how many threads scikit-learn's ``n_jobs`` stands for."""
     if n_jobs == 0:
         raise InputError("0 threads cannot search (n_jobs=0). Use 1 or more, or −1 for all cores.")
     return threads_here(n_jobs)
@@ -526,51 +620,22 @@ def assemble_card(
     bins: FittedBins | None = None,
     calibrate: bool = True,
 ) -> Scorecard:
-    """Put rules, cut-offs and risks together.
+    """Put rules, cut-offs and risks together, and fill in the net benefit.
 
-    Parameters
-    ----------
-    problem : Problem
-    result : SolverResult
-    provenance : Provenance
-        Its net benefit is filled in.
-    terms : sequence of Condition or PerUnit, optional
-        How each column arises from a raw column; by default each column is its own, per unit.
-    bins : Fitted, optional
-        What a binner has learnt, where it made the columns: terms, and how raw columns are read.
-    calibrate : bool, default=True
-        Give each level the risk of its training rows (see :mod:`levels`); otherwise the
-        middle of its interval.
-
-    Examples
-    --------
-    >>> from netbenefit.solvers.local_search import LocalSearch
-    >>> table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1], names=["fever"])
-    >>> problem = Problem.build(table, Thresholds.of([0.5]))
-    >>> card = assemble_card(problem, LocalSearch().solve(problem), Provenance(version="0"))
-    >>> card.risk({"fever": 1})
-    1.0
+    Columns come from a binner (``bins``), or stand for ``terms``; by default each is its own, per
+    unit.  Unless ``calibrate``, a level has the middle of its interval as its risk.
     """
     rules, names, readings = rules_of(problem.patterns, result.points, terms=terms, bins=bins)
     levels = fit_levels(problem, result.points, calibrate=calibrate)
-    provenance = replace(provenance, net_benefit=levels.net_benefit)
     return Scorecard(
         rules=rules,
         risks=levels.risks,
         thresholds=problem.thresholds,
         score_range=result.score_range,
         feature_names=names,
-        provenance=provenance,
+        provenance=replace(provenance, net_benefit=levels.net_benefit),
         readings=readings,
     )
-
-
-class Rules(NamedTuple):
-    """What a card says of columns."""
-
-    rules: tuple[Rule, ...]
-    names: tuple[str, ...]  #: raw columns
-    readings: tuple[Reading, ...]
 
 
 def rules_of(
@@ -579,38 +644,28 @@ def rules_of(
     *,
     terms: Sequence[Term] | None = None,
     bins: FittedBins | None = None,
-) -> Rules:
-    """Write points down as rules; terms and bins as in :func:`assemble_card`.
+) -> tuple[tuple[Rule, ...], tuple[str, ...], tuple[Reading, ...]]:
+    """Write points down as rules; return these, raw columns and readings.
 
-    >>> table = PatternTable.from_arrays([[0, 1], [1, 0]], [0, 1])
-    >>> rules_of(table, np.array([0, 3])).rules[0].points
-    3
+    With a binner, the rules say what a missing value is worth wherever that was learnt, even if it
+    is nothing.
     """
     if bins is not None:
         terms = bins.terms
-    all_terms = tuple(terms_of(table) if terms is None else terms)
-    rules = [Rule(all_terms[k], int(points[k])) for k in np.flatnonzero(points)]
+    elif terms is None:
+        terms = terms_of(table)
+    rules = [Rule(terms[k], int(points[k])) for k in np.flatnonzero(points).tolist()]
     if bins is None:
-        return Rules(tuple(rules), tuple(dict.fromkeys(t.feature for t in all_terms)), ())
-    rules = _with_missing(rules, bins)
-    readings = bins.readings_of([rule.term.feature for rule in rules])
-    return Rules(tuple(rules), bins.columns, readings)
-
-
-def _with_missing(rules: list[Rule], bins: FittedBins) -> list[Rule]:
-    """Say what a missing value is worth wherever that was learnt, be it nothing."""
-    terms = {rule.term for rule in rules}
+        return tuple(rules), tuple(dict.fromkeys(term.feature for term in terms)), ()
     used = dict.fromkeys(rule.term.feature for rule in rules)
     missing = [Condition(name, "missing") for name in used if name in bins.own_missing]
-    return rules + [Rule(term, 0) for term in missing if term not in terms]
+    known = {rule.term for rule in rules}
+    rules += [Rule(term, 0) for term in missing if term not in known]
+    return tuple(rules), bins.columns, bins.readings_of(list(used))
 
 
 def terms_of(table: PatternTable) -> tuple[Term, ...]:
-    """Each column as itself: points per unit, in the step in which it is held.
-
-    >>> terms_of(PatternTable.from_arrays([[0, 0.5], [1, 2.0]], [0, 1]))[1]
-    PerUnit(feature='x1', decimals=1, lower=None, upper=None, binary=False, log=False)
-    """
+    """Each column as itself: points per unit, in the step in which it is held."""
     return tuple(
         PerUnit(name, decimals=d, binary=d == 0 and bool(np.isin(table.codes[:, k], (0, 1)).all()))
         for k, (name, d) in enumerate(zip(table.names, table.decimals, strict=True))

@@ -50,8 +50,8 @@ from netbenefit.teachers.members import (
 TEACHERS = ("auto", "logistic", "boosting")
 #: Mean log loss that each member has to spare, or it gets no weight.
 LEAST_HELP = 1e-4
-#: Rows of belief that weights add up to 1: where members tell every outcome, log loss alone would
-#: have weights, and so risks, without end.
+#: Rows of belief that weights add up to 1: where members predict every outcome, log loss alone
+#: would have weights, and so risks, without end.
 _BELIEF = 1.0
 #: Breaks ties between equal members.
 _RIDGE = 1e-6

@@ -24,7 +24,7 @@ from netbenefit.binning import (
 )
 from netbenefit.cards import numeric_column
 from netbenefit.common import FloatArray, InputError, IntArray, are_whole
-from netbenefit.data import LazyColumns, RawColumn, RawTable
+from netbenefit.data import LazyColumns, RawColumn, RawTable, merge_rows as distinct_rows
 from netbenefit.metrics import as_thresholds
 
 # -- the rows of a table in one order, equal ones merged, and how they are dealt to folds ----------
@@ -86,9 +86,8 @@ def read_numbers(table: RawTable, binner: Any, weight: FloatArray) -> tuple[Numb
     """
     if binner is None:
         columns = [numeric_column(name, table.column(name).values) for name in table.names]
-        return Numbers(np.column_stack(columns).astype(np.float64), np.zeros(len(columns), bool)), (
-            table
-        )
+        numbers = np.column_stack(columns).astype(np.float64)
+        return Numbers(numbers, np.zeros(len(columns), bool)), table
     options = check_column_options(binner, table.names)
     known = Rows(np.zeros(len(table), np.bool_), weight)
     usable, sources, skipped = classify_columns(table, options, known)
@@ -142,14 +141,7 @@ def merge_rows(
     parts = [rank(key) for key in keys] + [event.astype(np.int64)]
     parts += [] if group is None else [group]
     parts += [] if whole else [rank(weight)]
-    order = np.lexsort(parts[::-1])
-    new = np.zeros(event.size, dtype=bool)
-    new[:1] = True
-    for part in parts:
-        new[1:] |= part[order[1:]] != part[order[:-1]]
-    place = np.empty(event.size, dtype=np.intp)
-    place[order] = np.cumsum(new) - 1
-    first = order[new]
+    first, place = distinct_rows(parts, event.size)
     units = np.bincount(place, weight if whole else None)
     return CanonicalRows(
         first=first,
@@ -217,7 +209,7 @@ def deal(rows: CanonicalRows, n_folds: int, n_repeats: int, seed: int) -> list[F
     return folds
 
 
-# --------------------------------------------------------------------------------------------------
+# -- members ---------------------------------------------------------------------------------------
 
 
 Member = Callable[[Fold], FloatArray]
@@ -270,16 +262,9 @@ def logistic_conditions(rows: CanonicalRows, table: RawTable, binner: Any) -> Me
     def member(fold: Fold) -> FloatArray:
         chosen, counts = _spelt_out(rows, fold.train, whole=False)
         mass = np.ones(chosen.size) if counts is None else counts
-        settings, cumulative = read_settings(binner, options, thresholds, mass, table.names)
-        fitted, _ = learn_bins(
-            table.take(chosen),
-            options,
-            settings._replace(round_cuts=False),  # these conditions are never shown
-            rows.event[chosen],
-            mass,
-            cumulative,
-            binner.max_columns,
-        )
+        settings = read_settings(binner, thresholds, mass)
+        settings = settings._replace(round_cuts=False)  # these conditions are never shown
+        fitted, _ = learn_bins(table.take(chosen), options, settings, rows.event[chosen], mass)
         # No warnings about what is new in the fold's own rows.
         silent = [replace(r, saw_missing=True, levels=(), whole=False) for r in fitted.readings]
         fitted = replace(fitted, readings=tuple(silent))

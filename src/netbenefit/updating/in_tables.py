@@ -22,8 +22,8 @@ from netbenefit.common import InputError, Remedy, Table, check_names, shorten
 from netbenefit.data import EngineTable, Groups, Tell, choose_event
 from netbenefit.estimators import (
     MAX_PATTERNS,
-    Asked,
     RiskScoreClassifier,
+    TableRequest,
     features_of,
     make_binner,
     raw_rows_of,
@@ -80,13 +80,13 @@ def binning_choices(
     """
     if not max_bins or any(b < 2 for b in max_bins):
         raise InputError(f"max_bins={list(max_bins)!r} must be numbers of bins, at least 2 each.")
-    options = Asked(target, features, sample_weight, sample_rows, MAX_PATTERNS, tell)
+    request = TableRequest(target, features, sample_weight, sample_rows, MAX_PATTERNS, tell)
     engine = EngineTable(table, tell)
-    names = features_of(engine.names, options)
+    names = features_of(engine.names, request)
     survey = survey_table(engine, target, names, sample_weight)
     grid = as_thresholds(estimator.thresholds, estimator.weights)
     own = estimator.binner if isinstance(estimator.binner, Binner) else Binner()
-    rows, idle = raw_rows_of(engine, survey, names, options, list(own.drop or ()))
+    rows, idle = raw_rows_of(engine, survey, names, request, list(own.drop or ()))
     found: dict[str, list[float]] = {"max_bins": [], "conditions": [], "patterns": [], "aunbc": []}
     for most in max_bins:
         binner = make_binner(own, names, grid, estimator.sign, estimator.constraints or ())

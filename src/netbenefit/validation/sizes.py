@@ -110,7 +110,9 @@ class _SizeSearch:
             raise KeyboardInterrupt  # cards of a broken-off search compare with no others
         cards = {}
         for size, result in found.items():
-            origin = make_provenance(problem, result, self.outcome, self.seed, taught)
+            origin = make_provenance(
+                problem.patterns, result, float(problem.penalty), self.outcome, self.seed, taught
+            )
             cards[size] = assemble_card(
                 problem, result, origin, bins=bins, calibrate=self.estimator.calibrate
             )

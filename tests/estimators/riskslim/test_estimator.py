@@ -13,7 +13,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import netbenefit
 from netbenefit import RiskSLIMClassifier, Scorecard
-from netbenefit.cards.scorecard import Provenance
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.riskslim.estimator import make_card
@@ -260,7 +259,7 @@ def test_errors_say_what_to_do() -> None:
     X, y = make_data(6)
     with pytest.raises(InputError, match="every column is constant"):
         RiskSLIMClassifier().fit(np.ones_like(X), y)
-    with pytest.raises(InputError, match="of one class"):
+    with pytest.raises(InputError, match="one class only"):
         RiskSLIMClassifier().fit(X, y, sample_weight=y.astype(float))
     with pytest.raises(InputError, match="not a risk between 0 and 1"):
         RiskSLIMClassifier(max_nodes=0).fit(X, y).predict(X, threshold=20)
@@ -293,6 +292,6 @@ def test_printed_risks_need_no_odd_digits() -> None:
 
 def test_the_intercept_moves_the_table_of_risks() -> None:
     table = PatternTable.from_arrays([[0], [1]], [0, 1], names=["fever"])
-    card = make_card(table, -2, np.array([3]), Provenance(version="0"))
+    card, _ = make_card(table, -2, np.array([3]))
     rows = [(row.low, row.high, round(row.risk, 3)) for row in card.risk_table()]
     assert rows == [(0, 0, 0.119), (3, 3, 0.731)]

@@ -14,17 +14,20 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from netbenefit._version import __version__
 from netbenefit.binning import Binner, FittedBins
-from netbenefit.cards import Provenance, Scorecard, read_columns
-from netbenefit.common import FloatArray, InputError, IntArray
+from netbenefit.cards import Scorecard, read_columns
+from netbenefit.common import FloatArray, IntArray
 from netbenefit.data import PatternTable, read_outcome
-from netbenefit.estimators.base import CardClassifier
 from netbenefit.estimators.riskslim.problem import Lattice, Search
 from netbenefit.estimators.riskslim.solve import solve_lattice
-from netbenefit.estimators.training import refuse_constants, rules_of
+from netbenefit.estimators.training import (
+    CardClassifier,
+    make_provenance,
+    refuse_constants,
+    rules_of,
+)
 from netbenefit.metrics import Thresholds, weighted_net_benefit
-from netbenefit.problem import SolverResult, Status
+from netbenefit.problem import SolverResult, Status, floor_scores, refuse_one_class
 from netbenefit.solvers import Callback, check_time_limit
 
 # -- from RISKSLIM's coefficients to a card: one risk per score, the intercept in the table of risks
@@ -52,11 +55,9 @@ def make_card(
     table: PatternTable,
     intercept: int,
     points: IntArray,
-    provenance: Provenance,
-    *,
     bins: FittedBins | None = None,
-) -> Scorecard:
-    """Put rules, scores and risks together."""
+) -> tuple[Scorecard, float]:
+    """Put rules, scores and risks together; return the card and its net benefit on the rows."""
     rules, names, readings = rules_of(table, points, bins=bins)
     bare = Scorecard(rules, ((0, 0.5),), Thresholds.of([0.5]), readings=readings)
     low, high = _ends(bare.score_limits, intercept)
@@ -64,12 +65,19 @@ def make_card(
     levels = np.arange(low, max(high, low + 1) + 1)
     back = 0.5 if table.is_integer else 0.0
     starts = risk_of_log_odds((levels + intercept).astype(np.float64) - back)
-    score = (table.codes @ _units(table, points)) / float(10 ** max(table.decimals))
+    scale = np.array([10 ** (max(table.decimals) - d) for d in table.decimals], dtype=np.int64)
+    score = (table.codes @ (points * scale)) / float(10 ** max(table.decimals))
     risks = _level_risks(table, score, levels, intercept, starts)
     count = levels.size - 1
     grid = Thresholds((0.0, *starts[1:].tolist()), (0.0, *[1.0 / count] * count))
-    benefit = training_benefit(table, risks[_level(score, levels)], grid)
-    return Scorecard.from_levels(
+    of_pattern = risks[_level(score, levels)]
+    benefit = weighted_net_benefit(
+        np.repeat([1, 0], len(table)),
+        np.concatenate([of_pattern, of_pattern]),
+        grid,
+        sample_weight=np.concatenate([table.positives, table.negatives]).astype(np.float64),
+    )
+    card = Scorecard.from_levels(
         rules=rules,
         cutoffs=tuple(int(s) for s in levels[1:]),
         risks=tuple(float(q) for q in risks),
@@ -77,16 +85,8 @@ def make_card(
         score_range=(low, low) if low == high else None,
         feature_names=names,
         readings=readings,
-        provenance=replace(provenance, net_benefit=benefit),
     )
-
-
-def training_benefit(table: PatternTable, risks: FloatArray, grid: Thresholds) -> float:
-    """Weighted net benefit of one risk per pattern, on the rows that the patterns stand for."""
-    y = np.repeat([1, 0], len(table))
-    mass = np.concatenate([table.positives, table.negatives]).astype(np.float64)
-    both = np.concatenate([risks, risks])
-    return float(weighted_net_benefit(y, both, grid, sample_weight=mass))
+    return card, float(benefit)
 
 
 def _ends(limits: tuple[int, int] | None, intercept: int) -> tuple[int, int]:
@@ -96,14 +96,6 @@ def _ends(limits: tuple[int, int] | None, intercept: int) -> tuple[int, int]:
         return low, high
     # where even the nearest score that can occur lies beyond, one row is left
     return min(max(low, limits[0]), high), max(min(high, limits[1]), low)
-
-
-def _units(table: PatternTable, points: IntArray) -> IntArray:
-    """Points of one step of each column, in the card's finest step."""
-    finest = max(table.decimals)
-    scale = np.array([10 ** (finest - d) for d in table.decimals], dtype=np.int64)
-    result: IntArray = points * scale
-    return result
 
 
 def _level(score: FloatArray, levels: IntArray) -> IntArray:
@@ -144,9 +136,8 @@ class RiskSLIMClassifier(CardClassifier):
         (1/N) Σ_j v_j ln(1 + exp(−(2 y_j − 1)(λ_0 + x_j·λ))) + C0 · ‖λ‖₀ ,
 
     and the risk of a row is 1 / (1 + exp(−(λ_0 + x·λ))).  The optimisation problem is that of Ustun
-    and Rudin (2019, Journal of Machine Learning Research 20).  It is bounded from below by
-    tangent planes of the loss, as in their lattice cutting planes, but in a branch and bound of our
-    own, which proves more in less time than planes added to one integer program.
+    and Rudin (2019, Journal of Machine Learning Research 20); it is solved by branch and bound,
+    with tangent planes of the loss as lower bounds.
 
     Parameters
     ----------
@@ -163,8 +154,7 @@ class RiskSLIMClassifier(CardClassifier):
     time_limit : float, default=600.0
         Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
     max_nodes : int, default=None
-        Most boxes to split.  Unlike a time limit, it gives the same card on a slow machine as on a
-        fast one.
+        Most boxes to split: unlike a time limit, a limit that does not depend on the machine.
     random_state : int, RandomState or None, default=0
         Seed of the random changes by which first cards are improved.
     decimals : mapping, default=None
@@ -177,10 +167,9 @@ class RiskSLIMClassifier(CardClassifier):
     scorecard_ : Scorecard
         One risk per whole score; the intercept is where in the table of risks a score stands.
     result_ : SolverResult
-        Like ours, a higher objective is better: ``objective`` is the negative of loss plus
-        penalty, and ``bound`` says how high any card's can be.  Proofs leave 1e-9 open, so that
-        the bound of an optimal card is that much higher.  ``cutoffs`` and ``net_benefit`` are those
-        of the card at its own thresholds.
+        ``objective`` is the negative of loss plus penalty, and ``bound`` an upper bound of it,
+        which proofs leave open by 1e-9.  ``cutoffs`` and ``net_benefit`` are those of the card at
+        its own thresholds.
     coef_ : (n_features,) int64
         Points; with a binner, of each condition.
     intercept_ : int
@@ -266,7 +255,8 @@ class RiskSLIMClassifier(CardClassifier):
         self.classes_ = outcome.labels
         training = self._training(X, outcome.event, sample_weight)
         table = training.table
-        _refuse(table)
+        refuse_constants(table)
+        refuse_one_class(table)
         lattice = Lattice.of(
             table,
             max_points=int(self.max_points),
@@ -287,18 +277,16 @@ class RiskSLIMClassifier(CardClassifier):
             warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
         self.intercept_, self.coef_ = int(search.best[0]), search.best[1:].copy()
         self.loss_ = search.value - float(lattice.price[search.best != 0].sum())
-        provenance = self._provenance(table, search, status, outcome.text, seed)
-        self.scorecard_ = make_card(
-            table, self.intercept_, self.coef_, provenance, bins=training.bins
-        )
-        self.result_ = _result(table, search, status, self.scorecard_)
+        card, benefit = make_card(table, self.intercept_, self.coef_, training.bins)
+        self.result_ = _result(table, search, status, card, benefit)
+        origin = make_provenance(table, self.result_, float(self.penalty), outcome.text, seed)
+        self.scorecard_ = replace(card, provenance=replace(origin, net_benefit=benefit))
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Risk of each row, as probabilities of both classes.
 
-        For whole numbers this is the card's risk.  Where columns have decimals, the card reads
-        scores rounded down; here they count in full, as published.
+        The card's risk, except that scores with decimals are not rounded down.
 
         Parameters
         ----------
@@ -315,8 +303,7 @@ class RiskSLIMClassifier(CardClassifier):
     def decision_function(self, X: Any) -> FloatArray:
         """Log odds of each row, plus half of the smallest step of a score.
 
-        scikit-learn expects the sign of this function to agree with ``predict``, for which even
-        odds are enough: hence the half step.
+        The half step makes its sign agree with ``predict``, for which even odds are enough.
 
         Parameters
         ----------
@@ -342,48 +329,19 @@ class RiskSLIMClassifier(CardClassifier):
             scores = np.clip(scores, low, high)
         return scores + self.intercept_, 1.0 / logic.unit
 
-    def _provenance(
-        self, table: PatternTable, search: Search, status: Status, outcome: str, seed: int
-    ) -> Provenance:
-        return Provenance(
-            version=__version__,
-            n_rows=table.n_total,
-            n_events=table.n_events,
-            n_patterns=len(table),
-            prevalence=table.prevalence,
-            objective=-search.value,
-            bound=-search.bound,
-            penalty=float(self.penalty),
-            prior_strength=0.0,
-            solver=_SOLVER,
-            status=status,
-            seconds=round(search.seconds, 3),
-            random_state=seed,
-            outcome=outcome,
-        )
 
-
-def _refuse(table: PatternTable) -> None:
-    """Refuse rows from which nothing can be learnt."""
-    refuse_constants(table)
-    if not 0 < table.n_events < table.n_total:
-        raise InputError(
-            "all rows with a weight above 0 are of one class. A card needs rows of both classes."
-        )
-
-
-def _result(table: PatternTable, search: Search, status: Status, card: Scorecard) -> SolverResult:
+def _result(
+    table: PatternTable, search: Search, status: Status, card: Scorecard, benefit: float
+) -> SolverResult:
     """The answer in the form that all solvers share."""
     assert search.best is not None
-    assert card.provenance is not None
     points = search.best[1:].copy()
-    scale = np.array([10 ** (max(table.decimals) - d) for d in table.decimals], dtype=np.int64)
-    scores = (table.codes @ (points * scale)) // 10 ** max(table.decimals)
+    scores = floor_scores(table.codes, table.decimals, points)
     return SolverResult(
         points=points,
         cutoffs=card.cutoffs,
         objective=-search.value,
-        net_benefit=float(card.provenance.net_benefit or 0.0),
+        net_benefit=benefit,
         score_range=(int(scores.min()), int(scores.max())),
         bound=-search.bound,
         status=status,

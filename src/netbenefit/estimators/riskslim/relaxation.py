@@ -1,7 +1,4 @@
-"""Compiled relaxation of RISKSLIM over a box: a convex minimum, and a bound that always holds.
-
-Names are those of :mod:`netbenefit.estimators.riskslim.relaxation`.
-"""
+"""Compiled relaxation of RISKSLIM over a box: a convex minimum, and a bound that always holds."""
 
 from __future__ import annotations
 

@@ -113,20 +113,18 @@ def logistic(lattice: Lattice, strength: float) -> FloatArray:
     return minimise_by_newton(value, derivatives, np.zeros(z.shape[1]), close=_CLOSE_FIT)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 # -- branch and bound over the lattice: boxes of whole numbers, tangent planes, best bound first ---
-# 1. A node is a box.  Its bound is that of the tangent plane at the minimiser of its convex
-# relaxation (:func:`~netbenefit.estimators.riskslim.relaxation.relax`): a first-order Taylor plane
-# of the loss, as in lattice cutting planes, one that suits this box. 2. Before branching, the ends
-# of every range are probed: a half of the range whose bound reaches the best objective is cut off.
+# 1. A node is a box.  Its bound is that of the tangent plane at the minimiser of its relaxation
+#    (:func:`~netbenefit.estimators.riskslim.relaxation.relax`).
+# 2. Before branching, the ends of every range are probed: a half of the range whose bound reaches
+#    the best objective is cut off.
 # 3. The node with the least bound is split.  At a coefficient that is not whole: below and above
-# it, the one for which the quadratic model promises the largest rise on both sides.  At a minimiser
-# of whole numbers, whose relaxed price is too low: zero, and both sides of zero.  Otherwise the
-# widest range is halved. 4. The plane of a node narrows its box: values at which it reaches the
-# best objective are out. 5. Minimisers are rounded and polished now and then.  The least bound of
-# all open nodes is the bound of the whole search.
+#    it, the one for which the quadratic model promises the largest rise on both sides.  At a
+#    minimiser of whole numbers, whose relaxed price is too low: zero, and both sides of zero.
+#    Otherwise the widest range is halved.
+# 4. The plane of a node narrows its box: values at which it reaches the best objective are out.
+# 5. Minimisers are rounded and polished now and then.
+# The least bound of all open nodes is the bound of the whole search.
 
 
 #: A relaxation ends this close to its minimum.

@@ -42,21 +42,18 @@ class SLIMClassifier(RiskScoreClassifier):
         (false alarms + events missed) / N + C0 · ‖λ‖₀ + ε · ‖λ‖₁ ,
 
     where a row is called positive when x·λ + b ≥ 0.  (The authors count a row with x·λ + b = 0 as
-    an error of either class; here it is a positive, so that the program is about the labels that
-    the card gives.)  Columns with decimals are read in steps, and scores are rounded down, as for
-    all our cards.
+    an error of either class.)  Columns with decimals are read in steps, and scores are rounded
+    down, as for all our cards.
 
-    SLIM gives a class, not a risk.  ``predict`` is that class.  ``predict_proba`` has two values:
-    with ``calibrate=True`` the event rates of the training rows below and above the cut-off, with
-    ``calibrate=False`` 0 and 1, the class itself, which is what published comparisons use.
+    SLIM gives a class, not a risk.  ``predict_proba`` has two values: with ``calibrate=True`` the
+    event rates of the training rows below and above the cut-off, else 0 and 1, the class itself.
 
     Parameters
     ----------
     penalty : "paper" or float, default="paper"
         C0; ``"paper"`` is 0.9 / (N P), less than one error for all columns together.
     point_penalty : "paper" or float, default="paper"
-        ε; ``"paper"`` is C0 / 10.  Among cards of equal errors and size it prefers small points; it
-        is part of the objective, and can outweigh a column (ten points cost as much as one).
+        ε; ``"paper"`` is C0 / 10: ten points cost as much as one column.
     max_points : int, default=10
     max_intercept : int, default=100
         The intercept lies between −max_intercept and max_intercept.
@@ -65,7 +62,7 @@ class SLIMClassifier(RiskScoreClassifier):
     calibrate : bool, default=True
         See above.
     binner, max_features, sign, bounds, constraints
-        As for :class:`RiskScoreClassifier`; there are no constraints on rates.
+        As for :class:`RiskScoreClassifier`, but without constraints on rates.
     random_state, n_jobs, verbose, decimals, callback
         As for :class:`RiskScoreClassifier`.
 
@@ -74,8 +71,7 @@ class SLIMClassifier(RiskScoreClassifier):
     scorecard_ : Scorecard
         Two levels, below and above a risk of 0.5.
     result_ : SolverResult
-        As of all solvers, something to be made large: net benefit at 0.5 less both prices, which is
-        the prevalence less the loss.
+        Its objective is net benefit at 0.5 less both prices, that is, the prevalence less the loss.
     loss_, loss_bound_ : float
         What is minimised, and a proven lower bound of it.
     gap_ : float
@@ -227,7 +223,7 @@ class SLIMClassifier(RiskScoreClassifier):
     def _card(self, task: SlimTask, training: Training, outcome: str, seed: int) -> Scorecard:
         """The engine's card, with SLIM's own cut-off and risks."""
         problem, result, table = task.problem, self.result_, training.table
-        made = make_provenance(problem, result, outcome, seed)
+        made = make_provenance(table, result, float(problem.penalty), outcome, seed)
         provenance = replace(made, net_benefit=result.net_benefit)
         card = assemble_card(problem, result, provenance, bins=training.bins)
         scores = floor_scores(table.codes, table.decimals, result.points)

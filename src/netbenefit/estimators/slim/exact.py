@@ -131,7 +131,7 @@ class _Bound(NamedTuple):
 
     @classmethod
     def of(cls, run: SlimRun, found: SolverResult, *, tied: bool) -> _Bound:
-        """Turn the engine's proof round."""
+        """Take an upper bound of the engine as a lower bound of the loss."""
         proof, task = found.proof, run.task
         if proof is None:
             return cls(run.bound, run.rounding, run.method)
@@ -141,7 +141,7 @@ class _Bound(NamedTuple):
         return cls(task.prevalence - objective, rounding, proof.method)
 
     def report(self, run: SlimRun) -> None:
-        """Tell the run; no bound is above the loss of a card that exists."""
+        """Report to the run; no bound is above the loss of a card that exists."""
         run.raise_bound(min(self.bound, run.value.loss), self.method, rounding=self.rounding)
 
 

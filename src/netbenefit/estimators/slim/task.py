@@ -215,8 +215,8 @@ def _free_name(names: Sequence[str]) -> str:
 class SlimRun:
     """Best card and highest lower bound of the loss so far, both exact.
 
-    The result speaks as all solvers do, of something to be made large: its objective is the net
-    benefit at the threshold 0.5 less both prices, which is the prevalence less the loss.
+    The result's objective is to be maximised: the net benefit at 0.5 less both prices, which is the
+    prevalence less the loss.
     """
 
     def __init__(
@@ -279,14 +279,10 @@ class SlimRun:
             )
             self._callback(progress)
 
-    def follow(self, progress: Progress) -> None:
-        """Pass on that a part of the work goes on."""
-        self.notify()
-
     @property
     def listener(self) -> Callback | None:
         """What parts of the work call, if there is a callback."""
-        return None if self._callback is None else self.follow
+        return None if self._callback is None else lambda _: self.notify()
 
     def _upper(self, bound: Fraction) -> float:
         return round_up(self.task.prevalence - min(bound, self.value.loss))
