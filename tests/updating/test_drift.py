@@ -118,8 +118,8 @@ def test_the_index_is_the_sum() -> None:
         scale = rng.choice([1.0, 0.37])  # weights of any scale
         sizes = (float(a.sum()), float(b.sum()))
         found = stability_index(scale * a, 3 * scale * b, rows=sizes)
-        wanted = slow_index((scale * a).tolist(), (3 * scale * b).tolist(), sizes)
-        assert found == pytest.approx(wanted, abs=1e-12)
+        expected = slow_index((scale * a).tolist(), (3 * scale * b).tolist(), sizes)
+        assert found == pytest.approx(expected, abs=1e-12)
         assert found >= 0
         assert found == pytest.approx(stability_index(a, b), abs=1e-9)
 
@@ -190,15 +190,15 @@ def test_bins_of_many_numbers_are_tenths(n: int, weight: float) -> None:
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_bins_tell_a_frequent_value_from_the_others(sign: float) -> None:
+def test_a_frequent_value_has_a_bin_of_its_own(sign: float) -> None:
     old = sign * np.concatenate([np.zeros(950), np.arange(1, 51)])
     new = sign * np.concatenate([np.zeros(500), np.tile(np.arange(1, 51), 10)])
     bins = counted(old, new)
     assert sorted(bins.reference.tolist()) == [50, 950]
     assert sorted(bins.new.tolist()) == [500, 500]
     share = 0.5 - 0.95
-    wanted = share * math.log(0.5 / 0.95) + -share * math.log(0.5 / 0.05)
-    assert stability_index(bins.reference, bins.new) == pytest.approx(wanted)
+    expected = share * math.log(0.5 / 0.95) + -share * math.log(0.5 / 0.05)
+    assert stability_index(bins.reference, bins.new) == pytest.approx(expected)
 
 
 # -- drift of a card -------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def test_drift_is_counted_by_hand() -> None:
         assert words in text
 
 
-def test_drift_without_a_reference_tells_what_the_card_knows() -> None:
+def test_drift_without_a_reference_uses_what_the_card_records() -> None:
     drift = card_drift(CARD, rows(1, 100, shift=6.0))
     c = {name: i for i, name in enumerate(drift.columns["column"])}
     assert drift.columns["unseen"][c["sex"]] > 0
@@ -364,7 +364,7 @@ def test_raw_tables_of_every_kind_are_evaluated_alike(container: str, fitted: An
     assert "observed / expected" in str(plain)
 
 
-def test_other_thresholds_can_be_asked_for() -> None:
+def test_other_thresholds_can_be_given() -> None:
     card = Scorecard.from_levels([Rule(PerUnit("x"), 1)], [2], [0.1, 0.6], Thresholds.of([0.5]))
     x, y = {"x": [0, 1, 2, 3]}, [0, 1, 0, 1]
     found = evaluate_card(card, x, y, thresholds="0.1:0.3:0.1")

@@ -101,10 +101,10 @@ def test_new_risks_are_those_of_algorithm_2(block: int) -> None:
         new = update_card(card, columns, y, "risks", sample_weight=weight).new
         old_risk = card.risk(columns)
         mapped = calibrate_levels(y, old_risk, card.thresholds, sample_weight=weight)
-        found, wanted = new.risk(columns), mapped.apply(old_risk)
+        found, expected = new.risk(columns), mapped.apply(old_risk)
         used = np.ones(y.size, bool) if weight is None else weight > 0
-        np.testing.assert_array_equal(found[used], wanted[used])
-        # rows that nobody has seen yet, scores beyond the range among them
+        np.testing.assert_array_equal(found[used], expected[used])
+        # new rows, scores beyond the range among them
         other = {"x": np.arange(-30, 31), "sex": np.array(["f", "m"] * 30 + ["f"], dtype=object)}
         scores, risks = card.score(other), new.risk(other)
         assert (np.diff(risks[np.argsort(scores, kind="stable")]) >= 0).all()
@@ -121,15 +121,15 @@ def test_new_risks_lose_no_net_benefit_and_are_calibrated(block: int) -> None:
         card = random_card(rng)
         columns, y, weight = random_rows(rng)
         update = update_card(card, columns, y, "risks", sample_weight=weight)
-        told = {"sample_weight": weight}
-        before = net_benefit(y, card.risk(columns), card.thresholds, **told)
-        after = net_benefit(y, update.new.risk(columns), card.thresholds, **told)
+        options = {"sample_weight": weight}
+        before = net_benefit(y, card.risk(columns), card.thresholds, **options)
+        after = net_benefit(y, update.new.risk(columns), card.thresholds, **options)
         assert (after >= before - 1e-12).all()
         assert expected_calibration_error(
-            y, update.new.risk(columns), card.thresholds, **told
+            y, update.new.risk(columns), card.thresholds, **options
         ) == pytest.approx(0, abs=1e-12)
         assert update.after.aunbc == pytest.approx(
-            aunbc(y, update.new.risk(columns), card.thresholds, **told)
+            aunbc(y, update.new.risk(columns), card.thresholds, **options)
         )
         assert update.before.aunbc <= update.after.aunbc + 1e-12
 
@@ -325,8 +325,8 @@ def test_provenance_says_what_was_updated() -> None:
     assert origin.prior_strength is None
     assert (origin.objective, origin.bound, origin.net_benefit, origin.status) == (None,) * 4
     events = int(y.sum())
-    told = f"points from 1,000 rows; risks on 40 rows ({events} with the event)"
-    assert origin.updated == told
+    expected = f"points from 1,000 rows; risks on 40 rows ({events} with the event)"
+    assert origin.updated == expected
     assert f"updated: {origin.updated}" in " ".join(str(first).split())
     second = update_card(first, columns, y, "cutoffs", prior_strength=10).new
     assert second.provenance is not None
@@ -464,14 +464,15 @@ def test_a_raw_card_is_refitted_with_its_own_conditions() -> None:
     other = raw_table(5, 300)
     z = outcome(other, 5)
     stay = Stay()
-    asked = RiskScoreClassifier(binner="auto", prior_strength=0, solver=stay)
-    update = update_card(card, other, z, "refit", estimator=asked)
+    model = RiskScoreClassifier(binner="auto", prior_strength=0, solver=stay)
+    update = update_card(card, other, z, "refit", estimator=model)
     old = {rule.term: rule.points for rule in card.rules if rule.points}
     new = {rule.term: rule.points for rule in update.new.rules if rule.points}
     kept = {t: p for t, p in new.items() if t in old}
     assert kept == new  # nothing but the old card
     lost = [t for t in old if t not in new]
-    assert all(t.kind == "any" for t in lost), lost  # rules for holes that may not be there now
+    # rules for missing values, which the new rows may lack
+    assert all(t.kind == "any" for t in lost), lost
     usual = default_estimator(card)
     assert usual.binner == "auto"
     assert usual.thresholds == card.thresholds
@@ -495,12 +496,12 @@ def test_held_out_rows_choose_the_update() -> None:
         [Rule(PerUnit("x"), 1)], [1, 2], [0.1, 0.3, 0.6], Thresholds.of([0.2, 0.5])
     )
     x = rng.integers(0, 3, 900)
-    for rates, wanted in (([0.1, 0.3, 0.6], "keep"), ([0.1, 0.6, 0.8], "risks")):
+    for rates, expected in (([0.1, 0.3, 0.6], "keep"), ([0.1, 0.6, 0.8], "risks")):
         y = rng.random(900) < np.array(rates)[x]
         choice = choose_update(card, {"x": x.tolist()}, y, what=["cutoffs", "keep", "risks"])
         assert choice.ways == ("keep", "risks", "cutoffs")
-        assert choice.suggested == wanted
-        assert wanted in str(choice)
+        assert choice.suggested == expected
+        assert expected in str(choice)
         # the slow way, for one fold after the other
         for k, (train, test) in enumerate(make_folds(5, Sample.of({"x": x}, y, None), 0)):
             new = update_card(card, {"x": x[train]}, y[train], "risks").new

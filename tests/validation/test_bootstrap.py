@@ -119,12 +119,12 @@ def test_bootstrap_is_what_one_would_do_by_hand(stratified: bool, weighted: bool
 
     def measure(fitted: Any, rows: Any) -> dict[str, float]:
         risk = fitted.predict_proba(X[rows])[:, 1]
-        told = {"sample_weight": weight[rows]}
+        options = {"sample_weight": weight[rows]}
         return {
-            "aunbc": nb.aunbc(y[rows], risk, grid, **told),
-            "net_benefit": nb.weighted_net_benefit(y[rows], risk, grid, **told),
-            "auroc": nb.auroc(y[rows], risk, **told),
-            "ece": nb.expected_calibration_error(y[rows], risk, grid, **told),
+            "aunbc": nb.aunbc(y[rows], risk, grid, **options),
+            "net_benefit": nb.weighted_net_benefit(y[rows], risk, grid, **options),
+            "auroc": nb.auroc(y[rows], risk, **options),
+            "ece": nb.expected_calibration_error(y[rows], risk, grid, **options),
         }
 
     everyone = np.arange(70)

@@ -141,7 +141,7 @@ def test_nested_cross_validation_is_what_one_would_do_by_hand(weighted: bool) ->
         sample_weight=weight if weighted else None,
     )
 
-    def earned(depth: int, train: Any, test: Any) -> tuple[float, int]:
+    def measured(depth: int, train: Any, test: Any) -> tuple[float, int]:
         fitted = clone(TREE).set_params(max_depth=depth).fit(X[train], y[train], own[train])
         risk = fitted.predict_proba(X[test])[:, 1]
         value = nb.weighted_net_benefit(y[test], risk, grid, sample_weight=own[test])
@@ -149,14 +149,14 @@ def test_nested_cross_validation_is_what_one_would_do_by_hand(weighted: bool) ->
 
     for k, (train, test) in enumerate(outer.split(X, y)):
         pairs = [(train[a], train[b]) for a, b in inner.split(X[train], y[train])]
-        tried = [[earned(depth, a, b) for depth in DEPTHS["max_depth"]] for a, b in pairs]
+        tried = [[measured(depth, a, b) for depth in DEPTHS["max_depth"]] for a, b in pairs]
         values = [[value for value, _ in row] for row in tried]
         np.testing.assert_allclose(found.choices[k].values, values, atol=1e-12)
         ratio = float(np.mean([len(b) / len(a) for a, b in pairs]))
         _, chosen = by_hand(values, [[size for _, size in row] for row in tried], ratio, "one_se")
         depth = DEPTHS["max_depth"][chosen]
         assert found.settings[k] == {"max_depth": depth}
-        value, size = earned(depth, train, test)
+        value, size = measured(depth, train, test)
         assert found.held_out["net_benefit"][k] == pytest.approx(value, abs=1e-12)
         assert found.held_out["size"][k] == size
     assert "chosen: max_depth=" in str(found)
@@ -166,9 +166,9 @@ def test_nested_is_cross_validation_of_a_search() -> None:
     X, y, weight = rows()
     inner = StratifiedKFold(3, shuffle=True, random_state=2)
     search = BenefitSearch(TREE, DEPTHS, folds=inner)
-    told = {"folds": 3, "sample_weight": weight, "thresholds": "0.1:0.5:0.1"}
-    one = cross_validate(search.set_params(thresholds="0.1:0.5:0.1"), X, y, **told)
-    other = nested_cross_validate(TREE, X, y, settings=DEPTHS, inner_folds=inner, **told)
+    options = {"folds": 3, "sample_weight": weight, "thresholds": "0.1:0.5:0.1"}
+    one = cross_validate(search.set_params(thresholds="0.1:0.5:0.1"), X, y, **options)
+    other = nested_cross_validate(TREE, X, y, settings=DEPTHS, inner_folds=inner, **options)
     assert np.array_equal(one.predictions, other.predictions)
     for measure, values in one.held_out.items():
         np.testing.assert_array_equal(values, other.held_out[measure])
@@ -180,9 +180,9 @@ def test_nested_numbers_are_lower_than_those_of_the_chosen_setting_on_noise() ->
     X, y = rng.normal(size=(120, 30)), np.arange(120) < 50
     settings = {"random_state": list(range(25)), "max_features": [1]}
     model = DecisionTreeClassifier(max_depth=1)
-    told = {"settings": settings, "rule": "best", "measure": "aunbc"}
-    lucky = choose_setting(model, X, y, folds=4, **told)
-    honest = nested_cross_validate(model, X, y, folds=4, inner_folds=4, **told)
+    options = {"settings": settings, "rule": "best", "measure": "aunbc"}
+    lucky = choose_setting(model, X, y, folds=4, **options)
+    honest = nested_cross_validate(model, X, y, folds=4, inner_folds=4, **options)
     assert lucky.mean[lucky.chosen] > honest.mean["aunbc"] + 0.01
 
 
@@ -235,10 +235,10 @@ def test_bad_choices(change: dict[str, Any], message: str) -> None:
 
 def test_models_without_a_size_have_no_smallest() -> None:
     X, y, _ = rows(60)
-    told = {"settings": {"n_neighbors": [1, 5]}, "folds": 2}
+    options = {"settings": {"n_neighbors": [1, 5]}, "folds": 2}
     with pytest.raises(InputError, match='Choose rule="best"'):
-        choose_setting(KNeighborsClassifier(), X, y, **told)
-    assert choose_setting(KNeighborsClassifier(), X, y, rule="best", **told).setting
+        choose_setting(KNeighborsClassifier(), X, y, **options)
+    assert choose_setting(KNeighborsClassifier(), X, y, rule="best", **options).setting
     with pytest.raises(InputError, match="inner_folds must be a number or a splitter"):
         nested_cross_validate(TREE, X, y, settings=DEPTHS, inner_folds=[([0], [1])])
     with pytest.raises(InputError, match="tune has no 'fold'"):

@@ -139,7 +139,7 @@ def test_a_card_is_scored_as_it_stands(tmp_path: Path) -> None:
     assert found.not_refitted == ("card", "file")
     np.testing.assert_array_equal(found.risks["card"], card.risk(frame)[found.rows])
     np.testing.assert_array_equal(found.risks["file"], found.risks["card"])
-    assert found.thresholds == card.thresholds  # nothing else was asked for
+    assert found.thresholds == card.thresholds  # the default
     assert (found.size[:, 0] == card.size).all()
     assert "card*" in str(found)
     assert "anew*" not in str(found)
@@ -259,24 +259,24 @@ def test_the_correction_keeps_its_level() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("options", "message"),
     [
         ({"level": 95}, "level=95 must lie strictly between 0 and 1"),
         ({"n_resamples": 0}, "n_resamples=0 must be a whole number"),
         ({"random_state": None}, "random_state=None must be a whole number"),
     ],
 )
-def test_bands_check_what_they_are_told(told: dict[str, Any], message: str) -> None:
+def test_bands_check_their_options(options: dict[str, Any], message: str) -> None:
     event = np.array([False, True])
     with pytest.raises(InputError, match=message):
-        curve_bands(event, np.arange(2), {"a": event * 1.0}, Thresholds.of([0.5]), **told)
+        curve_bands(event, np.arange(2), {"a": event * 1.0}, Thresholds.of([0.5]), **options)
 
 
 def test_bands_leave_out_resamples_without_weight() -> None:
     event = np.array([False, True, True])
-    told = {"weight": np.array([0.0, 1.0, 0.0]), "n_resamples": 200}
+    options = {"weight": np.array([0.0, 1.0, 0.0]), "n_resamples": 200}
     grid = Thresholds.of([0.5])
-    found = curve_bands(event, np.arange(3), {"a": np.array([1.0, 1.0, 1.0])}, grid, **told)
+    found = curve_bands(event, np.arange(3), {"a": np.array([1.0, 1.0, 1.0])}, grid, **options)
     assert found["lower"].tolist() == found["upper"].tolist() == [1.0]
 
 
@@ -299,7 +299,7 @@ class OutOfLine(DummyClassifier):
         return np.tile([-5e-7, 1 + 5e-7], (len(X), 1))
 
 
-def test_compare_and_cross_validate_forgive_and_tell_alike() -> None:
+def test_compare_and_cross_validate_treat_odd_risks_and_warnings_alike() -> None:
     X, y = numbers(60)
     found = compare({"odd": OutOfLine()}, X, y, cv=3)
     assert found.risks["odd"].tolist() == [1.0] * 60
@@ -440,7 +440,7 @@ def test_preparation_looks_at_training_rows_only() -> None:
     x, missing, b = made.apply(other).T
     assert x[1] == made.apply({"x": np.array([2.0]), "w": np.array(["a"], object)})[0, 0]
     assert missing[0] < 0 < missing[1]
-    assert b[0] == b[1] < 0  # a level that nobody saw is no level
+    assert b[0] == b[1] < 0  # levels that training did not see
 
 
 def test_columns_that_say_nothing_are_left_out() -> None:
@@ -481,7 +481,7 @@ def test_all_containers_give_the_same_numbers(container: str) -> None:
 # -- models ----------------------------------------------------------------------------------------
 
 
-def test_every_named_model_takes_text_and_holes() -> None:
+def test_every_named_model_takes_text_and_missing_values() -> None:
     table = raw_table(3, 360)
     y = outcome_of(table)
     found = compare(NAMES, table, y, cv=2, thresholds=GRID, time_limit=0.5, max_features=3)
@@ -622,7 +622,7 @@ def test_a_journal_saves_finished_fits(tmp_path: Path) -> None:
     np.testing.assert_array_equal(first.risks["count"], again.risks["count"])
     np.testing.assert_array_equal(first.test["aunbc"], again.test["aunbc"])
     for changed in ({"X": X + 1}, {"models": {"count": Counting(shift=0.1)}}, {"thresholds": GRID}):
-        told = {
+        options = {
             "models": {"count": Counting()},
             "X": X,
             "y": y,
@@ -631,7 +631,7 @@ def test_a_journal_saves_finished_fits(tmp_path: Path) -> None:
             **changed,
         }
         with pytest.raises(InputError, match="other data or other settings"):
-            compare(**told)
+            compare(**options)
 
 
 def test_the_number_of_jobs_changes_nothing() -> None:
@@ -675,7 +675,7 @@ def test_a_card_in_the_list_has_its_own_name() -> None:
     assert compare([card, GaussianNB()], frame, y, cv=2).models == ("card", "GaussianNB")
 
 
-def test_a_journal_tells_models_apart(tmp_path: Path) -> None:
+def test_a_journal_distinguishes_models(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 2))
     y = rng.random(120) < 1 / (1 + np.exp(-X[:, 0]))
@@ -702,7 +702,7 @@ def test_a_seed_reaches_models_of_others() -> None:
     np.testing.assert_array_equal(first.risks["forest"], second.risks["forest"])
 
 
-def test_platt_scaling_never_turns_a_model_round() -> None:
+def test_platt_scaling_never_reverses_a_model() -> None:
     class Upside(LogisticRegression):  # type: ignore[misc]
         """Right where it has seen a row, wrong elsewhere."""
 

@@ -165,16 +165,16 @@ def test_folds_are_even_in_every_class(seed: int) -> None:
 def test_the_same_seed_gives_the_same_whatever_runs_it() -> None:
     X, y, weight = rows(150)
     model = DecisionTreeClassifier(max_features=1, splitter="random")  # no seed of its own
-    told = {"folds": 4, "repeats": 2, "sample_weight": weight + 1, "random_state": 5}
-    first = cross_validate(model, X, y, **told)
+    options = {"folds": 4, "repeats": 2, "sample_weight": weight + 1, "random_state": 5}
+    first = cross_validate(model, X, y, **options)
     for backend, jobs in (("threading", 3), ("loky", 2), ("sequential", 1)):
         with joblib.parallel_config(backend=backend):
-            again = cross_validate(model, X, y, n_jobs=jobs, **told)
+            again = cross_validate(model, X, y, n_jobs=jobs, **options)
         assert np.array_equal(first.predictions, again.predictions)
         assert all(np.array_equal(first.held_out[m], again.held_out[m]) for m in first.held_out)
-    other = cross_validate(model, X, y, **{**told, "random_state": 6})
+    other = cross_validate(model, X, y, **{**options, "random_state": 6})
     assert not np.array_equal(first.predictions, other.predictions)
-    more = cross_validate(model, X, y, **{**told, "repeats": 3})
+    more = cross_validate(model, X, y, **{**options, "repeats": 3})
     assert np.array_equal(first.predictions, more.predictions[:2])
     assert not np.array_equal(first.predictions[0], first.predictions[1])
 
@@ -202,7 +202,7 @@ def test_no_held_out_row_is_ever_learnt_from() -> None:
     assert not nested.predictions.any()
     for choice in nested.choices:
         assert choice.values.shape == (3, 2)
-        assert not choice.values.any()  # nobody is called positive
+        assert not choice.values.any()  # no row is called positive
 
 
 def test_selection_on_noise_is_caught_only_outside_the_loop() -> None:
@@ -222,7 +222,7 @@ def test_selection_on_noise_is_caught_only_outside_the_loop() -> None:
     assert honest.training["aunbc"].mean() > best + 0.04  # the models themselves believe otherwise
 
 
-def test_cut_points_of_noise_earn_nothing_inside_the_loop() -> None:
+def test_cut_points_of_noise_gain_nothing_inside_the_loop() -> None:
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(rng.normal(size=(150, 12)), columns=[f"c{k}" for k in range(12)])
     y = np.arange(150) < 50
@@ -267,8 +267,8 @@ def test_weights_reach_pipelines_and_searches() -> None:
     X, y, weight = rows(100)
     folds = list(StratifiedKFold(3).split(X, y))
     plain = LogisticRegression(C=0.1)
-    told = {"folds": folds, "sample_weight": weight}
-    expected = cross_validate(plain, X, y, **told).predictions
+    options = {"folds": folds, "sample_weight": weight}
+    expected = cross_validate(plain, X, y, **options).predictions
     assert not np.allclose(expected, cross_validate(plain, X, y, folds=folds).predictions)
     wrapped = (
         make_pipeline("passthrough", plain),
@@ -278,10 +278,10 @@ def test_weights_reach_pipelines_and_searches() -> None:
         GridSearchCV(make_pipeline(plain), {"logisticregression__C": [0.1]}, cv=2),
     )
     for model in wrapped:
-        np.testing.assert_allclose(cross_validate(model, X, y, **told).predictions, expected)
+        np.testing.assert_allclose(cross_validate(model, X, y, **options).predictions, expected)
 
 
-def test_some_rows_of_a_table_keep_its_kind() -> None:
+def test_some_rows_of_a_table_keep_its_type() -> None:
     ages, names, some = [51, None, 53], ["f", "m", "f"], np.array([2, 0])
     columns = {
         "list": ages,
@@ -365,9 +365,9 @@ class NoWeights(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 )
 def test_bad_input(change: dict[str, Any], message: str) -> None:
     X, y, _ = rows(60)
-    told = {"estimator": LogisticRegression(), "X": X, "y": y, **change}
+    options = {"estimator": LogisticRegression(), "X": X, "y": y, **change}
     with pytest.raises(InputError, match=message):
-        cross_validate(told.pop("estimator"), told.pop("X"), told.pop("y"), **told)
+        cross_validate(**options)
 
 
 def test_an_error_inside_says_in_which_fold() -> None:

@@ -64,7 +64,7 @@ def slow_friedman(ranks: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_ranks_and_friedman_are_those_of_the_slow_twin(seed: int) -> None:
+def test_ranks_and_friedman_agree_with_plain_loops(seed: int) -> None:
     scores, higher = random_scores(seed), seed % 3 != 0
     found = rank_models(scores, higher_is_better=higher)
     ranks = slow_ranks(scores, higher)
@@ -250,7 +250,7 @@ def test_the_papers_p_values_follow_from_its_ranks(paper_folder: Path, metric: s
 
 
 @pytest.mark.parametrize("metric", BETTER)
-def test_the_papers_ranks_follow_from_its_means_but_for_rounding(
+def test_the_papers_ranks_follow_from_its_means_up_to_rounding(
     paper_folder: Path, metric: str
 ) -> None:
     """Means that are equal to three decimals may be ranked either way; the others may not."""

@@ -123,9 +123,9 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_more_repeats_and_resamples_are_added(tmp_path: Path, log: Path) -> None:
     X, y = rows()
-    told = {"folds": 4, "journal": tmp_path / "cv"}
-    few = cross_validate(SlowLogistic(), X, y, repeats=1, **told)
-    more = cross_validate(SlowLogistic(), X, y, repeats=3, **told)
+    options = {"folds": 4, "journal": tmp_path / "cv"}
+    few = cross_validate(SlowLogistic(), X, y, repeats=1, **options)
+    more = cross_validate(SlowLogistic(), X, y, repeats=3, **options)
     assert lines(log) == 12
     assert np.array_equal(few.predictions, more.predictions[:1])
     fresh = cross_validate(SlowLogistic(), X, y, repeats=3, folds=4)
@@ -140,21 +140,21 @@ def test_given_folds_are_recognised_by_their_rows(tmp_path: Path, log: Path) -> 
     X, y = rows()
     order = np.random.default_rng(0).permutation(80)
     folds = [(np.setdiff1d(order, order[k::4]), order[k::4]) for k in range(4)]
-    told = {"journal": tmp_path / "j"}
-    one = cross_validate(SlowLogistic(), X, y, folds=iter(folds), **told)
-    again = cross_validate(SlowLogistic(), X, y, folds=folds[::-1], **told)
+    options = {"journal": tmp_path / "j"}
+    one = cross_validate(SlowLogistic(), X, y, folds=iter(folds), **options)
+    again = cross_validate(SlowLogistic(), X, y, folds=folds[::-1], **options)
     assert np.array_equal(one.predictions, again.predictions)
     # other numbers of the same folds are other tasks: nothing is mixed up, all is fitted anew
     assert lines(log) == 8
-    cross_validate(SlowLogistic(), X, y, folds=folds, **told)
+    cross_validate(SlowLogistic(), X, y, folds=folds, **options)
     assert lines(log) == 8
 
 
-def test_anything_else_is_another_run(tmp_path: Path) -> None:
+def test_other_data_or_settings_are_another_run(tmp_path: Path) -> None:
     X, y = rows()
-    told: dict[str, Any] = {"folds": 3, "journal": tmp_path / "j", "thresholds": "0.1:0.5:0.1"}
-    cross_validate(LogisticRegression(), X, y, **told)
-    cross_validate(LogisticRegression(), X, y, n_jobs=2, verbose=1, **told)  # the same
+    options: dict[str, Any] = {"folds": 3, "journal": tmp_path / "j", "thresholds": "0.1:0.5:0.1"}
+    cross_validate(LogisticRegression(), X, y, **options)
+    cross_validate(LogisticRegression(), X, y, n_jobs=2, verbose=1, **options)  # the same
     other_X, other_y = X.copy(), y.copy()
     other_X[0, 0] += 1e-9
     other_y[:2] = ~other_y[:2]
@@ -168,12 +168,12 @@ def test_anything_else_is_another_run(tmp_path: Path) -> None:
         {"thresholds": "0.1:0.4:0.1"},
         {"net_benefit_at": 0.2},
     ):
-        asked = {"estimator": LogisticRegression(), "X": X, "y": y, **told, **change}
+        arguments = {"estimator": LogisticRegression(), "X": X, "y": y, **options, **change}
         with pytest.raises(InputError, match="other data or other settings"):
-            cross_validate(asked.pop("estimator"), asked.pop("X"), asked.pop("y"), **asked)
+            cross_validate(**arguments)
     for other in (nested_cross_validate, choose_setting):
         with pytest.raises(InputError, match="other data or other settings"):
-            other(LogisticRegression(), X, y, settings={"C": [1.0]}, **told)
+            other(LogisticRegression(), X, y, settings={"C": [1.0]}, **options)
     with pytest.raises(InputError, match="other data or other settings"):
         bootstrap_validate(LogisticRegression(), X, y, journal=tmp_path / "j")
 
@@ -188,8 +188,8 @@ def test_ctrl_c_in_a_search_ends_the_fold_without_a_result(
     model = nb.RiskScoreClassifier(solver="local", time_limit=0.1, n_jobs=1)
     fit = nb.RiskScoreClassifier.fit
 
-    def broken(self: Any, *told: Any, **more: Any) -> Any:
-        fitted = fit(self, *told, **more)
+    def broken(self: Any, *options: Any, **more: Any) -> Any:
+        fitted = fit(self, *options, **more)
         object.__setattr__(fitted.result_, "status", "interrupted")
         return fitted
 

@@ -52,8 +52,8 @@ def found() -> tuple[Sensitivity, np.ndarray, np.ndarray, np.ndarray]:
         "weights": Thresholds.of([0.1, 0.5], [0.9, 0.1]),
         "data": suggest_thresholds,
     }
-    told = threshold_sensitivity(searcher(), X, y, settings, cv=3, sample_weight=weight)
-    return told, X, y, weight
+    result = threshold_sensitivity(searcher(), X, y, settings, cv=3, sample_weight=weight)
+    return result, X, y, weight
 
 
 def test_the_paper_s_settings() -> None:
@@ -70,12 +70,12 @@ def test_the_paper_s_settings() -> None:
 
 
 def test_every_fold_is_what_a_loop_finds(found: Any) -> None:
-    told, X, y, weight = found
+    result, X, y, weight = found
     tenths = Thresholds.tenths()
     for k, (train, test) in enumerate(make_folds(3, Sample.of(X, y, weight), 0)):
         risks = []
-        for name in told.settings:
-            grid = told.settings[name]
+        for name in result.settings:
+            grid = result.settings[name]
             if name == "data":  # chosen from the training rows of the fold, not from all
                 grid = suggest_thresholds(X[train], y[train], sample_weight=weight[train])
             model = searcher(thresholds=grid)
@@ -83,49 +83,49 @@ def test_every_fold_is_what_a_loop_finds(found: Any) -> None:
             risks.append(model.predict_proba(X[test])[:, 1])
             i = len(risks) - 1
             w = weight[test]
-            assert told.fold_aunbc[k, i] == aunbc(y[test], risks[-1], tenths, sample_weight=w)
+            assert result.fold_aunbc[k, i] == aunbc(y[test], risks[-1], tenths, sample_weight=w)
             ece = expected_calibration_error(y[test], risks[-1], tenths, sample_weight=w)
-            assert told.fold_ece[k, i] == ece
-            assert told.fold_size[k, i] == model.scorecard_.size
+            assert result.fold_ece[k, i] == ece
+            assert result.fold_size[k, i] == model.scorecard_.size
             for t, p in enumerate(tenths.asked):
                 other = sum(
                     w[j] for j in range(test.size) if (risks[0][j] >= p) != (risks[i][j] >= p)
                 )
-                assert told.fold_changed[k, i, t] == pytest.approx(other / w.sum())
+                assert result.fold_changed[k, i, t] == pytest.approx(other / w.sum())
 
 
 def test_tables_and_text(found: Any) -> None:
-    told = found[0]
-    t = told.to_table()
+    result = found[0]
+    t = result.to_table()
     assert t["setting"].tolist() == ["i/10", "range", "weights", "data"]
     assert t["difference"][0] == 0
     assert t["changed"][0] == 0
     np.testing.assert_allclose(t["difference"], t["aunbc"] - t["aunbc"][0], atol=1e-12)
-    gaps = told.fold_aunbc[:, 1] - told.fold_aunbc[:, 0]
-    # a third of the rows is held out: n_test / n_train is 1/2 but for rounding
-    assert told.ratio == pytest.approx(0.5, rel=0.01)
-    error = gaps.std(ddof=1) * np.sqrt(1 / 3 + told.ratio)
+    gaps = result.fold_aunbc[:, 1] - result.fold_aunbc[:, 0]
+    # a third of the rows is held out: n_test / n_train is 1/2 up to rounding
+    assert result.ratio == pytest.approx(0.5, rel=0.01)
+    error = gaps.std(ddof=1) * np.sqrt(1 / 3 + result.ratio)
     assert t["difference_se"][1] == pytest.approx(error)
-    d = told.decisions()
+    d = result.decisions()
     assert d.n_rows == 4 * 10
     here = (d["setting"] == "range") & (d["threshold"] == t["at"][1])
     assert d["changed"][here] == t["most_changed"][1]
-    points = told.points()
-    for name, card in told.cards.items():
+    points = result.points()
+    for name, card in result.cards.items():
         worth = {rule.term.text(): rule.points for rule in card.rules}
         shown = dict(zip(points["rule"], points[name], strict=True))
         assert {k: v for k, v in shown.items() if v} == {k: v for k, v in worth.items() if v}
-    assert "3 folds" in str(told)
-    assert "at the same 10 thresholds" in str(told)
+    assert "3 folds" in str(result)
+    assert "at the same 10 thresholds" in str(result)
 
 
 def test_names_of_a_data_frame_stay() -> None:
     X, y = rows(3, 120)
     frame = pd.DataFrame(X, columns=["age", "bmi", "sex"])
     settings = {"one": [0.3], "two": [0.3, 0.6]}
-    told = threshold_sensitivity(searcher(), frame, y, settings, cv=2, evaluate_on=[0.3, 0.6])
-    assert set(told.cards["one"].features) <= {"age", "bmi", "sex"}
-    assert told.evaluated.asked.tolist() == [0.3, 0.6]
+    result = threshold_sensitivity(searcher(), frame, y, settings, cv=2, evaluate_on=[0.3, 0.6])
+    assert set(result.cards["one"].features) <= {"age", "bmi", "sex"}
+    assert result.evaluated.asked.tolist() == [0.3, 0.6]
     raw = threshold_sensitivity(
         searcher(binner="auto"), {c: frame[c].tolist() for c in frame}, y, settings, cv=2
     )
@@ -146,25 +146,25 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 
 def test_pictures_show_the_numbers(found: Any, tmp_path: Path) -> None:
-    told = found[0]
-    areas = told.plot()
+    result = found[0]
+    areas = result.plot()
     assert isinstance(areas, SensitivityDisplay)
     x, place = areas.errorbar_.lines[0].get_data()
-    np.testing.assert_array_equal(x, told.difference)
+    np.testing.assert_array_equal(x, result.difference)
     np.testing.assert_array_equal(place, range(4))
-    assert [text.get_text() for text in areas.ax_.get_yticklabels()] == list(told.settings)
-    changes = told.plot(kind="decisions")
+    assert [text.get_text() for text in areas.ax_.get_yticklabels()] == list(result.settings)
+    changes = result.plot(kind="decisions")
     assert list(changes.lines_) == ["range", "weights", "data"]
     for i, line in enumerate(changes.lines_.values(), start=1):
-        np.testing.assert_array_equal(line.get_xdata(), told.evaluated.asked)
-        np.testing.assert_array_equal(line.get_ydata(), told.changed[i])
+        np.testing.assert_array_equal(line.get_xdata(), result.evaluated.asked)
+        np.testing.assert_array_equal(line.get_ydata(), result.changed[i])
     areas.save(tmp_path / "a.svg")
     assert "held-out rows" in (tmp_path / "a.svg").read_text(encoding="utf-8")
     figure, ax = mpl.figure.Figure(), None
     ax = figure.subplots()
     assert areas.plot(ax=ax, kind="decisions").ax_ is ax
     with pytest.raises(InputError, match="kind='bars'"):
-        told.plot(kind="bars")
+        result.plot(kind="bars")
 
 
 # -- a grid from the data --------------------------------------------------------------------------
@@ -217,8 +217,8 @@ def test_suggested_thresholds_are_quantiles_inside_the_range() -> None:
         inside = inside[(inside >= low) & (inside < high)]
         steps = [Fraction(2 * k - 1, 2 * (size - 1)) for k in range(1, size)]
         found = [round(float(np.sort(inside)[math.ceil(s * inside.size) - 1]), 3) for s in steps]
-        wanted = sorted({low, *(q for q in found if low < q < high)})
-        assert grid.asked.tolist() == pytest.approx(wanted)
+        expected = sorted({low, *(q for q in found if low < q < high)})
+        assert grid.asked.tolist() == pytest.approx(expected)
         assert grid.end == high
         assert len(set(grid.weights[-len(grid.asked) :])) == 1
 

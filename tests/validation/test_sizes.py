@@ -60,8 +60,8 @@ def folds_of(y: pd.Series, n: int = 3) -> Folds:
 
 
 def make_model(**settings: Any) -> RiskScoreClassifier:
-    told = {"thresholds": GRID, "max_points": 5, "time_limit": None, "n_jobs": 1}
-    return RiskScoreClassifier(**{**told, "teacher": "logistic", **settings})
+    options = {"thresholds": GRID, "max_points": 5, "time_limit": None, "n_jobs": 1}
+    return RiskScoreClassifier(**{**options, "teacher": "logistic", **settings})
 
 
 def content(card: Scorecard) -> tuple[Any, ...]:
@@ -293,14 +293,14 @@ def test_columns_that_say_nothing_get_a_card_without_rules() -> None:
     assert (found.best, found.suggested) == (1, 1)
 
 
-def test_the_estimators_callback_hears_of_it(data: tuple[pd.DataFrame, pd.Series]) -> None:
+def test_the_estimators_callback_is_called(data: tuple[pd.DataFrame, pd.Series]) -> None:
     seen: list[Progress] = []
     size_path(make_model(callback=seen.append), *data, sizes=[1, 2], cv=2)
     assert {progress.size for progress in seen} == {1, 2}
     size_path(make_model(verbose=1), *data, sizes=[1], cv=2)
 
 
-def test_an_interrupt_ends_it(data: tuple[pd.DataFrame, pd.Series]) -> None:
+def test_an_interrupt_ends_the_search(data: tuple[pd.DataFrame, pd.Series]) -> None:
     def stop(_: Progress) -> None:
         raise KeyboardInterrupt
 
@@ -536,11 +536,11 @@ def test_raw_tables(table: Path, tmp_path: Path) -> None:
 def test_raw_tables_in_python() -> None:
     table = raw_table(1, 150)
     y = outcome(table, 1)
-    asked = RiskScoreClassifier(
+    model = RiskScoreClassifier(
         binner="auto", teacher="logistic", thresholds=GRID, max_points=2, time_limit=1.0, n_jobs=1
     )
     for rows in (table, pd.DataFrame(table)):
-        found = size_path(asked, rows, y, sizes=[1, 3], cv=2)
+        found = size_path(model, rows, y, sizes=[1, 3], cv=2)
         assert found.sizes == (1, 3)
         assert found.cards[3].provenance.teacher == "logistic regression"
         assert found.cards[1].size <= 1

@@ -342,7 +342,7 @@ class CommandClassifier(RiskScoreClassifier):
         self._quiet, self._before, self._lists_columns = quiet, before, columns
         return self
 
-    def _learn(self, training: Training, outcome: str) -> Learned:
+    def _learn(self, training: Training, outcome: str, start: Any = None) -> Learned:
         if self._before is not None:
             self._before()
         if training.bins is not None and self._lists_columns and not self._quiet:
@@ -351,7 +351,7 @@ class CommandClassifier(RiskScoreClassifier):
             tell("bold", "to change", HOW_TO_CHANGE)
         with progress(self._quiet) as callback:
             self.callback = callback
-            self.learned_ = super()._learn(training, outcome)
+            self.learned_ = super()._learn(training, outcome, start)
         return self.learned_
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -469,13 +470,12 @@ class RiskScoreClassifier(CardClassifier):
         self.feature_names_in_ = np.array(found.names, dtype=object)
         return found
 
-    def _learn(self, training: Training, outcome: str) -> Learned:
+    def _learn(self, training: Training, outcome: str, start: IntArray | None = None) -> Learned:
         seed = self._seed()
         solver = choose_solver(
             self.solver, time_limit=self.time_limit, seed=seed, n_jobs=self.n_jobs
         )
-
-        def run(callback: Callback | None) -> Learned:
+        with self._progress() as callback:
             return learn(
                 training,
                 self.thresholds_,
@@ -486,12 +486,17 @@ class RiskScoreClassifier(CardClassifier):
                 seed=seed,
                 n_jobs=self.n_jobs,
                 calibrate=self.calibrate,
+                start=start,
                 callback=callback,
             )
 
+    @contextmanager
+    def _progress(self) -> Iterator[Callback | None]:
+        """The estimator's own callback, or a line on a terminal where it is verbose."""
         if not self.verbose or self.callback is not None:
-            return run(self.callback)
+            yield self.callback
+            return
         from netbenefit.solvers import LiveLine
 
         with LiveLine() as line:
-            return run(line)
+            yield line

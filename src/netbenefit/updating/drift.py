@@ -171,9 +171,6 @@ def _levels(values: NDArray[np.object_], weight: FloatArray) -> list[str]:
     return sorted(mass, key=lambda level: (-mass[level], level))[:_MOST_LEVELS]
 
 
-# -- drift, in words -------------------------------------------------------------------------------
-
-
 class Prevalence(NamedTuple):
     """Share of events then and now; None where it is not known."""
 

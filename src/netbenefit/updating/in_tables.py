@@ -87,7 +87,7 @@ def binning_choices(
     grid = as_thresholds(estimator.thresholds, estimator.weights)
     own = estimator.binner if isinstance(estimator.binner, Binner) else Binner()
     rows, idle = raw_rows_of(engine, survey, names, request, list(own.drop or ()))
-    found: dict[str, list[float]] = {"max_bins": [], "conditions": [], "patterns": [], "aunbc": []}
+    found = []
     for most in max_bins:
         binner = make_binner(own, names, grid, estimator.sign, estimator.constraints or ())
         binner.set_params(max_bins=int(most), drop=idle or own.drop)
@@ -95,11 +95,10 @@ def binning_choices(
             warnings.simplefilter("ignore")  # a fit warns of what is left out
             binner.fit_codes(rows.table, rows.event, rows.weight)
             area = _area(clone(estimator).set_params(binner=clone(binner)), rows)
-        found["max_bins"].append(most)
-        found["conditions"].append(len(binner.fitted_.terms))
-        found["patterns"].append(number_of_patterns(engine, survey, binner.fitted_))
-        found["aunbc"].append(area)
-    columns = {key: np.array(values) for key, values in found.items()}
+        patterns = number_of_patterns(engine, survey, binner.fitted_)
+        found.append((most, len(binner.fitted_.terms), patterns, area))
+    heads = ("max_bins", "conditions", "patterns", "aunbc")
+    columns = dict(zip(heads, map(np.array, zip(*found, strict=True)), strict=True))
     columns["cost"] = columns["aunbc"][0] - columns["aunbc"]
     return Table(columns)
 
@@ -192,8 +191,8 @@ def evaluate_table(
     Parameters
     ----------
     card : Scorecard
-    table : data frame, lazy frame or relation
-        Of Polars, DuckDB, Dask, Spark or Ibis; or a data frame in memory.
+    table
+        As in :func:`score_table`.
     target : str
         Column of two labels.
     positive : label, optional
@@ -212,11 +211,6 @@ def evaluate_table(
     -------
     CardEvaluation
         Print it.
-
-    Raises
-    ------
-    InputError
-        Where the card refuses some rows, or an outcome is missing.
 
     Examples
     --------

@@ -56,8 +56,6 @@ from netbenefit.estimators import (
     RiskScoreClassifier,
     Rows,
     Training,
-    choose_solver,
-    learn,
     terms_of,
     warn_of_teaching,
 )
@@ -87,6 +85,7 @@ from netbenefit.validation import (
     Runner,
     Sample,
     copy_with,
+    fold_means,
     fold_ratio,
     make_folds,
     take_rows,
@@ -273,8 +272,6 @@ def _decisions(old: _Scored, new: _Scored, event: NDArray[np.bool_], weight: Flo
     )
 
 
-# -- words -----------------------------------------------------------------------------------------
-
 _WORDS = {
     "risks": "risks recalibrated",
     "cutoffs": "cut-offs chosen anew, risks with them",
@@ -411,6 +408,13 @@ def _with_belief(card: Scorecard, rows: _Rows, prior_strength: float) -> _Rows:
     )
 
 
+#: What a card's provenance says of a search that an update makes void.
+_OF_THE_OLD_CARD = (
+    *("n_patterns", "prior_strength", "objective", "bound", "status", "net_benefit"),
+    *("teacher_net_benefit", "share_kept", "share_bound"),
+)
+
+
 def _note_update(card: Scorecard, what: str, n: float, events: float) -> Provenance:
     """Where the card comes from, and what was changed; claims about its old shape are dropped.
 
@@ -426,17 +430,9 @@ def _note_update(card: Scorecard, what: str, n: float, events: float) -> Provena
         version=__version__,
         n_rows=int(n) if whole else n,
         n_events=int(events) if whole else events,
-        n_patterns=None,
         prevalence=events / n,
-        prior_strength=None,
-        objective=None,
-        bound=None,
-        net_benefit=None,
-        teacher_net_benefit=None,
-        share_kept=None,
-        share_bound=None,
-        status=None,
         updated=before + what,
+        **dict.fromkeys(_OF_THE_OLD_CARD),
     )
 
 
@@ -515,10 +511,8 @@ def _learn_anew(
 
     ``estimator`` is the caller's own copy.  Columns are those that the card was learnt from.
     """
-    grid = as_thresholds(
-        card.thresholds if estimator.thresholds is None else estimator.thresholds, estimator.weights
-    )
-    estimator.thresholds_ = grid
+    given = card.thresholds if estimator.thresholds is None else estimator.thresholds
+    estimator.thresholds_ = as_thresholds(given, estimator.weights)
     if estimator.binner is None:
         training = _of_numbers(card, estimator, rows)
         terms: Sequence[Term] = terms_of(training.table)
@@ -528,23 +522,7 @@ def _learn_anew(
         terms = training.bins.terms
     old = {_bare(rule.term): rule.points for rule in card.rules}
     start = np.array([old.get(_bare(term), 0) for term in terms], dtype=np.int64)
-    seed = estimator._seed()
-    solver = choose_solver(
-        estimator.solver, time_limit=estimator.time_limit, seed=seed, n_jobs=estimator.n_jobs
-    )
-    return learn(
-        training,
-        grid,
-        solver,
-        outcome=outcome,
-        teacher=estimator.teacher,
-        prior_strength=estimator.prior_strength,
-        seed=seed,
-        n_jobs=estimator.n_jobs,
-        calibrate=estimator.calibrate,
-        start=start,
-        callback=estimator.callback,
-    )
+    return estimator._learn(training, outcome, start)
 
 
 def _bare(term: Term) -> Term:
@@ -781,7 +759,7 @@ class UpdateChoice:
 
     @cached_property
     def _means(self) -> FoldMeans:
-        return FoldMeans(self.fold_aunbc, self.ratio)
+        return fold_means(self.fold_aunbc, self.ratio)
 
     def to_table(self) -> Table:
         """One row per way: held-out AUNBC, its difference to the best, their errors, and ECE."""

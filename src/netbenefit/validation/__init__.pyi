@@ -22,6 +22,7 @@ from .cross_validation import (
 )
 from .errors import (
     FoldMeans as FoldMeans,
+    fold_means as fold_means,
     fold_ratio as fold_ratio,
     with_error as with_error,
 )

@@ -22,7 +22,7 @@ from netbenefit.common import (
 )
 from netbenefit.metrics import LOWER_IS_BETTER, ThresholdsLike
 from netbenefit.validation.folds import check_count, random_of, resample, seed_of
-from netbenefit.validation.runner import Runner, Task, make_work
+from netbenefit.validation.runner import Runner, Task, make_work, measures_by_name
 from netbenefit.validation.stability import CardStability, label, stability_of
 
 #: Of this measure no correction is given.
@@ -168,21 +168,14 @@ class BootstrapValidation:
         """One row per measure."""
         names = list(self.apparent)
         ends = np.array([self.interval(name, level) for name in names])
-        return Table(
-            {
-                "measure": np.array(names, dtype=object),
-                "apparent": [self.apparent[m] for m in names],
-                "optimism": [self.optimism[m] for m in names],
-                "optimism_se": [self.optimism_se[m] for m in names],
-                "corrected": [self.corrected[m] for m in names],
-                "low": ends[:, 0],
-                "high": ends[:, 1],
-                "left_out": [float(self.left_out[m].mean()) for m in names],
-                "chance": [self.chance[m] for m in names],
-                "overfitting": [self.overfitting[m] for m in names],
-                "point632plus": [self.point632plus[m] for m in names],
-            }
-        )
+        columns: dict[str, Any] = {"measure": np.array(names, dtype=object)}
+        for key in ("apparent", "optimism", "optimism_se", "corrected"):
+            columns[key] = [getattr(self, key)[m] for m in names]
+        columns |= {"low": ends[:, 0], "high": ends[:, 1]}
+        columns["left_out"] = [float(self.left_out[m].mean()) for m in names]
+        for key in ("chance", "overfitting", "point632plus"):
+            columns[key] = [getattr(self, key)[m] for m in names]
+        return Table(columns)
 
     def stability(self) -> CardStability:
         """Which rules and columns come back in the cards of the resamples."""
@@ -287,17 +280,12 @@ verbose
     ) as runner:
         found = list(runner.run(tasks).values())
     whole, drawn_ones = found[0], found[1:]
-    names = list(whole["measures"]["all"])
-
-    def gather(part: str) -> dict[str, FloatArray]:
-        return {m: np.array([one["measures"][part][m] for one in drawn_ones]) for m in names}
-
     return BootstrapValidation(
         apparent=whole["measures"]["all"],
         chance=whole["chance"],
-        resampled=gather("resampled"),
-        original=gather("all"),
-        left_out=gather("left_out"),
+        resampled=measures_by_name(drawn_ones, "resampled"),
+        original=measures_by_name(drawn_ones, "all"),
+        left_out=measures_by_name(drawn_ones, "left_out"),
         sizes=np.array([one["size"] for one in drawn_ones], dtype=np.float64),
         size=float(whole["size"]),
         rules=tuple(one["rules"] for one in drawn_ones),

@@ -20,6 +20,7 @@ from netbenefit.validation.errors import (
     ComparesFolds,
     FoldMeans,
     corrected_error,
+    fold_means,
     fold_ratio,
     near_best,
 )
@@ -99,7 +100,7 @@ class SettingChoice(ComparesFolds):
 
     @cached_property
     def _means(self) -> FoldMeans:
-        return FoldMeans(self.values, self.ratio, self.best)
+        return fold_means(self.values, self.ratio, self.best)
 
     @cached_property
     def near(self) -> NDArray[np.bool_]:

@@ -38,7 +38,7 @@ from netbenefit.metrics import (
     decision_curve,
 )
 from netbenefit.plots import ComparisonDisplay, CriticalDifferenceDisplay
-from netbenefit.validation.errors import corrected_error
+from netbenefit.validation.errors import corrected_error, with_error
 from netbenefit.validation.folds import Fold, Sample, check_repeats, make_folds
 from netbenefit.validation.models import Candidate, Settings, check_weighted, read_models
 from netbenefit.validation.prepare import read_plain
@@ -336,10 +336,12 @@ def _measures(found: Comparison, mark: Mapping[str, str], split: Split) -> str:
     metrics: list[Metric] = [*METRICS, "size"] if split == "test" else [*METRICS]
     means = {metric: found.means(metric, split) for metric in metrics}
     sds = {metric: found.sds(metric, split) for metric in metrics}
-    rows = []
-    for name, shown in mark.items():
-        cells = [_spread(means[m][name], sds[m][name], 1 if m == "size" else 3) for m in metrics]
-        rows.append([shown, *cells])
+
+    def cell(name: str, metric: Metric) -> str:
+        mean, sd = means[metric][name], sds[metric][name]
+        return "–" if math.isnan(mean) else with_error(mean, sd, 1 if metric == "size" else 3)
+
+    rows = [[shown, *(cell(name, metric) for metric in metrics)] for name, shown in mark.items()]
     return _ruled(["model", *(label(metric) for metric in metrics)], rows)
 
 
@@ -354,12 +356,6 @@ def _differences(found: Comparison, mark: Mapping[str, str]) -> str:
     return _ruled(["model", "difference", "95% interval", "p"], rows)
 
 
-def _spread(mean: float, sd: float, decimals: int) -> str:
-    if math.isnan(mean):
-        return "–"
-    return f"{format_number(mean, decimals)} ± {format_number(sd, decimals)}"
-
-
 def _ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with a line below its head."""
     lines = format_table(head, rows)
@@ -371,8 +367,10 @@ METRICS: tuple[Literal["auroc", "ece", "aunbc"], ...] = ("auroc", "ece", "aunbc"
 Metric = Literal["auroc", "ece", "aunbc", "size"]
 Split = Literal["test", "train"]
 
-#: What a table calls the parts of a :class:`Difference`.
-_HEADS = ("difference", "difference_se", "difference_low", "difference_high", "p")
+_HEADS = (
+    *("model", "refitted", "split", "metric", "mean", "sd", "min", "max"),
+    *("difference", "difference_se", "difference_low", "difference_high", "p"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -470,34 +468,17 @@ class Comparison:
         """One row per model, split and measure; differences to the first model where held out."""
         parts: list[tuple[str, Metric]] = [(s, m) for s in ("test", "train") for m in METRICS]
         parts.append(("all", "size"))
-        lines = [line for split, metric in parts for line in self._lines(split, metric)]
+        rows = []
+        for split, metric in parts:
+            values = self.values(metric, "train" if split == "train" else "test")
+            gaps = self.differences(metric) if split == "test" else {}
+            for name, own in zip(self.models, values.T, strict=True):
+                spread = own.mean(), own.std(ddof=1), own.min(), own.max()
+                gap = gaps.get(name, [math.nan] * len(Difference._fields))
+                rows.append((name, name not in self.not_refitted, split, metric, *spread, *gap))
+        columns = dict(zip(_HEADS, zip(*rows, strict=True), strict=True))
         kinds = dict.fromkeys(("model", "split", "metric"), object)
-        return Table(
-            {
-                name: np.array([line[name] for line in lines], dtype=kinds.get(name))
-                for name in lines[0]
-            }
-        )
-
-    def _lines(self, split: str, metric: Metric) -> list[dict[str, Any]]:
-        """Rows of the table: one measure of every model."""
-        values = self.values(metric, "train" if split == "train" else "test")
-        gaps = self.differences(metric) if split == "test" else {}
-        none = Difference(*[float("nan")] * 5)
-        return [
-            {
-                "model": name,
-                "refitted": name not in self.not_refitted,
-                "split": split,
-                "metric": metric,
-                "mean": values[:, place].mean(),
-                "sd": values[:, place].std(ddof=1),
-                "min": values[:, place].min(),
-                "max": values[:, place].max(),
-                **dict(zip(_HEADS, gaps.get(name, none), strict=True)),
-            }
-            for place, name in enumerate(self.models)
-        ]
+        return Table({head: np.array(columns[head], dtype=kinds.get(head)) for head in _HEADS})
 
     def decision_curve(self, thresholds: ThresholdsLike = None) -> Table:
         """Decision curves of the out-of-fold risks, at these thresholds or the comparison's own."""

@@ -42,7 +42,7 @@ from netbenefit.validation.folds import (
     random_of,
     seed_of,
 )
-from netbenefit.validation.runner import Runner, Task, Work, make_work
+from netbenefit.validation.runner import Runner, Task, Work, make_work, measures_by_name
 from netbenefit.validation.stability import CardStability, label, stability_of
 
 
@@ -130,19 +130,15 @@ class CrossValidation:
         """One row per measure: mean, sd, both standard errors, interval, and mean in training."""
         names = list(self.held_out)
         ends = np.array([self.interval(name, level) for name in names])
-        shown = [float(self.training[m].mean()) if m in self.training else np.nan for m in names]
-        return Table(
-            {
-                "measure": np.array(names, dtype=object),
-                "mean": [self.mean[m] for m in names],
-                "sd": [self.sd[m] for m in names],
-                "se": [self.se[m] for m in names],
-                "se_corrected": [self.se_corrected[m] for m in names],
-                "low": ends[:, 0],
-                "high": ends[:, 1],
-                "training": shown,
-            }
-        )
+        columns: dict[str, Any] = {"measure": np.array(names, dtype=object)}
+        for key in ("mean", "sd", "se", "se_corrected"):
+            columns[key] = [getattr(self, key)[m] for m in names]
+        columns |= {"low": ends[:, 0], "high": ends[:, 1]}
+        columns["training"] = [self._in_training(m) for m in names]
+        return Table(columns)
+
+    def _in_training(self, measure: str) -> float:
+        return float(self.training[measure].mean()) if measure in self.training else float("nan")
 
     def stability(self) -> CardStability:
         """Which rules and columns come back in the cards of all folds."""
@@ -157,9 +153,9 @@ class CrossValidation:
         head = ("", "held-out rows", "sd", "se", "corrected se", "training rows")
         rows = []
         for m in self.held_out:
-            trained = float(self.training[m].mean()) if m in self.training else float("nan")
-            values = (self.mean[m], self.sd[m], self.se[m], self.se_corrected[m], trained)
-            rows.append((label(m), *(format_number(value) for value in values)))
+            values = (self.mean[m], self.sd[m], self.se[m], self.se_corrected[m])
+            numbers = [format_number(value) for value in (*values, self._in_training(m))]
+            rows.append((label(m), *numbers))
         kind = "Nested cross-validation" if self.choices else "Cross-validation"
         repeats = len(self.predictions)
         times = f" in {repeats} repeats" if repeats > 1 else ""
@@ -210,7 +206,7 @@ def cross_validate(
         Number of stratified folds, or a splitter of scikit-learn, or pairs of row numbers (for
         rows that belong together, such as visits of one patient).
     repeats : int, default=1
-        How often folds are drawn anew.  More can be added later with the same journal.
+        How many times folds are drawn.  More can be added later with the same journal.
     thresholds : Thresholds, str or sequence, optional
         By default the estimator's own, or 0, 0.1, …, 0.9.
     net_benefit_at : sequence of float, optional
@@ -386,18 +382,13 @@ def _gather(
     predictions = np.full((repeats, work.sample.event.size), np.nan)
     for (repeat, _, (_, test)), result in zip(all_folds, results, strict=True):
         predictions[repeat, test] = result["risk"]
-    names = list(results[0]["measures"]["test"])
-
-    def gather(part: str) -> dict[str, FloatArray]:
-        return {m: np.array([one["measures"][part][m] for one in results]) for m in names}
-
-    held_out = gather("test")
+    held_out = measures_by_name(results, "test")
     sizes = np.array([one["size"] for one in results], dtype=np.float64)
     if not np.isnan(sizes).any():
         held_out["size"] = sizes
     return CrossValidation(
         held_out=held_out,
-        training=gather("train"),
+        training=measures_by_name(results, "train"),
         n_training=np.array([train.size for _, _, (train, _) in all_folds], dtype=np.float64),
         n_held_out=np.array([test.size for _, _, (_, test) in all_folds], dtype=np.float64),
         predictions=predictions,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,62 +31,34 @@ def near_best(mean: FloatArray, error: FloatArray | float, best: int) -> NDArray
     return np.asarray(mean + error >= mean[best])
 
 
-def with_error(value: float, error: float) -> str:
-    """Write a mean and its standard error."""
-    return f"{format_number(value)} ± {format_number(error)}"
+def with_error(value: float, error: float, decimals: int = 4) -> str:
+    """Write a mean and its error."""
+    return f"{format_number(value, decimals)} ± {format_number(error, decimals)}"
 
 
-@dataclass(frozen=True, eq=False)
-class FoldMeans:
-    """Means of several candidates over the same folds, and their differences to one of them.
+class FoldMeans(NamedTuple):
+    """Means of several candidates over the same folds, and their differences to one of them."""
 
-    ``values`` has one row per fold and one column per candidate; ``ratio`` is that of
-    :func:`fold_ratio`; ``reference`` is the candidate to compare with, by default the best one.
+    mean: FloatArray
+    error: FloatArray  #: corrected standard error of the mean
+    to: int  #: number of the candidate that the others are compared with
+    difference: FloatArray  #: mean less that of this candidate
+    difference_error: FloatArray  #: from differences within folds, which vary less than the values
+    near: NDArray[np.bool_]  #: which are at most one error of the difference below this candidate
+
+
+def fold_means(values: FloatArray, ratio: float, reference: int | None = None) -> FoldMeans:
+    """Compare candidates; ``values`` has one row per fold and one column per candidate.
+
+    ``ratio`` is that of :func:`fold_ratio`; ``reference`` is the candidate to compare with, by
+    default the best one, of equal ones the first.
     """
-
-    values: FloatArray
-    ratio: float
-    reference: int | None = None
-
-    @cached_property
-    def mean(self) -> FloatArray:
-        """Mean over the folds."""
-        result: FloatArray = self.values.mean(axis=0)
-        return result
-
-    @cached_property
-    def error(self) -> FloatArray:
-        """Its corrected standard error."""
-        return corrected_error(self.values, self.ratio)
-
-    @property
-    def to(self) -> int:
-        """Number of the candidate that the others are compared with; of equal ones the first."""
-        return int(np.argmax(self.mean)) if self.reference is None else self.reference
-
-    @cached_property
-    def difference(self) -> FloatArray:
-        """Mean less that of the candidate to compare with."""
-        result: FloatArray = self._within_folds.mean(axis=0)
-        return result
-
-    @cached_property
-    def difference_error(self) -> FloatArray:
-        """Its corrected standard error, from the differences within each fold.
-
-        These vary much less than the values do: a fold that is easy is easy for all.
-        """
-        return corrected_error(self._within_folds, self.ratio)
-
-    @cached_property
-    def near(self) -> NDArray[np.bool_]:
-        """Which candidates are at most one error of the difference below that one."""
-        return near_best(self.difference, self.difference_error, self.to)
-
-    @property
-    def _within_folds(self) -> FloatArray:
-        result: FloatArray = self.values - self.values[:, [self.to]]
-        return result
+    mean = values.mean(axis=0)
+    to = int(np.argmax(mean)) if reference is None else reference
+    gaps = values - values[:, [to]]
+    difference, error = gaps.mean(axis=0), corrected_error(gaps, ratio)
+    near = near_best(difference, error, to)
+    return FoldMeans(mean, corrected_error(values, ratio), to, difference, error, near)
 
 
 class ComparesFolds:

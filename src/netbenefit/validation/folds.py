@@ -56,6 +56,12 @@ class Sample(NamedTuple):
         """Some rows without their columns: enough to draw folds of them."""
         return Sample(None, self.labels[rows], self.event[rows], self.weight_of(rows))
 
+    def take(self, rows: NDArray[np.intp] | None) -> Sample:
+        """Some rows, or all."""
+        if rows is None:
+            return self
+        return self.outcomes(rows)._replace(X=take_rows(self.X, rows))
+
     def weight_of(self, rows: NDArray[np.intp]) -> FloatArray | None:
         """Weights of some rows."""
         return None if self.weight is None else self.weight[rows]
@@ -77,9 +83,6 @@ def _take(data: Any, rows: NDArray[np.intp]) -> Any:
     if library == "pyarrow":
         return data.take(rows)
     return data[rows] if library == "polars" else _safe_indexing(data, rows)
-
-
-# -- drawing ---------------------------------------------------------------------------------------
 
 
 def seed_of(seed: int, *place: int) -> int:
@@ -225,9 +228,6 @@ def resample(
         "bootstrap samples leave no event, or no row without it, out of the drawn rows. Validation "
         "by bootstrap needs a few of each: get more rows."
     )
-
-
-# -- learning --------------------------------------------------------------------------------------
 
 
 def check_classifier(estimator: Any, sample: Sample) -> None:

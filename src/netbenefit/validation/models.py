@@ -103,11 +103,6 @@ class TunedClassifier(
         result: FloatArray = self.best_estimator_.predict_proba(np.asarray(X, dtype=np.float64))
         return result
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The likelier label of each row."""
-        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return labels
-
     def _candidates(
         self, matrix: FloatArray, code: NDArray[np.intp], weight: FloatArray
     ) -> FloatArray:

@@ -69,9 +69,7 @@ def _number(item: Any) -> float:
     if isinstance(item, str):
         found = plain_number(item)
         return float("nan") if found is None else float(found)
-    if item is None or as_value("", item, "any") is None:
-        return float("nan")
-    return float(item)
+    return float("nan") if as_value("", item, "any") is None else float(item)
 
 
 def _words(column: RawColumn) -> NDArray[Any]:
@@ -79,9 +77,8 @@ def _words(column: RawColumn) -> NDArray[Any]:
     for row, item in enumerate(column.values.tolist()):
         if isinstance(item, str):
             found[row] = item.strip() or None
-        else:
-            value = None if item is None else as_value(column.name, item, "any")
-            found[row] = None if value is None else str(item)
+        elif as_value(column.name, item, "any") is not None:
+            found[row] = str(item)
     return found
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit._version import __version__
 from netbenefit.common import (
+    FloatArray,
     Progress,
     TaskBar,
     fingerprint_of,
@@ -107,6 +108,12 @@ class Task(NamedTuple):
     chance: str = ""  #: the part for which chance is measured, too
 
 
+def measures_by_name(results: Sequence[Mapping[str, Any]], part: str) -> dict[str, FloatArray]:
+    """Each measure of a part of the rows, over the results of several tasks."""
+    names = results[0]["measures"][part]
+    return {m: np.array([one["measures"][part][m] for one in results]) for m in names}
+
+
 def run_one(function: Callable[[Any], dict[str, Any]], task: Any) -> dict[str, Any]:
     """The result of a task, the seconds that it took, and its warnings."""
     began = time.perf_counter()
@@ -154,9 +161,6 @@ def _warn_once(results: Iterable[Mapping[str, Any]]) -> None:
             warnings.warn(text, known, stacklevel=4)
         else:
             warnings.warn(f"{kind}: {text}", stacklevel=4)
-
-
-# -- many of them ----------------------------------------------------------------------------------
 
 
 def make_work(

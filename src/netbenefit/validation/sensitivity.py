@@ -31,7 +31,13 @@ from netbenefit.data import RawTable
 from netbenefit.estimators import RiskScoreClassifier
 from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_thresholds
 from netbenefit.plots import SensitivityDisplay
-from netbenefit.validation.errors import ComparesFolds, FoldMeans, fold_ratio, with_error
+from netbenefit.validation.errors import (
+    ComparesFolds,
+    FoldMeans,
+    fold_means,
+    fold_ratio,
+    with_error,
+)
 from netbenefit.validation.folds import (
     Fold,
     Sample,
@@ -245,7 +251,7 @@ class Sensitivity(ComparesFolds):
 
     @cached_property
     def _means(self) -> FoldMeans:
-        return FoldMeans(self.fold_aunbc, self.ratio, reference=0)
+        return fold_means(self.fold_aunbc, self.ratio, reference=0)
 
     def to_table(self) -> Table:
         """One row per setting: grid, AUNBC and ECE on held-out rows, rules, changed decisions.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -43,8 +42,14 @@ from netbenefit.solvers import (
     limit_size,
 )
 from netbenefit.teachers import Taught
-from netbenefit.validation.errors import ComparesFolds, FoldMeans, fold_ratio, with_error
-from netbenefit.validation.folds import Fold, Sample, copy_with, make_folds, take_rows
+from netbenefit.validation.errors import (
+    ComparesFolds,
+    FoldMeans,
+    fold_means,
+    fold_ratio,
+    with_error,
+)
+from netbenefit.validation.folds import Fold, Sample, copy_with, make_folds
 from netbenefit.validation.runner import Runner
 
 #: The problem of some rows, what a teacher made of it, and the conditions.
@@ -76,11 +81,11 @@ class _SizeSearch:
 
     def pose(self, rows: NDArray[np.intp] | None = None) -> _Posed:
         """Learn conditions, the teacher's risks and constants from these rows alone."""
-        model, (X, _, event, weight), groups = copy_with(self.estimator), self.sample, self.groups
+        model, groups = copy_with(self.estimator), self.groups
         model.thresholds_ = self.thresholds
-        if rows is not None:
-            X, event, weight = take_rows(X, rows), event[rows], self.sample.weight_of(rows)
-            groups = None if groups is None else groups[rows]
+        X, _, event, weight = self.sample.take(rows)
+        if groups is not None and rows is not None:
+            groups = groups[rows]
         training = model._training(X, event, weight, groups)
         table, taught = teach_masses(
             training,
@@ -122,9 +127,7 @@ class _SizeSearch:
         self, cards: Mapping[int, Scorecard], rows: NDArray[np.intp] | None = None
     ) -> dict[int, dict[str, float]]:
         """Measures of cards on some rows, by size."""
-        X, _, event, weight = self.sample
-        if rows is not None:
-            X, event, weight = take_rows(X, rows), event[rows], self.sample.weight_of(rows)
+        X, _, event, weight = self.sample.take(rows)
         return {
             size: measures_of(event, card.risk(X), weight, self.thresholds)
             for size, card in cards.items()
@@ -234,12 +237,12 @@ class SizePath(ComparesFolds):
     @cached_property
     def aunbc(self) -> FloatArray:
         """Mean over the folds of the area under the net benefit curve on held-out rows."""
-        return FoldMeans(self.fold_aunbc, self.ratio).mean
+        return fold_means(self.fold_aunbc, self.ratio).mean
 
     @cached_property
     def aunbc_se(self) -> FloatArray:
         """Its standard error, as :attr:`held_out_se`."""
-        return FoldMeans(self.fold_aunbc, self.ratio).error
+        return fold_means(self.fold_aunbc, self.ratio).error
 
     @property
     def best(self) -> int:
@@ -253,7 +256,7 @@ class SizePath(ComparesFolds):
 
     @cached_property
     def _means(self) -> FoldMeans:
-        return FoldMeans(self.fold_net_benefit, self.ratio)
+        return fold_means(self.fold_net_benefit, self.ratio)
 
     def to_table(self) -> Table:
         """One row per size: its rules, training, held-out rows, and the columns with points."""
@@ -401,7 +404,7 @@ def size_path(
         "outcome": outcome,
     }
     with (
-        _progress(reader) as callback,
+        reader._progress() as callback,
         Runner(
             replace(search, callback=callback if alone else None),  # no process can call another's
             "sizes",
@@ -435,15 +438,3 @@ def size_path(
         ),
         ratio=fold_ratio(folds),
     )
-
-
-@contextmanager
-def _progress(estimator: RiskScoreClassifier) -> Iterator[Callback | None]:
-    """The estimator's own callback, or a line on a terminal where it is verbose."""
-    if not estimator.verbose or estimator.callback is not None:
-        yield estimator.callback
-        return
-    from netbenefit.solvers import LiveLine
-
-    with LiveLine() as line:
-        yield line

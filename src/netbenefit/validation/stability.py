@@ -1,4 +1,4 @@
-"""How stable a card is: which rules and columns come back when the rows are drawn anew."""
+"""How stable a card is: which rules and columns come back when the rows are drawn again."""
 
 from __future__ import annotations
 

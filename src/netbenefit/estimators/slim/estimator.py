@@ -213,12 +213,8 @@ class SLIMClassifier(RiskScoreClassifier):
 
     def _solve(self, task: SlimTask, seed: int) -> SolverResult:
         solver = SlimExact(self.time_limit, n_jobs=count_threads(self.n_jobs), seed=seed)
-        if not self.verbose or self.callback is not None:
-            return solver.solve(task, callback=self.callback)
-        from netbenefit.solvers import LiveLine
-
-        with LiveLine() as line:
-            return solver.solve(task, callback=line)
+        with self._progress() as callback:
+            return solver.solve(task, callback=callback)
 
     def _card(self, task: SlimTask, training: Training, outcome: str, seed: int) -> Scorecard:
         """The engine's card, with SLIM's own cut-off and risks."""
