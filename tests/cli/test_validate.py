@@ -72,7 +72,7 @@ def test_folds_are_those_of_python(table: Path, tmp_path: Path) -> None:
     assert numbers("AUROC", printed)[3] == pytest.approx(found.se_corrected["auroc"], abs=6e-5)
     assert "240 rows" in printed
     assert "6 cards of up to 0.2 s each" in printed
-    assert "For comparison: acting on everybody has AUNBC" in printed
+    assert "For comparison: acting on everyone has AUNBC" in printed
     assert "Stability over 6 cards" in printed
     saved = read_table(out)
     np.testing.assert_allclose(saved["mean"], found.to_table()["mean"], rtol=1e-9)

@@ -494,7 +494,10 @@ def test_quiet_command_prints_the_table_alone(table: Path) -> None:
     numbers = ["--binner", "none", "--teacher", "none"]
     printed = run("sizes", table, *CALL, *numbers, "--max-size", 1, "--drop", "weight", "--quiet")
     assert printed.startswith("Net benefit by the number of rules")
-    assert "The card with 1 rule earns most on held-out rows. Choose the size" in printed
+    assert (
+        "The card with 1 rule has the highest net benefit on held-out rows. Choose the size"
+        in printed
+    )
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def compare(
         option(
             "LIST",
             "Separated by commas: scorecard, rss-dnb, rss-dnb-sa, logistic, lasso, tree, forest, "
-            "xgboost, or a card's file, such as card.json. Others are held against the first.",
+            "xgboost, or a card's file, such as card.json. Others are compared with the first.",
         ),
     ] = "scorecard,logistic,lasso,tree",
     folds: Annotated[int, option("N", "Folds, each held out once.", min=2)] = 5,
@@ -63,7 +63,7 @@ def compare(
     ] = None,
     *,
     teacher: TeacherOptions,
-    time_limit: Annotated[float, option("SECONDS", "Time for each search, once a fold.")] = 10.0,
+    time_limit: Annotated[float, option("SECONDS", "Time for each search, once per fold.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds and models.", min=0)] = 0,
     jobs: Annotated[
         int, option("N", "Fits at a time. With 1, each search uses all cores.", min=-1)

@@ -99,7 +99,7 @@ def fit(
 ) -> None:
     """Learn a scorecard from a raw table and print it.
 
-    All columns but the outcome are used: numbers, text, true/false, missing values.  What each
+    All columns except the outcome are used: numbers, text, true/false, missing values.  What each
     column was taken for is printed, with the options that change it.  Ctrl-C ends search and proof
     and keeps the best card so far.
     """

@@ -133,7 +133,7 @@ def reproduce(
             "docs/reproduction; docs/reproduction-quick for quick, and so on",
         ),
     ] = None,
-    jobs: Annotated[int, option("N", "Fits at a time; −1 for one a core.", min=-1)] = -1,
+    jobs: Annotated[int, option("N", "Fits at a time; −1 for one per core.", min=-1)] = -1,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

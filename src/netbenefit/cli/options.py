@@ -37,7 +37,7 @@ def option(metavar: str, text: str, default: str | bool = True, **more: Any) -> 
 
 
 #: Options about the card stand together in the help.
-LIMITS = {"rich_help_panel": "What is asked of the card"}
+LIMITS = {"rich_help_panel": "Limits on the card"}
 RAW = {"rich_help_panel": "How columns are read"}
 
 GRID = "Risks from which one might act: low:high:step, or a list like 0.1,0.2,0.5."
@@ -109,7 +109,7 @@ class TeacherOptions:
         option(
             "WHO",
             "The model whose risks the card learns from, beside the outcomes: auto (a stack), "
-            "logistic, boosting, none, or a COLUMN of risks that somebody else computed.",
+            "logistic, boosting, none, or a COLUMN of risks computed elsewhere.",
         ),
     ] = "auto"
     prior_strength: Annotated[

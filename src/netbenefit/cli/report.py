@@ -30,8 +30,8 @@ def report(
 ) -> None:
     """Write a report: card, levels, decision curve, calibration, columns, proof, checklist.
 
-    One HTML file that works offline and prints well.  What is missing, unknown or new in the rows
-    is told as the card tells it.
+    One HTML file that works offline and prints well.  Values that are missing, unknown or new in
+    the rows are reported as the card reports them.
     """
     from netbenefit.cli.rows import read_for_card
     from netbenefit.common import write_text

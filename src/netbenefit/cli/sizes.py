@@ -64,7 +64,7 @@ def sizes(
     plot: Annotated[Path | None, option("FILE", "Save a picture: .svg, .png or .pdf.")] = None,
     csv: Annotated[Path | None, option("FILE", "Save the table.")] = None,
     journal: Annotated[
-        Path | None, option("FILE", "Keep finished folds in a file, to go on after a kill.")
+        Path | None, option("FILE", "Keep finished folds, to continue after an interruption.")
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -152,19 +152,17 @@ def _fit_command(data: Path, options: dict[str, Any]) -> str:
 def _advice(path: SizePath, command: str) -> str:
     """How to choose, and how to learn the card that was chosen."""
     best, small = path.best, path.suggested
+    rules = f"{best} rule{'s' * (best != 1)}"
+    highest = f"The card with {rules} has the highest net benefit on held-out rows"
     if small == best:
-        less = "; smaller ones earn less" if best > path.sizes[0] else ""
-        choice = f"The card with {_rules(best)} earns most on held-out rows{less}."
+        less = "; smaller ones have less" if best > path.sizes[0] else ""
+        choice = f"{highest}{less}."
     else:
         choice = (
-            f"The card with {_rules(best)} earns most on held-out rows. With {small} it earns "
-            "about as much (less than one standard error below), and is easier to use and check."
+            f"{highest}. With {small} it is about as high (less than one standard error below), "
+            "and the card is easier to use and check."
         )
     return (
         f"{choice} Choose the size beyond which more rules bring nothing that matters to you. To "
         f"learn that card:\n  {command} --max-features {small} --penalty 0 --out card.json"
     )
-
-
-def _rules(size: int) -> str:
-    return f"{size} rule{'s' * (size != 1)}"

@@ -86,7 +86,7 @@ def validate(
     time_limit: Annotated[float, option("SECONDS", "Time to search each card.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds, resamples and search.", min=0)] = 0,
     jobs: Annotated[
-        int, option("N", "Cards at a time; −1 for one a core. With 1, a card has all cores.")
+        int, option("N", "Cards at a time; −1 for one per core. With 1, a card has all cores.")
     ] = -1,
     journal: Annotated[
         Path | None,
@@ -221,11 +221,11 @@ def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -
     console = make_console()
     console.print(str(found))
     event, weight = rows.outcome.event, rows.weight
-    everybody, nobody = (
+    everyone, no_one = (
         aunbc(event, np.full(event.size, risk), grid, sample_weight=weight) for risk in (1.0, 0.0)
     )
     console.print(
-        f"For comparison: acting on everybody has AUNBC {format_number(everybody)}, on nobody "
-        f"{format_number(nobody)}."
+        f"For comparison: acting on everyone has AUNBC {format_number(everyone)}, on no one "
+        f"{format_number(no_one)}."
     )
     console.print(f"\n{found.stability()}")

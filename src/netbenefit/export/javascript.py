@@ -35,7 +35,7 @@ _HEAD = f"""\
 {{scaled}}//
 // row is a plain object with all columns of the card by name: numbers, booleans or text.  Missing
 // is null, undefined, NaN or blank text.  All return null where the card refuses the row: a column
-// is absent or of the wrong kind, or a value is missing that no rule speaks of.
+// is absent or of the wrong kind, or a value is missing and no rule covers that.
 """
 
 

@@ -563,7 +563,7 @@ def _hint(logic: CardLogic, one: InputColumn) -> str:
     if one.kind == "text":
         words = "text" + (f", such as {_some_levels(levels)}" if levels else "")
     elif one.kind == "any":
-        words = "anything: only asked whether it is there"
+        words = "anything: only whether it is there counts"
     else:
         words = "1 for yes, 0 for no" if binary else "whole number" if whole else "number"
     if one.special:

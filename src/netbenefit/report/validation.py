@@ -255,7 +255,7 @@ def _checklist(items: Sequence[Item]) -> str:
             f"<tr><td>{escape(item.section)}</td><td>{escape(item.number)}</td>"
             f"<td>{escape(item.question)}</td><td>{answer}</td></tr>"
         )
-    head = "".join(f'<th scope="col">{h}</th>' for h in ("Section", "Item", "Asked", "Answer"))
+    head = "".join(f'<th scope="col">{h}</th>' for h in ("Section", "Item", "Question", "Answer"))
     return (
         f'<table class="data check"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody>'
         '</table><p class="note">Items are those of the TRIPOD+AI statement, in our words. What '

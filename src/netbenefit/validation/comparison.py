@@ -312,7 +312,7 @@ def comparison_text(found: Comparison) -> str:
     parts = [
         f"Held-out rows: mean ± sd over {found.n_folds} folds",
         _measures(found, mark, "test"),
-        f"AUNBC of acting on everybody: {found.treat_all:.3f}, on nobody: 0".replace("-", "−"),
+        f"AUNBC of acting on everyone: {found.treat_all:.3f}, on no one: 0".replace("-", "−"),
         "",
         "The rows that were learnt from, for comparison",
         _measures(found, mark, "train"),
@@ -420,9 +420,9 @@ class Comparison:
 
     @property
     def treat_all(self) -> float:
-        """AUNBC of acting on everybody."""
-        everybody = np.ones(self.event.size)
-        return aunbc(self.event, everybody, self.thresholds, sample_weight=self.weight)
+        """AUNBC of acting on everyone."""
+        everyone = np.ones(self.event.size)
+        return aunbc(self.event, everyone, self.thresholds, sample_weight=self.weight)
 
     @property
     def n_folds(self) -> int:
