@@ -17,8 +17,7 @@ from netbenefit.problem.constraints import MaxFPR, MinTPR
 from netbenefit.problem.levels import floor_scores, level_risks
 from netbenefit.problem.limits import Limits, RateLimits, least_points
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.boxes.bounds import vector_allowed
-from netbenefit.solvers.boxes.tree import box_possible
+from netbenefit.solvers.boxes.bounds import BoxLimits, box_possible, vector_allowed
 from tests.helpers import slow_truth as reference
 from tests.helpers.strategies import constrained_problems, points_of, tables
 
@@ -56,14 +55,14 @@ def is_allowed(limits: Limits, lower: Any, vector: tuple[int, ...]) -> bool:
 @settings(max_examples=300)
 def test_boxes_and_vectors(case: tuple[Limits, Any, Any], data: st.DataObject) -> None:
     limits, lower, upper = case
-    arrays = (limits.values, lower, limits.support, limits.support_limit, limits.total)
+    arrays = BoxLimits(limits.values, lower, limits.support, limits.support_limit, limits.total)
     ranges = [range(a, b + 1) for a, b in zip(lower.tolist(), upper.tolist(), strict=True)]
     allowed = []
     for vector in itertools.product(*ranges):
         points = np.array(vector)
         expected = is_allowed(limits, lower, vector)
-        assert vector_allowed(*arrays, points) == expected
-        assert box_possible(*arrays, points, points) == expected
+        assert vector_allowed(arrays, points) == expected
+        assert box_possible(arrays, points, points) == expected
         allowed += [points] if expected else []
     for _ in range(5):
         lo = np.array([data.draw(st.sampled_from(r)) for r in ranges])
@@ -71,9 +70,9 @@ def test_boxes_and_vectors(case: tuple[Limits, Any, Any], data: st.DataObject) -
             [data.draw(st.integers(int(a), r[-1])) for a, r in zip(lo, ranges, strict=True)]
         )
         inside = any(((lo <= v) & (v <= hi)).all() for v in allowed)
-        assert box_possible(*arrays, lo, hi) or not inside
-    assert not vector_allowed(*arrays, lower - 1)
-    assert not vector_allowed(*arrays, upper + 1)
+        assert box_possible(arrays, lo, hi) or not inside
+    assert not vector_allowed(arrays, lower - 1)
+    assert not vector_allowed(arrays, upper + 1)
 
 
 @given(case=some_limits())
@@ -102,8 +101,10 @@ def test_least_points(case: tuple[Limits, Any, Any]) -> None:
 @settings(max_examples=100)
 def test_problems_agree_with_their_arrays(problem: Problem, data: st.DataObject) -> None:
     points, limits = points_of(data.draw, problem), problem.limits
-    arrays = (limits.values, problem.lower, limits.support, limits.support_limit, limits.total)
-    assert vector_allowed(*arrays, points) == problem.allows(points)
+    arrays = BoxLimits(
+        limits.values, problem.lower, limits.support, limits.support_limit, limits.total
+    )
+    assert vector_allowed(arrays, points) == problem.allows(points)
     assert problem.allows(problem.nearest_to_zero())
     assert problem.allows(problem.primitive(problem.nearest_to_zero()))
     if problem.allows(points):

@@ -48,7 +48,7 @@ FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 
 def model(**options: Any) -> RiskScoreClassifier:
-    """A classifier that takes milliseconds: nobody teaches it, unless asked to."""
+    """A classifier that takes milliseconds, without a teacher unless the options name one."""
     return RiskScoreClassifier(**{"solver": Annealing(cooling=1e-4), "teacher": None, **options})
 
 
@@ -929,7 +929,7 @@ def test_a_fitted_estimator_sends_dicts_to_its_card() -> None:
     assert fit.scorecard_.risk(row) == fit.predict_proba(pd.DataFrame([row]))[0, 1]
 
 
-def test_columns_on_a_tiny_scale_are_told():
+def test_columns_on_a_tiny_scale_are_reported():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 60)
     X = np.column_stack([rng.random(60) / 1000, rng.integers(0, 2, 60)])
@@ -940,7 +940,7 @@ def test_columns_on_a_tiny_scale_are_told():
         RiskScoreClassifier().fit(X, y)
 
 
-def test_yes_no_columns_with_other_values_are_told():
+def test_yes_no_columns_with_other_values_are_reported():
     X = np.array([[0], [1]] * 10)
     model = RiskScoreClassifier(solver="local", time_limit=600).fit(X, X[:, 0])
     with pytest.warns(UserWarning, match=r"'x0' holds 2 in row 1, but was 0 or 1.*recode"):

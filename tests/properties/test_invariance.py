@@ -15,7 +15,7 @@ from netbenefit.binning.search import CellScores, count_cells, equal_mass_edges,
 from netbenefit.binning.weights import count_rows, drop_last_bits, first_reaching
 
 Columns = dict[str, NDArray[Any]]
-KINDS = ("whole", "tenths", "float", "few", "counts", "text", "words", "yes", "holes", "coded")
+KINDS = ("whole", "tenths", "float", "few", "counts", "text", "words", "yes", "gaps", "coded")
 
 
 class Case(NamedTuple):
@@ -64,23 +64,23 @@ def _hashable(values: NDArray[Any]) -> list[Any]:
 def column(kind: str, event: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[Any]:
     """A random column, with ties, that may tell something about the outcome."""
     n = event.size
-    told = float(rng.choice([0.0, 1.5])) * event
+    signal = float(rng.choice([0.0, 1.5])) * event
     if kind == "whole":
-        return np.round(rng.integers(20, 80, n) + 10 * told).astype(np.int64)
+        return np.round(rng.integers(20, 80, n) + 10 * signal).astype(np.int64)
     if kind == "float":
-        return rng.normal(size=n) + told
+        return rng.normal(size=n) + signal
     if kind == "few":
         return rng.integers(0, rng.integers(2, 6), n)
     if kind == "counts":
-        return rng.poisson(0.4 + told, n)
+        return rng.poisson(0.4 + signal, n)
     if kind == "text":
         return np.array([f"level {k}" for k in np.minimum(rng.geometric(0.3, n), 12)], dtype=object)
     if kind == "words":
         return np.array([str(k) for k in rng.integers(0, 9, n)], dtype=object)
     if kind == "yes":
         return rng.random(n) < 0.4
-    numbers = np.round(3 * rng.exponential(size=n) + told, 1)
-    if kind == "holes":
+    numbers = np.round(3 * rng.exponential(size=n) + signal, 1)
+    if kind == "gaps":
         numbers[rng.random(n) < 0.15] = np.nan
     if kind == "coded":
         numbers[rng.random(n) < 0.1] = -9
@@ -123,21 +123,21 @@ def cases(draw: st.DrawFn) -> Case:
 def test_small_tables(case: Case, random: Any) -> None:
     order = list(range(case.event.size))
     random.shuffle(order)
-    wanted, moved = case.learnt(), case.take(np.array(order))
-    assert moved.learnt() == wanted
+    expected, moved = case.learnt(), case.take(np.array(order))
+    assert moved.learnt() == expected
     if (case.weight == np.floor(case.weight)).all():  # other weights do not count rows
-        assert moved.merged().learnt() == wanted
+        assert moved.merged().learnt() == expected
         rows = np.repeat(np.arange(case.event.size), case.weight.astype(int))
         spread = case.take(rows)._replace(weight=np.ones(rows.size))
-        assert spread.learnt() == wanted
-    assert case.take(np.flatnonzero(case.weight)).learnt() == wanted
+        assert spread.learnt() == expected
+    assert case.take(np.flatnonzero(case.weight)).learnt() == expected
 
 
 @pytest.mark.parametrize(
     ("n_rows", "kinds"),
     [
         (25_000, KINDS),
-        (40_000, ("whole", "counts", "few", "text", "words", "yes", "holes")),
+        (40_000, ("whole", "counts", "few", "text", "words", "yes", "gaps")),
         (60_000, ("few", "counts", "text", "yes", "words")),
     ],
 )
@@ -148,10 +148,10 @@ def test_large_tables(n_rows: int, kinds: tuple[str, ...]) -> None:
     columns = {kind: column(kind, event, rng) for kind in kinds}
     special = {name: [-9] for name in kinds if name == "coded"}
     case = Case(columns, event, np.ones(n_rows), {"special": special})
-    wanted = case.learnt()
-    assert case.take(rng.permutation(n_rows)).learnt() == wanted
+    expected = case.learnt()
+    assert case.take(rng.permutation(n_rows)).learnt() == expected
     merged = case.merged()
-    assert merged.take(rng.permutation(merged.event.size)).learnt() == wanted
+    assert merged.take(rng.permutation(merged.event.size)).learnt() == expected
     assert (merged.event.size < n_rows) == (n_rows > 25_000)
 
 

@@ -33,7 +33,7 @@ def test_books_are_true_after_any_number_of_steps(data: st.DataObject, real: boo
     problem = data.draw(problems(real=real, max_points=3))
     columns = columns_of(problem)
     state = make_state(columns)
-    chain = _chain.make_chain(problem, state, data.draw(st.integers(0, 99)))
+    chain = _chain.make_chain(problem, data.draw(st.integers(0, 99)))
     first = problem.nearest_to_zero()
     _chain.start(columns, state, chain, first, True)
     if chain.free.size == 0:
@@ -67,7 +67,7 @@ def test_one_hot_groups_shift_without_changing_the_value(data: st.DataObject) ->
     )  # fmt: skip
     columns = columns_of(problem)
     state = make_state(columns)
-    chain = _chain.make_chain(problem, state, 3)
+    chain = _chain.make_chain(problem, 3)
     assert chain.group[:3].tolist() == [[0, 3]] * 3
     _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
     one = problem.value_of_one
@@ -83,7 +83,7 @@ def test_descent_ends_in_a_local_optimum(data: st.DataObject) -> None:
     problem = data.draw(problems(max_points=2))
     columns = columns_of(problem)
     state = make_state(columns)
-    chain = _chain.make_chain(problem, state, 0)
+    chain = _chain.make_chain(problem, 0)
     _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
     if chain.free.size:
         _chain.anneal(columns, state, chain, _chain.DESCEND, 0, 2**62)
@@ -106,7 +106,7 @@ def test_cutting_a_run_into_pieces_changes_nothing() -> None:
     ends = []
     for cuts in ([0, 300], [0, 1, 7, 100, 299, 300]):
         state = make_state(columns)
-        chain = _chain.make_chain(problem, state, 5)
+        chain = _chain.make_chain(problem, 5)
         _chain.start(columns, state, chain, problem.nearest_to_zero(), True)
         for begin, end in itertools.pairwise(cuts):
             _chain.anneal(columns, state, chain, schedule, begin, end)
@@ -193,5 +193,5 @@ def test_annealing_is_the_published_one(data: st.DataObject) -> None:
     ]
     if not free:
         return
-    wanted = published_annealing(problem, solver, start.tolist())
-    assert got.points.tolist() == problem.primitive(np.array(wanted)).tolist()
+    expected = published_annealing(problem, solver, start.tolist())
+    assert got.points.tolist() == problem.primitive(np.array(expected)).tolist()

@@ -97,9 +97,9 @@ def test_ties_go_to_the_simplest_card() -> None:
 
 def test_the_limit_is_shared_and_never_longer_than_a_searchs_own() -> None:
     problem, answers = tied(), {seed: [1, 0] for seed in range(4)}
-    for told, own, seconds in ((8.0, None, 2.0), (8.0, 1.0, 1.0), (None, 3.0, 3.0), (None,) * 3):
+    for limit, own, seconds in ((8.0, None, 2.0), (8.0, 1.0, 1.0), (None, 3.0, 3.0), (None,) * 3):
         solver = Fixed(answers, time_limit=own)
-        MultiStart(starts=4, solver=solver, time_limit=told).solve(problem)
+        MultiStart(starts=4, solver=solver, time_limit=limit).solve(problem)
         assert solver.seen == [seconds] * 4
     solver = Fixed(answers)
     with joblib.parallel_config(backend="threading", n_jobs=2):

@@ -290,14 +290,14 @@ def all_or_none(*names: str) -> list[Constraint]:
 
 def test_islands_are_reached() -> None:
     """All of three columns or none, and two such groups of which one must be on."""
-    asked = [
+    limits = [
         *all_or_none("x0", "x1", "x2"),
         *all_or_none("x3", "x4", "x5"),
         AtLeast(1, ["x0", "x3"]),
         AtMost(3, [f"x{k}" for k in range(6)]),
     ]
     for seed in range(4):
-        problem = random_problem(seed, rows=60, columns=6, max_points=2, constraints=asked)
+        problem = random_problem(seed, rows=60, columns=6, max_points=2, constraints=limits)
         best = brute_force(problem)
         assert best is not None
         result = LocalSearch(time_limit=None, max_rounds=3, seed=seed).solve(problem)
@@ -306,8 +306,8 @@ def test_islands_are_reached() -> None:
 
 @pytest.mark.parametrize("solver", [LocalSearch(max_rounds=2), Annealing(temperature=0.01)])
 def test_rates_that_the_start_does_not_meet(solver: LocalSearch | Annealing) -> None:
-    asked = [MinTPR(0.3, 0.8), MaxFPR(0.3, 0.4)]
-    problem = random_problem(3, constraints=asked)
+    limits = [MinTPR(0.3, 0.8), MaxFPR(0.3, 0.4)]
+    problem = random_problem(3, constraints=limits)
     assert not problem.feasible(problem.nearest_to_zero())
     result = solver.solve(problem)
     assert problem.feasible(result.points)
@@ -324,8 +324,8 @@ def test_rates_that_nothing_meets_are_reported_as_not_found() -> None:
 
 
 def test_same_seed_same_answer_under_constraints() -> None:
-    asked = [AtLeast(2, ["x0", "x1", "x2"]), MinTPR(0.2, 0.9)]
-    problem = random_problem(columns=10, constraints=asked)
+    limits = [AtLeast(2, ["x0", "x1", "x2"]), MinTPR(0.2, 0.9)]
+    problem = random_problem(columns=10, constraints=limits)
     answers = [
         LocalSearch(time_limit=None, max_rounds=1, n_jobs=jobs, seed=4).solve(problem)
         for jobs in (1, 2)

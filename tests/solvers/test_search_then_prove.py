@@ -15,6 +15,7 @@ from netbenefit.problem.constraints import MaxFeatures, MinTPR
 from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem, Progress, Proof
 from netbenefit.solvers import search_then_prove
 from netbenefit.solvers.base import Run, conclude
+from netbenefit.solvers.bounds.supports import SupportBound
 from netbenefit.solvers.search_then_prove import BoundStep, SearchThenProve, plan
 from tests.helpers.strategies import brute_force, constrained_problems
 
@@ -116,9 +117,9 @@ def test_an_interrupt_keeps_card_and_bound(columns: int) -> None:
 
 def test_impossible_rates_are_proven_impossible() -> None:
     table = PatternTable.from_arrays([[0], [0], [1], [1]], [0, 1, 0, 1])
-    wanted = [MinTPR(0.5, 1.0)]
-    problem = Problem.build(table, Thresholds.of([0.5]), constraints=wanted)
-    assert SearchThenProve().solve(problem).status == "optimal"  # everybody is called
+    limits = [MinTPR(0.5, 1.0)]
+    problem = Problem.build(table, Thresholds.of([0.5]), constraints=limits)
+    assert SearchThenProve().solve(problem).status == "optimal"  # all rows are called
     from netbenefit.problem.constraints import MaxFPR
 
     worse = Problem.build(
@@ -133,10 +134,8 @@ def test_a_bound_below_a_card_is_never_believed(
 ) -> None:
     problem = make_problem(100, 5, 3)
 
-    def wrong(run: Run, integers: IntegerProblem, n_jobs: int) -> None:
-        search_then_prove._reporter(run, integers, "supports")(0)
-
-    monkeypatch.setitem(search_then_prove._METHODS, "supports", wrong)
+    wrong = SupportBound(0, 1, True)
+    monkeypatch.setattr(search_then_prove, "_bound", lambda *_: wrong)
     monkeypatch.setattr(search_then_prove, "plan", lambda *_: [BoundStep("supports", 1.0)])
     with caplog.at_level(logging.ERROR):
         result = SearchThenProve(time_limit=2.0).solve(problem)
@@ -193,8 +192,8 @@ def test_rates_without_exact_numbers_still_give_a_card(rough: bool) -> None:
     weights = None if rough else [0.37, 1.1, 2.3, 0.9, 1.7]
     table = PatternTable.from_arrays(X, [0, 1, 0, 1, 1], sample_weight=weights)
     grid = Thresholds.of([0.0857, 0.4491], weights="length") if rough else Thresholds.of([0.1, 0.5])
-    wanted = [MinTPR(grid.values[-1], 0.9)]
-    problem = Problem.build(table, grid, max_points=3, constraints=wanted)
+    limits = [MinTPR(grid.values[-1], 0.9)]
+    problem = Problem.build(table, grid, max_points=3, constraints=limits)
     result = SearchThenProve(time_limit=5.0).solve(problem)
     assert problem.feasible(result.points)
     assert result.proof is not None

@@ -87,10 +87,10 @@ def check(problem: Problem, found: dict[int, SolverResult]) -> None:
     | problems(max_points=2, max_columns=4, max_rows=9, taught=True)
 )
 def test_every_size_is_the_best_of_all_vectors(problem: Problem) -> None:
-    wanted = possible_sizes(problem) or [problem.patterns.n_features]
-    found = best_of_every_size(problem, wanted, time_limit=None)
+    requested = possible_sizes(problem) or [problem.patterns.n_features]
+    found = best_of_every_size(problem, requested, time_limit=None)
     check(problem, found)
-    for size in wanted:
+    for size in requested:
         best = brute_force(limit_size(problem, size))
         assert best is not None
         assert found[size].objective == pytest.approx(float(best[0]), abs=1e-12)
@@ -102,15 +102,15 @@ def test_every_size_is_the_best_of_all_vectors(problem: Problem) -> None:
     | constrained_problems(max_columns=4, most_vectors=200, taught=True)
 )
 def test_every_size_under_constraints(problem: Problem) -> None:
-    wanted = possible_sizes(problem) or [problem.patterns.n_features]
-    best = best_by_size(problem, wanted)
+    requested = possible_sizes(problem) or [problem.patterns.n_features]
+    best = best_by_size(problem, requested)
     try:
-        found = best_of_every_size(problem, wanted, time_limit=None)
+        found = best_of_every_size(problem, requested, time_limit=None)
     except NoCardFound:
         assert set(best.values()) == {None}
         return
     check(problem, found)
-    assert list(found) == [size for size in wanted if best[size] is not None]
+    assert list(found) == [size for size in requested if best[size] is not None]
     for size, result in found.items():
         assert result.objective == pytest.approx(best[size], abs=1e-12)
 
@@ -118,8 +118,10 @@ def test_every_size_under_constraints(problem: Problem) -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("rows", [3, 40, 500])
 def test_every_size_is_the_best_of_all_vectors_with_a_teacher(seed: int, rows: int) -> None:
-    asked = ((), (AtMost(1, ["x0", "x2"]),), (Include("x1"), MinTPR(0.3, "1/2")))[seed % 3]
-    problem = random_problem(seed, rows=60, columns=4, max_points=2, taught=rows, constraints=asked)
+    limits = ((), (AtMost(1, ["x0", "x2"]),), (Include("x1"), MinTPR(0.3, "1/2")))[seed % 3]
+    problem = random_problem(
+        seed, rows=60, columns=4, max_points=2, taught=rows, constraints=limits
+    )
     found = best_of_every_size(problem, range(1, 5), time_limit=None)
     check(problem, found)
     assert list(found) == [1, 2, 3, 4]
@@ -171,8 +173,8 @@ def test_same_seed_same_cards_on_any_number_of_threads() -> None:
 
 
 def test_constraints_are_respected() -> None:
-    asked = [Include("x1"), AtMost(1, ["x2", "x3", "x4"])]
-    problem = random_problem(4, taught=1000, constraints=asked, sign={"x0": "-"})
+    limits = [Include("x1"), AtMost(1, ["x2", "x3", "x4"])]
+    problem = random_problem(4, taught=1000, constraints=limits, sign={"x0": "-"})
     found = best_of_every_size(problem, [1, 2, 4, 6], time_limit=None)
     check(problem, found)
     for result in found.values():
@@ -190,15 +192,15 @@ def test_a_size_below_what_constraints_need_is_refused_by_name() -> None:
 def test_sizes_without_a_card_that_meets_the_rates_are_left_out() -> None:
     rows = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
     table = PatternTable.from_arrays(rows, [0, 1, 1, 1] * 5)
-    asked = [MinTPR(0.5, 1), MaxFPR(0.5, 0)]
-    problem = Problem.build(table, Thresholds.of([0.5]), constraints=asked, max_points=2)
+    limits = [MinTPR(0.5, 1), MaxFPR(0.5, 0)]
+    problem = Problem.build(table, Thresholds.of([0.5]), constraints=limits, max_points=2)
     found = best_of_every_size(problem, [1, 2], time_limit=None)
     assert list(found) == [2]
     check(problem, found)
     impossible = Problem.build(
         PatternTable.from_arrays([[0], [0], [1], [1]], [0, 1, 1, 1]),
         Thresholds.of([0.5]),
-        constraints=asked,
+        constraints=limits,
     )
     with pytest.raises(NoCardFound, match="no card was found"):
         best_of_every_size(impossible, [1], time_limit=None)

@@ -58,7 +58,7 @@ class Small:
                 called = [r for r, s in zip(self.rows, scores, strict=True) if s >= cutoff]
                 hits = sum((w for _, w, y, _ in called if y), Fraction(0))
                 alarms = sum((w for _, w, y, _ in called if not y), Fraction(0))
-                # What is asked at ½ holds at lower thresholds, where more are called, or at higher.
+                # A limit at ½ also holds below it (events found) or above it (false alarms).
                 if self.found is not None and p <= GRID[1] and hits < self.found * events:
                     continue
                 if self.alarms is not None and p >= GRID[1] and alarms > self.alarms * (n - events):
@@ -91,19 +91,19 @@ def small(seed: int) -> Small:
     table = PatternTable.from_arrays(X, y, sample_weight=weights)
     table, _ = blend(table, np.asarray(risks, dtype=np.float64), weights.astype(float), n0)
     found = alarms = None
-    asked: list[Any] = []
+    limits: list[Any] = []
     if rng.random() < 0.5:
         found = Fraction(int(rng.integers(1, 5)), 4)
-        asked.append(MinTPR(0.5, found))
+        limits.append(MinTPR(0.5, found))
     if rng.random() < 0.5:
         alarms = Fraction(int(rng.integers(0, 4)), 4)
-        asked.append(MaxFPR(0.5, alarms))
+        limits.append(MaxFPR(0.5, alarms))
     problem = Problem.build(
         table,
         Thresholds.of([float(p) for p in GRID], weights="equal"),
         penalty=Fraction(int(rng.integers(0, 3)), 100),
         max_points=MOST,
-        constraints=asked,
+        constraints=limits,
     )
     # A pattern's mass is shared by its rows: only sums matter.
     rows = []
@@ -120,12 +120,12 @@ def test_the_problem_counts_as_the_rows_do() -> None:
         case = small(seed)
         rng = np.random.default_rng(seed)
         for points in rng.integers(-MOST, MOST + 1, (4, 2)).tolist():
-            wanted = case.objective(tuple(points))
-            assert case.problem.feasible(points) == (wanted is not None)
-            if wanted is None:
+            expected = case.objective(tuple(points))
+            assert case.problem.feasible(points) == (expected is not None)
+            if expected is None:
                 infeasible += 1
             else:
-                assert case.problem.evaluate(points).objective == wanted
+                assert case.problem.evaluate(points).objective == expected
     assert infeasible > 50
 
 
@@ -171,13 +171,13 @@ def test_near_optimal_cards_and_sizes() -> None:
         near = enumerate_near_optimal(case.problem, tolerance, limit=1000, time_limit=None)
         vectors = itertools.product(range(-MOST, MOST + 1), repeat=2)
         values = {v: case.objective(v) for v in vectors}
-        wanted = {
+        expected = {
             tuple(case.problem.primitive(np.array(v)).tolist())
             for v, value in values.items()
             if value is not None and value >= best - tolerance
         }
         assert near.complete
-        assert {card.points for card in near.cards} == wanted
+        assert {card.points for card in near.cards} == expected
         assert all(card.objective == values[card.points] for card in near.cards)
         free = Small(replace(case.problem, penalty=Fraction(0)), case.rows, case.found, case.alarms)
         sizes = [size for size in (1, 2) if free.best(size) is not None]

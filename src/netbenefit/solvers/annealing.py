@@ -1,4 +1,4 @@
-"""Simulated annealing exactly as published, on our kernel: the yardstick for the default search."""
+"""Simulated annealing exactly as published, on our kernels: the yardstick for others."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Annealing:
 
 
 def _report(run: Run, state: SearchState, evaluated: int) -> None:
-    """Tell of work, and of the best points once there are any."""
+    """Report work, and the best points once there are any."""
     if state.found:
         run.report(evaluated, state.best_value, state.best)
     else:

@@ -20,15 +20,11 @@ from netbenefit.problem import Problem, Progress, Proof, SolverResult, Status, T
 if TYPE_CHECKING:
     from rich.console import Console
 
-
-# -- progress that people see: one live line on a terminal, nothing elsewhere ----------------------
-
-
 logger = logging.getLogger(__name__)
 
 
 def describe(progress: Progress) -> str:
-    """One line: incumbent, size, bound and gap where known, elapsed, evaluations."""
+    """One line: objective, size, bound and gap where known, seconds, evaluations."""
     parts = [f"objective {progress.objective:.6f}", f"size {progress.size}"]
     if progress.bound is not None and progress.gap is not None:
         parts += [f"bound {progress.bound:.6f}", f"gap {progress.gap:.1%}"]
@@ -73,13 +69,13 @@ def _share(result: SolverResult, kept: float, most: float | None) -> str:
 
 
 def _up(value: Fraction, digits: int) -> str:
-    """A number for people, rounded up: what it says must stay true."""
+    """Format a number, rounded up so that a statement about a bound stays true."""
     scale = 10**digits
     return f"{math.ceil(value * scale) / scale:.{digits}f}"
 
 
 class LiveLine(Display):
-    """A context manager whose calls update one line on the terminal; quiet where there is none."""
+    """A context manager whose calls update one line on a terminal; silent elsewhere."""
 
     def __init__(self, console: Console | None = None) -> None:
         super().__init__(console=console)
@@ -96,12 +92,8 @@ class LiveLine(Display):
             self._live.update(text)
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 #: Seconds that shares are taken of where there is no time limit.
 _ENDLESS = 600.0
-
 
 Callback = Callable[[Progress], None]
 
@@ -170,9 +162,11 @@ def first_points(problem: Problem, start: IntArray | None) -> IntArray:
 class Run:
     """The state of one solve: clock, best points, counters, trace; safe to use from threads.
 
-    A callback is called with the interpreter's lock but never from two threads at once, at most
-    every ``interval`` seconds and at every improvement.  ``spent`` seconds of the limit are over.
+    A callback is never called from two threads at once; it is called at every improvement, and
+    otherwise at most every tenth of a second.  ``spent`` seconds of the limit are already over.
     """
+
+    _INTERVAL = 0.1
 
     def __init__(
         self,
@@ -180,7 +174,6 @@ class Run:
         solver: str,
         time_limit: float,
         callback: Callback | None = None,
-        interval: float = 0.1,
         spent: float = 0.0,
     ) -> None:
         self.problem = problem
@@ -188,7 +181,6 @@ class Run:
         self.stop = threading.Event()
         self.evaluations = 0
         self._callback = callback
-        self._interval = interval
         self._lock = threading.Lock()
         self._begin = time.perf_counter() - spent
         self._deadline = self._begin + time_limit
@@ -198,7 +190,6 @@ class Run:
         self._trace: list[TraceRow] = []
         self.proof: Proof | None = None
         self._patience = math.inf
-        self.gave_up = False  #: whether a proof ended because it brought nothing any more
         self._progress = (0.0, math.inf)  # when the bound last fell by much, and the gap then
 
     @property
@@ -208,13 +199,8 @@ class Run:
 
     @property
     def time_left(self) -> float:
-        """Seconds until the limit."""
+        """Seconds until the limit; negative after it."""
         return self._deadline - time.perf_counter()
-
-    @property
-    def overtime(self) -> float:
-        """Seconds since the limit; negative before it."""
-        return -self.time_left
 
     @property
     def out_of_time(self) -> bool:
@@ -224,11 +210,8 @@ class Run:
     @property
     def must_stop(self) -> bool:
         """Whether loops should end, for whatever reason."""
-        return self.stop.is_set() or self.out_of_time or self._stalled
-
-    @property
-    def _stalled(self) -> bool:
-        return self.seconds - self._progress[0] > self._patience
+        stalled = self.seconds - self._progress[0] > self._patience
+        return self.stop.is_set() or self.out_of_time or stalled
 
     @contextmanager
     def patient(self, seconds: float) -> Iterator[None]:
@@ -237,9 +220,7 @@ class Run:
         try:
             yield
         finally:
-            self.gave_up = self.gave_up or self._stalled
             self._patience = math.inf
-        self.gave_up = False  #: whether a proof ended because it brought nothing any more
 
     def poll(self) -> bool:
         """Show that work goes on; True where it should end."""
@@ -249,7 +230,7 @@ class Run:
 
     @contextmanager
     def within(self, share: float, most: float = math.inf) -> Iterator[None]:
-        """Let a part of the work have only a share of the time left, and at most ``most`` s."""
+        """Limit a part of the work to a share of the time left, and to ``most`` seconds."""
         deadline = self._deadline
         if share < 1.0:
             left = min(most, share * min(self.time_left, _ENDLESS))
@@ -287,9 +268,12 @@ class Run:
     def finish_proof(self, proof: Proof) -> None:
         """Keep the final form of a proof, boxes included, unless another bound is lower."""
         with self._lock:
-            lower = self.proof is None or proof.bound < self.proof.bound
-            same = not lower and self.proof is not None and proof.bound == self.proof.bound
-            if lower or (same and self.proof is not None and self.proof.boxes is None):
+            old = self.proof
+            if (
+                old is None
+                or proof.bound < old.bound
+                or (proof.bound == old.bound and old.boxes is None)
+            ):
                 self.proof = proof
 
     def report_proof(self, proof: Proof) -> None:
@@ -298,8 +282,8 @@ class Run:
             better = self.proof is None or proof.bound < self.proof.bound
             if better:
                 self.proof = proof
-                last = self._trace[-1] if self._trace else None
-                if last is not None:
+                if self._trace:
+                    last = self._trace[-1]
                     self._note(last.objective, last.size, proof.method)
                     gap = float(proof.bound) - last.objective
                     if gap <= 0.9 * self._progress[1]:
@@ -315,24 +299,19 @@ class Run:
         now = self.seconds
         if self._callback is None or not self._trace:
             return
-        if news or now - self._last_call >= self._interval:
+        if news or now - self._last_call >= self._INTERVAL:
             self._last_call = now
             best = self._trace[-1]
-            progress = Progress(best.objective, best.size, now, self.evaluations, self.bound)
-            self._callback(progress)
+            self._callback(Progress(best.objective, best.size, now, self.evaluations, self.bound))
 
     def result(self, points: IntArray, status: Status) -> SolverResult:
-        """Count the answer from the data and wrap it up.
-
-        The status becomes "optimal" where the bound says so.
-        """
+        """Count the answer from the data; the status becomes "optimal" where the bound says so."""
         value = self.problem.evaluate(points)
         if self.proof is not None and self.proof.bound < value.objective:
-            # It cannot be; but if it is, a wrong proof must not leave this place.
+            # This cannot happen; if it does, a wrong proof must not be returned.
             logger.error("%s gave a bound below a card that exists: dropped", self.proof.method)
             self.proof = None
-        objective, bound = float(value.objective), self.bound
-        proof = self.proof
+        objective, bound, proof = float(value.objective), self.bound, self.proof
         if proof is not None and proof.bound <= value.objective + proof.rounding:
             status, bound = "optimal", objective  # equal before rounding, so equal after it
         return SolverResult(
@@ -347,5 +326,5 @@ class Run:
             evaluations=self.evaluations,
             trace=tuple(self._trace),
             solver=self.solver,
-            proof=self.proof,
+            proof=proof,
         )

@@ -31,24 +31,25 @@ from netbenefit.solvers.kernels.coordinates import (
     Array,
     Columns,
     State,
-    _sort_keys,
     columns_of,
     copy,
     cumulate,
+    cumulate_keys,
     fill,
     gain_now,
     move,
     pack_masses,
     place,
+    sort_keys,
 )
-from netbenefit.solvers.kernels.jit import internal, jit, negatives, positives
-from netbenefit.solvers.state import Chain, SearchState, anneal, random
+from netbenefit.solvers.kernels.jit import internal, jit
+from netbenefit.solvers.state import Chain, SearchState, anneal, keep, random
 
 #: How often a second column changes along with the first.
 _TOGETHER = 0.25
 #: What forbidden steps multiply the price by, and allowed ones.
 _DEARER, _CHEAPER = 1.05, 0.98
-#: Real weights are sums with rounding; rates within this share of their limit are looked at again.
+#: Sums of real weights are rounded; rates within this share of their limit are checked again.
 _ROUNDING = 1e-12
 
 
@@ -134,13 +135,9 @@ def _count(columns: Columns, state: State, outcomes: Array) -> Any:
         cumulate(masses, curves[0, : masses.size], curves[1, : masses.size])
         fill(masses, 0)
         return last - first
-    keys, mass, whole = state.keys, columns.mass, state.score[WHOLE]
-    n = mass.size
-    low, high = np.int64(whole[0]), np.int64(whole[0])
-    for j in range(n):
-        low, high = min(low, whole[j]), max(high, whole[j])
-        keys[0, j], keys[2, j] = whole[j], j
-    side = _sort_keys(keys, n, low, high)  # type: ignore[arg-type]
+    keys, mass = state.keys, columns.mass
+    copy(keys[0, : mass.size], state.score[WHOLE])
+    side = sort_keys(keys, mass.size)
     size = _curves(mass, keys, side, curves[0], curves[1])
     if outcomes.size > 0:
         _curves(outcomes, keys, side, curves[2], curves[3])
@@ -149,16 +146,8 @@ def _count(columns: Columns, state: State, outcomes: Array) -> Any:
 
 @internal
 def _curves(mass: Array, keys: Array, side: int, events: Array, others: Array) -> Any:
-    """Mass at or above each score, of rows that are sorted; return how many scores."""
-    n = mass.size
-    above = mass[0] - mass[0]
-    size = 0
-    for back in range(n):  # from the highest score down
-        j = n - 1 - back
-        above += mass[keys[2 + side, j]]
-        if j == 0 or keys[side, j - 1] != keys[side, j]:
-            events[size], others[size] = positives(above), negatives(above)
-            size += 1
+    """Mass at or above each score, from the lowest; return how many scores."""
+    size = cumulate_keys(mass, keys, side, events, others)
     for t in range(size // 2):
         events[t], events[size - 1 - t] = events[size - 1 - t], events[t]
         others[t], others[size - 1 - t] = others[size - 1 - t], others[t]
@@ -286,9 +275,7 @@ def _keep_best(state: State, chain: Chain, rules: Rules) -> None:
     """Remember the current points if they are allowed and better."""
     if rules.miss[0] == 0.0 and (rules.found[0] == 0 or chain.value[0] > chain.value[1]):
         rules.found[0] = 1
-        chain.value[1] = chain.value[0]
-        for k in range(state.points.size):
-            chain.best[k] = state.points[k]
+        keep(state.points, chain.value, chain.best)
 
 
 @internal
@@ -404,7 +391,7 @@ def anneal_constrained(
 def metropolis_constrained(
     columns: Columns, state: State, chain: Chain, rules: Rules, plan: Array, begin: int, end: int
 ) -> int:
-    """Published annealing, one column and one other value a step, across forbidden ground."""
+    """Published annealing, one column and one other value per step, across forbidden vectors."""
     evaluated = 0
     for step in range(begin, end):
         heat = plan[0] - plan[1] * (step // int(plan[2]))
@@ -458,7 +445,7 @@ class ConstrainedState(SearchState):
             chain.best[:] = points
 
     def anneal(self, schedule: Any, begin: int, end: int) -> int:
-        """Take steps of an annealing or of a descent; see :func:`anneal_constrained`."""
+        """See :func:`anneal_constrained`."""
         if begin == 0 and schedule[0] > 0:
             self.rules.price[0] = 10.0 * schedule[0]
         return anneal_constrained(
@@ -466,7 +453,7 @@ class ConstrainedState(SearchState):
         )
 
     def metropolis(self, schedule: Any, begin: int, end: int) -> int:
-        """Take steps of the published annealing; see :func:`metropolis_constrained`."""
+        """See :func:`metropolis_constrained`."""
         return metropolis_constrained(
             self.columns, self.arrays, self.chain, self.rules, schedule, begin, end
         )
@@ -474,7 +461,7 @@ class ConstrainedState(SearchState):
     def values(self, k: int) -> tuple[Any, NDArray[np.bool_]]:
         """Objectives of column k's values, all else as it is, and which of them are allowed."""
         chain, rules = self.chain, self.rules
-        chain.size[0] = np.count_nonzero(self.arrays.points)  # moves do not count
+        chain.size[0] = np.count_nonzero(self.points)  # which ``move`` does not update
         list_values(self.columns, self.arrays, chain, rules, k)
         n_values = int(self.problem.upper[k] - self.problem.lower[k]) + 1
         return chain.out[:n_values].copy(), rules.missing[:n_values] == 0

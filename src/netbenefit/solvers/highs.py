@@ -43,6 +43,25 @@ def linear_program(
     return program
 
 
+def equality_program(matrix: Any, sides: FloatArray, **options: Any) -> Any:
+    """A quiet solver of matrix·x = sides, x ≥ 0, that has no costs yet."""
+    import highspy
+
+    columns = matrix.shape[1]
+    solver = quiet_highs(**options)
+    solver.passModel(
+        linear_program(
+            matrix,
+            cost=np.zeros(columns),
+            lower=np.zeros(columns),
+            upper=np.full(columns, highspy.kHighsInf),
+            row_lower=sides,
+            row_upper=sides,
+        )
+    )
+    return solver
+
+
 def quiet_highs(**options: Any) -> Any:
     """A silent solver with one thread; other options as HiGHS calls them."""
     import highspy

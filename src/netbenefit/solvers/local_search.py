@@ -17,9 +17,9 @@ from netbenefit.solvers.base import Callback, Run, check_time_limit, first_point
 from netbenefit.solvers.kernels.coordinates import columns_of, make_state, pair_gains
 from netbenefit.solvers.state import DESCEND, SearchState, make_search_state
 
-# -- last improvements of a good card: pairs of coordinates, and the plainest of equals ------------
+logger = logging.getLogger(__name__)
 
-
+#: With more pairs of columns than this, only those are tried in which one has points.
 _MANY_PAIRS = 100
 #: Columns with more values than this are left out of pairs.
 _MANY_VALUES = 100
@@ -30,7 +30,6 @@ _OVERTIME = 0.5
 def polish(state: SearchState, points: IntArray, run: Run) -> tuple[SearchState, int]:
     """Try all values of pairs of coordinates until none improves.
 
-    Where there are many pairs, only those are tried in which at least one column has points.
     Returns the state, which holds the best points, and the number of vectors evaluated.
     """
     problem = state.problem
@@ -48,13 +47,6 @@ def polish(state: SearchState, points: IntArray, run: Run) -> tuple[SearchState,
             state.start(better, True)
             todo = _pairs(state.best, free)
     return state, evaluated
-
-
-def compile_polish(problem: Problem) -> None:
-    """Have the pair kernel compiled, or loaded: a state without scores makes it return at once."""
-    pair_gains(
-        columns_of(problem), make_state(columns_of(problem)), 0, 0, _room_for_pairs(problem, set())
-    )
 
 
 def _room_for_pairs(problem: Problem, free: set[int]) -> Any:
@@ -75,47 +67,27 @@ def _pairs(points: IntArray, free: set[int]) -> list[tuple[int, int]]:
 
 
 def _best_pair(state: SearchState, pair: tuple[int, int], room: Any) -> tuple[Any, IntArray]:
-    """Objectives of all pairs of values (not allowed ones lowest), and the best points."""
+    """Objectives of all pairs of values (lowest where not allowed), and the best points."""
     problem, (k, j), points = state.problem, pair, state.best
-    v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
-    if problem.is_plain:
-        values, allowed = _plain_pairs(state, pair, room)
-    else:
-        values, allowed = _other_pairs(state, pair, room)
+    n_k, n_j = _n_values(problem, k), _n_values(problem, j)
+    values, allowed = room[:n_k, :n_j], np.zeros((n_k, n_j), dtype=np.bool_)
+    if problem.is_plain and pair_gains(state.columns, state.arrays, k, j, room):
+        v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
+        rest = int(np.count_nonzero(points)) - int(points[k] != 0) - int(points[j] != 0)
+        sizes = rest + (v_k != 0)[:, None].astype(np.int64) + (v_j != 0)[None, :]
+        values = problem.rates[0] * values - problem.rates[1] * sizes
+        allowed = sizes <= problem.max_features
+    else:  # one value of the first column after the other, with all of the second
+        for v in np.flatnonzero(problem.limits.values[k, :n_k]).tolist():
+            state.move(k, int(problem.lower[k]) + v)
+            values[v], allowed[v] = state.values(j)
+        state.move(k, int(points[k]))
     lowest = np.iinfo(np.int64).min if values.dtype.kind == "i" else -np.inf
     values = np.where(allowed, values, lowest)
     a, b = np.unravel_index(int(np.argmax(values)), values.shape)
     better = points.copy()
-    better[k], better[j] = v_k[a], v_j[b]
+    better[k], better[j] = problem.lower[k] + a, problem.lower[j] + b
     return values, better
-
-
-def _plain_pairs(state: SearchState, pair: tuple[int, int], room: Any) -> tuple[Any, Any]:
-    """All pairs at once, by the kernel for pairs where it can."""
-    problem, (k, j), points = state.problem, pair, state.best
-    v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
-    gains = room[: v_k.size, : v_j.size]
-    if not pair_gains(columns_of(problem), state.arrays, k, j, room):
-        for v, row in zip(v_k.tolist(), gains, strict=True):
-            state.move(k, v)
-            row[:] = state.gains(j)
-        state.move(k, int(points[k]))
-    rest = int(np.count_nonzero(points)) - int(points[k] != 0) - int(points[j] != 0)
-    sizes = rest + (v_k != 0)[:, None].astype(np.int64) + (v_j != 0)[None, :]
-    values = problem.rates[0] * gains - problem.rates[1] * sizes
-    return values, sizes <= problem.max_features
-
-
-def _other_pairs(state: SearchState, pair: tuple[int, int], room: Any) -> tuple[Any, Any]:
-    """One value of the first column after the other, with all of the second."""
-    problem, (k, j), points = state.problem, pair, state.best
-    n_k, n_j = _n_values(problem, k), _n_values(problem, j)
-    values, allowed = room[:n_k, :n_j], np.zeros((n_k, n_j), dtype=np.bool_)
-    for v in np.flatnonzero(problem.limits.values[k, :n_k]).tolist():
-        state.move(k, int(problem.lower[k]) + v)
-        values[v], allowed[v] = state.values(j)
-    state.move(k, int(points[k]))
-    return values, allowed
 
 
 def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntArray:
@@ -130,7 +102,7 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
     while changed:
         changed = False
         for k in state.free.tolist():
-            if run is not None and run.overtime > _OVERTIME:
+            if run is not None and -run.time_left > _OVERTIME:
                 return problem.primitive(current)
             state.start(current, True)
             values = np.arange(problem.lower[k], problem.upper[k] + 1)
@@ -145,12 +117,10 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
     return problem.primitive(current)
 
 
-logger = logging.getLogger(__name__)
-
 #: Seconds of compiled work between two looks at the clock.
 _SLICE = 0.02
-#: Steps after which scores and histogram are counted anew, which sweeps up the rounding that real
-#: weights leave there.  A number of steps, not of seconds: the same run has the same rounding.
+#: Steps after which scores and histogram are counted anew, to remove the rounding errors of real
+#: weights.  A number of steps, not of seconds: the same run has the same rounding.
 _RECOUNT = 8192
 #: Local optima whose surroundings set the temperatures.
 _DESCENTS = 4
@@ -173,11 +143,10 @@ class LocalSearch:
 
     Under constraints that say more than bounds and size, annealings also walk through vectors that
     are not allowed, at a price that adapts, and only allowed ones count.  Where no vector is found
-    whose cut-offs meet the required rates, an error says so: it does not mean that there
-    is none.
+    whose cut-offs meet the required rates, an error says so: it does not mean that there is none.
 
-    Chains do not talk to each other within a round, and rounds end in a fixed order, so that the
-    same seed gives the same card on any number of threads, unless time runs out first.
+    Chains are independent within a round, and are compared in a fixed order, so that the same seed
+    gives the same card on any number of threads, unless time runs out first.
     """
 
     time_limit: float | None = 10.0
@@ -212,7 +181,7 @@ class LocalSearch:
         begin = time.perf_counter()
         _ = columns_of(problem)  # laying out a large table counts as search, compiling does not
         spent = time.perf_counter() - begin
-        _compile(problem)
+        compile_search(problem)
         run = Run(problem, "local", limit, callback, spent=spent)
         with ThreadPoolExecutor(max(1, self.n_jobs)) as pool:
             search = _Search(problem, run, self.seed, first)
@@ -225,7 +194,7 @@ class LocalSearch:
                 run.stop.set()
         best = search.best
         if status == "interrupted" and run.best is not None:
-            best = run.best  # what the chains of the broken-off round have reported counts too
+            best = run.best  # what the chains of the interrupted round reported counts, too
         if best is None:
             raise problem.nothing_found()
         return run.result(simplify(problem, best, run), status)
@@ -278,8 +247,7 @@ class _Search:
             if number:
                 state.start(self._some_points(rng), False)
             rng.shuffle(state.free)
-            evaluated = self._descend(state)
-            self._offer(state, evaluated)
+            self._offer(state, state.descend(lambda: self.run.must_stop))
             losses = [state.loss(k) for k in state.free.tolist()]
             medians.append(float(np.median(losses)))
             if self.run.must_stop:
@@ -304,7 +272,7 @@ class _Search:
         return points
 
     def _some_values(self, rng: np.random.Generator) -> IntArray:
-        """Random values on a random half of the columns; a descent sees to the other limits."""
+        """Random allowed values on a random half of the columns; a descent meets other limits."""
         problem, points = self.problem, self.problem.nearest_to_zero()
         free = make_search_state(problem, 0).free
         for k in rng.permutation(free)[: (free.size + 1) // 2]:
@@ -335,15 +303,13 @@ class _Search:
         while pending:  # waiting in short spells keeps Ctrl-C responsive
             _, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
         results = [future.result() for future in futures]
-        for state, untold, _ in results:  # in order of the chains, not of their ends
-            self._offer(state, untold)
+        for state, unreported, _ in results:  # in order of the chains, not of their ends
+            self._offer(state, unreported)
         work = sum(seconds for _, _, seconds in results)
         if not self.run.must_stop:
             self._seconds_per_step = work / (chains * steps)
-        best = self.best
-        known = best is None or (
-            self._polished is not None and np.array_equal(best, self._polished)
-        )
+        best, polished = self.best, self._polished
+        known = best is None or (polished is not None and np.array_equal(best, polished))
         if best is not None and not known and not self.run.must_stop:
             state, evaluated = polish(self._new_state(0), best, self.run)
             self._offer(state, evaluated)
@@ -354,22 +320,22 @@ class _Search:
         self, state: SearchState, schedule: Any, origin: IntArray
     ) -> tuple[SearchState, int, float]:
         """One chain, in slices; stops early where it has to."""
-        run, untold = self.run, 0
+        run, unreported = self.run, 0
         begin = time.perf_counter()
         state.start(origin, True)
         done, total, piece = 0, int(schedule[2]), 16
         while done < total and not run.must_stop:
             tick = time.perf_counter()
             end = min(done + piece, total, done - done % _RECOUNT + _RECOUNT)
-            untold = self._report(state, untold + state.anneal(schedule, done, end))
+            unreported = self._report(state, unreported + state.anneal(schedule, done, end))
             spent = max(time.perf_counter() - tick, 1e-6)
             piece = max(1, min(4 * piece, int((end - done) * _SLICE / spent)))
             done = end
             if done % _RECOUNT == 0:
                 state.start(state.points.copy(), False)
         state.start(state.best.copy(), False)
-        untold = self._report(state, untold + self._descend(state))
-        return state, untold, time.perf_counter() - begin
+        unreported = self._report(state, unreported + state.descend(lambda: run.must_stop))
+        return state, unreported, time.perf_counter() - begin
 
     def _report(self, state: SearchState, evaluated: int) -> int:
         """Report work and the best points, if there are any; return the work not reported."""
@@ -378,21 +344,10 @@ class _Search:
         self.run.report(evaluated, state.best_value, state.best)
         return 0
 
-    def _descend(self, state: SearchState) -> int:
-        """Descend to a local optimum, a look at the clock after each round of all columns."""
-        evaluated, done, sweep = 0, 0, state.free.size
-        while not self.run.must_stop:
-            before = state.standing
-            evaluated += state.anneal(DESCEND, done, done + sweep)
-            done += sweep
-            if state.standing == before:
-                break
-        return evaluated
-
     def _offer(self, state: SearchState, evaluated: int = 0) -> None:
         """Make a walk's best the incumbent if it is better, or as good and simpler."""
-        untold = self._report(state, evaluated)
-        self.run.evaluations += untold
+        unreported = self._report(state, evaluated)
+        self.run.evaluations += unreported
         if not state.found:
             return
         value, points = state.best_value, state.best
@@ -420,14 +375,15 @@ def plainness(points: IntArray) -> tuple[Any, ...]:
     return size, int(np.abs(points).sum()), tuple((-points).tolist())
 
 
-def _compile(problem: Problem) -> None:
-    """Compile (or load) what the search needs before its clock starts."""
+def compile_search(problem: Problem) -> None:
+    """Compile (or load) what a search needs, before its clock starts."""
     begin = time.perf_counter()
     state = make_search_state(problem, 1)
     state.start(problem.nearest_to_zero(), True)
     state.anneal(DESCEND, 0, 0)
-    if state.free.size > 1 and problem.is_plain:
-        compile_polish(problem)
+    if state.free.size > 1 and problem.is_plain:  # a state without scores makes it return at once
+        room = _room_for_pairs(problem, set())
+        pair_gains(state.columns, make_state(state.columns), 0, 0, room)
     seconds = time.perf_counter() - begin
     if seconds > 1.0:
         logger.info("compiled the kernels in %.1f s; later runs load them from disk", seconds)

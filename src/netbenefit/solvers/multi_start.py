@@ -31,8 +31,8 @@ class MultiStart:
        the smallest seed.
     4. Where searches prove bounds, the lowest one holds for all.
 
-    Searches do not talk to each other, so that the same seed gives the same card on any backend and
-    any number of workers, unless time runs out first.
+    Searches are independent, so that the same seed gives the same card on any backend and any
+    number of workers, unless time runs out first.
 
     Parameters
     ----------
@@ -81,24 +81,31 @@ class MultiStart:
         limit = self._check()
         begin = first_points(problem, start)
         run = Run(problem, "multi-start", limit, callback)
-        best = _Best(run)
+        best: tuple[Any, ...] | None = None  # what cards are compared by, and the best points
         status: Status = "finished"
         try:
             with closing(self._searches(problem, None if start is None else begin, limit)) as found:
                 for seed, result in found:
-                    best.offer(seed, result)
+                    points = result.points
+                    objective = problem.evaluate(points).objective
+                    key = (-objective, plainness(points), seed)
+                    if best is None or key < best[0]:
+                        best = key, points
+                    if result.proof is not None:
+                        run.finish_proof(result.proof)
+                    run.report(result.evaluations, value_of(problem, points), points)
                     if result.status == "interrupted":  # a search in this process has seen Ctrl-C
                         status = "interrupted"
                         break
                     if result.status == "time_limit":
                         status = "time_limit"
         except KeyboardInterrupt:
-            if best.points is None:
+            if best is None:
                 raise
             status = "interrupted"
-        if best.points is None:
+        if best is None:
             raise problem.nothing_found()
-        return run.result(best.points, status)
+        return run.result(best[1], status)
 
     def _check(self) -> float:
         if isinstance(self.starts, bool) or not isinstance(self.starts, int) or self.starts < 1:
@@ -142,21 +149,3 @@ def _search(
         problem, start=start
     )
     return result
-
-
-class _Best:
-    """Steps 3 and 4, whatever order results come in."""
-
-    def __init__(self, run: Run) -> None:
-        self.points: IntArray | None = None
-        self._run = run
-        self._key: tuple[Any, ...] | None = None
-
-    def offer(self, seed: int, result: SolverResult) -> None:
-        problem, points = self._run.problem, result.points
-        key = (-problem.evaluate(points).objective, plainness(points), seed)
-        if self._key is None or key < self._key:
-            self._key, self.points = key, points
-        if result.proof is not None:
-            self._run.finish_proof(result.proof)
-        self._run.report(result.evaluations, value_of(problem, points), points)

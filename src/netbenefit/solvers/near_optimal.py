@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from netbenefit.common import InputError, IntArray, Table
 from netbenefit.problem import Boxes, IntegerProblem, Problem, Reason, floor_scores
 from netbenefit.solvers.base import check_time_limit
-from netbenefit.solvers.boxes.search import MOST_PAIRS, BoxSearch, can_count, n_pairs
+from netbenefit.solvers.boxes.search import BoxSearch, fits_boxes
 from netbenefit.solvers.search_then_prove import SearchThenProve
 
 
@@ -54,7 +54,7 @@ class NearOptimal:
     names: tuple[str, ...]
 
     def to_table(self) -> Table:
-        """One row a card: objective, loss against the best, size, agreement, features, points.
+        """One row per card: objective, loss against the best, size, agreement, features, points.
 
         ``features`` names the columns with points; ``points`` are theirs, in the same order.
         """
@@ -132,7 +132,7 @@ def enumerate_near_optimal(
 
     integers = IntegerProblem.of(problem)
     complete = False
-    if n_pairs(integers) <= MOST_PAIRS and can_count(problem, integers):
+    if fits_boxes(problem, integers):
         complete = _count_boxes(problem, integers, found, must_stop, n_jobs)
     if not complete:
         _walk(problem, found, must_stop)
@@ -218,15 +218,15 @@ def _count_boxes(
     search = BoxSearch(
         problem, integers, bar, must_stop=must_stop, n_jobs=n_jobs, every_vector=True
     )
-    outcome = search.run()
-    if outcome.boxes is None:
+    complete, boxes = search.run()
+    if boxes is None:
         return False
-    for points in _vectors(outcome.boxes, bar):
+    for points in _vectors(boxes, bar):
         if must_stop():
             return False
         if problem.feasible(points):
             found.add(tuple(points.tolist()), problem.evaluate(points).objective)
-    return outcome.complete
+    return complete
 
 
 def _vectors(boxes: Boxes, bar: int) -> Iterator[IntArray]:

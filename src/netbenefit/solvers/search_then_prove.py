@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,13 +20,7 @@ from netbenefit.problem import (
     Status,
 )
 from netbenefit.solvers.base import Callback, Run, check_time_limit
-from netbenefit.solvers.boxes.search import (
-    MOST_PAIRS,
-    can_count,
-    n_pairs,
-    no_card,
-    prove_boxes,
-)
+from netbenefit.solvers.boxes.search import fits_boxes, no_card, prove_boxes
 from netbenefit.solvers.local_search import LocalSearch
 
 logger = logging.getLogger(__name__)
@@ -60,7 +53,7 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     from netbenefit.solvers.bounds.farkas import nearly_separable
 
     free = int((problem.upper > problem.lower).sum())
-    fits = _fits(problem, integers)
+    fits = fits_boxes(problem, integers)
     if fits and free <= _FEW_COLUMNS:
         return [BoundStep("branch and bound", 0.7), BoundStep("covering", 1.0)]
     steps = []
@@ -134,7 +127,7 @@ class SearchThenProve:
         status: Status = "finished"
         try:
             if incumbent is None:  # only counting can tell whether there is a card at all
-                if not _fits(problem, integers):
+                if not fits_boxes(problem, integers):
                     return "time_limit"
                 return prove_boxes(run, integers, n_jobs=self.n_jobs)
             run.report_proof(_ceiling(integers))
@@ -153,19 +146,15 @@ class SearchThenProve:
             return "interrupted"
         if run.stop.is_set():
             return "interrupted"
-        return "time_limit" if run.out_of_time else "finished" if run.gave_up else status
+        return "time_limit" if run.out_of_time else status
 
     def _take(self, step: BoundStep, run: Run, integers: IntegerProblem) -> Status:
         """Lower the bound in one way."""
         if step.method == "branch and bound":
             return prove_boxes(run, integers, n_jobs=self.n_jobs)
-        _METHODS[step.method](run, integers, self.n_jobs)
+        report = _Reporter(run, integers, step.method)
+        report(_bound(step.method, report, self.n_jobs).value)
         return "finished"
-
-
-def _fits(problem: Problem, integers: IntegerProblem) -> bool:
-    """Whether branch and bound can hold and count a problem."""
-    return n_pairs(integers) <= MOST_PAIRS and can_count(problem, integers)
 
 
 def _ceiling(integers: IntegerProblem) -> Proof:
@@ -193,90 +182,51 @@ def _proven(run: Run) -> bool:
     return bool(run.proof.bound <= best + run.proof.rounding)
 
 
-def _reporter(run: Run, integers: IntegerProblem, method: str) -> Callable[[int], None]:
+class _Reporter:
     """What a bound calls with every lower value."""
-    least = _incumbent(run, integers)
-    assert least is not None
 
-    def report(value: int) -> None:
-        if value < least:  # it cannot be; but if it is, nothing of it must be believed
-            logger.error("%s gave a bound below a card that exists: ignored", method)
+    def __init__(self, run: Run, integers: IntegerProblem, method: str) -> None:
+        incumbent = _incumbent(run, integers)
+        assert incumbent is not None
+        self.run, self.integers, self.method, self.incumbent = run, integers, method, incumbent
+
+    def __call__(self, value: int) -> None:
+        run, integers = self.run, self.integers
+        if value < self.incumbent:  # this cannot happen; if it does, it must not be believed
+            logger.error("%s gave a bound below a card that exists: ignored", self.method)
             return
         bound = integers.to_objective(int(value))
         if not integers.exact:  # the incumbent's value was rounded down
             assert run.best is not None
             bound = max(bound, run.problem.evaluate(run.best).objective)
-        run.report_proof(Proof(method, bound, rounding=integers.rounding))
-
-    return report
+        run.report_proof(Proof(self.method, bound, rounding=integers.rounding))
 
 
-def _supports(run: Run, integers: IntegerProblem, n_jobs: int) -> None:
-    from netbenefit.solvers.bounds.supports import support_bound
+def _bound(method: str, report: _Reporter, n_jobs: int) -> Any:
+    """What one of the bounds gives within the time left; its module is imported only here."""
+    run, integers, limits = report.run, report.integers, report.run.problem.limits
+    common: dict[str, Any] = {
+        "incumbent": report.incumbent,
+        "seconds": run.time_left,
+        "should_stop": run.poll,
+    }
+    if method == "supports":
+        from netbenefit.solvers.bounds.supports import support_bound
 
-    report = _reporter(run, integers, "supports")
-    found = support_bound(
-        integers,
-        run.problem.max_features,
-        incumbent=_incumbent(run, integers),
-        seconds=run.time_left,
-        should_stop=run.poll,
-    )
-    report(found.value)
+        return support_bound(integers, run.problem.max_features, **common)
+    if method == "direction signs":
+        from netbenefit.solvers.bounds.directions import direction_bound
 
+        return direction_bound(integers, on_bound=report, **common)
+    common |= {
+        "on_bound": report,
+        "support": limits.support,
+        "support_limit": limits.support_limit,
+    }
+    if method == "Farkas cuts":
+        from netbenefit.solvers.bounds.farkas import farkas_bound
 
-def _farkas(run: Run, integers: IntegerProblem, n_jobs: int) -> None:
-    from netbenefit.solvers.bounds.farkas import farkas_bound
-
-    limits = run.problem.limits
-    report = _reporter(run, integers, "Farkas cuts")
-    found = farkas_bound(
-        integers,
-        incumbent=_incumbent(run, integers),
-        seconds=run.time_left,
-        on_bound=report,
-        should_stop=run.poll,
-        support=limits.support,
-        support_limit=limits.support_limit,
-    )
-    report(found.value)
-
-
-def _directions(run: Run, integers: IntegerProblem, n_jobs: int) -> None:
-    from netbenefit.solvers.bounds.directions import direction_bound
-
-    report = _reporter(run, integers, "direction signs")
-    found = direction_bound(
-        integers,
-        seconds=None if np.isinf(run.time_left) else run.time_left,
-        target=_incumbent(run, integers),
-        on_bound=report,
-        should_stop=run.poll,
-    )
-    report(found.value)
-
-
-def _covering(run: Run, integers: IntegerProblem, n_jobs: int) -> None:
+        return farkas_bound(integers, **common)
     from netbenefit.solvers.bounds.covering import covering_bound
 
-    limits = run.problem.limits
-    report = _reporter(run, integers, "covering")
-    found = covering_bound(
-        integers,
-        incumbent=_incumbent(run, integers),
-        seconds=run.time_left,
-        n_jobs=n_jobs,
-        on_bound=report,
-        should_stop=run.poll,
-        support=limits.support,
-        support_limit=limits.support_limit,
-    )
-    report(found.value)
-
-
-_METHODS: dict[str, Callable[[Run, IntegerProblem, int], None]] = {
-    "supports": _supports,
-    "Farkas cuts": _farkas,
-    "direction signs": _directions,
-    "covering": _covering,
-}
+    return covering_bound(integers, n_jobs=n_jobs, **common)

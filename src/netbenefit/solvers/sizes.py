@@ -36,8 +36,8 @@ from netbenefit.problem import (
     whole,
 )
 from netbenefit.solvers.base import Callback, Run, check_time_limit, value_of
-from netbenefit.solvers.local_search import LocalSearch, compile_polish, simplify
-from netbenefit.solvers.state import DESCEND, SearchState, make_search_state
+from netbenefit.solvers.local_search import LocalSearch, compile_search, simplify
+from netbenefit.solvers.state import SearchState, make_search_state
 
 #: Rounds of annealing without a better card of any size, after which a run ends.
 _PATIENCE = 3
@@ -64,7 +64,7 @@ def best_of_every_size(
     checked = check_sizes(sizes)
     limit = check_time_limit(time_limit)
     problems = {size: limit_size(problem, size) for size in checked}
-    _compile(problems[checked[-1]])
+    compile_search(problems[checked[-1]])
     ladder = _Ladder(problems, limit, callback)
     try:
         ladder.begin()
@@ -103,7 +103,7 @@ class _Ladder:
     ) -> None:
         self.sizes = tuple(problems)
         self._problems = problems
-        self._walkers = {size: make_search_state(problems[size], 0) for size in self.sizes}
+        self._states = {size: make_search_state(problems[size], 0) for size in self.sizes}
         self._runs = {size: Run(problems[size], "sizes", limit, callback) for size in self.sizes}
         self._values: dict[int, Any] = {}
         self._cards: dict[int, IntArray] = {}
@@ -195,7 +195,7 @@ class _Ladder:
             if self._clock.must_stop:
                 break
             if above in self._cards:
-                fewer = _shrunk(self._walkers[above], self._cards[above], size)
+                fewer = _shrunk(self._states[above], self._cards[above], size)
                 if fewer is not None:
                     better = self._descend(size, fewer) or better
         return better
@@ -204,18 +204,13 @@ class _Ladder:
         """The card of the size before with the best columns added."""
         i = self.sizes.index(size)
         below = self._cards.get(self.sizes[i - 1]) if i else None
-        return None if below is None else _grown(self._walkers[size], below)
+        return None if below is None else _grown(self._states[size], below)
 
     def _descend(self, size: int, points: IntArray) -> bool:
         """Offer the local optimum below some points."""
-        state, done = self._walkers[size], 0
-        sweep = state.free.size
+        state = self._states[size]
         state.start(points, True)
-        before = None
-        while sweep and state.standing != before and not self._clock.must_stop:
-            before = state.standing
-            self._evaluations += state.anneal(DESCEND, done, done + sweep)
-            done += sweep
+        self._evaluations += state.descend(lambda: self._clock.must_stop)
         return state.found and self._offer(size, state.best)
 
     def _offer(self, size: int, points: IntArray) -> bool:
@@ -285,12 +280,3 @@ def _shrunk(state: SearchState, points: IntArray, size: int) -> IntArray | None:
 def _may_be_zero(problem: Problem, k: int) -> bool:
     inside = problem.lower[k] <= 0 <= problem.upper[k]
     return bool(inside and problem.limits.values[k, -problem.lower[k]])
-
-
-def _compile(problem: Problem) -> None:
-    """Compile, or load, what the run needs before its clock starts."""
-    state = make_search_state(problem, 0)
-    state.start(problem.nearest_to_zero(), True)
-    state.anneal(DESCEND, 0, 0)
-    if state.free.size > 1 and problem.is_plain:
-        compile_polish(problem)

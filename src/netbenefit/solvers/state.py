@@ -1,7 +1,13 @@
-"""A chain with its state, for plain problems and for constrained ones: what searches hold."""
+"""A chain with its state: what searches hold, for plain problems and for constrained ones.
+
+The compiled loops run between two looks at the clock, without the interpreter's lock.  Everything
+that a loop needs to go on is in arrays (:class:`Chain`), so cutting a run into pieces, or running
+it on another thread, changes nothing in its result.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +30,6 @@ from netbenefit.solvers.kernels.coordinates import (
     place,
 )
 from netbenefit.solvers.kernels.jit import inlined, internal, jit
-
-# -- compiled loops of the search: they run between two looks at the clock, free of the interpreter
-# Everything that a loop needs to go on lives in arrays (:class:`Chain`), so cutting a run into
-# pieces, or running it on another thread, changes nothing in its result.
-
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -55,7 +56,7 @@ class Chain(NamedTuple):
     shifts: Array  #: work space: common shifts of a group, and sizes that they leave
 
 
-def make_chain(problem: Problem, state: State, seed: int) -> Chain:
+def make_chain(problem: Problem, seed: int) -> Chain:
     """Allocate a chain; ``start`` sets it and its state to some points."""
     column = columns_of(problem).column
     movable = (problem.upper > problem.lower) & (np.diff(column[:, START]) > 0)
@@ -88,7 +89,7 @@ def random(rng: Array) -> Any:
 
 
 @internal
-def _keep(points: Array, value: Array, best: Array) -> None:
+def keep(points: Array, value: Array, best: Array) -> None:
     """Remember the current points as the best."""
     value[1] = value[0]
     for k in range(points.size):
@@ -242,7 +243,7 @@ def anneal(
         quiet = 0
         chain.size[0], chain.value[0] = sizes[top], values[top]
         if values[top] > chain.value[1]:
-            _keep(points, chain.value, chain.best)
+            keep(points, chain.value, chain.best)
     return evaluated
 
 
@@ -300,20 +301,17 @@ def metropolis(
             chain.size[0] = size
             chain.value[0] = value
             if value > chain.value[1]:
-                _keep(state.points, chain.value, chain.best)
+                keep(state.points, chain.value, chain.best)
         else:
             move(columns, state, k, old)
     return evaluated
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 def make_search_state(problem: Problem, seed: int, *, strict: bool = False) -> SearchState:
     """Choose the loops that a problem needs.
 
-    With real weights, rates are sums with rounding: a walk takes rates that are equal to their
-    limit as meeting it, a ``strict`` one as missing it.
+    With real weights, rates are rounded sums: a rate equal to its limit counts as meeting it, or
+    as missing it where ``strict``.
     """
     if problem.is_plain:
         return SearchState(problem, seed)
@@ -329,19 +327,11 @@ class SearchState:
         self.problem = problem
         self.columns = columns_of(problem)
         self.arrays = make_state(self.columns)
-        self.chain = make_chain(problem, self.arrays, seed)
-
-    @property
-    def free(self) -> IntArray:
-        """Columns that may change, in the order in which a descent goes through them."""
-        free: IntArray = self.chain.free
-        return free
-
-    @property
-    def points(self) -> IntArray:
-        """Where it is."""
-        points: IntArray = self.arrays.points
-        return points
+        self.chain = make_chain(problem, seed)
+        #: columns that may change, in the order in which a descent goes through them
+        self.free: IntArray = self.chain.free
+        self.points: IntArray = self.arrays.points  #: the current points
+        self.best: IntArray = self.chain.best  #: the best allowed points so far
 
     @property
     def value(self) -> Any:
@@ -349,19 +339,13 @@ class SearchState:
         return self.chain.value[0]
 
     @property
-    def best(self) -> IntArray:
-        """The best allowed points so far."""
-        best: IntArray = self.chain.best
-        return best
-
-    @property
     def best_value(self) -> Any:
-        """Their objective."""
+        """Objective of the best points."""
         return self.chain.value[1]
 
     @property
     def found(self) -> bool:
-        """Whether there are any."""
+        """Whether an allowed vector is known."""
         return True
 
     @property
@@ -374,30 +358,38 @@ class SearchState:
         start(self.columns, self.arrays, self.chain, points, first)
 
     def anneal(self, schedule: Any, begin: int, end: int) -> int:
-        """Take steps of an annealing or of a descent; see :func:`chain.anneal`."""
+        """Take steps of an annealing or of a descent; see :func:`anneal`."""
         return anneal(self.columns, self.arrays, self.chain, schedule, begin, end)
 
     def metropolis(self, schedule: Any, begin: int, end: int) -> int:
-        """Take steps of the published annealing; see :func:`chain.metropolis`."""
+        """Take steps of the published annealing; see :func:`metropolis`."""
         return metropolis(self.columns, self.arrays, self.chain, schedule, begin, end)
 
-    def move(self, k: int, value: int) -> None:
-        """Give a column other points, for a moment: the books do not follow."""
-        move(self.columns, self.arrays, k, value)
+    def descend(self, must_stop: Callable[[], bool]) -> int:
+        """Descend to a local optimum, with a look at the clock after each round of all columns."""
+        evaluated, done, sweep = 0, 0, self.free.size
+        while not must_stop():
+            before = self.standing
+            evaluated += self.anneal(DESCEND, done, done + sweep)
+            done += sweep
+            if self.standing == before:
+                break
+        return evaluated
 
-    def gains(self, k: int) -> Any:
-        """Gains of column k's values, without any price of features."""
-        list_values(self.columns, self.arrays, self.chain, k)
-        return self._without_price(k, self.chain.sizes)
+    def move(self, k: int, value: int) -> None:
+        """Change a column's points for a moment: value and size are not updated."""
+        move(self.columns, self.arrays, k, value)
 
     def values(self, k: int) -> tuple[Any, NDArray[np.bool_]]:
         """Objectives of column k's values, all else as it is, and which of them are allowed."""
-        problem, points = self.problem, self.arrays.points
+        problem, points, rates = self.problem, self.points, self.problem.rates
+        list_values(self.columns, self.arrays, self.chain, k)
         values = np.arange(problem.lower[k], problem.upper[k] + 1)
+        priced = self.chain.out[: values.size] + rates[1] * self.chain.sizes[: values.size]
+        gains = priced // rates[0] if priced.dtype.kind == "i" else priced / rates[0]
         # Sizes as they are, without shifts of groups, which would change several points.
-        size = self.chain.size[0] - int(points[k] != 0) + (values != 0)
-        value = problem.rates[0] * self.gains(k) - problem.rates[1] * size
-        return value, size <= problem.max_features
+        size = int(np.count_nonzero(points)) - int(points[k] != 0) + (values != 0)
+        return rates[0] * gains - rates[1] * size, size <= problem.max_features
 
     def loss(self, k: int) -> float:
         """What the best other value of column k costs."""
@@ -405,8 +397,3 @@ class SearchState:
         lower, upper = int(self.problem.lower[k]), int(self.problem.upper[k])
         others = np.delete(self.chain.out[: upper - lower + 1], self.points[k] - lower)
         return float(self.value) - float(others.max())
-
-    def _without_price(self, k: int, sizes: Any) -> Any:
-        n_values, rates = int(self.problem.upper[k] - self.problem.lower[k]) + 1, self.problem.rates
-        priced = self.chain.out[:n_values] + rates[1] * sizes[:n_values]
-        return priced // rates[0] if priced.dtype.kind == "i" else priced / rates[0]

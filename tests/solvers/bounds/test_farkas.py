@@ -43,13 +43,12 @@ def test_bounds_every_card_and_every_cut_holds() -> None:
         points = all_points(integers)
         best = int(all_values(integers, points).max())
         incumbent = [None, best, best - 2, best + 3][int(rng.integers(0, 4))]
-        told: list[int] = []
-        bound = farkas_bound(integers, incumbent=incumbent, on_bound=told.append)
+        reported: list[int] = []
+        bound = farkas_bound(integers, incumbent=incumbent, on_bound=reported.append)
         assert bound.value >= best
-        assert bound.details["finished"]
-        assert not bound.rounded
-        assert told == sorted(told, reverse=True)
-        assert told[-1] == bound.value
+        assert bound.finished
+        assert reported == sorted(reported, reverse=True)
+        assert reported[-1] == bound.value
         assert incumbent is None or bound.optimal == (bound.value <= incumbent)
         check_cuts(integers, bound.cuts, points)
         seen["combinations"] += any(
@@ -96,7 +95,7 @@ def test_bounds_the_objective_of_any_problem(problem) -> None:
 
 
 def separable(rng: np.random.Generator) -> IntegerProblem:
-    """All patterns of some binary columns, told apart by a card with points −1, 0 and 1."""
+    """All patterns of some binary columns, separated by a card with points −1, 0 and 1."""
     p = int(rng.integers(2, 5))
     X = np.array(list(product([0, 1], repeat=p)))
     X = X[rng.random(len(X)) < rng.choice([0.6, 1.0])]
@@ -130,7 +129,7 @@ def test_combinations_show_what_pairs_cannot() -> None:
     best = int(all_values(integers, all_points(integers)).max())
     bound = farkas_bound(integers, incumbent=best)
     assert bound.optimal
-    assert bound.details["programs"] > 0
+    assert bound.programs > 0
     assert any(len(c.gain_rows) == 2 for cut in bound.cuts for c in cut.combinations)
 
 
@@ -139,11 +138,11 @@ def test_stopping_early_leaves_a_valid_bound() -> None:
     for _ in range(150):
         integers = random_problem(rng, noise=0.3)
         best = int(all_values(integers, all_points(integers)).max())
-        asked = iter([False] * int(rng.integers(0, 15)) + [True] * 10_000)
-        bound = farkas_bound(integers, incumbent=best, should_stop=lambda asked=asked: next(asked))
+        stops = iter([False] * int(rng.integers(0, 15)) + [True] * 10_000)
+        bound = farkas_bound(integers, incumbent=best, should_stop=lambda stops=stops: next(stops))
         assert bound.value >= best
     late = farkas_bound(separable(rng), incumbent=0, seconds=-1)
-    assert not late.details["finished"]
+    assert not late.finished
 
 
 def test_tampered_cuts_are_refused() -> None:
@@ -211,8 +210,9 @@ def test_hitting_sets_of_large_families_pause_and_go_on() -> None:
     family = np.zeros((60, 40), dtype=bool)
     for row in family:
         row[rng.permutation(40)[:4]] = True
-    assert not hitting_set(family, 11, should_stop=lambda: True).complete
-    patient = hitting_set(family, 11, should_stop=lambda: False)
+    free = {"rival": np.full(40, -1), "weights": np.zeros((0, 40), int), "room": np.zeros(0, int)}
+    assert not hitting_set(family, 11, **free, should_stop=lambda: True).complete
+    patient = hitting_set(family, 11, **free)
     assert patient.complete
     assert patient.elements is None
     assert patient.nodes > 2000

@@ -86,8 +86,8 @@ def test_stopping_early_leaves_a_valid_bound() -> None:
     for _ in range(150):
         integers = random_problem(rng, columns=6)
         true = support_bound(integers, 4).value
-        asked = iter([False] * int(rng.integers(0, 12)) + [True] * 1000)
-        bound = support_bound(integers, 4, should_stop=lambda asked=asked: next(asked))
+        stops = iter([False] * int(rng.integers(0, 12)) + [True] * 1000)
+        bound = support_bound(integers, 4, should_stop=lambda stops=stops: next(stops))
         assert bound.value >= true
         assert not bound.complete or bound.value == true
     assert not support_bound(integers, 4, seconds=-1).complete

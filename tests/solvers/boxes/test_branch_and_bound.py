@@ -226,9 +226,9 @@ def test_rates_are_not_denied_without_the_reference_columns(
     X = np.eye(3, dtype=int)[rng.integers(0, 3, 20)]
     y = (X[:, 0] == 1) | (rng.random(20) < 0.2)
     table = PatternTable.from_arrays(X, y)
-    wanted = [MinTPR(0.5, 0.6), MaxFPR(0.5, 0.5)]
+    limits = [MinTPR(0.5, 0.6), MaxFPR(0.5, 0.5)]
     problem = Problem.build(
-        table, Thresholds.tenths(), penalty=0.0, max_points=2, constraints=wanted
+        table, Thresholds.tenths(), penalty=0.0, max_points=2, constraints=limits
     )
     assert brute_force(problem) is not None
     with pytest.raises(NoCardFound) as error:

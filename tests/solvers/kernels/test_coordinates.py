@@ -64,10 +64,10 @@ def check_coordinates(problem: Problem, state: State, points: np.ndarray) -> Non
         values = list(range(int(problem.lower[k]), int(problem.upper[k]) + 1))
         out = np.zeros(len(values), dtype=problem.rates.dtype)
         compiled.coordinate_gains(columns_of(problem), state, k, out)
-        wanted = reference.coordinate_objectives(
+        expected = reference.coordinate_objectives(
             problem.patterns, problem.thresholds, problem.penalty, points.tolist(), k, values
         )
-        for v, gain, exact in zip(values, out, wanted, strict=True):
+        for v, gain, exact in zip(values, out, expected, strict=True):
             neighbour = points.copy()
             neighbour[k] = v
             assert agree(problem, value_of(problem, gain, neighbour), exact), (k, v)
@@ -141,12 +141,12 @@ def test_all_pairs_of_values(data: st.DataObject, real: bool) -> None:
     if not done:  # another kind of column, or no room for the range of scores
         return
     assert two_valued
-    wanted = reference.pair_objectives(
+    expected = reference.pair_objectives(
         problem.patterns, problem.thresholds, problem.penalty, points.tolist(), (k, j),
         (ranges[0], ranges[1]),
     )  # fmt: skip
     pairs = [(v, w) for v in ranges[0] for w in ranges[1]]
-    for (v, w), gain, exact in zip(pairs, out.ravel(), wanted, strict=True):
+    for (v, w), gain, exact in zip(pairs, out.ravel(), expected, strict=True):
         neighbour = points.copy()
         neighbour[k], neighbour[j] = v, w
         assert agree(problem, value_of(problem, gain, neighbour), exact), (v, w)
@@ -177,13 +177,13 @@ def test_cutoffs(table: PatternTable, data: st.DataObject) -> None:
     odds = [p / (1 - p) for p in grid.fractions]
     masses, free = (table.positives, table.negatives), [(Fraction(0), None)] * len(odds)
     got = allowed_cutoffs(scores, masses, odds, free, masses)
-    wanted = [
+    expected = [
         reference.best_cutoff(
             scores.tolist(), table.positives.tolist(), table.negatives.tolist(), r
         )
         for r in odds
     ]
-    assert got == wanted
+    assert got == expected
     cutoffs = [cutoff for cutoff, _ in got]
     assert cutoffs == sorted(cutoffs)  # the order of the cut-offs comes for free
 

@@ -14,9 +14,9 @@ from hypothesis import given, settings, strategies as st
 
 from netbenefit.common.checks import InputError
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.milp.backends import Order
+from netbenefit.solvers.milp.backends import BACKENDS, News, Order, find_backend
 from netbenefit.solvers.milp.model import build_model
-from netbenefit.solvers.milp.solve import BACKENDS, MixedInteger, News, find_backend
+from netbenefit.solvers.milp.solve import MixedInteger
 from tests.helpers.strategies import brute_force, constrained_problems, problems
 from tests.solvers.milp.test_solve import check, hard_problem, solve_from_nothing, some_problem
 
@@ -75,7 +75,7 @@ def test_warm_start_is_taken(backend: str) -> None:
     assert answer.claimed >= model.value(start) - 1e-3
 
 
-def test_stops_when_told(backend: str) -> None:
+def test_stops_on_request(backend: str) -> None:
     problem = hard_problem() if backend != "gurobi" else some_problem(60, 5, seed=1)
     model = build_model(problem)
     stop = threading.Event()
@@ -88,7 +88,7 @@ def test_stops_when_told(backend: str) -> None:
     assert answer.points is not None
 
 
-def test_stopped_at_once_it_leaves_with_the_start() -> None:
+def test_stopped_at_once_it_returns_the_start() -> None:
     problem = some_problem(60, 5, seed=1)
     model, start = build_model(problem), problem.nearest_to_zero()
     order = Order(warm_start=model.solution(start), should_stop=lambda: True)
@@ -104,7 +104,7 @@ def test_gives_a_bound_at_the_time_limit(backend: str) -> None:
     assert result.bound >= result.objective
 
 
-def test_infeasible_is_told(backend: str) -> None:
+def test_infeasible_is_reported(backend: str) -> None:
     model = build_model(small_problem())
     rows = np.full(model.row_lower.size, np.inf)
     rows[0] = -1e6  # the cut-offs cannot be that far out of order
@@ -130,8 +130,8 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch, name: str, package: st
         return real(module, *rest)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    wanted = rf"needs the package '{package}'.*pip install"
-    with pytest.raises(InputError, match=wanted):
+    expected = rf"needs the package '{package}'.*pip install"
+    with pytest.raises(InputError, match=expected):
         MixedInteger(backend=name).solve(small_problem())
 
 

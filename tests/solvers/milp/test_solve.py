@@ -229,15 +229,15 @@ def test_equals_brute_force_without_a_common_scale(problem: Problem) -> None:
 
 
 def test_starts_from_a_local_search_and_reports_progress() -> None:
-    told: list[Progress] = []
+    reports: list[Progress] = []
     result = MixedInteger().solve(
-        some_problem(n=20, n_columns=2, max_points=2), callback=told.append
+        some_problem(n=20, n_columns=2, max_points=2), callback=reports.append
     )
     assert result.status == "optimal"
     assert result.solver == "milp"
-    assert told[0].bound is not None
-    assert [t.bound for t in told] == sorted((t.bound for t in told), reverse=True)
-    assert all(t.bound >= result.objective for t in told)
+    assert reports[0].bound is not None
+    assert [t.bound for t in reports] == sorted((t.bound for t in reports), reverse=True)
+    assert all(t.bound >= result.objective for t in reports)
     assert result.proof.rounded
     assert result.proof.method == "integer program (HiGHS)"
     assert {"solver_bound", "margin", "rows", "variables", "big_m"} <= result.proof.details.keys()
@@ -308,7 +308,7 @@ def test_impossible_rates_are_reported_as_proven() -> None:
 
 
 class Fake(Backend):
-    """A solver that says what it is told to say."""
+    """A solver that reports what the test wants."""
 
     name, package, extra = "Fake", "math", "fake"
 
@@ -431,7 +431,7 @@ def test_points_that_break_the_constraints(monkeypatch: pytest.MonkeyPatch) -> N
     assert "which break the constraints" in result.trace[-1].source
 
 
-def test_failure_is_told(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
+def test_failure_is_reported(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
     fake(monkeypatch, lambda model, order: BackendAnswer("failed", details="out of memory"))
     result = MixedInteger().solve(problem)
     assert result.status == "interrupted"

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from netbenefit.common import FloatArray, IntArray
-from netbenefit.solvers.bounds.multipliers import null_multipliers
+from netbenefit.solvers.bounds.multipliers import equal_multipliers
 from netbenefit.solvers.bounds.signs import Signs, Words
-from netbenefit.solvers.highs import linear_program, quiet_highs
+from netbenefit.solvers.highs import equality_program
 from netbenefit.solvers.kernels.jit import jit
 
 #: Weights and entries below this are taken for zeros of the program; exact numbers decide later.
@@ -164,15 +164,13 @@ class Combiner:
         u, w = np.flatnonzero(alpha > _TINY), np.flatnonzero(beta > _TINY)
         if u.size == 0 or w.size == 0:
             return None
-        units = self.signs.units
-        both = np.vstack([units[self.rows_u[u]], -units[self.rows_w[w]]])
+        units_u, units_w = self.signs.units[self.rows_u[u]], self.signs.units[self.rows_w[w]]
         small = np.abs(entries) <= _TINY
-        sums = np.concatenate([np.ones(u.size), -np.ones(w.size)]).astype(np.int64)
-        matrix = np.vstack([both[:, small].T, sums])
-        times = null_multipliers(matrix, np.concatenate([alpha[u], beta[w]]))
+        weights = np.concatenate([alpha[u], beta[w]])
+        times = equal_multipliers(units_u[:, small], units_w[:, small], weights)
         if times is None:
             return None
-        d = np.array(times, dtype=object) @ both.astype(object)
+        d = np.array(times, dtype=object) @ np.vstack([units_u, -units_w]).astype(object)
         more = np.array([v > 0 for v in d] + [v < 0 for v in d], dtype=np.bool_) & self.allowed
         combination = Combination(
             tuple(self.rows_u[u].tolist()),
@@ -212,10 +210,10 @@ class Combiner:
                 alike = ((ranks <= own) | is_up) & ((ranks >= own) | is_down)
                 lists.append(able[alike.all(axis=1)])
         start = np.concatenate([[0], np.cumsum([part.size for part in lists])])
-        is_gain = np.arange(len(lists)) < len(combination.gain_rows)
+        n_gain = len(combination.gain_rows)
+        is_gain = np.arange(len(lists)) < n_gain
         log = np.zeros((gain.shape[0] * gain.shape[1], len(lists)), dtype=np.int64)
         paid, copies = _pack(start, np.concatenate(lists), is_gain, gain, loss, first, most, log)
-        n_gain = len(combination.gain_rows)
         return int(paid), [
             combination._replace(
                 gain_rows=tuple(row[:n_gain].tolist()), loss_rows=tuple(row[n_gain:].tolist())
@@ -246,20 +244,11 @@ class Combiner:
             ],
             format="csc",
         )
-        n_columns = n_u + n_w + 2 * size
         sides = np.concatenate([np.zeros(size), [1.0, 1.0]])
-        program = linear_program(
-            matrix,
-            cost=np.zeros(n_columns),
-            lower=np.zeros(n_columns),
-            upper=np.full(n_columns, highspy.kHighsInf),
-            row_lower=sides,
-            row_upper=sides,
-        )
         # Primal simplex: costs change, the matrix does not.
-        solver = quiet_highs(simplex_strategy=4, primal_feasibility_tolerance=1e-9)
-        solver.passModel(program)
-        return solver
+        return equality_program(
+            matrix, sides, simplex_strategy=4, primal_feasibility_tolerance=1e-9
+        )
 
     def _solve(
         self,

@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 
 from netbenefit.common import IntArray
 from netbenefit.solvers.bounds.signs import Signs, Words
-from netbenefit.solvers.kernels.jit import internal, jit
+from netbenefit.solvers.kernels.jit import count_bits, internal, jit
 
-# -- small hitting sets by exact search: few elements that meet every set of a family --------------
-
-
+#: Nodes of a search for hitting sets between two looks at the clock.
 _NODES = 2000
 _NONE, _FOUND, _PAUSED = 0, 1, 2
 
@@ -148,10 +146,10 @@ def hitting_set(
     member: NDArray[np.bool_],
     most: int,
     *,
-    rival: IntArray | None = None,
-    weights: IntArray | None = None,
-    room: IntArray | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    rival: IntArray,
+    weights: IntArray,
+    room: IntArray,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> HittingSet:
     """Find at most ``most`` elements that meet every set, or show that there are none.
 
@@ -171,17 +169,15 @@ def hitting_set(
     state = np.zeros((4, most + 2), dtype=np.int64)
     state[3, 1] = 1
     banned = np.zeros((most + 2, n_elements), dtype=np.bool_)
-    none = np.zeros(0, dtype=np.int64)
-    left = none.copy() if room is None else room.astype(np.int64).copy()
-    if (left < 0).any():
+    if (room < 0).any():
         return HittingSet(None, 0, True)
     arguments = (
         sets,
         sizes,
         member,
-        np.full(n_elements, -1, dtype=np.int64) if rival is None else rival,
-        none.reshape(0, n_elements) if weights is None else np.ascontiguousarray(weights),
-        left,
+        rival,
+        np.ascontiguousarray(weights),
+        room.copy(),
         most,
         state,
         banned,
@@ -196,11 +192,11 @@ def hitting_set(
             return HittingSet(state[2, : int(state[3, 0])].copy(), nodes, True)
         if outcome == _NONE:
             return HittingSet(None, nodes, True)
-        if should_stop is not None and should_stop():
+        if should_stop():
             return HittingSet(None, nodes, False)
 
 
-#: Sizes of repairs are told apart up to this.
+#: Sizes of repairs from this on count as one.
 _SIZES = 512
 
 
@@ -213,15 +209,6 @@ class Pairs(NamedTuple):
     active_u: IntArray  #: all patterns that are in conflict with some other
     active_w: IntArray
     complete: bool  #: whether all pairs are listed
-
-
-@internal
-def _count(x: Any) -> Any:
-    """Number of ones of a word."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @internal
@@ -267,7 +254,7 @@ def _distance(bits: Any, w: int, plus: Any, minus: Any) -> Any:
     """
     size = np.int64(0)
     for q in range(plus.size):
-        size += _count((plus[q] & ~bits[w, q]) | (minus[q] & bits[w, q]))
+        size += count_bits((plus[q] & ~bits[w, q]) | (minus[q] & bits[w, q]))
     return size
 
 
@@ -456,7 +443,7 @@ def grow_set(
         for j in range(u.size):
             more = 0
             for q in range(chosen.size):
-                more += _count(repairs[j, q] & ~chosen[q])
+                more += count_bits(repairs[j, q] & ~chosen[q])
             if more == 0:
                 paid = _take(gain, loss, u[j], w[j])
                 if paid > 0:

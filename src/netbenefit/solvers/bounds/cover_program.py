@@ -1,7 +1,7 @@
 """The covering program of one box: solved in floating point, its bound counted in integers.
 
     minimise  Σ |gain_iu| z_iu + price · Σ_k (s⁺_k + s⁻_k)
-    subject to the cuts of the box (see ``_cuts``), s⁺_k + s⁻_k ≤ 1, 0 ≤ z, s ≤ 1,
+    subject to the cuts of the box (see ``cuts``), s⁺_k + s⁻_k ≤ 1, 0 ≤ z, s ≤ 1,
                Σ_k support_rk (s⁺_k + s⁻_k) ≤ limit_r ;
 
 the value of every card of the box is at most ceiling − price · (decided columns) − minimum.
@@ -19,14 +19,12 @@ from typing import NamedTuple
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 
-from netbenefit.common import IntArray
+from netbenefit.common import FloatArray, IntArray
 from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.bounds.cuts import GRID, Box, CutPool, coefficients
 from netbenefit.solvers.highs import quiet_highs
 
-FloatArray = NDArray[np.float64]
 _INF = float(highspy.kHighsInf)
 #: Seconds of solving between two looks at the clock.
 _SLICE = 0.25
@@ -63,7 +61,13 @@ class CoverProgram:
 
     def __init__(self, pool: CutPool, box: Box, support: SupportRows | None = None) -> None:
         self.pool, self.box, self.integers = pool, box, pool.integers
-        self.support = support
+        #: support rows, and what decided columns leave of their limits
+        self._support: list[tuple[IntArray, int]] = []
+        if support is not None:
+            self._support = [
+                (row, int(limit) - int(row[box.decided].sum()))
+                for row, limit in zip(support.rows, support.limits, strict=True)
+            ]
         m, n = self.integers.gains.shape
         self.shape = (m, n, box.lower.size)
         self.names: list[tuple[int, int]] = []
@@ -92,20 +96,12 @@ class CoverProgram:
         columns = [np.array([m * n + k, m * n + p + k]) for k in both]
         values = [np.ones(2) for _ in both]
         limits = [1.0] * both.size
-        for row, limit in self._support_left():
+        for row, limit in self._support:
             columns.append(np.concatenate([m * n + np.arange(p), m * n + p + np.arange(p)]))
             values.append(np.concatenate([row, row]).astype(np.float64))
             limits.append(float(limit))
         self.fixed = len(columns)
         self._add(columns, values, np.full(self.fixed, -_INF), np.array(limits))
-
-    def _support_left(self) -> list[tuple[IntArray, int]]:
-        if self.support is None:
-            return []
-        return [
-            (row, int(limit) - int(row[(self.box.lower > 0) | (self.box.upper < 0)].sum()))
-            for row, limit in zip(self.support.rows, self.support.limits, strict=True)
-        ]
 
     def _add(
         self,
@@ -125,7 +121,7 @@ class CoverProgram:
 
     def add(self, names: Sequence[tuple[int, int]]) -> int:
         """Add cuts at thresholds, given as (cut, threshold); return how many were new."""
-        m, n, p = self.shape
+        m, n, _ = self.shape
         parts: list[tuple[IntArray, IntArray]] = []
         known: dict[int, tuple[IntArray, IntArray] | None] = {}
         for number, i in names:
@@ -133,13 +129,15 @@ class CoverProgram:
             if (number, i) in self._present or not cut.valid[i]:
                 continue
             if number not in known:
-                known[number] = _sign_part(coefficients(cut, self.box), m * n, p)
-            signs = known[number]
-            if signs is None:
+                known[number] = coefficients(cut, self.box)
+            shares = known[number]
+            if shares is None:
                 continue
+            signs = np.concatenate(shares)
+            used = np.flatnonzero(signs)
             members = np.concatenate([cut.positives, cut.negatives])
-            index = np.concatenate([i * n + members, signs[0]])
-            weights = np.concatenate([np.full(members.size, GRID), signs[1]])
+            index = np.concatenate([i * n + members, m * n + used])
+            weights = np.concatenate([np.full(members.size, GRID), signs[used]])
             parts.append((index, weights))
             self._present.add((number, i))
             self.names.append((number, i))
@@ -191,14 +189,13 @@ class CoverProgram:
         duals = np.asarray(self.solver.getSolution().row_dual, dtype=np.float64)
         if duals.size != self.fixed + len(self.names) or not np.isfinite(duals).all():
             duals = np.zeros(self.fixed + len(self.names))
-        n_support = len(self._support_left())
-        first = self.fixed - n_support
+        first = self.fixed - len(self._support)
         return lagrangian(
             self.integers,
             self.box,
             self._rows(),
             np.maximum(duals[self.fixed :], 0) / self.scale,
-            self._support_left(),
+            self._support,
             np.maximum(-duals[first : self.fixed], 0) / self.scale,
         )
 
@@ -211,17 +208,6 @@ class CoverProgram:
             np.concatenate([empty, *(index for index, _ in self._parts)]),
             np.concatenate([empty, *(weights for _, weights in self._parts)]),
         )
-
-
-def _sign_part(
-    shares: tuple[IntArray, IntArray] | None, first: int, p: int
-) -> tuple[IntArray, IntArray] | None:
-    if shares is None:
-        return None
-    plus, minus = shares
-    up, down = np.flatnonzero(plus), np.flatnonzero(minus)
-    index = np.concatenate([first + up, first + p + down])
-    return index, np.concatenate([plus[up], minus[down]])
 
 
 def lagrangian(
@@ -241,12 +227,11 @@ def lagrangian(
     """
     m, n = integers.gains.shape
     p = box.lower.size
-    ceiling = integers.ceiling
     cost = np.concatenate([np.abs(integers.gains).ravel(), np.full(2 * p, integers.price)])
     top = sum(int(c) for c in np.abs(integers.gains).sum(axis=1)) + 2 * p * integers.price + 1
     room = 60 - (top * GRID).bit_length()
     fine = 2 ** max(0, min(room, 20))
-    # sums of multipliers of one variable stay near its cost, except for nonsense from the solver
+    # sums of multipliers of one variable stay near its cost, unless the solver went wrong
     small = np.floor(np.clip(np.nan_to_num(duals), 0.0, float(top)) * fine)  # 1.
     huge = room < 0 or float(small.sum()) * GRID > 2.0**61
     kind = object if huge else np.int64
@@ -268,4 +253,4 @@ def lagrangian(
         total += min(0, best)
     loss = -(-total // (fine * GRID))
     loss = max(loss, 0) if not support else loss
-    return int(ceiling - integers.price * box.paid - loss)
+    return int(integers.ceiling - integers.price * box.paid - loss)

@@ -3,9 +3,9 @@
 Variables: z_iu = 1 if pattern u is lost at threshold i (a gain not called, or a loss called), and
 s⁺_k, s⁻_k = 1 if λ_k is positive, negative.  Convex combinations of positives and negatives that
 coincide on some columns show that either a pattern in them is lost or one of the other columns must
-be used with the right sign (see ``_cuts``).  The linear program over z and s with these cuts bounds
-every card of a box (``_cover_lp``); boxes are split where that helps (``_cover_tree``), after wide
-columns have been probed (``probing``).  All bounds are counted in whole numbers.
+be used with the right sign (see ``cuts``).  The linear program over z and s with these cuts bounds
+every card of a box (``cover_program``); boxes are split where that helps, after wide columns have
+been probed (``probing``).  All bounds are counted in whole numbers.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from netbenefit.common import InputError, IntArray
+from netbenefit.common import FloatArray, IntArray
 from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.bounds.cover_program import CoverProgram, Point, SupportRows
 from netbenefit.solvers.bounds.cuts import Box, CutPool, PoolView, make_box
-from netbenefit.solvers.bounds.multipliers import null_multipliers
+from netbenefit.solvers.bounds.multipliers import equal_multipliers
 from netbenefit.solvers.bounds.probing import Part, probe_columns, sign_parts
-from netbenefit.solvers.highs import linear_program, quiet_highs
+from netbenefit.solvers.highs import equality_program
 from netbenefit.solvers.kernels.jit import jit
 
 # -- where cuts come from: pairs of patterns, and a linear program over convex combinations --------
@@ -40,7 +39,6 @@ from netbenefit.solvers.kernels.jit import jit
 # by the weights of the last answer and the program is solved again.
 
 
-FloatArray = NDArray[np.float64]
 _INF = float(highspy.kHighsInf)
 _TINY = 1e-9
 #: Members that a pattern's or a column's price is meant for.
@@ -57,8 +55,7 @@ class Pricing:
         n, p = integers.units.shape
         self.n, self.p = n, p
         x = integers.units.astype(np.float64)
-        self.range = np.maximum(x.max(axis=0) - x.min(axis=0), 1.0)
-        scaled = sparse.csr_matrix((x / self.range).T)
+        scaled = sparse.csr_matrix((x / np.maximum(x.max(axis=0) - x.min(axis=0), 1.0)).T)
         unit = sparse.identity(p, format="csr")
         ones, none = np.ones((1, n)), sparse.csr_matrix((1, p))
         matrix = sparse.vstack(
@@ -69,23 +66,9 @@ class Pricing:
             ]
         ).tocsc()
         self._usable = np.ones(2 * n, dtype=bool)
-        self._pass(matrix)
-
-    def _pass(self, matrix: sparse.csc_matrix) -> None:
-        rows, columns = matrix.shape
-        sides = np.concatenate([[1.0, 1.0], np.zeros(rows - 2)])
-        self.solver = quiet_highs(presolve="off", simplex_strategy=4)
-        self.solver.passModel(
-            linear_program(
-                matrix,
-                cost=np.zeros(columns),
-                lower=np.zeros(columns),
-                upper=np.full(columns, _INF),
-                row_lower=sides,
-                row_upper=sides,
-            )
-        )
-        self._index = np.arange(columns, dtype=np.int32)
+        sides = np.concatenate([[1.0, 1.0], np.zeros(p)])
+        self.solver = equality_program(matrix, sides, presolve="off", simplex_strategy=4)
+        self._index = np.arange(2 * (n + p), dtype=np.int32)
 
     def _solve(self, costs: FloatArray, usable: NDArray[np.bool_]) -> FloatArray | None:
         count = self._index.size
@@ -147,24 +130,16 @@ class Pricing:
         paid = point.lost[i][positives].sum() + point.lost[i][negatives].sum()
         if paid >= 1:
             return None
-        priced = (point.plus > _TINY) | (point.minus > _TINY)
-        zero = np.flatnonzero(~up & ~down & priced)
-        weights = np.concatenate([x[:n][positives], x[n : 2 * n][negatives]])
-        multipliers = self._multipliers(positives, negatives, weights, zero)
+        multipliers: list[int] | None = [1, 1]
+        if positives.size > 1 or negatives.size > 1:
+            priced = (point.plus > _TINY) | (point.minus > _TINY)
+            zero = np.flatnonzero(~up & ~down & priced)
+            weights = np.concatenate([x[:n][positives], x[n : 2 * n][negatives]])
+            units = self.integers.units[:, zero]
+            multipliers = equal_multipliers(units[positives], units[negatives], weights)
         if multipliers is None:
             return None
         return self.pool.add(positives.tolist(), negatives.tolist(), multipliers)
-
-    def _multipliers(
-        self, positives: IntArray, negatives: IntArray, weights: FloatArray, zero: IntArray
-    ) -> list[int] | None:
-        if positives.size == 1 and negatives.size == 1:
-            return [1, 1]
-        units = self.integers.units
-        rows = np.concatenate([units[positives][:, zero], -units[negatives][:, zero]]).T
-        sides = np.concatenate([np.ones(positives.size), -np.ones(negatives.size)])
-        matrix = np.concatenate([rows, sides[None].astype(np.int64)])
-        return null_multipliers(np.ascontiguousarray(matrix), weights)
 
 
 @jit
@@ -252,8 +227,7 @@ class _Node:
     lower: IntArray = field(compare=False)
     upper: IntArray = field(compare=False)
     value: int = field(compare=False)
-    rows: Names = field(compare=False, default_factory=list)
-    depth: int = field(compare=False, default=0)
+    rows: Names = field(compare=False)
 
 
 class CoverTree:
@@ -271,9 +245,7 @@ class CoverTree:
         support: SupportRows | None = None,
         effort: Effort | None = None,
         most_nodes: int | None = None,
-        free_signs: bool = False,
     ) -> None:
-        self.free_signs = free_signs
         self.integers, self.pool, self.support = integers, CutPool(integers), support
         self.effort = effort or Effort()
         self.incumbent, self.deadline = incumbent, deadline
@@ -289,14 +261,13 @@ class CoverTree:
         self._error: BaseException | None = None
         self._levels = np.array([np.unique(c).size for c in integers.units.T])
         for part in parts:
-            self._push(part.lower, part.upper, part.value, [], 0)
+            self._push(*part, [])
 
     # -- bookkeeping (with the lock) -------------------------------------------------------------
 
-    def _push(self, lower: IntArray, upper: IntArray, value: int, rows: Names, depth: int) -> None:
+    def _push(self, lower: IntArray, upper: IntArray, value: int, rows: Names) -> None:
         self._count += 1
-        node = _Node(-value, self._count, lower, upper, value, rows, depth)
-        heapq.heappush(self._open, node)
+        heapq.heappush(self._open, _Node(-value, self._count, lower, upper, value, rows))
 
     def bound(self) -> int:
         """The highest bound of a box."""
@@ -324,14 +295,12 @@ class CoverTree:
     def run(self, n_jobs: int = 1) -> None:
         """Work with some threads; the bound holds whenever they end."""
         self._report()
-        if n_jobs == 1:
-            self._work()
-        else:
-            threads = [threading.Thread(target=self._work, daemon=True) for _ in range(n_jobs)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(n_jobs - 1)]
+        for thread in threads:
+            thread.start()
+        self._work()
+        for thread in threads:
+            thread.join()
         if self._error is not None:
             raise self._error
 
@@ -370,11 +339,11 @@ class CoverTree:
         with self._lock:
             del self._busy[node.number]
             if children is None:
-                self._push(node.lower, node.upper, node.value, node.rows, node.depth)
+                self._push(node.lower, node.upper, node.value, node.rows)
             elif not children:
                 self.closed.append(Part(node.lower, node.upper, node.value))
             for lower, upper in children or []:
-                self._push(lower, upper, node.value, node.rows, node.depth + 1)
+                self._push(lower, upper, node.value, node.rows)
             self._report()
             self._lock.notify_all()
 
@@ -384,7 +353,7 @@ class CoverTree:
         if (node.lower == node.upper).all():
             self._lower(node, self.integers.value(node.lower))
             return []
-        box = make_box(self.integers, node.lower, node.upper, free_signs=self.free_signs)
+        box = make_box(self.integers, node.lower, node.upper)
         program = CoverProgram(self.pool, box, self.support)
         program.add(node.rows)
         point = self._rounds(node, program, pricing)
@@ -470,14 +439,11 @@ class CoverTree:
         return [(node.lower, low), (high, node.upper)]
 
     def _scores(self, point: Point) -> np.ndarray:
-        """How much a column's sign is torn; many-valued columns count more."""
+        """How undecided a column's sign is; many-valued columns count more."""
         both, larger = point.plus + point.minus, np.maximum(point.plus, point.minus)
         torn = np.minimum(point.plus, point.minus)
         many = np.where(self._levels > 2, 0.3, 0.0)
         return np.asarray(both * (1 - larger) + 2 * torn + many + 1e-6 * self._levels)
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 #: A column with more values than this is split before anything is solved.
@@ -492,14 +458,11 @@ class CoveringBound:
     leaves: list[Part]  #: boxes (lower, upper, value) that cover the box, each with its own bound
     nodes: int  #: boxes worked on
     cuts: int  #: convex combinations found
-    details: dict[str, Any] = field(default_factory=dict)  #: figures for the trace
 
 
 def covering_bound(
     integers: IntegerProblem,
     *,
-    lower: IntArray | None = None,
-    upper: IntArray | None = None,
     incumbent: int | None = None,
     seconds: float = 60.0,
     n_jobs: int = 1,
@@ -510,29 +473,23 @@ def covering_bound(
     effort: Effort | None = None,
     most_nodes: int | None = None,
 ) -> CoveringBound:
-    """Bound the values of all vectors of a box, at whatever moment it ends.
+    """Bound the values of all vectors of the box, at whatever moment it ends.
 
     Boxes that cannot beat the ``incumbent`` are closed; vectors that break
     Σ_k support[r, k] · [λ_k ≠ 0] ≤ support_limit[r] need no bound.  ``on_bound`` gets every lower
     bound, from any thread but never from two at once.
     """
-    begin = time.perf_counter()
-    low = integers.lower if lower is None else np.asarray(lower, dtype=np.int64)
-    high = integers.upper if upper is None else np.asarray(upper, dtype=np.int64)
-    if (low > high).any() or (low < integers.lower).any() or (high > integers.upper).any():
-        raise InputError("lower and upper must be a box within the problem's own bounds.")
     rows = None
     if support is not None and support_limit is not None:
-        rows = SupportRows(np.asarray(support), np.asarray(support_limit))
-    deadline = begin + seconds
+        rows = SupportRows(support, support_limit)
+    deadline = time.perf_counter() + seconds
 
     def over() -> bool:
         return time.perf_counter() > deadline or should_stop()
 
     target = integers.ceiling // 2 if incumbent is None else incumbent
-    parts = probe_columns(integers, low, high, target, over)
-    probed = len(parts)
-    parts = [piece for part in parts for piece in _first_split(integers, part, target)]
+    probed = probe_columns(integers, integers.lower, integers.upper, target, over)
+    parts = [piece for part in probed for piece in _first_split(integers, part, target)]
     tree = CoverTree(
         integers,
         parts,
@@ -544,21 +501,10 @@ def covering_bound(
         effort=effort,
         most_nodes=most_nodes,
     )
-    probing = time.perf_counter() - begin
     tree.run(n_jobs)
     leaves = tree.leaves()
-    return CoveringBound(
-        value=max(part.value for part in leaves),
-        leaves=leaves,
-        nodes=tree.nodes,
-        cuts=len(tree.pool),
-        details={
-            "probed": probed,
-            "probing_seconds": round(probing, 3),
-            "leaves": len(leaves),
-            "seconds": round(time.perf_counter() - begin, 3),
-        },
-    )
+    value = max(part.value for part in leaves)
+    return CoveringBound(value, leaves, nodes=tree.nodes, cuts=len(tree.pool))
 
 
 def _first_split(integers: IntegerProblem, part: Part, target: int) -> list[Part]:

@@ -48,23 +48,23 @@ class Box(NamedTuple):
     lower: IntArray
     upper: IntArray
     grain: int  #: all scores are multiples of grain / unit
-    decided: NDArray[np.bool_]  #: columns without sign variables: their best contribution counts
-    paid: int  #: number of columns whose points exclude 0
+    #: columns whose points exclude 0: no sign variables, their best contribution counts
+    decided: NDArray[np.bool_]
     plus: NDArray[np.bool_]  #: undecided columns that may be positive
     minus: NDArray[np.bool_]  #: undecided columns that may be negative
 
+    @property
+    def paid(self) -> int:
+        """Number of decided columns."""
+        return int(self.decided.sum())
 
-def make_box(
-    integers: IntegerProblem, lower: IntArray, upper: IntArray, *, free_signs: bool = False
-) -> Box:
-    """Describe a box; with ``free_signs``, every sign that it allows may be used without pay."""
-    low, high = np.asarray(lower, dtype=np.int64), np.asarray(upper, dtype=np.int64)
-    used = (low != 0) | (high != 0)
+
+def make_box(integers: IntegerProblem, lower: IntArray, upper: IntArray) -> Box:
+    """Describe a box."""
+    used = (lower != 0) | (upper != 0)
     grain = int(np.gcd.reduce(np.append(integers.units[:, used].ravel(), integers.unit)))
-    excluded = (low > 0) | (high < 0)
-    decided = used if free_signs else excluded
-    plus, minus = ~decided & (high > 0), ~decided & (low < 0)
-    return Box(low, high, grain, decided, int(excluded.sum()), plus, minus)
+    decided = (lower > 0) | (upper < 0)
+    return Box(lower, upper, grain, decided, ~decided & (upper > 0), ~decided & (lower < 0))
 
 
 class Cut(NamedTuple):
@@ -148,7 +148,7 @@ class PoolView:
     """
 
     def __init__(self, pool: CutPool, box: Box, first: int = 0) -> None:
-        cuts = pool.cuts[first : len(pool.cuts)]
+        cuts = pool.cuts[first:]
         self.first, self.size = first, len(cuts)
         sizes = [c.positives.size + c.negatives.size for c in cuts]
         members = [m for c in cuts for m in (c.positives, c.negatives)]
@@ -177,10 +177,7 @@ class PoolView:
         minus: NDArray[np.float64],
         least: float,
     ) -> list[tuple[int, int]]:
-        """Cuts (their numbers in the pool) and thresholds violated by more than ``least``.
-
-        The most violated ones come first.
-        """
+        """Cuts (their numbers) and thresholds violated by more than ``least``, the worst first."""
         signs = self.plus @ plus + self.minus @ minus
         amount = 1 - signs[:, None] - self.members @ lost.T
         amount[~self.live] = -1

@@ -28,16 +28,16 @@ same difference d, at every threshold: one sign decides for all of them.
    where a sign that the box rules out is left out of its maximum.  Flows and ties are rounded to a
    grid and (7) is counted in whole numbers, so that the bound is exact whatever the solver did.
 
-The flows come from a primal-dual method with diagonal step lengths (:mod:`._first_order`); pairs
-without flow are passed over in most steps.  Other limits than the box only lower the optimum, and
-are not looked at.
+The flows come from a primal-dual method with diagonal step lengths (``first_order``); pairs without
+flow are skipped in most steps.  Other limits than the box only lower the optimum, and are ignored.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -46,7 +46,6 @@ import numpy as np
 from netbenefit.common import IntArray
 from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.bounds.first_order import (
-    FlowState,
     Model,
     advance,
     exact_value,
@@ -54,9 +53,6 @@ from netbenefit.solvers.bounds.first_order import (
     plain_value,
 )
 from netbenefit.solvers.kernels.jit import internal, jit
-
-# -- pairs of patterns that differ in few columns, sorted by the direction in which they differ ----
-
 
 Array = Any
 #: Comparisons of two patterns between two looks at the clock.
@@ -107,7 +103,7 @@ def find_directions(
     Every part of the full list gives a valid relaxation, so that it may be cut anywhere.
     """
     spread = [-np.unique(units[:, k]).size for k in range(units.shape[1])]
-    # Patterns that differ in many columns are told apart sooner if telling columns come first.
+    # Patterns that differ in many columns are found sooner if columns with many values come first.
     sorted_units = np.ascontiguousarray(units[:, np.argsort(spread, kind="stable")])
     n = units.shape[0]
     counts = np.zeros(weight + 1, dtype=np.int64)
@@ -128,37 +124,30 @@ def find_directions(
         if begin >= done or should_stop():
             break
         size = _fill(sorted_units, begin, end, weight, first, second, size)
-    return _group(units, first[:size], second[:size], lower, upper)
+    first, second = first[:size], second[:size]
+    keys = np.empty(size, dtype=np.uint64)
+    _hash(units, first, second, keys)
+    return _group(units, first, second, keys, lower, upper)
 
 
 def _group(
-    units: IntArray, first: Array, second: Array, lower: IntArray, upper: IntArray
-) -> Directions:
-    """Sort pairs by direction."""
-    keys = np.empty(first.size, dtype=np.uint64)
-    _hash(units, first, second, keys)
-    order = np.argsort(keys, kind="stable")
-    return _collect(units, first[order], second[order], keys[order], lower, upper)
-
-
-def _collect(
     units: IntArray, first: Array, second: Array, keys: Array, lower: IntArray, upper: IntArray
 ) -> Directions:
-    """Give equal directions a number; pairs whose key is another direction's are left out."""
+    """Sort pairs by direction; pairs whose key is another direction's are left out."""
+    order = np.argsort(keys, kind="stable")
+    first, second, keys = first[order], second[order], keys[order]
     owner = np.empty(first.size, dtype=np.int32)
     leaders = np.empty(first.size, dtype=np.int64)
-    count = _number(units, first, second, keys, owner, leaders)
-    kept = owner >= 0
-    leaders = leaders[:count]
-    start = np.zeros(count + 1, dtype=np.int64)
-    start[1:] = np.cumsum(_weights(units, first, second, leaders))
+    start = np.zeros(first.size + 1, dtype=np.int64)
+    count = _number(units, first, second, keys, owner, leaders, start)
+    kept, start = owner >= 0, start[: count + 1].copy()
     column, up = np.empty(start[-1], dtype=np.int32), np.empty(start[-1], dtype=np.bool_)
     rises, falls = np.ones(count, dtype=np.bool_), np.ones(count, dtype=np.bool_)
     widest = max(int(np.abs(lower).max(initial=0)), int(np.abs(upper).max(initial=0)))
     # Else products might leave int64, and signs that the box rules out stay in: valid, but weaker.
-    if 2 * int(np.abs(units).max(initial=0)) * widest * lower.size < _SAFE:
-        _reach(units, first, second, leaders, lower, upper, rises, falls)
-    _describe(units, first, second, leaders, column, up)
+    safe = 2 * int(np.abs(units).max(initial=0)) * widest * lower.size < _SAFE
+    box = (lower, upper) if safe else (lower[:0], upper[:0])
+    _describe(units, first, second, leaders[:count], *box, column, up, rises, falls)
     return Directions(first[kept], second[kept], owner[kept], start, column, up, rises, falls)
 
 
@@ -243,13 +232,24 @@ def _same(units: Array, u: int, v: int, a: int, b: int) -> bool:
 
 @jit
 def _number(
-    units: Array, first: Array, second: Array, keys: Array, owner: Array, leaders: Array
+    units: Array,
+    first: Array,
+    second: Array,
+    keys: Array,
+    owner: Array,
+    leaders: Array,
+    start: Array,
 ) -> int:
-    """Number the directions of pairs sorted by key; −1 for a pair that shares only the key."""
+    """Number the directions of pairs sorted by key; −1 for a pair that shares only the key.
+
+    ``start`` gets where the steps of each direction start.
+    """
     count = 0
     for e in range(first.size):
         if e == 0 or keys[e] != keys[e - 1]:
             leaders[count] = e
+            steps = _distance(units, first[e], second[e], units.shape[1])
+            start[count + 1] = start[count] + steps
             count += 1
         leader = leaders[count - 1]
         same = _same(units, first[e], second[e], first[leader], second[leader])
@@ -258,50 +258,36 @@ def _number(
 
 
 @jit
-def _weights(units: Array, first: Array, second: Array, leaders: Array) -> Any:
-    """In how many columns each direction has a step."""
-    weights = np.zeros(leaders.size, dtype=np.int64)
-    for d in range(leaders.size):
-        u, v = first[leaders[d]], second[leaders[d]]
-        weights[d] = _distance(units, u, v, units.shape[1])
-    return weights
-
-
-@jit
 def _describe(
-    units: Array, first: Array, second: Array, leaders: Array, column: Array, up: Array
-) -> None:
-    """Write the columns of each direction, and whether its step there is positive."""
-    t = 0
-    for d in range(leaders.size):
-        u, v = first[leaders[d]], second[leaders[d]]
-        for k in range(units.shape[1]):
-            if units[u, k] != units[v, k]:
-                column[t], up[t] = k, units[v, k] > units[u, k]
-                t += 1
-
-
-@jit
-def _reach(
     units: Array,
     first: Array,
     second: Array,
     leaders: Array,
     lower: Array,
     upper: Array,
+    column: Array,
+    up: Array,
     rises: Array,
     falls: Array,
 ) -> None:
-    """Whether d·λ can be positive, and whether it can be negative, in the box."""
+    """Write the columns of each direction, whether its step there is positive, and its signs.
+
+    ``rises`` and ``falls`` say whether d·λ can be positive or negative in the box, if there is one.
+    """
+    t = 0
     for d in range(leaders.size):
         u, v = first[leaders[d]], second[leaders[d]]
         low, high = 0, 0
         for k in range(units.shape[1]):
             step = units[v, k] - units[u, k]
-            one, two = step * lower[k], step * upper[k]
-            low += min(one, two)
-            high += max(one, two)
-        rises[d], falls[d] = high > 0, low < 0
+            if step != 0:
+                column[t], up[t] = k, step > 0
+                t += 1
+            if lower.size > 0:
+                low += min(step * lower[k], step * upper[k])
+                high += max(step * lower[k], step * upper[k])
+        if lower.size > 0:
+            rises[d], falls[d] = high > 0, low < 0
 
 
 #: Sums in whole numbers stay below this.
@@ -328,75 +314,65 @@ class DirectionBound:
     """A bound, and how it came about."""
 
     value: int  #: no vector of the box has a higher :meth:`IntegerProblem.value`
-    seconds: float
     iterations: int  #: steps of the method
-    #: figures for the trace: patterns, pairs, directions, why it ended
-    details: dict[str, Any] = field(default_factory=dict)
+    ended: str  #: why it ended
 
 
 def direction_bound(
     integers: IntegerProblem,
     *,
-    lower: IntArray | None = None,
-    upper: IntArray | None = None,
-    seconds: float | None = None,
-    target: int | None = None,
+    seconds: float = math.inf,
+    incumbent: int | None = None,
     weight: int = 4,
     iterations: int | None = None,
-    on_bound: Callable[[int], None] | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    on_bound: Callable[[int], None] = lambda value: None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> DirectionBound:
-    """Bound the value of all vectors in a box; stop at ``target``, or where the bound stalls.
+    """Bound the value of all vectors of the box; stop at the incumbent, or where the bound stalls.
 
     Patterns of a pair differ in at most ``weight`` columns.
     """
-    clock = Clock(seconds, should_stop)
-    ready = prepare(integers, lower, upper, weight, clock)
-    run = DirectionRun(ready.trivial, target, on_bound)
-    if ready.model is None or ready.grid is None or run.reached or clock.over():
-        return run.result(clock, "trivial", ready.figures)
-    ended = descend(ready.model, ready.grid, run, clock, iterations)
-    return run.result(clock, ended, ready.figures)
+    deadline = time.perf_counter() + seconds
 
+    def over() -> bool:
+        return time.perf_counter() >= deadline or should_stop()
 
-class Ready(NamedTuple):
-    """A relaxation ready to be solved; no model where numbers are too large or time is up."""
-
-    trivial: int  #: the bound without any flow
-    model: Model | None
-    grid: Grid | None
-    figures: dict[str, Any]
-
-
-def prepare(
-    integers: IntegerProblem,
-    lower: IntArray | None,
-    upper: IntArray | None,
-    weight: int,
-    clock: Clock,
-) -> Ready:
-    """Set up the relaxation of a box."""
-    low = np.asarray(integers.lower if lower is None else lower, dtype=np.int64)
-    high = np.asarray(integers.upper if upper is None else upper, dtype=np.int64)
+    low, high = integers.lower, integers.upper
     units, gains = merge_patterns(integers.units, integers.gains, low, high)
     forced = (low > 0) | (high < 0)
     paid = integers.price * int(forced.sum())
     trivial = int(np.maximum(gains, 0).sum()) - paid
+    on_bound(trivial)
     used = int(np.abs(gains).sum()) + integers.price * low.size
-    if used >= _ROOM or clock.over():
-        return Ready(trivial, None, None, {})
+    if used >= _ROOM or over() or (incumbent is not None and trivial <= incumbent):
+        return DirectionBound(trivial, 0, "trivial")
     fine = min(_FINE, max(1, 2 ** ((_ROOM // (64 * max(used, 1))).bit_length() - 1)))
     most = min(_MOST_PAIRS, _MOST_FLOWS // gains.shape[0])
-    directions = find_directions(units, low, high, weight, clock.over, most)
+    directions = find_directions(units, low, high, weight, over, most)
+    if over():
+        return DirectionBound(trivial, 0, "trivial")
     scale = max(used / max(units.shape[0], 1), 1.0)
     prices = np.where(forced, 0, integers.price)
     model = _model(gains, prices, low, high, directions, scale)
-    figures = {
-        "patterns": units.shape[0],
-        "pairs": int(directions.first.size),
-        "directions": int(directions.rises.size),
-    }
-    return Ready(trivial, model, Grid(gains * fine, prices * fine, fine, scale, paid), figures)
+    descent = _Descent(model, Grid(gains * fine, prices * fine, fine, scale, paid), trivial)
+    endless = math.isinf(seconds) and iterations is None
+    while True:
+        ended = ""
+        if iterations is not None and descent.steps >= iterations:
+            ended = "iterations"
+        elif over():
+            ended = "time"
+        elif endless and descent.stalled:
+            ended = "stalled"
+        # Counting exactly takes longer than a step: it has a fixed part of the time.
+        if ended or descent.spent >= _COUNTING * descent.cost:
+            if descent.count():
+                on_bound(descent.best)
+            if incumbent is not None and descent.best <= incumbent:
+                ended = ended or "target"
+            if ended:
+                return DirectionBound(descent.best, descent.steps, ended)
+        descent.advance(None if iterations is None else iterations - descent.steps)
 
 
 class Grid(NamedTuple):
@@ -407,56 +383,6 @@ class Grid(NamedTuple):
     fine: int
     scale: float
     paid: int
-
-
-class Clock:
-    """When to end."""
-
-    def __init__(self, seconds: float | None, should_stop: Callable[[], bool] | None) -> None:
-        self.began = time.perf_counter()
-        self.seconds = seconds
-        self.should_stop = should_stop
-
-    def spent(self) -> float:
-        """Return the seconds since the start."""
-        return time.perf_counter() - self.began
-
-    def over(self) -> bool:
-        """Whether time is up, or the caller wants to stop."""
-        if self.seconds is not None and self.spent() >= self.seconds:
-            return True
-        return self.should_stop is not None and self.should_stop()
-
-
-class DirectionRun:
-    """The best bound so far."""
-
-    def __init__(
-        self, value: int, target: int | None, on_bound: Callable[[int], None] | None
-    ) -> None:
-        self.best = value
-        self.target = target
-        self.on_bound = on_bound
-        self.steps = 0
-        if on_bound is not None:
-            on_bound(value)
-
-    @property
-    def reached(self) -> bool:
-        """Whether nothing better than the incumbent is left."""
-        return self.target is not None and self.best <= self.target
-
-    def add(self, value: int) -> None:
-        """Take a bound if it is lower."""
-        if value < self.best:
-            self.best = value
-            if self.on_bound is not None:
-                self.on_bound(value)
-
-    def result(self, clock: Clock, ended: str, figures: dict[str, Any]) -> DirectionBound:
-        """Return the bound with how it was found."""
-        details = {**figures, "ended": ended}
-        return DirectionBound(self.best, clock.spent(), self.steps, details)
 
 
 def _model(
@@ -480,74 +406,64 @@ def _model(
     )
 
 
-def _value(model: Model, state: FlowState, grid: Grid) -> int | None:
-    """The bound (7) of the current multipliers; None where they are too large to count."""
-    left = grid.gains.copy()
-    sums = exact_value(model, state, left, grid.prices, grid.fine * grid.scale, float(_ROOM))
-    return None if sums < 0 else int(sums) // grid.fine - grid.paid
+class _Descent:
+    """Where the method stands, and the best bound so far."""
 
+    def __init__(self, model: Model, grid: Grid, best: int) -> None:
+        self.model, self.grid, self.best = model, grid, best
+        self.state, self.omega = make_state(model), OMEGA
+        self.steps, self._chunk = 0, 1
+        self.spent = self.cost = 0.0  #: seconds of steps since the last count, and of that count
+        self._history: list[tuple[int, int]] = []
 
-def descend(
-    model: Model, grid: Grid, run: DirectionRun, clock: Clock, iterations: int | None
-) -> str:
-    """Step until something ends it; return what."""
-    state, omega = make_state(model), OMEGA
-    history: list[tuple[int, int]] = []
-    chunk, spent, cost = 1, 0.0, 0.0
-    while True:
-        ended = _ended(run, clock, iterations, history)
-        # Counting exactly takes longer than a step: it has a fixed part of the time.
-        if ended or spent >= _COUNTING * cost:
-            began = time.perf_counter()
-            value = _value(model, state, grid)
-            if value is not None:
-                run.add(value)
-                since = run.steps - (history[-1][0] if history else 0)
-                omega = _balanced(omega, since, model, state, grid, value)
-            history.append((run.steps, run.best))
-            spent, cost = 0.0, time.perf_counter() - began
-            if ended or run.reached:
-                return ended or "target"
-        steps = chunk if iterations is None else min(chunk, iterations - run.steps)
+    def advance(self, most: int | None) -> None:
+        """Take some steps, at most so many."""
+        steps = self._chunk if most is None else min(self._chunk, most)
         began = time.perf_counter()
-        advance(model, state, omega, steps)
+        advance(self.model, self.state, self.omega, steps)
         lasted = time.perf_counter() - began
-        run.steps += steps
-        spent += lasted
-        chunk = max(1, min(2 * chunk, int(_SLICE * steps / max(lasted, 1e-7)), 50))
+        self.steps += steps
+        self.spent += lasted
+        self._chunk = max(1, min(2 * self._chunk, int(_SLICE * steps / max(lasted, 1e-7)), 50))
 
+    def count(self) -> bool:
+        """Count the bound (7) of the current multipliers exactly; whether it is lower."""
+        began, grid = time.perf_counter(), self.grid
+        sums = exact_value(
+            self.model,
+            self.state,
+            grid.gains.copy(),
+            grid.prices,
+            grid.fine * grid.scale,
+            float(_ROOM),
+        )
+        lower = False
+        if sums >= 0:  # else multipliers are too large to count
+            value = int(sums) // grid.fine - grid.paid
+            lower = value < self.best
+            self.best = min(self.best, value)
+            self._balance(value)
+        self._history.append((self.steps, self.best))
+        self.spent, self.cost = 0.0, time.perf_counter() - began
+        return lower
 
-def _ended(
-    run: DirectionRun, clock: Clock, iterations: int | None, history: list[tuple[int, int]]
-) -> str | None:
-    """Why to end now, if so."""
-    if iterations is not None and run.steps >= iterations:
-        return "iterations"
-    if clock.over():
-        return "time"
-    if clock.seconds is None and iterations is None and _stalled(history):
-        return "stalled"
-    return None
+    def _balance(self, value: int) -> None:
+        """Change the ratio of step lengths to bring the primal value nearer to the dual one.
 
+        A primal value above the dual one breaks rules: the multipliers lag behind.  The ratio
+        changes by at most 2% in fifty steps, since the values follow it slowly.
+        """
+        since = self.steps - (self._history[-1][0] if self._history else 0)
+        primal = plain_value(self.model, self.state) * self.grid.scale - self.grid.paid
+        off = (primal - value) / max(abs(value), 1)
+        change = min(max(off, -0.02), 0.02) * min(since / 50, 1.0)
+        self.omega = float(min(max(self.omega * (1 + change), 1e-5), 1e3))
 
-def _balanced(
-    omega: float, steps: int, model: Model, state: FlowState, grid: Grid, value: int
-) -> float:
-    """A ratio of step lengths that brings the primal value nearer to the dual one.
-
-    A primal value above the dual one is bought with broken rules: the multipliers lag behind.  The
-    ratio changes by at most 2% in fifty steps, since the values follow it slowly.
-    """
-    primal = plain_value(model, state) * grid.scale - grid.paid
-    off = (primal - value) / max(abs(value), 1)
-    change = min(max(off, -0.02), 0.02) * min(steps / 50, 1.0)
-    return float(min(max(omega * (1 + change), 1e-5), 1e3))
-
-
-def _stalled(history: list[tuple[int, int]]) -> bool:
-    """Whether the second half of the steps brought next to nothing."""
-    steps, best = history[-1] if history else (0, 0)
-    if steps < _FEW_STEPS:
-        return False
-    before = next(value for step, value in reversed(history) if 2 * step <= steps)
-    return before - best <= _STALLED * max(abs(best), 1)
+    @property
+    def stalled(self) -> bool:
+        """Whether the second half of the steps brought next to nothing."""
+        steps, best = self._history[-1] if self._history else (0, 0)
+        if steps < _FEW_STEPS:
+            return False
+        before = next(value for step, value in reversed(self._history) if 2 * step <= steps)
+        return before - best <= _STALLED * max(abs(best), 1)

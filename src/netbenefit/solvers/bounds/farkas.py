@@ -12,8 +12,8 @@ To show that no card comes within τ of the ceiling (price and losses together),
 one after another.  A card with j features may lose less than R = τ − j · price, so its signs have
 to meet every cut with a loss of at least R:
 
-1. search j signs that meet all these cuts (exactly, see ``_hitting``); if there are none, size j
-   is settled;
+1. search j signs that meet all these cuts (exactly, by ``hitting_set``); if there are none, size
+   j is settled;
 2. otherwise find cuts that these signs miss: from pairs of patterns, else from a linear program;
 3. where there are none with a loss of R, lower τ to what these signs cost at least.
 
@@ -27,8 +27,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,8 +65,8 @@ class FarkasBound:
     optimal: bool  #: whether no card is worth more than the incumbent
     cuts: tuple[FarkasCut, ...]
     rounds: int  #: how often new cuts were looked for
-    rounded: bool = False  #: always False: floating-point numbers propose, whole numbers decide
-    details: dict[str, Any] = field(default_factory=dict)
+    programs: int  #: linear programs solved for that
+    finished: bool  #: False where time was over
 
 
 def nearly_separable(integers: IntegerProblem, incumbent: int, *, most_features: int = 12) -> bool:
@@ -82,8 +82,8 @@ def farkas_bound(
     *,
     incumbent: int | None = None,
     seconds: float = math.inf,
-    on_bound: Callable[[int], None] | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    on_bound: Callable[[int], None] = lambda value: None,
+    should_stop: Callable[[], bool] = lambda: False,
     support: IntArray | None = None,
     support_limit: IntArray | None = None,
 ) -> FarkasBound:
@@ -95,10 +95,10 @@ def farkas_bound(
     deadline = time.perf_counter() + seconds
 
     def stop() -> bool:
-        return time.perf_counter() > deadline or (should_stop is not None and should_stop())
+        return time.perf_counter() > deadline or should_stop()
 
     search = _Search(integers, make_signs(integers, support, support_limit), stop)
-    return search.run(incumbent, on_bound or (lambda value: None))
+    return search.run(incumbent, on_bound)
 
 
 class _Stopped(Exception):
@@ -117,7 +117,7 @@ class _Search:
         self.combiner: Combiner | None = None
         self.masks: list[Words] = []
         self.cuts: list[FarkasCut] = []
-        self.rounds = self.nodes = self.programs = 0
+        self.rounds = 0
         size = signs.columns.size
         self.rival = np.concatenate([np.arange(size) + size, np.arange(size)])
 
@@ -131,12 +131,10 @@ class _Search:
         target = max(0, ceiling - incumbent)
         size = self.signs.n_forced
         proven = min(target, size * integers.price)
-        settled: dict[str, int] = {}
         on_bound(ceiling - proven)
         try:
             while size * integers.price < target and size <= self._largest():
                 target = self._settle(size, target)
-                settled[str(size)] = len(self.cuts)
                 size += 1
                 if min(target, size * integers.price) > proven:
                     proven = min(target, size * integers.price)
@@ -152,13 +150,8 @@ class _Search:
             optimal=ceiling - proven <= incumbent,
             cuts=tuple(self.cuts),
             rounds=self.rounds,
-            details={
-                "finished": finished,
-                "cuts": len(self.cuts),
-                "nodes": self.nodes,
-                "programs": self.programs,
-                "cuts_after_size": settled,
-            },
+            programs=0 if self.combiner is None else self.combiner.programs,
+            finished=finished,
         )
 
     def _largest(self) -> int:
@@ -212,7 +205,6 @@ class _Search:
             room=signs.room,
             should_stop=self.stop,
         )
-        self.nodes += found.nodes
         if not found.complete:
             raise _Stopped
         return None if found.elements is None else signs.mask(found.elements) | signs.forced
@@ -274,7 +266,6 @@ class _Search:
         if self.combiner is None:
             self.combiner = Combiner(self.signs, self.gain, self.loss, self.stop)
         cut = self.combiner.find(chosen, need)
-        self.programs = self.combiner.programs
         if self.stop():
             raise _Stopped
         if cut is None:

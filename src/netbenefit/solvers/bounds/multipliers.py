@@ -69,6 +69,15 @@ def _reduce(matrix: IntArray, order: IntArray, prime: int) -> tuple[IntArray, In
     return matrix, pivots
 
 
+def equal_multipliers(
+    units_u: IntArray, units_w: IntArray, weights: NDArray[np.float64]
+) -> list[int] | None:
+    """Positive whole α, β near ``weights`` with Σ α_u x_u = Σ β_w x_w and Σ α = Σ β."""
+    sides = np.repeat(np.array([1, -1]), [len(units_u), len(units_w)])
+    matrix = np.concatenate([np.concatenate([units_u, -units_w]).T, sides[None]])
+    return null_multipliers(np.ascontiguousarray(matrix), weights)
+
+
 def null_multipliers(matrix: IntArray, weights: NDArray[np.float64]) -> list[int] | None:
     """Positive whole x with matrix · x = 0, near a multiple of ``weights``; None if not found."""
     order = np.argsort(-weights, kind="stable")

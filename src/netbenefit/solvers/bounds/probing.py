@@ -4,7 +4,7 @@ A column with a spread far above that of all others orders the patterns nearly b
 points are not 0, since points are whole.  Pairs show it.  A positive u and a negative w are in
 *conflict* in a box if no λ of it calls u without calling w, that is, if
 
-    max over the box of (x_u − x_w)·λ  <  grain   (in units; see ``_cuts``) ,
+    max over the box of (x_u − x_w)·λ  <  grain   (in units; see ``cuts``) ,
 
 since u called and w not called needs at least the grain.  Each threshold then loses at least any
 flow from positives (supply gains) along conflicts to negatives (room −gains); here the flow is

@@ -70,7 +70,7 @@ def make_signs(
     rows, limit = rows[usable], limit[usable]
     is_forced = (integers.lower > 0) | (integers.upper < 0)
     groups = _groups(integers, is_forced)
-    columns = np.array([group[0] for group in groups], dtype=np.int64)
+    columns = np.array([group[0][0] for group in groups], dtype=np.int64)
     units = np.ascontiguousarray(integers.units[:, columns])
     n_words = max(1, -(-columns.size // 64))
     ranks = np.zeros(units.shape, dtype=np.int32)
@@ -82,10 +82,14 @@ def make_signs(
             wide.append(q)
         else:
             bits[:, q // 64] |= ranks[:, q].astype(np.uint64) << np.uint64(q % 64)
-    weights = np.array([rows[:, group].min(axis=1) for group in groups], dtype=np.int64)
+    members = [[k for k, _ in group] for group in groups]
+    weights = np.array([rows[:, group].min(axis=1) for group in members], dtype=np.int64)
     signs = Signs(
         columns=columns,
-        doubles=tuple(tuple(_directions(integers, group)) for group in groups),
+        doubles=tuple(
+            tuple((k, 1 if flipped == group[0][1] else -1) for k, flipped in group)
+            for group in groups
+        ),
         units=units,
         ranks=ranks,
         bits=bits,
@@ -102,39 +106,33 @@ def make_signs(
     return signs._replace(allowed=signs.mask([*plus, *minus]), forced=signs.mask(must))
 
 
-def _groups(integers: IntegerProblem, is_forced: NDArray[np.bool_]) -> list[list[int]]:
-    """Columns that count, each followed by its doubles."""
-    groups: list[list[int]] = []
-    first: dict[bytes, list[list[int]]] = {}
+def _groups(integers: IntegerProblem, is_forced: NDArray[np.bool_]) -> list[list[tuple[int, bool]]]:
+    """Columns that count, each followed by its doubles, and whether their signs were turned."""
+    groups: list[list[tuple[int, bool]]] = []
+    first: dict[bytes, list[list[tuple[int, bool]]]] = {}
+
+    def allowed(k: int, flipped: bool) -> tuple[bool, bool]:
+        signs = bool(integers.upper[k] > 0), bool(integers.lower[k] < 0)
+        return signs[::-1] if flipped else signs
+
     for k in range(integers.lower.size):
         column = integers.units[:, k]
-        low, high = int(integers.lower[k]), int(integers.upper[k])
-        if low == high == 0 or (column == column[0]).all():
+        if integers.lower[k] == integers.upper[k] == 0 or (column == column[0]).all():
             continue
         if is_forced[k]:
-            groups.append([k])
+            groups.append([(k, False)])
             continue
         shape, flipped = _shape(column)
-        allowed = [high > 0, low < 0][:: -1 if flipped else 1]
         family = first.setdefault(shape, [])
         for group in family:
-            head = group[0]
-            turned = _shape(integers.units[:, head])[1]
-            mine = [bool(integers.upper[head] > 0), bool(integers.lower[head] < 0)]
-            mine = mine[:: -1 if turned else 1]
-            if all(a <= b for a, b in zip(allowed, mine, strict=True)):
-                group.append(k)
+            pairs = zip(allowed(k, flipped), allowed(*group[0]), strict=True)
+            if all(a <= b for a, b in pairs):
+                group.append((k, flipped))
                 break
         else:
-            groups.append([k])
+            groups.append([(k, flipped)])
             family.append(groups[-1])
     return groups
-
-
-def _directions(integers: IntegerProblem, group: list[int]) -> list[tuple[int, int]]:
-    """Columns of a group with 1, or −1 for those that fall where the first one rises."""
-    turned = [_shape(integers.units[:, k])[1] for k in group]
-    return [(k, 1 if t == turned[0] else -1) for k, t in zip(group, turned, strict=True)]
 
 
 def _shape(column: IntArray) -> tuple[bytes, bool]:

@@ -30,7 +30,7 @@ from netbenefit.common import IntArray
 from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.kernels.jit import internal, jit
 
-#: Cells of a table are told apart up to this number; beyond it each row counts by itself.
+#: Most cells of a table that are numbered; beyond it each row counts by itself.
 _MOST_CELLS = 2**22
 #: Codes of several columns are joined to one number up to this.
 _ROOM = 2**62
@@ -57,7 +57,7 @@ def support_bound(
     max_size: int,
     incumbent: int | None = None,
     seconds: float = math.inf,
-    should_stop: Callable[[], bool] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> SupportBound:
     """Bound the value of every card of the box with at most ``max_size`` features.
 
@@ -66,7 +66,7 @@ def support_bound(
     deadline = time.perf_counter() + seconds
     search = _Enumeration(integers, max_size, incumbent)
     while search.stack:
-        if time.perf_counter() > deadline or (should_stop is not None and should_stop()):
+        if time.perf_counter() > deadline or should_stop():
             return SupportBound(search.open_bound(), search.nodes, False)
         search.step()
     return SupportBound(search.best, search.nodes, True)
@@ -86,7 +86,7 @@ class _Enumeration:
         alone = [
             _gain(_join(cell, count, codes[:, j]), sums, self.shape) for j in range(columns.size)
         ]
-        # columns that tell little come last: what follows them is closed soon
+        # columns that help little come last: what follows them is closed soon
         codes = codes[:, np.argsort(-np.array(alone, dtype=np.int64), kind="stable")]
         self.price, self.max_size, self.nodes = integers.price, max_size, 0
         first = _gain(cell, sums, self.shape) - self.price * forced.size
@@ -127,7 +127,7 @@ class _Enumeration:
 
 
 def _candidates(integers: IntegerProblem, forced: IntArray) -> IntArray:
-    """Columns that may have points, without those that tell apart what another one does."""
+    """Columns that may have points, without those that make the same cells as another one."""
     kept: list[int] = []
     seen: set[bytes] = set()
     for k in np.flatnonzero((integers.lower != 0) | (integers.upper != 0)):
@@ -179,7 +179,7 @@ def _solve(gains: IntArray, shape: IntArray) -> IntArray | None:
 
 
 def _join(cell: IntArray, count: int, codes: IntArray) -> IntArray:
-    """Number the cells that remain when one more column is told apart."""
+    """Number the cells that one more column makes of these."""
     joined: IntArray = np.unique(codes * count + cell, return_inverse=True)[1]
     return joined
 

@@ -25,15 +25,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from netbenefit.common import IntArray
 from netbenefit.problem import IntegerProblem, Problem
 from netbenefit.solvers.kernels.coordinates import Array
 from netbenefit.solvers.kernels.jit import ONE, WORD, ZERO, count_bits, internal, jit, lowest_bit
-
-# -- count small boxes: the best value among all vectors of a box, one by one ----------------------
-
 
 #: Ranges of scores up to this are counted in a histogram, wider ones are sorted.
 _BINS = 8192
@@ -66,7 +61,7 @@ def make_counter(problem: Problem, integers: IntegerProblem) -> Counter:
 
 
 def _rate_rows(problem: Problem) -> Array:
-    """One row a threshold: its gains, least events found, most false alarms."""
+    """One row per threshold: its gains, least events found, most false alarms."""
     limits = problem.limits.rates
     assert limits is not None
     rows, at = [], 0
@@ -158,14 +153,89 @@ def _value(counter: Counter, scores: Array, hist: Array) -> int:
     return total
 
 
+class BoxLimits(NamedTuple):
+    """Limits 1–3 of :class:`netbenefit.problem.limits.Limits`."""
+
+    values: Array  #: (P, widest) values that a column may take
+    base: Array  #: (P,) what values[k, 0] stands for
+    support: Array  #: (R, P)
+    support_limit: Array  #: (R,)
+    total: int
+
+
+#: No allowed value: farther from 0 than any points.
+_NOWHERE = 2**62
+
+
+@jit
+def box_possible(limits: BoxLimits, lo: Array, hi: Array) -> bool:
+    """Whether the box lo … hi may hold an allowed vector: False only if it holds none.
+
+    Each limit is looked at by itself: a value in every interval; the least that each support row
+    can sum to, given which columns the box leaves at 0, away from 0, or open; the least sum of
+    absolute points.  For a box with a single vector the answer is exact.
+    """
+    n_columns, values, base, support = lo.size, limits.values, limits.base, limits.support
+    zero = np.zeros(n_columns, dtype=np.bool_)  # 0 is allowed, and in the box
+    other = np.zeros(n_columns, dtype=np.bool_)  # so is another value
+    weight = 0
+    for k in range(n_columns):
+        first = max(lo[k], base[k])
+        last = min(hi[k], base[k] + values.shape[1] - 1)
+        zero[k] = first <= 0 <= last and values[k, -base[k]]
+        nearest = _NOWHERE
+        for v in range(max(first, 1), last + 1):
+            if values[k, v - base[k]]:
+                nearest = v
+                break
+        for v in range(min(last, -1), first - 1, -1):
+            if -v >= nearest:
+                break
+            if values[k, v - base[k]]:
+                nearest = -v
+                break
+        other[k] = nearest < _NOWHERE
+        if not zero[k] and not other[k]:
+            return False
+        weight += 0 if zero[k] else nearest
+    if weight > limits.total:
+        return False
+    for r in range(support.shape[0]):
+        least = 0
+        for k in range(n_columns):
+            if not zero[k] or (other[k] and support[r, k] < 0):
+                least += support[r, k]
+        if least > limits.support_limit[r]:
+            return False
+    return True
+
+
+@jit
+def vector_allowed(limits: BoxLimits, points: Array) -> bool:
+    """As :func:`box_possible`, of a single vector: exact, and faster."""
+    values, base, support = limits.values, limits.base, limits.support
+    weight = 0
+    for k in range(points.size):
+        place = points[k] - base[k]
+        if place < 0 or place >= values.shape[1] or not values[k, place]:
+            return False
+        weight += abs(points[k])
+    if weight > limits.total:
+        return False
+    for r in range(support.shape[0]):
+        sum_of_row = 0
+        for k in range(points.size):
+            if points[k] != 0:
+                sum_of_row += support[r, k]
+        if sum_of_row > limits.support_limit[r]:
+            return False
+    return True
+
+
 @internal
 def best_vector(
     counter: Counter,
-    values: Array,
-    base: Array,
-    support: Array,
-    support_limit: Array,
-    total: int,
+    limits: BoxLimits,
     price: int,
     lo: Array,
     hi: Array,
@@ -187,7 +257,7 @@ def best_vector(
                 scores[0, u] += lo[k] * counter.units[k, u]
     top = nothing
     while True:
-        if vector_allowed(values, base, support, support_limit, total, points):
+        if vector_allowed(limits, points):
             value = _value(counter, scores, hist)
             if value > nothing:
                 for k in range(n_columns):
@@ -196,7 +266,7 @@ def best_vector(
                 if value > best[n_columns]:
                     best[:n_columns] = points
                     best[n_columns] = value
-        # The next vector, like the next number on a row of dials.
+        # The next vector, like the next number on an odometer.
         k = 0
         while k < n_columns and points[k] == hi[k]:
             if hi[k] > lo[k]:
@@ -209,37 +279,6 @@ def best_vector(
         points[k] += 1
         for u in range(scores.shape[1]):
             scores[0, u] += counter.units[k, u]
-
-
-@jit
-def vector_allowed(
-    values: NDArray[np.bool_],
-    base: IntArray,
-    support: IntArray,
-    support_limit: IntArray,
-    total: int,
-    points: IntArray,
-) -> bool:
-    """Whether a vector keeps to limits 1–3; ``base[k]`` is what ``values[k, 0]`` stands for."""
-    weight = 0
-    for k in range(points.size):
-        place = points[k] - base[k]
-        if place < 0 or place >= values.shape[1] or not values[k, place]:
-            return False
-        weight += abs(points[k])
-    if weight > total:
-        return False
-    for r in range(support.shape[0]):
-        sum_of_row = 0
-        for k in range(points.size):
-            if points[k] != 0:
-                sum_of_row += support[r, k]
-        if sum_of_row > support_limit[r]:
-            return False
-    return True
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 class Field(NamedTuple):
@@ -400,8 +439,8 @@ def narrow(
 
 
 @internal
-def _send(flow: Flow, i: int, u: int, w: int, amount: int) -> None:
-    """Send more (or less) along a pair, and log it."""
+def _change(flow: Flow, i: int, u: int, w: int, amount: int) -> None:
+    """Change what is sent along a pair."""
     before = flow.sent[i, u, w]
     flow.sent[i, u, w] = before + amount
     word, bit = u // WORD, ONE << np.uint64(u % WORD)
@@ -409,6 +448,12 @@ def _send(flow: Flow, i: int, u: int, w: int, amount: int) -> None:
         flow.back[i, w, word] |= bit
     elif before + amount == 0:
         flow.back[i, w, word] &= ~bit
+
+
+@internal
+def _send(flow: Flow, i: int, u: int, w: int, amount: int) -> None:
+    """Send more (or less) along a pair, and log it."""
+    _change(flow, i, u, w, amount)
     at = flow.state[LENGTH]
     flow.log[at, 0] = i
     flow.log[at, 1] = u
@@ -435,14 +480,8 @@ def take_back(flow: Flow, mark: int) -> None:
     """Undo all changes after the log had ``mark`` entries."""
     for at in range(flow.state[LENGTH] - 1, mark - 1, -1):
         i, u, w, amount = flow.log[at, 0], flow.log[at, 1], flow.log[at, 2], flow.log[at, 3]
-        before = flow.sent[i, u, w]
-        flow.sent[i, u, w] = before - amount
-        word, bit = u // WORD, ONE << np.uint64(u % WORD)
-        if before == 0:
-            flow.back[i, w, word] |= bit
-        elif before == amount:
-            flow.back[i, w, word] &= ~bit
-        # Within a path every node but the ends gets as much as it gives, so this sums up right.
+        _change(flow, i, u, w, -amount)
+        # Within a path every node except its ends gets as much as it gives: the sums are right.
         _use(flow, i, u, w, -amount)
     flow.state[LENGTH] = mark
 

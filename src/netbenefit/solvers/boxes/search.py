@@ -19,16 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.common import IntArray
-from netbenefit.data import PatternTable
 from netbenefit.problem import Boxes, IntegerProblem, NoCardFound, Problem, Proof, Reason, Status
 from netbenefit.solvers.base import Run, value_of
 from netbenefit.solvers.boxes import tree as _tree
 from netbenefit.solvers.boxes.tree import free_groups
 from netbenefit.solvers.kernels.jit import WORD
 
-METHOD = "branch and bound"
 #: Less than any value: what to pass where no vector is known.
-NO_INCUMBENT = -(1 << 61)
+_NO_INCUMBENT = -(1 << 61)
 
 #: Seconds of compiled work between two looks at the clock.
 _SLICE = 0.03
@@ -43,16 +41,6 @@ MOST_BOXES = 2_000_000
 Offer = Callable[[IntArray, int], None]
 
 
-class Outcome(NamedTuple):
-    """What a search has proven: no vector is worth more than ``value``."""
-
-    value: int
-    complete: bool
-    boxes: Boxes | None
-    nodes: int
-    vectors: int
-
-
 class BoxSearch:
     """One proof by branch and bound.
 
@@ -64,8 +52,8 @@ class BoxSearch:
        until nothing is open or time is up.
 
     ``offer`` is called with (points, value) of vectors better than ``incumbent``, from one thread
-    at a time.  Beyond ``keep`` boxes the outcome has none.  ``every_vector`` leaves out none that
-    is worth more than the incumbent, see ``make_tree_arrays``.
+    at a time.  With very many boxes the outcome has none.  ``every_vector`` leaves out none that is
+    worth more than the incumbent, see ``make_tree_arrays``.
     """
 
     def __init__(
@@ -77,7 +65,6 @@ class BoxSearch:
         must_stop: Callable[[], bool],
         offer: Offer | None = None,
         n_jobs: int = 1,
-        keep: int = MOST_BOXES,
         every_vector: bool = False,
     ) -> None:
         self._arrays = _tree.make_tree_arrays(problem, integers, every_vector=every_vector)
@@ -87,7 +74,6 @@ class BoxSearch:
         self._trees = [_tree.make_tree(self._arrays) for _ in range(self._n_jobs)]
         self._known = [incumbent] * self._n_jobs
         self._lock = threading.Lock()
-        self._keep = keep
         self._closed: list[tuple[Any, Any]] | None = []
         self._n_closed = 0
         self._tick = 0
@@ -109,11 +95,7 @@ class BoxSearch:
             return max([self._incumbent(), *heads, *self._busy.values()])
 
     def _incumbent(self) -> int:
-        """The best value known.
-
-        Two threads that write to the shared one at the same moment may leave the lower value
-        there: harmless for a moment, but not what to believe.
-        """
+        """The best value known; of two threads that write at once, the lower may stay shared."""
         return max([int(self._shared[0]), *self._known])
 
     @property
@@ -132,7 +114,7 @@ class BoxSearch:
         if len(self._arrays.groups):
             details["groups"] = self._arrays.groups.tolist()
         return Proof(
-            METHOD,
+            "branch and bound",
             self._integers.to_objective(self.value),
             boxes=boxes,
             rounding=self._integers.rounding,
@@ -141,8 +123,11 @@ class BoxSearch:
 
     # -- the search --------------------------------------------------------------------------------
 
-    def run(self, watch: Callable[[], None] | None = None) -> Outcome:
-        """Search until done or stopped; ``watch`` is called from this thread now and then."""
+    def run(self, watch: Callable[[], None] | None = None) -> tuple[bool, Boxes | None]:
+        """Search until done or stopped: whether it is done, and all boxes if they were kept.
+
+        ``watch`` is called from this thread now and then.
+        """
         self._renew()
         first = self._top() - int(self._shared[0])
         with ThreadPoolExecutor(self._n_jobs) as pool:
@@ -153,7 +138,7 @@ class BoxSearch:
                 self._level(pool, watch)
                 self._renew()
         self._renew()
-        return Outcome(self.value, not self._jobs, self._boxes(), self.nodes, self.vectors)
+        return not self._jobs, self._boxes()
 
     def _renew(self) -> None:
         """All boxes that are open, for the next target; what the incumbent closes is closed."""
@@ -192,8 +177,9 @@ class BoxSearch:
         while not (stop.is_set() or self._must_stop()):
             job = self._take(number)
             if job is None:
-                if self._all_idle():
-                    return
+                with self._lock:
+                    if not self._jobs and not self._busy:
+                        return
                 time.sleep(0.002)
                 continue
             try:
@@ -234,10 +220,6 @@ class BoxSearch:
             bound, _, lower, upper = heapq.heappop(self._jobs)
             self._busy[number] = -bound
             return lower, upper
-
-    def _all_idle(self) -> bool:
-        with self._lock:
-            return not self._jobs and not self._busy
 
     def _give(self, number: int, *, all_levels: bool) -> None:
         """Move open boxes of a stack to where others can take them."""
@@ -287,7 +269,7 @@ class BoxSearch:
         if self._closed is None or not len(out):
             return
         self._n_closed += len(out)
-        if self._n_closed > self._keep:
+        if self._n_closed > MOST_BOXES:
             self._closed = None
             return
         small = np.abs(self._arrays.box).max(initial=0) < 2**15
@@ -295,7 +277,7 @@ class BoxSearch:
 
     def _boxes(self) -> Boxes | None:
         """All boxes, closed and open; None where there were too many to keep."""
-        if self._closed is None or self._n_closed + len(self._jobs) > self._keep:
+        if self._closed is None or self._n_closed + len(self._jobs) > MOST_BOXES:
             return None
         n_columns = self._arrays.box.shape[1]
         still_open = [
@@ -306,11 +288,6 @@ class BoxSearch:
         box = np.concatenate([np.zeros((0, 2, n_columns), int), *(b for b, _ in parts)])
         out = np.concatenate([np.zeros((0, 2), int), *(o for _, o in parts)])
         return Boxes(box[:, 0], box[:, 1], out[:, 0], out[:, 1].astype(np.uint8))
-
-
-# -- branch and bound with the pair-order flow bound, in whole numbers -----------------------------
-# Boxes of points are bounded, split and closed (see ``BoxSearch``).  Complete, it proves the best
-# card so far optimal; stopped before, the highest bound of an open box is the bound of all cards.
 
 
 # -- one-hot groups without their first column -----------------------------------------------------
@@ -354,15 +331,12 @@ def leave_out_references(problem: Problem, groups: IntArray) -> Reduced | None:
         lower[first:last] -= problem.upper[first]
         upper[first:last] -= problem.lower[first]
     kept = np.setdiff1d(np.arange(lower.size), groups[:, 0])
-    smaller = PatternTable(
+    smaller = replace(
+        table,
         codes=table.codes[:, kept],
         decimals=tuple(table.decimals[k] for k in kept),
         names=tuple(table.names[k] for k in kept),
-        positives=table.positives,
-        negatives=table.negatives,
-        pattern_of_row=table.pattern_of_row,
-        denominator=table.denominator,
-        outcomes=table.outcomes,
+        rounded=(),
     )
     bounds = {
         name: (int(lower[k]), int(upper[k])) for name, k in zip(smaller.names, kept, strict=True)
@@ -374,19 +348,16 @@ def leave_out_references(problem: Problem, groups: IntArray) -> Reduced | None:
 #: Share of the time for a proof that can be rechecked, where there is a faster one.
 _PLAIN_SHARE, _PLAIN_SECONDS = 0.1, 10.0
 #: Pairs of patterns that a search can hold, for each of its levels.
-MOST_PAIRS = 300_000
+_MOST_PAIRS = 300_000
 
 
-def n_pairs(integers: IntegerProblem) -> int:
-    """Pairs of a pattern worth calling positive and one that is not, padding included."""
+def fits_boxes(problem: Problem, integers: IntegerProblem) -> bool:
+    """Whether the search can hold all pairs of patterns and count vectors: rates need exactness."""
     above = int((integers.gains > 0).any(axis=0).sum())
     below = int((integers.gains < 0).any(axis=0).sum())
-    return above * max(WORD, -(-below // WORD) * WORD)  # as they are held, in words of bits
-
-
-def can_count(problem: Problem, integers: IntegerProblem) -> bool:
-    """Whether vectors can be counted: rates need exact numbers."""
-    return problem.limits.rates is None or (problem.patterns.is_whole and integers.exact)
+    pairs = above * max(WORD, -(-below // WORD) * WORD)  # as they are held, in words of bits
+    exact = problem.limits.rates is None or (problem.patterns.is_whole and integers.exact)
+    return pairs <= _MOST_PAIRS and exact
 
 
 def no_card(problem: Problem, *, proven: bool) -> NoCardFound:
@@ -426,7 +397,7 @@ def _search(
     n_jobs: int,
 ) -> Status:
     """Prove a bound of the run's problem, or of one that holds all its cards."""
-    incumbent = NO_INCUMBENT
+    incumbent = _NO_INCUMBENT
     if run.best is not None:
         incumbent = integers.from_objective(run.problem.evaluate(run.best).objective)
 
@@ -436,12 +407,7 @@ def _search(
             run.report(0, value_of(run.problem, card), card)
 
     search = BoxSearch(
-        problem,
-        integers,
-        incumbent,
-        must_stop=lambda: run.must_stop,
-        offer=offer,
-        n_jobs=n_jobs,
+        problem, integers, incumbent, must_stop=lambda: run.must_stop, offer=offer, n_jobs=n_jobs
     )
 
     def claim(boxes: Boxes | None = None) -> Proof:
@@ -453,13 +419,13 @@ def _search(
 
     status: Status = "finished"
     try:
-        outcome = search.run(lambda: run.report_proof(claim()))
-        status = "finished" if outcome.complete else "time_limit"
+        complete, boxes = search.run(lambda: run.report_proof(claim()))
+        status = "finished" if complete else "time_limit"
     except KeyboardInterrupt:
         status = "interrupted"
         run.stop.set()
-        outcome = search.run()
-    run.evaluations += outcome.vectors
+        _, boxes = search.run()
+    run.evaluations += search.vectors
     if run.best is not None:
-        run.finish_proof(claim(outcome.boxes if problem is run.problem else None))
+        run.finish_proof(claim(boxes if problem is run.problem else None))
     return status

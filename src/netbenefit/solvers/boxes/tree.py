@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from netbenefit.common import IntArray
 from netbenefit.problem import IntegerProblem, Problem, Reason, one_hot_groups
 from netbenefit.solvers.boxes.bounds import (
     LENGTH,
     TOTAL,
+    BoxLimits,
     Counter,
     Field,
     Flow,
     augment,
     best_vector,
+    box_possible,
     make_counter,
     make_field,
     make_flow,
@@ -46,10 +46,7 @@ class TreeArrays(NamedTuple):
     field: Field
     counter: Counter
     box: Array  #: (2, P) lowest and highest points
-    values: Array  #: limits: see netbenefit.problem.limits.Limits
-    support: Array
-    support_limit: Array
-    total: int
+    limits: BoxLimits
     price: int
     ceiling: int
     doubles: int  #: 1 where the limits allow 2λ whenever λ and the box do
@@ -84,7 +81,7 @@ WAITING, DONE = -2, -1
 
 
 def make_tree_arrays(
-    problem: Problem, integers: IntegerProblem, *, every_vector: bool = False, few: int = 48
+    problem: Problem, integers: IntegerProblem, *, every_vector: bool = False
 ) -> TreeArrays:
     """Lay out a problem for the search.
 
@@ -100,16 +97,15 @@ def make_tree_arrays(
         field=make_field(integers),
         counter=make_counter(problem, integers),
         box=np.stack([integers.lower, integers.upper]),
-        values=limits.values,
-        support=limits.support,
-        support_limit=limits.support_limit,
-        total=limits.total,
+        limits=BoxLimits(
+            limits.values, integers.lower, limits.support, limits.support_limit, limits.total
+        ),
         price=integers.price,
         ceiling=integers.ceiling,
         doubles=int(doubles),
         groups=free_groups(problem) if doubles else np.zeros((0, 2), dtype=np.int64),
         raises=int(not every_vector),
-        few=few,
+        few=48,
     )
 
 
@@ -186,15 +182,7 @@ def _shifts(arrays: TreeArrays, lo: Array, hi: Array) -> Any:
 def _settled(arrays: TreeArrays, tree: Tree, shared: Array, d: int) -> Any:
     """Whether the box at level d needs no bound: not allowed, doubled elsewhere, or counted."""
     lo, hi = tree.lo[d], tree.hi[d]
-    if not box_possible(
-        arrays.values,
-        arrays.box[0],
-        arrays.support,
-        arrays.support_limit,
-        arrays.total,
-        lo,
-        hi,
-    ):
+    if not box_possible(arrays.limits, lo, hi):
         _write(tree, d, NOTHING, _FORBIDDEN)
         return True
     volume = 1.0
@@ -212,11 +200,7 @@ def _settled(arrays: TreeArrays, tree: Tree, shared: Array, d: int) -> Any:
         return False
     best = best_vector(
         arrays.counter,
-        arrays.values,
-        arrays.box[0],
-        arrays.support,
-        arrays.support_limit,
-        arrays.total,
+        arrays.limits,
         arrays.price,
         lo,
         hi,
@@ -398,58 +382,3 @@ def open_boxes(tree: Tree, *, all_levels: bool = True) -> tuple[Array, Array, Ar
         np.array(upper, dtype=np.int64).reshape(shape),
         np.array(bounds, dtype=np.int64),
     )
-
-
-#: No allowed value: farther from 0 than any points.
-_NOWHERE = 2**62
-
-
-@jit
-def box_possible(
-    values: NDArray[np.bool_],
-    base: IntArray,
-    support: IntArray,
-    support_limit: IntArray,
-    total: int,
-    lo: IntArray,
-    hi: IntArray,
-) -> bool:
-    """Whether the box lo … hi may hold an allowed vector: False only if it holds none.
-
-    Each limit is looked at by itself: a value in every interval; the least that each support row
-    can sum to, given which columns the box leaves at 0, away from 0, or open; the least sum of
-    absolute points.  For a box with a single vector the answer is exact.
-    """
-    n_columns = lo.size
-    zero = np.zeros(n_columns, dtype=np.bool_)  # 0 is allowed, and in the box
-    other = np.zeros(n_columns, dtype=np.bool_)  # so is another value
-    weight = 0
-    for k in range(n_columns):
-        first = max(lo[k], base[k])
-        last = min(hi[k], base[k] + values.shape[1] - 1)
-        zero[k] = first <= 0 <= last and values[k, -base[k]]
-        nearest = _NOWHERE
-        for v in range(max(first, 1), last + 1):
-            if values[k, v - base[k]]:
-                nearest = v
-                break
-        for v in range(min(last, -1), first - 1, -1):
-            if -v >= nearest:
-                break
-            if values[k, v - base[k]]:
-                nearest = -v
-                break
-        other[k] = nearest < _NOWHERE
-        if not zero[k] and not other[k]:
-            return False
-        weight += 0 if zero[k] else nearest
-    if weight > total:
-        return False
-    for r in range(support.shape[0]):
-        least = 0
-        for k in range(n_columns):
-            if not zero[k] or (other[k] and support[r, k] < 0):
-                least += support[r, k]
-        if least > support_limit[r]:
-            return False
-    return True

@@ -2,9 +2,8 @@
 
 The *gain* of a point vector is Σ_i max_T (found_i · TP(T) − alarm_i · FP(T)), over the thresholds
 that matter, where T runs over the floors of the scores and "none".  The type of ``found`` decides
-the arithmetic: int32 or int64, exact, for counts; float64 otherwise.  (Sums of int32 become int64
-unless they are told not to; staying narrow doubles the speed, and the layout has made sure that it
-is safe.)
+the arithmetic: int32 or int64, exact, for counts; float64 otherwise.  (numba turns sums of int32
+into int64 unless they are cast; staying narrow doubles the speed, and the layout makes it safe.)
 
 A state keeps the histogram of floor-scores of its current points.  For one coordinate:
 
@@ -39,8 +38,7 @@ from netbenefit.solvers.kernels.jit import inlined, internal, jit, negatives, po
 
 Array = NDArray[Any]
 
-#: A histogram of scores may be this many times longer than there are patterns; beyond that sorting
-#: is faster.
+#: Bins of a histogram of scores per pattern; with more, sorting is faster.
 _BINS_PER_PATTERN = 8
 _LEAST_BINS = 4096
 #: Counts below this fit in half an int64.
@@ -210,9 +208,6 @@ def _joined(parts: list[IntArray]) -> IntArray:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
-# -- compiled leaves of the kernels: gains of counts, by histogram or by sorting -------------------
-
-
 # -- whole-array steps: loops compile far faster than array expressions ----------------------------
 
 
@@ -277,8 +272,12 @@ def gain_of(masses: Array, gains: Array, curves: Array) -> Any:
 
 
 @internal
-def _sort_keys(keys: Array, n: int, low: int, high: int) -> int:
-    """Radix-sort keys[0] (in [low, high]) with keys[2]; the result is in rows 0, 2 or 1, 3."""
+def sort_keys(keys: Array, n: int) -> int:
+    """Radix-sort keys[0]; sorted keys and where they were are in rows 0, 2 or 1, 3: the side."""
+    low, high = keys[0, 0], keys[0, 0]
+    for j in range(n):
+        low, high = min(low, keys[0, j]), max(high, keys[0, j])
+        keys[2, j] = j
     counts = keys[4]
     side, shift = 0, 0
     while shift == 0 or ((high - low) >> shift) > 0:
@@ -299,15 +298,9 @@ def _sort_keys(keys: Array, n: int, low: int, high: int) -> int:
 
 
 @internal
-def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
-    """Gain of the scores in keys[0], whatever their range."""
+def cumulate_keys(mass: Array, keys: Array, side: int, tp: Array, fp: Array) -> Any:
+    """Positives and negatives at or above each sorted score, from the highest; how many scores."""
     n = mass.size
-    low, high = keys[0, 0], keys[0, 0]
-    for j in range(n):
-        low, high = min(low, keys[0, j]), max(high, keys[0, j])
-        keys[2, j] = j
-    side = _sort_keys(keys, n, low, high)
-    tp, fp = curves[0], curves[1]
     above = mass[0] - mass[0]
     size = 0
     for back in range(n):
@@ -317,7 +310,15 @@ def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
             tp[size] = positives(above)
             fp[size] = negatives(above)
             size += 1
-    return best_gains(tp[:size], fp[:size], gains)
+    return size
+
+
+@internal
+def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
+    """Gain of the scores in keys[0], whatever their range."""
+    side = sort_keys(keys, mass.size)
+    size = cumulate_keys(mass, keys, side, curves[0], curves[1])
+    return best_gains(curves[0, :size], curves[1, :size], gains)
 
 
 # -- gain curves -----------------------------------------------------------------------------------
@@ -345,9 +346,6 @@ def highest_sum(x: Array, y: Array) -> Any:
         if both > best:
             best = both
     return best
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 # -- compiled kernel for two coordinates at once ---------------------------------------------------
@@ -578,15 +576,9 @@ def _two_valued(columns: Columns, state: State, k: int, out: Array) -> bool:
         return False
     # 1. Count the rows that deviate; the others are what is left of the histogram.
     moved, rest, whole = state.work[0, :size], state.work[1, :size], state.score[WHOLE]
-    first_row, last_row = group[FIRST], group[LAST]
-    _count(
-        columns.rows[first_row:last_row],
-        columns.masses[first_row:last_row],
-        whole,
-        low,
-        moved,
-        rest,
-    )
+    rows = columns.rows[group[FIRST] : group[LAST]]
+    masses = columns.masses[group[FIRST] : group[LAST]]
+    _count(rows, masses, whole, low, moved, rest)
     base = low - state.window[ORIGIN]
     for t in range(size):
         moved[t] += rest[t]
@@ -719,11 +711,8 @@ def coordinate_gains(columns: Columns, state: State, k: int, out: Array) -> None
     if window[IN_USE] == 1 and listed > 0:
         if groups == 1 and _two_valued(columns, state, k, out):
             return
-        bins, low, high = (
-            state.hist.size,
-            window[LOW] - window[ORIGIN],
-            window[HIGH] - window[ORIGIN],
-        )
+        bins = state.hist.size
+        low, high = window[LOW] - window[ORIGIN], window[HIGH] - window[ORIGIN]
         size = high - low + 1
         room = column[k, REACH] * max(
             column[k, UPPER] - state.points[k], state.points[k] - column[k, LOWER]

@@ -16,10 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-# -- sets as bits of 64-bit words, inside compiled code --------------------------------------------
-
-
-#: Bits in a word.
+#: Bits in a word; sets are bits of such words, inside compiled code.
 WORD = 64
 ZERO, ONE = np.uint64(0), np.uint64(1)  # numba makes floats of int64 with uint64: stay unsigned
 
@@ -68,18 +65,15 @@ def jit(function: F) -> F:
 
 
 def internal(function: F) -> F:
-    """Compile ``function`` for other compiled functions only: no way in from Python, no cache.
+    """Compile ``function`` for other compiled functions only, not callable from Python, not cached.
 
-    Ways in take more time to compile than many a kernel.
+    An entry from Python takes longer to compile than many kernels.
     """
     return cast(F, numba.njit(**_INTERNAL)(function))
 
 
 def inlined(function: F) -> F:
-    """Compile ``function`` as part of each caller, which suits a large one with a single caller.
-
-    Otherwise it would be optimised once by itself and again inside the caller.
-    """
+    """Compile ``function`` as part of its caller, so that a large one is not optimised twice."""
     return cast(F, numba.njit(inline="always", **_ENTRY)(function))
 
 
@@ -98,31 +92,19 @@ def negatives(mass: Any) -> Any:
     raise TypeError("negatives() works in compiled code only")
 
 
-def _upper_half(mass):  # type: ignore[no-untyped-def]
-    return mass >> 32
-
-
-def _lower_half(mass):  # type: ignore[no-untyped-def]
-    return mass & 0xFFFFFFFF
-
-
-def _real(mass):  # type: ignore[no-untyped-def]
-    return mass.real
-
-
-def _imag(mass):  # type: ignore[no-untyped-def]
-    return mass.imag
-
-
 # numba compares argument names and annotations of both functions: hence none here.
 
 
 def _choose_positives(mass):  # type: ignore[no-untyped-def]
-    return _upper_half if isinstance(mass, types.Integer) else _real
+    if isinstance(mass, types.Integer):
+        return lambda mass: mass >> 32
+    return lambda mass: mass.real
 
 
 def _choose_negatives(mass):  # type: ignore[no-untyped-def]
-    return _lower_half if isinstance(mass, types.Integer) else _imag
+    if isinstance(mass, types.Integer):
+        return lambda mass: mass & 0xFFFFFFFF
+    return lambda mass: mass.imag
 
 
 overload(positives)(_choose_positives)

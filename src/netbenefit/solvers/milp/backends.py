@@ -1,4 +1,4 @@
-"""What a mixed-integer solver has to offer."""
+"""Mixed-integer solvers behind one interface; the package of each is imported when needed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class News(NamedTuple):
 
 
 class BackendAnswer(NamedTuple):
-    """What a solver says at the end; the same fields as :class:`News`."""
+    """What a solver reports at the end; the same fields as :class:`News`."""
 
     end: End
     points: FloatArray | None = None
@@ -41,23 +41,15 @@ class BackendAnswer(NamedTuple):
     details: str = ""
 
 
-def _say_nothing(news: News) -> None:
-    """Ignore news."""
-
-
-def _never() -> bool:
-    return False
-
-
 @dataclass(frozen=True, eq=False)
 class Order:
     """How a model is to be solved."""
 
-    time_limit: float = float("inf")  #: seconds; may be infinite
+    time_limit: float = math.inf  #: seconds
     warm_start: IntArray | None = None  #: (variables,) a feasible solution
     #: called from whatever thread the solver uses; must not raise
-    on_news: Callable[[News], None] = _say_nothing
-    should_stop: Callable[[], bool] = _never  #: called often; True ends the search
+    on_news: Callable[[News], None] = lambda news: None
+    should_stop: Callable[[], bool] = lambda: False  #: called often; True ends the search
     n_jobs: int = 1
     seed: int = 0
 
@@ -65,7 +57,7 @@ class Order:
 class Backend(ABC):
     """A mixed-integer solver; its package is imported by :meth:`require`, not before."""
 
-    name: ClassVar[str]  #: as people write it
+    name: ClassVar[str]  #: as it is spelled in text
     package: ClassVar[str]  #: what to import
     install: ClassVar[str]  #: what pip should install
 
@@ -85,19 +77,16 @@ class Backend(ABC):
         """Maximise; with tolerances of ``TOLERANCE`` and no gap below one unit of the objective."""
 
 
-# -- hiGHS, the solver that comes with the package -------------------------------------------------
-
-
 class HighsBackend(Backend):
-    """HiGHS by its own Python interface.
+    """HiGHS, which comes with this package, by its own Python interface.
 
     It searches with one thread: HiGHS keeps one pool of threads for the whole process, whose size
     cannot be changed while other parts of a program use it, and gains little from more threads.
     """
 
-    name: ClassVar[str] = "HiGHS"
-    package: ClassVar[str] = "highspy"
-    install: ClassVar[str] = "highspy"
+    name = "HiGHS"
+    package = "highspy"
+    install = "highspy"
 
     def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
         """Maximise, by minimising the negative."""
@@ -105,7 +94,16 @@ class HighsBackend(Backend):
         highs = highspy.Highs()
         for option, value in _options(order).items():
             highs.setOptionValue(option, value)
-        if highs.passModel(_program(model)) == highspy.HighsStatus.kError:
+        program = linear_program(
+            model.matrix,
+            cost=0.0 - model.objective,  # no negative zeros
+            lower=model.lower,
+            upper=model.upper,
+            row_lower=model.row_lower,
+            row_upper=model.row_upper,
+            whole=True,
+        )
+        if highs.passModel(program) == highspy.HighsStatus.kError:
             return BackendAnswer("failed", details="HiGHS refused the model")
         if order.warm_start is not None:
             start = highspy.HighsSolution()
@@ -133,18 +131,6 @@ def _options(order: Order) -> dict[str, Any]:
         "random_seed": order.seed % 2**31,
         **({"time_limit": order.time_limit} if math.isfinite(order.time_limit) else {}),
     }
-
-
-def _program(model: MilpModel) -> Any:
-    return linear_program(
-        model.matrix,
-        cost=0.0 - model.objective,  # no negative zeros
-        lower=model.lower,
-        upper=model.upper,
-        row_lower=model.row_lower,
-        row_upper=model.row_upper,
-        whole=True,
-    )
 
 
 def _listen(highs: Any, model: MilpModel, order: Order) -> None:
@@ -196,9 +182,6 @@ def _highs_answer(highspy: Any, highs: Any, model: MilpModel) -> BackendAnswer:
     )
 
 
-# -- gurobi, for those who have a licence ----------------------------------------------------------
-
-
 #: Gurobi's numbers for "no licence" and "the licence does not allow a model of this size".
 _NO_LICENSE, _TOO_LARGE = 10009, 10010
 
@@ -210,9 +193,9 @@ class GurobiBackend(Backend):
     rows; anything larger is refused with a message that says so.
     """
 
-    name: ClassVar[str] = "Gurobi"
-    package: ClassVar[str] = "gurobipy"
-    install: ClassVar[str] = "netbenefit[gurobi]"
+    name = "Gurobi"
+    package = "gurobipy"
+    install = "netbenefit[gurobi]"
 
     def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
         """Maximise."""
@@ -228,7 +211,7 @@ class GurobiBackend(Backend):
 
 
 def _explained(error: Any, model: MilpModel) -> Exception:
-    """An error that says what to do, for licences; else the error itself."""
+    """For problems with the licence an error that says what to do; else the error itself."""
     rows, variables = model.shape
     if error.errno == _TOO_LARGE:
         return InputError(
@@ -245,7 +228,18 @@ def _explained(error: Any, model: MilpModel) -> Exception:
 
 
 def _solve(gurobi: Any, program: Any, model: MilpModel, order: Order) -> BackendAnswer:
-    for name, value in _parameters(order).items():
+    parameters = {
+        "IntFeasTol": TOLERANCE,
+        "FeasibilityTol": TOLERANCE,
+        "OptimalityTol": TOLERANCE,
+        "MIPGap": 0.0,
+        "MIPGapAbs": 0.5,  # values are whole numbers
+        "IntegralityFocus": 1,
+        "Threads": max(1, order.n_jobs),
+        "Seed": order.seed % 2_000_000_000,
+        **({"TimeLimit": order.time_limit} if math.isfinite(order.time_limit) else {}),
+    }
+    for name, value in parameters.items():
         program.setParam(name, value)
     z = program.addMVar(
         model.lower.size, lb=model.lower, ub=model.upper, obj=model.objective, vtype="I"
@@ -260,20 +254,6 @@ def _solve(gurobi: Any, program: Any, model: MilpModel, order: Order) -> Backend
         z.Start = order.warm_start.astype(np.float64)
     program.optimize(_listener(gurobi, z, model, order))
     return _gurobi_answer(gurobi, program, z, model, order)
-
-
-def _parameters(order: Order) -> dict[str, Any]:
-    return {
-        "IntFeasTol": TOLERANCE,
-        "FeasibilityTol": TOLERANCE,
-        "OptimalityTol": TOLERANCE,
-        "MIPGap": 0.0,
-        "MIPGapAbs": 0.5,  # values are whole numbers
-        "IntegralityFocus": 1,
-        "Threads": max(1, order.n_jobs),
-        "Seed": order.seed % 2_000_000_000,
-        **({"TimeLimit": order.time_limit} if math.isfinite(order.time_limit) else {}),
-    }
 
 
 def _gurobi_bound(value: float) -> float | None:
@@ -311,17 +291,25 @@ def _gurobi_answer(
     if end in ("infeasible", "failed"):
         return BackendAnswer(end, details=details)
     bound = _gurobi_bound(program.ObjBound)
-    if not program.SolCount:
-        return _start_as_answer(BackendAnswer(end, bound=bound, details=details), model, order)
-    points = np.asarray(z.X, dtype=np.float64)[model.blocks["points"]]
-    return BackendAnswer(end, points, program.ObjVal, bound, details)
-
-
-def _start_as_answer(answer: BackendAnswer, model: MilpModel, order: Order) -> BackendAnswer:
-    """Gurobi was stopped before it took the warm start in: the start is what it leaves with."""
+    block = model.blocks["points"]
+    if program.SolCount:
+        points = np.asarray(z.X, dtype=np.float64)[block]
+        return BackendAnswer(end, points, program.ObjVal, bound, details)
     if order.warm_start is None:
-        return answer
-    start = np.asarray(order.warm_start, dtype=np.float64)
-    return answer._replace(
-        points=start[model.blocks["points"]], claimed=float(model.objective @ start)
-    )
+        return BackendAnswer(end, bound=bound, details=details)
+    # It was stopped before it had read the warm start, which is then the answer.
+    start = order.warm_start.astype(np.float64)
+    return BackendAnswer(end, start[block], float(model.objective @ start), bound, details)
+
+
+BACKENDS: dict[str, Backend] = {"highs": HighsBackend(), "gurobi": GurobiBackend()}
+
+
+def find_backend(name: str) -> Backend:
+    """Return a backend by name, or say what is missing."""
+    if not isinstance(name, str) or name not in BACKENDS:
+        known = ", ".join(repr(known) for known in BACKENDS)
+        raise InputError(f"backend={name!r} is not known. Use one of {known}.")
+    backend = BACKENDS[name]
+    backend.require()
+    return backend

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -16,6 +16,8 @@ from netbenefit.common import FloatArray, InputError, IntArray
 from netbenefit.problem import IntegerProblem, Problem
 
 BoolArray = NDArray[np.bool_]
+#: Coefficients of variables, lower and upper bound.
+Row = tuple[dict[int, float], float, float]
 #: Rows with larger numbers are divided by a power of two until they are below this.
 _LARGE = 2**10
 #: A row on scores holds, or fails by a whole unit.  It is loosened by a quarter of a unit: that
@@ -147,19 +149,15 @@ def all_rows(
     """All rows, and the largest big-M."""
     width = blocks["sizes"].stop
     calls, big_m = _call_rows(integers, plan, blocks)
-    parts = [
-        _order_rows(plan, blocks),
-        calls,
-        _use_rows(plan, blocks),
-        _choice_rows(plan, blocks),
-        _side_rows(plan, blocks),
-        _support_rows(problem, blocks),
-        _total_rows(problem, plan, blocks),
-        _rate_rows(problem, plan, blocks),
+    others = [
+        *_use_rows(plan, blocks),
+        *_choice_rows(plan, blocks),
+        *_side_rows(plan, blocks),
+        *_support_rows(problem, blocks),
+        *_total_rows(problem, plan, blocks),
+        *_rate_rows(problem, plan, blocks),
     ]
-    # no rows at all would have no width
-    parts.append(ProgramRows(sparse.csr_array((0, width)), np.zeros(0), np.zeros(0)))
-    return parts, big_m
+    return [_order_rows(plan, blocks), calls, _from_lists(others, width)], big_m
 
 
 # -- calls and cut-offs --------------------------------------------------------------------------
@@ -221,12 +219,11 @@ def _whole_rows(
     np.maximum.at(largest, row, np.abs(data))
     power = np.maximum(0, np.ceil(np.log2(largest / _LARGE)))
     scale = 2.0**-power
-    spare = _SPARE
     matrix = sparse.csr_array((data * scale[row], (row, column)), shape=(bound.size, width))
     return ProgramRows(
         matrix,
-        np.where(is_lower, (bound - spare) * scale, -np.inf),
-        np.where(is_lower, np.inf, (bound + spare) * scale),
+        np.where(is_lower, (bound - _SPARE) * scale, -np.inf),
+        np.where(is_lower, np.inf, (bound + _SPARE) * scale),
     )
 
 
@@ -253,17 +250,14 @@ def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> P
     return ProgramRows(matrix, np.full(small.size, -np.inf), np.zeros(small.size))
 
 
-# -- points --------------------------------------------------------------------------------------
+# -- points and limits: rows one by one ------------------------------------------------------------
 
 
-def _from_lists(
-    found: Sequence[tuple[dict[int, float], float, float]], blocks: Mapping[str, slice]
-) -> ProgramRows:
-    """Rows given one by one, as {variable: coefficient}, lower, upper."""
+def _from_lists(found: Sequence[Row], width: int) -> ProgramRows:
     row = [r for r, (terms, _, _) in enumerate(found) for _ in terms]
     column = [j for terms, _, _ in found for j in terms]
     data = [float(c) for terms, _, _ in found for c in terms.values()]
-    matrix = sparse.csr_array((data, (row, column)), shape=(len(found), blocks["sizes"].stop))
+    matrix = sparse.csr_array((data, (row, column)), shape=(len(found), width))
     return ProgramRows(
         matrix,
         np.array([low for _, low, _ in found], dtype=np.float64),
@@ -271,92 +265,75 @@ def _from_lists(
     )
 
 
-def _use_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
+def _use_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> Iterator[Row]:
     """Rows 1: λ_k = 0 unless α_k = 1; and α_k = 0 if λ_k = 0, where that comes for free."""
-    found: list[tuple[dict[int, float], float, float]] = []
     known = {*plan.choice_column.tolist(), *plan.side_column.tolist()}
     for k, (low, high) in enumerate(zip(plan.lower.tolist(), plan.upper.tolist(), strict=True)):
         if k in known or low > 0 or high < 0 or low == high:
             continue
         points, used = blocks["points"].start + k, blocks["used"].start + k
         least, most = (1 if low == 0 else low), (-1 if high == 0 else high)
-        found.append(({points: 1, used: -most}, -math.inf, 0))
-        found.append(({points: 1, used: -least}, 0, math.inf))
-    return _from_lists(found, blocks)
+        yield {points: 1, used: -most}, -math.inf, 0
+        yield {points: 1, used: -least}, 0, math.inf
 
 
-def _choice_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
+def _choice_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> Iterator[Row]:
     """Rows for columns with gaps: one of the allowed values; α_k = 0 if that is 0."""
-    found: list[tuple[dict[int, float], float, float]] = []
     for k in sorted(set(plan.choice_column.tolist())):
         places = np.flatnonzero(plan.choice_column == k)
         values = plan.choice_value[places].tolist()
         choices = (blocks["choices"].start + places).tolist()
         points, used = blocks["points"].start + k, blocks["used"].start + k
-        terms = {z: float(v) for z, v in zip(choices, values, strict=True) if v}
-        found.append((dict.fromkeys(choices, 1.0), 1, 1))
-        found.append(({points: -1.0, **terms}, 0, 0))
+        yield dict.fromkeys(choices, 1.0), 1, 1
+        yield {points: -1, **{z: v for z, v in zip(choices, values, strict=True) if v}}, 0, 0
         zero = {choices[values.index(0)]: 1.0} if 0 in values else {}
-        found.append(({used: 1.0, **zero}, 1, 1))
-    return _from_lists(found, blocks)
+        yield {used: 1.0, **zero}, 1, 1
 
 
-def _side_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
+def _side_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> Iterator[Row]:
     """Rows that make α_k = 1 mean λ_k ≠ 0: α = π + ν, π + low·ν ≤ λ ≤ high·π − ν."""
-    found: list[tuple[dict[int, float], float, float]] = []
     for place in range(0, plan.side_column.size, 2):
         k = int(plan.side_column[place])
         low, high = int(plan.lower[k]), int(plan.upper[k])
         points, used = blocks["points"].start + k, blocks["used"].start + k
         plus = blocks["sides"].start + place
         minus = plus + 1
-        found.append(({used: 1, plus: -1, minus: -1}, 0, 0))
-        found.append(({points: 1, plus: -1, minus: -low}, 0, math.inf))
-        found.append(({points: 1, plus: -high, minus: 1}, -math.inf, 0))
-    return _from_lists(found, blocks)
+        yield {used: 1, plus: -1, minus: -1}, 0, 0
+        yield {points: 1, plus: -1, minus: -low}, 0, math.inf
+        yield {points: 1, plus: -high, minus: 1}, -math.inf, 0
 
 
-# -- limits --------------------------------------------------------------------------------------
-
-
-def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> ProgramRows:
+def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> Iterator[Row]:
     """Rows Σ support[r, k] α_k ≤ limit[r]."""
-    limits = problem.limits
-    first, found = blocks["used"].start, []
+    limits, first = problem.limits, blocks["used"].start
     for row, limit in zip(limits.support.tolist(), limits.support_limit.tolist(), strict=True):
-        terms = {first + k: float(c) for k, c in enumerate(row) if c}
-        found.append((terms, -math.inf, float(limit)))
-    return _from_lists(found, blocks)
+        yield {first + k: c for k, c in enumerate(row) if c}, -math.inf, limit
 
 
-def _total_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
+def _total_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> Iterator[Row]:
     """Rows β_k ≥ |λ_k|, where there is a β_k, and Σ |λ_k| ≤ total."""
     first = blocks["points"].start
-    most = np.maximum(np.abs(plan.lower), np.abs(plan.upper))
-    bounded = problem.limits.total < int(most.sum())
-    found: list[tuple[dict[int, float], float, float]] = []
     terms: dict[int, float] = {}
     for k in range(plan.lower.size):
         if plan.lower[k] >= 0:
-            terms[first + k] = 1.0
+            terms[first + k] = 1
         elif plan.upper[k] <= 0:
-            terms[first + k] = -1.0
+            terms[first + k] = -1
     for place, k in enumerate(plan.size_column.tolist()):
         size = blocks["sizes"].start + place
-        found.append(({size: 1, first + k: -1}, 0, math.inf))
-        found.append(({size: 1, first + k: 1}, 0, math.inf))
-        terms[size] = 1.0
-    if bounded:
-        found.append((terms, -math.inf, problem.limits.total))
-    return _from_lists(found, blocks)
+        yield {size: 1, first + k: -1}, 0, math.inf
+        yield {size: 1, first + k: 1}, 0, math.inf
+        terms[size] = 1
+    most = np.maximum(np.abs(plan.lower), np.abs(plan.upper))
+    if problem.limits.total < int(most.sum()):
+        yield terms, -math.inf, problem.limits.total
 
 
-def _rate_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
+def _rate_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> Iterator[Row]:
     """Rows for events found and false alarms; real masses get their bounds rounded outward."""
     rates, table = problem.limits.rates, problem.patterns
-    found: list[tuple[dict[int, float], float, float]] = []
     if rates is None:
-        return _from_lists(found, blocks)
+        return
     if rates.alarms[0] < _sum(table.others):
         raise InputError(
             "no card meets the constraints: all rows are called positive at threshold 0, so false "
@@ -376,5 +353,4 @@ def _rate_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> 
                 spare = 0.0 if table.is_whole else 1e-9 * float(total)
                 least = -math.inf if low is None else math.ceil(low) if table.is_whole else low
                 most = math.inf if high is None else math.floor(high) if table.is_whole else high
-                found.append((terms, float(least) - spare, float(most) + spare))
-    return _from_lists(found, blocks)
+                yield terms, float(least) - spare, float(most) + spare

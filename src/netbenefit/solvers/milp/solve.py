@@ -12,35 +12,10 @@ from typing import Any
 
 from netbenefit.common import FloatArray, InputError, IntArray
 from netbenefit.problem import NoCardFound, Problem, Proof, SolverResult, Status, TraceRow
-from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
+from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points, value_of
 from netbenefit.solvers.local_search import LocalSearch
-from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order
+from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order, find_backend
 from netbenefit.solvers.milp.model import MilpModel, build_model
-
-# -- mixed-integer solvers behind one interface; each is imported when it is needed ----------------
-
-
-#: Names that :func:`find_backend` knows.
-BACKENDS = ("highs", "gurobi")
-
-
-def find_backend(name: str) -> Backend:
-    """Return a backend by name, or say what is missing."""
-    backend: Backend
-    if name == "highs":
-        from netbenefit.solvers.milp.backends import HighsBackend
-
-        backend = HighsBackend()
-    elif name == "gurobi":
-        from netbenefit.solvers.milp.backends import GurobiBackend
-
-        backend = GurobiBackend()
-    else:
-        known = ", ".join(repr(known) for known in BACKENDS)
-        raise InputError(f"backend={name!r} is not known. Use one of {known}.")
-    backend.require()
-    return backend
-
 
 #: Seconds between two looks at what the solver reports.
 LOOK_SECONDS = 0.05
@@ -57,10 +32,7 @@ _AT_WORK: set[threading.Event] = set()
 
 @atexit.register
 def _wait_for_solvers() -> None:
-    """Python must not end under a running solver, which would abort the process.
-
-    All of them have been stopped, and end when they next look.
-    """
+    """Wait for solvers, which have all been stopped: ending Python under one aborts the process."""
     for done in list(_AT_WORK):
         done.wait(_AT_EXIT)
 
@@ -144,7 +116,7 @@ class MixedInteger:
                 seed=self.seed,
             )
             worker = SolverThread(monitor.backend, monitor.model, order)
-            while worker.running(LOOK_SECONDS) and run.overtime < OBEY_SECONDS:
+            while worker.running(LOOK_SECONDS) and -run.time_left < OBEY_SECONDS:
                 monitor.digest()
             status = "finished"
         except KeyboardInterrupt:
@@ -284,9 +256,7 @@ class SolverMonitor:
         objective = problem.evaluate(points).objective
         if self._best is None or objective > self._best:
             self._best = objective
-        constant, total = problem.exact_scale
-        value = objective * total - constant
-        self.run.report(1, int(value) if problem.rates.dtype.kind == "i" else float(value), points)
+        self.run.report(1, value_of(problem, points), points)
 
     def _bound(self, bound: float) -> None:
         """Step 4: believe a bound, with a margin, unless something speaks against it."""
@@ -314,7 +284,7 @@ class SolverMonitor:
             self.run.report_proof(self._proof)
 
     def _distrust(self, why: str) -> None:
-        """The solver is wrong: none of its bounds counts, not even earlier ones."""
+        """The solver is wrong: none of its bounds counts any more."""
         self._believed = False
         self._note(f"{self.backend.name}: solver {why}; its bounds are not used")
         self._proof = self.run.proof = self._trivial
