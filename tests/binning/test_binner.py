@@ -645,8 +645,8 @@ def test_dates_as_text_are_found_and_may_be_levels(text: str) -> None:
     table = {"x": values, "age": [20, 30, 40, 50] * 15}
     with pytest.warns(UserWarning, match="'x' left out: it holds dates"):
         Binner(method="quantile").fit(table)
-    wanted = Binner(method="quantile", categorical=["x"]).fit(table, np.arange(60) % 2)
-    assert "x" in wanted.groups_
+    as_levels = Binner(method="quantile", categorical=["x"]).fit(table, np.arange(60) % 2)
+    assert "x" in as_levels.groups_
 
 
 def test_remedies_do_not_loop() -> None:

@@ -55,8 +55,8 @@ def estimator(**more: Any) -> RiskScoreClassifier:
         combine={"sum": ("sum", ["small", "code"])},
         categorical=["visits (−9: unknown)"],
     )
-    told = {"binner": binner, "solver": solver, "time_limit": None, "teacher": "logistic"}
-    return RiskScoreClassifier(**{**told, **more})
+    options = {"binner": binner, "solver": solver, "time_limit": None, "teacher": "logistic"}
+    return RiskScoreClassifier(**{**options, **more})
 
 
 def card_of(model: RiskScoreClassifier) -> dict[str, Any]:
@@ -196,9 +196,9 @@ def test_bins_of_all_methods(method: str) -> None:
 
 
 def test_what_an_engine_is_told() -> None:
-    told: list[str] = []
-    model = estimator().fit_table(in_engine("duckdb", mixed()), "died", tell=told.append)
-    assert told == ["looking at all rows", "merging rows"]
+    messages: list[str] = []
+    model = estimator().fit_table(in_engine("duckdb", mixed()), "died", tell=messages.append)
+    assert messages == ["looking at all rows", "merging rows"]
     assert model.merging_.seconds > 0
     assert model.merging_.n_rows == 500
     with warnings.catch_warnings():

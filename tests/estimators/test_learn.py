@@ -143,7 +143,7 @@ def test_a_card_by_hand():
 def test_empty_levels_have_no_risk_and_no_row():
     problem = small_problem(Thresholds.of([0.05, 0.5, 0.95]))
     card = card_of(problem, [1])
-    assert card.cutoffs == (0, 2, 3)  # nobody reaches the last one
+    assert card.cutoffs == (0, 2, 3)  # no row reaches the last one
     assert risks_by_level(card) == (None, 0.2, 0.9, None)
     assert len(card.risk_table()) == 2
     assert card.decide({"falls": [0, 1, 2, 50]}, 0.95).tolist() == [False] * 4
@@ -269,8 +269,8 @@ def test_rates_outside_their_interval_are_refused():
     assert level_risks(table, problem.thresholds, scores, (2,)) == (0.2, 0.9)
     wrong = level_risks(table, problem.thresholds, scores, (1,))
     assert wrong == (0.1, 0.6)  # not the best cut-off, yet both rates are where they belong
-    nobody = level_risks(table, problem.thresholds, scores, (3,))
-    assert nobody == (13 / 30, None)
+    out_of_reach = level_risks(table, problem.thresholds, scores, (3,))
+    assert out_of_reach == (13 / 30, None)
     everybody = level_risks(table, problem.thresholds, scores, (0,))
     assert everybody == (None, 13 / 30)
     with pytest.raises(InputError, match=r"risks\[1\] = 0.43.* must lie in \[0.5, 1\]"):

@@ -287,7 +287,7 @@ TERMS = [
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("constraint", "expected"),
     [
         (Sign("age", "-"), [Sign(n, "-") for n in NAMES[:2]]),
         (Sign("age missing", "-"), [Sign("age missing", "-")]),
@@ -306,9 +306,9 @@ TERMS = [
     ],
     ids=str,
 )
-def test_raw_names_stand_for_their_conditions(asked: Any, expected: list[Any]) -> None:
+def test_raw_names_stand_for_their_conditions(constraint: Any, expected: list[Any]) -> None:
     known = RawNames(NAMES, TERMS, ["age", "sex", "bmi", "none"])
-    assert by_condition(known, None, None, [asked]) == expected
+    assert by_condition(known, None, None, [constraint]) == expected
 
 
 def test_needs_one_of_is_kept_by_the_search() -> None:

@@ -94,7 +94,7 @@ def fitted(data):
 
 
 def same_card(one: RiskScoreClassifier, two: RiskScoreClassifier) -> bool:
-    """Equal but for names, and for the time that the search took."""
+    """Equal except for names, and for the time that the search took."""
     return (
         one.coef_.tolist() == two.coef_.tolist()
         and one.scorecard_.cutoffs == two.scorecard_.cutoffs
@@ -264,8 +264,8 @@ def test_fixed_threshold_classifier(fitted, data, threshold):
 
 def test_threshold_can_be_requested_as_metadata():
     with sklearn.config_context(enable_metadata_routing=True):
-        asked = model().set_predict_request(threshold=True)
-    assert asked.get_metadata_routing().predict.requests == {"threshold": True}
+        requesting = model().set_predict_request(threshold=True)
+    assert requesting.get_metadata_routing().predict.requests == {"threshold": True}
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -465,7 +465,7 @@ def test_predict_is_risk_at_least_threshold_is_the_card(fitted, data):
 @settings(max_examples=150)
 @given(st.data())
 def test_decision_function_is_the_score_and_agrees_with_predict(data):
-    """On any card, also one that acts on everybody or on nobody, and on rows it has never seen."""
+    """On any card, also one that acts on all rows or on none, and on rows it has never seen."""
     seed = data.draw(st.integers(0, 10**6))
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 4, (12, 2)) / rng.choice([1, 2])
@@ -599,7 +599,7 @@ def test_tiny_real_weights_never_put_a_risk_outside_its_interval():
     assert ties > 20  # the cases that this test is about did occur
 
 
-# -- what may be asked for -------------------------------------------------------------------------
+# -- parameters -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("most", [1, 3])

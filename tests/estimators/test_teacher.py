@@ -62,7 +62,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
     """A classifier that knows a row by its column ``row``, and tells which rows it has learnt."""
 
     fits: ClassVar[list[set[int]]] = []
-    asked: ClassVar[list[set[int]]] = []
+    predicted: ClassVar[list[set[int]]] = []
 
     def fit(self, X: Any, y: Any) -> Recorder:
         self.classes_ = np.unique(y)
@@ -72,8 +72,8 @@ class Recorder(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         rows = _rows(X)
-        Recorder.asked.append(set(rows.tolist()))
-        assert not self.seen_ & set(rows.tolist())  # never asked about a row that it has learnt
+        Recorder.predicted.append(set(rows.tolist()))
+        assert not self.seen_ & set(rows.tolist())  # never predicts a row that it has learnt from
         risk = 0.1 + 0.8 * (rows % 7) / 7
         return np.column_stack([1 - risk, risk])
 
@@ -84,7 +84,7 @@ def _rows(X: Any) -> np.ndarray:
 
 @pytest.fixture
 def recorder() -> Recorder:
-    Recorder.fits, Recorder.asked = [], []
+    Recorder.fits, Recorder.predicted = [], []
     return Recorder()
 
 
@@ -259,8 +259,8 @@ def test_groups_stay_together(recorder: Recorder) -> None:
     X, y = numbered()
     groups = np.arange(120) // 4
     model(teacher=recorder).fit(X, y, groups=groups)
-    for seen, asked in zip(Recorder.fits, Recorder.asked, strict=True):
-        assert not {row // 4 for row in seen} & {row // 4 for row in asked}
+    for seen, predicted in zip(Recorder.fits, Recorder.predicted, strict=True):
+        assert not {row // 4 for row in seen} & {row // 4 for row in predicted}
     with pytest.raises(InputError, match="groups has shape"):
         model(teacher="logistic").fit(X, y, groups=groups[:5])
     near = model(teacher=recorder, max_points=1).near_optimal(X, y, groups=groups, limit=3)
@@ -270,14 +270,14 @@ def test_groups_stay_together(recorder: Recorder) -> None:
 def test_scikit_learns_ways() -> None:
     X, y, risk = make_rows(120)
     teacher = DecisionTreeClassifier(max_depth=2)
-    asked = model(teacher=teacher, prior_strength=50)
-    assert asked.get_params()["teacher"] is teacher
-    assert asked.get_params()["teacher__max_depth"] == 2
-    copy = clone(asked)
+    estimator = model(teacher=teacher, prior_strength=50)
+    assert estimator.get_params()["teacher"] is teacher
+    assert estimator.get_params()["teacher__max_depth"] == 2
+    copy = clone(estimator)
     assert copy.teacher is not teacher
     assert copy.teacher.max_depth == 2
     assert clone(model(teacher=risk)).teacher.tolist() == risk.tolist()
-    fitted = asked.fit(X, y)
+    fitted = estimator.fit(X, y)
     stored = pickle.loads(pickle.dumps(fitted))
     assert (stored.predict_proba(X) == fitted.predict_proba(X)).all()
     assert stored.teaching_.name == "DecisionTreeClassifier"
@@ -300,14 +300,14 @@ def test_an_array_of_risks_cannot_be_split_and_a_column_can() -> None:
 
 
 def _check_folds(folds: list[np.ndarray]) -> None:
-    """The teacher was fitted, and asked, within the training rows of each fold alone."""
+    """The teacher was fitted, and predicted, within the training rows of each fold alone."""
     wholes = [set(fold.tolist()) for fold in folds]
     assert Recorder.fits
-    for seen in (*Recorder.fits, *Recorder.asked):
+    for seen in (*Recorder.fits, *Recorder.predicted):
         assert any(seen <= whole for whole in wholes)
     for whole in wholes:
         assert any(seen <= whole and len(seen) > len(whole) / 2 for seen in Recorder.fits)
-        assert set().union(*(asked for asked in Recorder.asked if asked <= whole)) == whole
+        assert set().union(*(rows for rows in Recorder.predicted if rows <= whole)) == whole
 
 
 def _folds(n: int, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -374,15 +374,15 @@ def test_an_update_by_a_column_of_risks() -> None:
 
 def test_near_optimal_cards_are_those_of_the_blend() -> None:
     X, y, risk = make_rows(150)
-    asked = model(teacher=risk, max_points=2, solver="auto")
-    best = asked.fit(X, y).result_
-    near = asked.near_optimal(X, y, tolerance=0.01, limit=5)
+    estimator = model(teacher=risk, max_points=2, solver="auto")
+    best = estimator.fit(X, y).result_
+    near = estimator.near_optimal(X, y, tolerance=0.01, limit=5)
     assert near.to_table()["objective"][0] == pytest.approx(best.objective, abs=1e-9)
 
 
 def test_a_column_of_risks_is_no_feature_of_other_models() -> None:
     X, y, _ = make_rows()
-    rows = X.assign(oracle=y * 0.8 + 0.1)  # whoever sees it knows the outcome
+    rows = X.assign(oracle=y * 0.8 + 0.1)  # it gives the outcome away
     found = compare(
         ["scorecard", "rss-dnb", "tree"], rows, y, cv=2, teacher="oracle", time_limit=1.0
     )
@@ -421,10 +421,10 @@ def test_tables_give_the_card_of_their_rows(binner: str | None, teacher: Any) ->
         X = X.assign(risk=risk)
     if teacher == "tree":
         teacher = DecisionTreeClassifier(max_depth=2)
-    asked = model(teacher=teacher, binner=binner, max_points=2)
+    estimator = model(teacher=teacher, binner=binner, max_points=2)
     tables = _engines(X.assign(y=y))
     found = {
-        name: clone(asked).fit_table(table, "y")
+        name: clone(estimator).fit_table(table, "y")
         for name, table in tables.items()
         if teacher != "auto" or name != "Polars"  # the default teacher takes its time
     }
@@ -433,14 +433,14 @@ def test_tables_give_the_card_of_their_rows(binner: str | None, teacher: Any) ->
         assert fitted.scorecard_.risks == first.risks, name
         assert fitted.scorecard_.rules == first.rules, name
     if isinstance(teacher, str):  # another classifier sees numbers here, and the rows there
-        whole = asked.fit(X, y)
+        whole = estimator.fit(X, y)
         assert whole.scorecard_.risks == first.risks
         assert whole.scorecard_.rules == first.rules
-    told = found["DuckDB"].scorecard_.provenance.teacher
+    teacher_text = found["DuckDB"].scorecard_.provenance.teacher
     if teacher == "risk":
-        assert told == "the given risks"
+        assert teacher_text == "the given risks"
     else:
-        assert "distinct rows by their weight" in told
+        assert "distinct rows by their weight" in teacher_text
 
 
 def test_on_large_tables_conditions_teach_and_the_card_says_so() -> None:
@@ -448,14 +448,14 @@ def test_on_large_tables_conditions_teach_and_the_card_says_so() -> None:
     y = outcome(columns, 5)
     frame = pd.DataFrame(columns)[["age", "sex", "stage", "lactate"]].assign(y=y)
     risk = 0.2 + 0.5 * y
-    asked = {"binner": "auto", "max_points": 2}
+    options = {"binner": "auto", "max_points": 2}
     for teacher in ("logistic", DecisionTreeClassifier(max_depth=2)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            fitted = model(teacher=teacher, **asked).fit_table(
+            fitted = model(teacher=teacher, **options).fit_table(
                 duckdb.from_df(frame), "y", sample_rows=200
             )
-            sampled = model(teacher=teacher, **asked).fit_table(
+            sampled = model(teacher=teacher, **options).fit_table(
                 duckdb.from_df(frame), "y", sample_rows=200, max_patterns=100
             )
         assert fitted.scorecard_.provenance.teacher.endswith("the conditions of all rows")
@@ -467,17 +467,17 @@ def test_on_large_tables_conditions_teach_and_the_card_says_so() -> None:
             "The points were searched on a sample of the rows"
         )
     taught = frame.assign(risk=risk)
-    by_column = model(teacher="risk", prior_strength=math.inf, **asked).fit_table(
+    by_column = model(teacher="risk", prior_strength=math.inf, **options).fit_table(
         duckdb.from_df(taught), "y", sample_rows=200
     )
-    told = by_column.scorecard_.provenance.teacher
-    assert told == "the given risks, their means over equal conditions"
+    teacher_text = by_column.scorecard_.provenance.teacher
+    assert teacher_text == "the given risks, their means over equal conditions"
     # Means of 0.2 and 0.7 over groups of one outcome are 0.2 and 0.7: what fit finds row by row.
     assert set(by_column.teaching_.risks.round(9)) == {0.2, 0.7}
-    sampled = model(teacher="risk", **asked)
+    sampled = model(teacher="risk", **options)
     with pytest.warns(UserWarning, match="points were searched"):
         sampled.fit_table(duckdb.from_df(taught), "y", sample_rows=200, max_patterns=100)
-    assert sampled.scorecard_.provenance.teacher == told
+    assert sampled.scorecard_.provenance.teacher == teacher_text
 
 
 @pytest.mark.parametrize(

@@ -125,9 +125,9 @@ def test_the_card_records_the_seed_of_the_search(monkeypatch: pytest.MonkeyPatch
     used = []
     began = SlimExact.__init__
 
-    def init(self, *args, seed: int, **told) -> None:
+    def init(self, *args, seed: int, **options) -> None:
         used.append(seed)
-        began(self, *args, seed=seed, **told)
+        began(self, *args, seed=seed, **options)
 
     monkeypatch.setattr(SlimExact, "__init__", init)
     model = SLIMClassifier(n_jobs=1, random_state=np.random.RandomState(0))

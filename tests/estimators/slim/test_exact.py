@@ -161,9 +161,9 @@ def test_cutoffs_stay_in_their_range() -> None:
 def test_constraints_hold() -> None:
     case = make_case(6)
     table = case.task.problem.patterns
-    asked = [MaxTotalPoints(2), Values(0, (0, 2))]
+    constraints = [MaxTotalPoints(2), Values(0, (0, 2))]
     task = SlimTask.build(
-        table, penalty=Fraction(0), point_price=Fraction(1, 10**6), constraints=asked
+        table, penalty=Fraction(0), point_price=Fraction(1, 10**6), constraints=constraints
     )
     allowed = [
         points
