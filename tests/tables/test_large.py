@@ -237,6 +237,16 @@ def test_choices_of_bins() -> None:
     assert patterns <= found["patterns"][0] <= 1.1 * patterns
 
 
+def test_choices_of_bins_where_every_value_has_both_outcomes() -> None:
+    """Merged rows then alternate between the outcomes: halves must not split along them."""
+    rng = np.random.default_rng(0)
+    columns = {name: rng.integers(0, 3, 4000) for name in "abc"}
+    event = rng.random(4000) < 0.2 + 0.1 * sum(columns.values())
+    table = pl.DataFrame({**columns, "y": event.astype(int)})
+    found = binning_choices(estimator(), table.lazy(), "y", max_bins=(3, 2))
+    assert found["max_bins"].tolist() == [3, 2]
+
+
 # -- evaluation ------------------------------------------------------------------------------------
 
 

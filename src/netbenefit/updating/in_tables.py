@@ -105,7 +105,9 @@ def binning_choices(
 
 def _area(estimator: RiskScoreClassifier, rows: MergedRows) -> float:
     """AUNBC of cards on the half of the rows that they were not made from."""
-    half = np.arange(rows.size) % 2 == 0  # rows are sorted: every other one is a fair half
+    half = np.empty(rows.size, dtype=bool)
+    for outcome in (~rows.event, rows.event):  # rows are sorted: every other one is a fair half
+        half[outcome] = np.arange(np.count_nonzero(outcome)) % 2 == 0
     risk = np.empty(rows.size)
     for part in (half, ~half):
         here, there = np.flatnonzero(part), np.flatnonzero(~part)
