@@ -139,7 +139,7 @@ def test_full_cards_swap_columns() -> None:
 @pytest.mark.parametrize("solver", [LocalSearch(), Annealing()], ids=["local", "anneal"])
 def test_time_limit_ends_the_search_with_a_valid_card(solver: LocalSearch | Annealing) -> None:
     problem = random_problem(columns=14, rows=400)
-    result = replace(solver, time_limit=0.01).solve(problem)
+    result = replace(solver, time_limit=1e-4).solve(problem)
     assert result.status == "time_limit"
     assert problem.allows(result.points)
     assert result.objective == float(problem.evaluate(result.points).objective)
