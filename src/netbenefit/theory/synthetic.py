@@ -7,12 +7,12 @@ from the bounds ordinary models lie.  Type II risks reach the bounds of
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common import FloatArray, InputError, check_binary, check_weights
+from netbenefit.common import FloatArray, InputError, check_binary, check_option, check_weights
 from netbenefit.metrics import (
     Thresholds,
     ThresholdsLike,
@@ -182,15 +182,13 @@ class _Edge(NamedTuple):
 
 def _edge(grid: Thresholds, prevalence: float, auroc: float, side: str) -> _Edge:
     p = grid.values
-    if side == "upper":
+    if check_option("side", side, get_args(Side)) == "upper":
         pair, c = best_pair(u := 1.0 - auroc, above_pairs(grid, prevalence))
         wrong = u / c if c > 0 else 0.0
         return _Edge((p[pair.k - 1], 1.0, 0.0, p[pair.k]), 1.0 - wrong, c)
-    if side == "lower":
-        pair, c = best_pair(auroc, below_pairs(grid, prevalence))
-        right = auroc / c if c > 0 else 0.0
-        return _Edge((0.0, p[pair.k], p[pair.k], 1.0), right, 1.0 - c)
-    raise InputError(f'side={side!r} is not known. Use "upper" or "lower".')
+    pair, c = best_pair(auroc, below_pairs(grid, prevalence))
+    right = auroc / c if c > 0 else 0.0
+    return _Edge((0.0, p[pair.k], p[pair.k], 1.0), right, 1.0 - c)
 
 
 def _whole_rows(
