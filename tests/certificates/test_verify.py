@@ -522,7 +522,7 @@ def test_lower_bound_and_worse_points_together(case: Case) -> None:
     assert any("is claimed to be worth" in failure for failure in verdict.failures)
 
 
-# -- what a teacher said ---------------------------------------------------------------------------
+# -- what a teacher added --------------------------------------------------------------------------
 
 
 def _refused(case: Case, card: Scorecard, certificate: Certificate) -> list[str]:

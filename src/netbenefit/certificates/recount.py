@@ -157,7 +157,7 @@ def _rows(limits: Limits) -> list[tuple[list[int], int]]:
 
 #: Sums of int64 stay below this.
 _ROOM = 2**62
-#: Vectors that are counted at once.
+#: Vectors of a box that are counted at once.
 _CHUNK = 2048
 
 
@@ -376,18 +376,16 @@ class IntegerRecount:
 
     def highest(self, vectors: IntArray) -> tuple[int, IntArray] | None:
         """Highest value of allowed vectors (rows), and one that has it; None where none can be."""
-        best: tuple[int, IntArray] | None = None
         rates = self.recount.statement.limits.rates
-        for start in range(0, len(vectors), _CHUNK):
-            part = vectors[start : start + _CHUNK]
-            values = (
-                self._values(part).tolist()
-                if rates is None
-                else [self._rated_value(vector.tolist(), rates) for vector in part]
-            )
-            for value, vector in zip(values, part, strict=True):
-                if value is not None and (best is None or value > best[0]):
-                    best = value, vector
+        values = (
+            self._values(vectors).tolist()
+            if rates is None
+            else [self._rated_value(vector.tolist(), rates) for vector in vectors]
+        )
+        best: tuple[int, IntArray] | None = None
+        for value, vector in zip(values, vectors, strict=True):
+            if value is not None and (best is None or value > best[0]):
+                best = value, vector
         return best
 
     def _values(self, vectors: IntArray) -> IntArray:
