@@ -192,8 +192,8 @@ def value_of(scores: CellScores, edges: tuple[int, ...], rows: float) -> float:
     m, g, h, v = (parts(part, edges) for part in scores)
     noise = math.fsum(scores.variance) / math.fsum(scores.curvature)
     large = 1.0 if rows == math.inf else rows / (rows + 3000)
-    earned = sum((a * a - large * PRICE * c) / (b + noise) for a, b, c in zip(g, h, v, strict=True))
-    return earned - (1 - large) * PULL * noise * sum((part / math.fsum(m)) ** 2 for part in m)
+    gained = sum((a * a - large * PRICE * c) / (b + noise) for a, b, c in zip(g, h, v, strict=True))
+    return gained - (1 - large) * PULL * noise * sum((part / math.fsum(m)) ** 2 for part in m)
 
 
 def random_scores(random: np.random.Generator) -> CellScores:
@@ -398,9 +398,9 @@ def test_tree_edges_are_those_of_a_tree_on_rows(seed: int) -> None:
 ROWS_SCRIPT = """
 import json, sys
 import numpy as np
-asked = json.load(sys.stdin)
+request = json.load(sys.stdin)
 from optbinning import OptimalBinning
-x, y = np.array(asked["x"]), np.array(asked["y"])
+x, y = np.array(request["x"]), np.array(request["y"])
 engine = OptimalBinning(dtype="numerical", max_n_bins=4, min_bin_size=0.1, min_prebin_size=0.05)
 engine.fit(x, y)
 bins = engine.transform(x, metric="indices")
@@ -621,12 +621,12 @@ def test_rounding_keeps_within_its_limits(
     # A cut inside a cell stands between two edges; both were looked at.
     for side in (cells.starts, cells.ends):
         rounded = np.searchsorted(side, cuts, side="left")
-        lost = earned(scores, edges) - earned(scores, rounded)
-        allowed = max(0.02 * earned(scores, edges), scores.noise * len(edges))
+        lost = gain_of(scores, edges) - gain_of(scores, rounded)
+        allowed = max(0.02 * gain_of(scores, edges), scores.noise * len(edges))
         assert lost <= allowed * (1 + 1e-6)
 
 
-def earned(scores: CellScores, edges: NDArray[np.intp]) -> float:
+def gain_of(scores: CellScores, edges: NDArray[np.intp]) -> float:
     walls = tuple(int(edge) for edge in edges)
     g, h = parts(scores.gradient, walls), parts(scores.curvature, walls)
     return sum(a * a / (b + scores.noise) for a, b in zip(g, h, strict=True))

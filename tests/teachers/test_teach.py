@@ -267,7 +267,7 @@ def test_many_levels_special_codes_and_empty_columns() -> None:
     assert teaching.notes == ()
 
 
-# -- somebody's classifier -------------------------------------------------------------------------
+# -- the user's classifier -------------------------------------------------------------------------
 
 
 def test_classifiers_get_what_the_user_passed() -> None:

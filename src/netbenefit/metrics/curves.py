@@ -210,11 +210,10 @@ def decision_curve(
 
     Notes
     -----
-    With a :class:`TimeToEvent`, TP/N is the share called positive times the risk by the horizon
-    among them, by Kaplan–Meier, or by Aalen–Johansen where there are competing events; FP/N is the
-    rest of that share.  This assumes that censoring is independent of the event within the group
-    called positive.  Rates are missing (NaN) where the last of that group is censored before the
-    horizon.
+    With a :class:`TimeToEvent`, TP/N is the share called positive times their risk by the horizon
+    (Kaplan–Meier, or Aalen–Johansen where events compete), FP/N the rest of that share.  Among the
+    positives, censoring must be independent of the event; rates are NaN where the last of them is
+    censored before the horizon.
 
     Examples
     --------
@@ -228,7 +227,6 @@ def decision_curve(
     Treat All         0.5      0.5     0.50       0.0000
     Treat None        0.2      0.0     0.00       0.0000
     Treat None        0.5      0.0     0.00       0.0000
-
     """
     per = check_per(per)
     study = make_study(y_true, risks, as_thresholds(thresholds), sample_weight, harm, prevalence)
@@ -326,6 +324,6 @@ def _at_or_below(risk: float) -> float:
     """The threshold at a risk; never above it by rounding, or the risk would be called negative."""
     if risk < _STEP_DOWN:
         return 0.0
-    risk = min(risk, 1.0 - _STEP_DOWN)  # 1 is no threshold
+    risk = min(risk, 1.0 - _STEP_DOWN)  # 1 is not a threshold
     point = tidy(risk)
     return point if point <= risk else tidy(risk - _STEP_DOWN)

@@ -102,8 +102,8 @@ def own_thresholds(models: Mapping[str, Any], thresholds: ThresholdsLike) -> Thr
     if thresholds is not None:
         return as_thresholds(thresholds)
     for model in models.values():
-        own = model.thresholds if isinstance(model, Scorecard) else None
-        own = getattr(model, "thresholds_", None) if own is None else own
+        name = "thresholds" if isinstance(model, Scorecard) else "thresholds_"
+        own = getattr(model, name, None)
         if isinstance(own, Thresholds):
             return own
     return None
@@ -183,11 +183,6 @@ class Display:
         ----------
         ax : matplotlib axes, optional
             Where to draw; a new figure by default, of a size that suits the picture.
-
-        Returns
-        -------
-        Self
-            With ``ax_``, ``figure_`` and the other attributes that the class lists.
         """
         self._draw(self._axes(ax))
         return self
@@ -288,7 +283,7 @@ def in_percent(*axes: Any) -> None:
 
 
 def tidy(ax: Any, grid: str = "y") -> None:
-    """Remove ornaments, and put a pale grid behind the rest."""
+    """Leave out the frame at the top and right, and put a pale grid behind the rest."""
     ax.grid(axis=grid, color=LIGHT, linewidth=0.8)
     ax.set_axisbelow(True)
     for side in ("top", "right"):

@@ -219,14 +219,7 @@ class SensitivityDisplay(Display):
 
     @classmethod
     def from_sensitivity(cls, found: Any, ax: Any = None, *, kind: str = "aunbc") -> Self:
-        """Draw what :func:`netbenefit.threshold_sensitivity` found.
-
-        Parameters
-        ----------
-        found : Sensitivity
-        ax, kind
-            As in :meth:`plot`.
-        """
+        """Draw what :func:`netbenefit.threshold_sensitivity` found; the rest as in :meth:`plot`."""
         return cls(
             list(found.settings),
             found.aunbc,

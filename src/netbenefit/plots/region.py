@@ -92,12 +92,8 @@ class RegionDisplay(ModelDisplay):
 
         Parameters
         ----------
-        y_true : (n_rows,) array of 0 and 1
-        risks : (n_rows,) array, or mapping of str to (n_rows,) array
-            Risks of one model, or of several by name.
-        thresholds : Thresholds, str or sequence of float, optional
-            None is the grid 0, 0.1, …, 0.9.
-        sample_weight : (n_rows,) array, optional
+        y_true, risks, thresholds, sample_weight
+            As in :func:`netbenefit.aunbc`; risks of several models by name.
         ax : matplotlib axes, optional
             As in :meth:`plot`.
         """

@@ -331,12 +331,8 @@ class Problem:
             Largest number of non-zero coefficients.
         constraints : sequence of Constraint, optional
             Further constraints; see :mod:`netbenefit.problem.constraints`.  ``sign``,
-            ``bounds`` and ``max_features`` are short for constraints of these names.
-
-        Raises
-        ------
-        InputError
-            Among others where no points meet all constraints; it names some that clash.
+            ``bounds`` and ``max_features`` are short for constraints of these names.  Where no
+            points meet all of them, an error names some that clash.
         """
         refuse_one_class(patterns)
         weighed = zip(thresholds.values, thresholds.weights, strict=True)

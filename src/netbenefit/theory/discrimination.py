@@ -57,15 +57,11 @@ def upper_aunbc(
     prevalence : float
         Share of events.
     auroc : array-like of float
-        Grouped AUROC (:func:`netbenefit.grouped_auroc`), in [0, 1].  For the ordinary AUROC the
-        bound does not hold.
+        Grouped AUROC (:func:`netbenefit.grouped_auroc`), in [0, 1]; bounds have its shape.  For
+        the ordinary AUROC they do not hold.
     version : {"corrected", "paper"}, default="corrected"
         The corrected bound is reached by some model everywhere.  The published one is never below
         it, and above it where :func:`upper_is_tight` is False.
-
-    Returns
-    -------
-    ndarray of the shape of ``auroc``
 
     Examples
     --------
@@ -98,10 +94,6 @@ def lower_aunbc(
     version : {"corrected", "paper"}, default="corrected"
         The published bound is that of a grouped AUROC of 0, for every grouped AUROC: it holds, but
         is reached at 0 only.
-
-    Returns
-    -------
-    ndarray of the shape of ``auroc``
 
     Examples
     --------
@@ -136,10 +128,6 @@ def lower_grouped_auroc(
     version : {"corrected", "paper"}, default="corrected"
         The inverse of which upper bound.
 
-    Returns
-    -------
-    ndarray of the shape of ``aunbc``
-
     Examples
     --------
     >>> lower_grouped_auroc(None, 0.4, [-0.2, 0.2, 0.3, 0.4]).round(4)
@@ -173,10 +161,6 @@ def upper_grouped_auroc(
     version : {"corrected", "paper"}, default="corrected"
         The published bound is 1 everywhere.
 
-    Returns
-    -------
-    ndarray of the shape of ``aunbc``
-
     Examples
     --------
     >>> upper_grouped_auroc([0, 0.5], 0.4, [-0.1, 0.0, 0.1, 0.4]).round(4)
@@ -205,10 +189,6 @@ def upper_is_tight(
     ----------
     thresholds, prevalence, auroc
         As in :func:`upper_aunbc`.
-
-    Returns
-    -------
-    ndarray of bool, of the shape of ``auroc``
 
     Examples
     --------

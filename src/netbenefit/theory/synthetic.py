@@ -52,10 +52,6 @@ def correlated_risks(
     random_state : int, numpy Generator, or None
         Where the noise comes from.
 
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-
     Examples
     --------
     >>> y = [0, 0, 1, 0, 1, 1, 0, 0]
@@ -107,11 +103,6 @@ def boundary_model(
     side : {"upper", "lower"}, default="upper"
         Which bound is to be reached.
 
-    Returns
-    -------
-    BoundaryModel
-        Four weighted rows, so that AUROC and AUNBC are met up to rounding.
-
     Examples
     --------
     >>> boundary_model(None, 0.4, 0.75).risk
@@ -132,7 +123,8 @@ def boundary_risks(
 
     The groups of :func:`boundary_model` are rounded to whole rows, the non-events first and then
     the events, such that the grouped AUROC comes near to the given one.  The AUNBC is then at the
-    bound for the grouped AUROC of the risks returned, up to a term of the order 1/n.
+    bound for the grouped AUROC of the risks returned, up to a term of the order 1/n.  Events have
+    at most two risks, and so have non-events; the first rows get the lower.
 
     Algorithm alg:synthetic_2 of the paper.
 
@@ -144,12 +136,6 @@ def boundary_risks(
         The grouped AUROC to come near to.
     thresholds, side
         As in :func:`boundary_model`.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        At most two values among events and two among non-events; within each, the first rows get
-        the lower.
 
     Examples
     --------
