@@ -468,7 +468,7 @@ def test_three_rows() -> None:
         ({"cuts": {"x": ["a"]}}, "cuts of column 'x' must be numbers"),
         ({"method": "magic"}, "method='magic' is not known"),
         ({"bins": "many"}, "bins='many' is not known"),
-        ({"missing": "ignore"}, "missing='ignore' of column"),
+        ({"missing": "ignore"}, "missing='ignore' is not known"),
         ({"missing": {"x": "drop"}}, "missing='drop' of column 'x'"),
         ({"max_bins": 1}, "max_bins=1 must be a whole number of at least 2"),
         ({"min_share": 0.7}, "min_share=0.7"),
@@ -698,18 +698,18 @@ def test_whole_weights_count_rows(method: str, seed: int) -> None:
 def test_errors_in_json_speak_of_binners(tmp_path: Path) -> None:
     whole = fitted("impute", 0)[0].to_json()
     short = json.dumps({key: part for key, part in json.loads(whole).items() if key != "rows"})
-    for text, said in (
+    for text, message in (
         ("{", "Pass what Binner.to_json wrote."),
         ("1" * 10_000, "not a binner: its JSON is too large to read."),
         (short, "rows is missing. The file is incomplete: write it again."),
     ):
-        with pytest.raises(InputError, match=re.escape(said)) as caught:
+        with pytest.raises(InputError, match=re.escape(message)) as caught:
             Binner.from_json(text)
         assert "card" not in str(caught.value)
     path = tmp_path / "binner.json"
-    for data, said in ((b"{", "not JSON"), (b"\xff", "can't decode")):
+    for data, message in ((b"{", "not JSON"), (b"\xff", "can't decode")):
         path.write_bytes(data)
-        with pytest.raises(InputError, match=said) as caught:
+        with pytest.raises(InputError, match=message) as caught:
             read_binner(str(path))
         assert "card" not in str(caught.value).lower()
         assert str(caught.value).endswith('Write one JSON object, as {"cuts": {"age": [52]}}.')

@@ -9,11 +9,12 @@ from netbenefit import Condition, PerUnit
 from netbenefit.binning.cuts import count_events, fit_additive, outside_logits, roundest
 from netbenefit.binning.fitted import dtype_of
 from netbenefit.binning.search import CellScores, count_cells, equal_mass_edges, gain_edges
-from netbenefit.binning.weights import count_rows, first_reaching, sum_by
+from netbenefit.binning.weights import count_rows, first_reaching
+from netbenefit.metrics.benefit import sums_by
 
 
 def test_sums_and_counts() -> None:
-    assert sum_by(np.array([0, 1, 1]), np.array([0.5, 1.0, 2.0]), 3).tolist() == [0.5, 3.0, 0.0]
+    assert sums_by(np.array([0, 1, 1]), np.array([0.5, 1.0, 2.0]), 3).tolist() == [0.5, 3.0, 0.0]
     assert count_rows(np.array([3.0, 1.0, 0.0])) == 4.0
     assert count_rows(np.array([0.5, 0.25, 0.0])) == 2.0
     assert first_reaching(np.cumsum([0.1, 0.2, 0.3]), 0.5) == 1

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ from netbenefit.certificates.certificate import (
     make_certificate,
     pattern_order,
 )
-from netbenefit.certificates.judge import Verdict, verify
-from netbenefit.certificates.recount import RecountedProblem, expected_risks, limits_differ
+from netbenefit.certificates.judge import Verdict, _by_level, verify
+from netbenefit.certificates.recount import RecountedProblem, limits_differ
 from netbenefit.cli.verify import verify as verify_command
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
@@ -521,7 +522,7 @@ def test_lower_bound_and_worse_points_together(case: Case) -> None:
     assert any("is claimed to be worth" in failure for failure in verdict.failures)
 
 
-# -- what a teacher said ---------------------------------------------------------------------------
+# -- what a teacher added --------------------------------------------------------------------------
 
 
 def _refused(case: Case, card: Scorecard, certificate: Certificate) -> list[str]:
@@ -1065,5 +1066,10 @@ def test_limits_without_their_constraints_differ() -> None:
 
 def test_expected_risks_are_rates_or_middles() -> None:
     table = PatternTable.from_arrays([[0], [1], [1], [1], [1]], [0, 1, 1, 0, 1])
-    rates, middles = expected_risks(table, [0.0, 0.5], [0, 1], [1], False)
-    assert (rates, middles) == ([0.0, 0.75], [0.25, 0.75])
+    problem = Problem.build(table, Thresholds.of([0.5]), penalty=0.01)
+    certificate = make_certificate(problem, LocalSearch().solve(problem))
+    recount = RecountedProblem(certificate.problem, table)
+    card: Any = SimpleNamespace(thresholds=problem.thresholds)
+    rates, middles = _by_level(card, certificate.answer, recount)
+    assert [risk for _, risk in rates] == [0.0, 0.75]
+    assert [risk for _, risk in middles] == [0.25, 0.75]

@@ -100,8 +100,8 @@ def test_a_column_teaches_and_is_no_feature(
         (["--teacher", "nobody"], "'nobody'"),
         (["--teacher", "ward"], "'ward' holds text"),
         (["--teacher", "age"], "'age'"),
-        (["--prior-strength", "-1"], "is no number of rows"),
-        (["--prior-strength", "nan"], "is no number of rows"),
+        (["--prior-strength", "-1"], "is not a number of rows"),
+        (["--prior-strength", "nan"], "is not a number of rows"),
         (["--prior-strength", "much"], "--prior-strength must be auto or a number"),
     ],
 )

@@ -579,7 +579,7 @@ def test_a_column_needs_names_and_company() -> None:
 @pytest.mark.parametrize("strength", [-1, math.nan, -math.inf, "much", True])
 def test_strengths_that_are_none(strength: Any) -> None:
     X, y, risk = make_rows()
-    with pytest.raises(InputError, match=r"is no number of rows. Use \"auto\".*or inf"):
+    with pytest.raises(InputError, match=r"is not a number of rows. Use \"auto\".*or inf"):
         model(teacher=risk, prior_strength=strength).fit(X, y)
 
 

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from netbenefit import Thresholds, TimeToEvent
+from netbenefit.metrics.benefit import sums_by
 from netbenefit.metrics.measures import (
     chance_of,
     check_thresholds_at,
@@ -20,7 +21,7 @@ from netbenefit.metrics.measures import (
     size_of,
     wilson,
 )
-from netbenefit.metrics.survival import check_groups, sums_by, undetermined
+from netbenefit.metrics.survival import check_groups, undetermined
 from netbenefit.metrics.thresholds import tidy
 
 GRID = Thresholds.of([0.2, 0.5])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from netbenefit import Thresholds
-from netbenefit.plots.base import check_option, name_lines, named, style_of
+from netbenefit.common.checks import check_option
+from netbenefit.plots.base import name_lines, named, style_of
 from netbenefit.plots.calibration import _apart
 from netbenefit.plots.decision_curve import curve_grid, part_of_interest
 from netbenefit.plots.roc import _percents, _shared

@@ -281,7 +281,7 @@ def test_without_any_culprit_there_is_a_card(data: st.DataObject) -> None:
 def _start(table: PatternTable, constraints: Sequence[Any]) -> Any:
     builder = LimitsBuilder(table, GRIDS[0], 1)
     for constraint in constraints:
-        constraint.add_to(builder)
+        constraint._add_to(builder)
     return builder.start()
 
 

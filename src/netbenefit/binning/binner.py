@@ -165,11 +165,6 @@ class Binner(
         sample_weight : (n_rows,) array, optional
             Whole weights count rows: 1,000 stands for a thousand such rows.  Of other weights, on
             any scale, each row is one observation.  Rows of weight 0 are not read.
-
-        Returns
-        -------
-        Binner
-            The fitted binner.
         """
         self.fit_codes(X, y, sample_weight)
         return self
@@ -218,11 +213,7 @@ class Binner(
     # -- using -----------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Evaluate the conditions on raw rows.
-
-        Parameters
-        ----------
-        X : data frame, mapping of columns, one dict, list of dicts, or 2-D array
+        """Evaluate the conditions on raw rows, which may also be one dict.
 
         Returns
         -------
@@ -255,7 +246,8 @@ class Binner(
         age     whole numbers  ≥ 32, ≥ 44, ≥ 56, ≥ 68        0
         """
         check_is_fitted(self)
-        return Table(self.fitted_.report())
+        rows = self.fitted_.rows
+        return Table({key: [row[key] for row in rows] for key in _bin_json.ROW_KEYS})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

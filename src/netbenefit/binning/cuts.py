@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.binning.search import Cells, CellScores, equal_mass_edges, gain_edges, score_cells
-from netbenefit.binning.weights import SLACK, drop_last_bits, mass_by, sum_by, weight_of_one_row
+from netbenefit.binning.weights import SLACK, drop_last_bits, mass_by, weight_of_one_row
 from netbenefit.common import FloatArray, InputError, minimise_by_newton
 from netbenefit.data import merge_rows
-from netbenefit.metrics import Thresholds
+from netbenefit.metrics import Thresholds, sums_by
 
 # -- what the other columns say about a row: the logit of its risk without one column -------------
 # A column alone often moves no row across any threshold, so cuts are judged next to all others.  A
@@ -89,7 +89,7 @@ def outside_logits(
     effect_of = dict(zip(kept, model.effects, strict=True))
     for j, codes in enumerate(columns):
         if j in effect_of:
-            share = sum_by(codes, weight, n_codes[j]) / total
+            share = sums_by(codes, weight, n_codes[j]) / total
             yield eta - (effect_of[j] - share @ effect_of[j])[codes]
         else:
             yield eta
@@ -131,7 +131,7 @@ def fit_additive(
 
 def _by_code(columns: Sequence[Codes], n_codes: Sequence[int], rows: FloatArray) -> FloatArray:
     """Return the sum of a number over all rows, and over the rows of each code."""
-    sums = [sum_by(codes, rows, k) for codes, k in zip(columns, n_codes, strict=True)]
+    sums = [sums_by(codes, rows, k) for codes, k in zip(columns, n_codes, strict=True)]
     return np.concatenate([[rows.sum()], *sums])
 
 
@@ -145,7 +145,7 @@ def _gram(
     for i, (codes, k) in enumerate(zip(columns, n_codes, strict=True)):
         for j in range(i):
             pairs = codes.astype(np.intp) * n_codes[j] + columns[j]
-            block = sum_by(pairs, rows, k * n_codes[j]).reshape(k, n_codes[j])
+            block = sums_by(pairs, rows, k * n_codes[j]).reshape(k, n_codes[j])
             matrix[places[i], places[j]] = block
             matrix[places[j], places[i]] = block.T
     return matrix
@@ -165,7 +165,7 @@ def _merge(columns: Sequence[Codes], event: NDArray[np.bool_], weight: FloatArra
     if not kept.all():
         columns, event, weight = [codes[kept] for codes in columns], event[kept], weight[kept]
     first, pattern_of_row = merge_rows([event, *columns], event.size)
-    mass = sum_by(pattern_of_row, weight, first.size)
+    mass = sums_by(pattern_of_row, weight, first.size)
     return _Patterns([codes[first] for codes in columns], event[first], mass)
 
 
@@ -209,8 +209,8 @@ def _strongest(
     of_events = weight * event
     strength = np.empty(len(columns))
     for j, (codes, k) in enumerate(zip(columns, n_codes, strict=True)):
-        mass = sum_by(codes, weight, k)
-        g = sum_by(codes, of_events, k) - rate * mass
+        mass = sums_by(codes, weight, k)
+        g = sums_by(codes, of_events, k) - rate * mass
         h = mass * (rate * (1.0 - rate))
         strength[j] = np.sum(g * g / (h + 1.0)) - 2.0 * (np.count_nonzero(h) - 1)
     return sorted(np.argsort(-drop_last_bits(strength), kind="stable")[:_MOST_COLUMNS].tolist())

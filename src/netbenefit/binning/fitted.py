@@ -101,11 +101,6 @@ class FittedBins:
         needed = {name for feature in features for name in (feature, *known.sources(feature))}
         return tuple(reading for reading in self.readings if reading.feature in needed)
 
-    def report(self) -> dict[str, list[Any]]:
-        """What was made of each column, as columns of a table."""
-        keys = ("column", "taken for", "conditions", "missing")
-        return {key: [row[key] for row in self.rows] for key in keys}
-
 
 def dtype_of(terms: Sequence[Term]) -> np.dtype[Any]:
     """Return the smallest integer type that holds all codes of some terms."""
@@ -137,7 +132,8 @@ _KEYS = (
     "own_missing",
     "rows",
 )
-_ROW_KEYS = ("column", "taken for", "conditions", "missing")
+#: What is known of every raw column.
+ROW_KEYS = ("column", "taken for", "conditions", "missing")
 _THRESHOLD_KEYS = ("values", "weights", "end", "zero_asked")
 
 
@@ -223,8 +219,8 @@ def _kinds(data: Any, features: set[str]) -> dict[str, Kind]:
 
 
 def _row(data: Any, path: str) -> dict[str, Any]:
-    check_object(data, path, _ROW_KEYS)
-    texts = {key: read_text(data[key], f"{path}.{key}") for key in _ROW_KEYS[:3]}
+    check_object(data, path, ROW_KEYS)
+    texts = {key: read_text(data[key], f"{path}.{key}") for key in ROW_KEYS[:3]}
     return {**texts, "missing": read_value(data["missing"], f"{path}.missing")}
 
 

@@ -26,6 +26,7 @@ from netbenefit.binning.terms import (
     BinnedColumn,
     coarse_codes,
     count_edges_by_optbinning,
+    fill,
     make_terms,
     usual_value,
 )
@@ -304,7 +305,9 @@ def _finish(
     dtype = dtype_of([term for made in binned for term in made.terms])
     for made in binned:
         name = made.classified.name
-        column = _filled(made, read(made.classified))
+        column = read(made.classified)
+        if not made.own_missing:
+            column = fill(column, made.reading.fill)
         new, note = [], made.note
         for term in made.terms:
             codes = np.asarray(term.column_codes(column), dtype=dtype)
@@ -350,14 +353,6 @@ def _finish(
     for k, part in enumerate(parts):
         matrix[:, k] = part
     return fitted, matrix
-
-
-def _filled(made: BinnedColumn, column: Column) -> Column:
-    if column.missing is None or made.own_missing:
-        return column
-    values = column.values.copy()
-    values[column.missing] = made.reading.fill
-    return Column(column.name, values, None)
 
 
 def _row(made: BinnedColumn, terms: Sequence[Term], note: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from netbenefit.cards import COMBINE, PerUnit, check_value
 from netbenefit.common import FloatArray, InputError, Remedy, Value, check_names, shorten
 from netbenefit.metrics import Thresholds
 
+#: What can be done with missing values, and what conditions can be like; the first by default.
 _POLICIES = ("auto", "condition", "impute", "refuse")
 _BINS = ("cumulative", "interval")
 #: Rows that a bin has to hold, however small its share.
@@ -28,22 +29,8 @@ def check_column_options(binner: Any, columns: Sequence[str]) -> ColumnOptions:
     cuts = _by_column("cuts", binner.cuts, names)
     special = _by_column("special", binner.special, names)
     ordered = _by_column("ordered", binner.ordered, names)
-    missing: Mapping[str, str] = {"*": binner.missing}
-    if isinstance(binner.missing, Mapping):
-        missing = binner.missing
-    _check_known("missing", [name for name in missing if name != "*"], names)
-    for name, policy in missing.items():
-        if policy not in _POLICIES:
-            raise InputError(
-                f"missing={policy!r} of column {name!r} is not known. Use one of "
-                f"{', '.join(_POLICIES)}."
-            )
-    bins = binner.bins if isinstance(binner.bins, Mapping) else {"*": binner.bins}
-    _check_known("bins", [name for name in bins if name != "*"], names)
-    for choice in bins.values():
-        if choice not in _BINS:
-            raise InputError(f'bins={choice!r} is not known. Use "cumulative" or "interval".')
-    default_bins, default_missing = bins.get("*", "cumulative"), missing.get("*", "auto")
+    missing = _words_by_column("missing", binner.missing, _POLICIES, names)
+    bins = _words_by_column("bins", binner.bins, _BINS, names)
     options = ColumnOptions(
         cuts={name: _read_cuts(name, values) for name, values in cuts.items()},
         per_unit=_read_units(binner.per_unit, names),
@@ -53,8 +40,8 @@ def check_column_options(binner: Any, columns: Sequence[str]) -> ColumnOptions:
         special={name: _values("special", name, codes) for name, codes in special.items()},
         combine=combine,
         drop=frozenset(_names("drop", binner.drop, columns)),
-        missing={name: missing.get(name, default_missing) for name in names},
-        cumulative=frozenset(n for n in names if bins.get(n, default_bins) == "cumulative"),
+        missing=missing,
+        cumulative=frozenset(name for name, choice in bins.items() if choice == "cumulative"),
     )
     _check_conflicts(options)
     return options
@@ -117,6 +104,21 @@ def _by_column(parameter: str, given: Any, names: Sequence[str]) -> dict[str, An
     found = {str(name): value for name, value in given.items()}
     _check_known(parameter, list(found), names)
     return found
+
+
+def _words_by_column(
+    parameter: str, given: Any, known: Sequence[str], names: Sequence[str]
+) -> dict[str, str]:
+    """One of the known words for every column; "*", or the first word, where none is given."""
+    words: Mapping[str, Any] = given if isinstance(given, Mapping) else {"*": given}
+    _check_known(parameter, [name for name in words if name != "*"], names)
+    for name, word in words.items():
+        if word not in known:
+            where = "" if name == "*" else f" of column {name!r}"
+            raise InputError(
+                f"{parameter}={word!r}{where} is not known. Use one of {', '.join(known)}."
+            )
+    return {name: words.get(name, words.get("*", known[0])) for name in names}
 
 
 def _values(parameter: str, name: str, given: Any) -> tuple[Value, ...]:

@@ -36,13 +36,13 @@ from netbenefit.data import (
 #: What a column is to the card.
 Role = Literal["numeric", "binary", "per unit", "levels", "ordered"]
 
-#: Rows from which a column that differs in every one is taken for an identifier …
+#: Rows from which a column that differs in every row can be an identifier …
 _MANY_ROWS = 20
-#: … and from which such whole numbers that lie close together are one wherever they begin: drawn
-#: independently, a hundred numbers out of 150 never all differ.
+#: … and from which whole numbers that all differ and lie close together are one, wherever they
+#: begin: of a hundred numbers drawn from 150, some always coincide.
 _NO_CHANCE = 100
-#: Fewer of them begin at 0 or 1, or as many times their spread from 0: 1000, 1001, …, 1059 number
-#: rows, but 20, 21, …, 79 may be one person of each age.
+#: With fewer rows they must begin at 0 or 1, or at this many times their spread: 1000, 1001, …,
+#: 1059 number rows, but 20, 21, …, 79 may be one person of each age.
 _FAR_FROM_ZERO = 10.0
 #: Share of rows with a value of their own that makes an identifier.
 _OWN_VALUES = 0.95

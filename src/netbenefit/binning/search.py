@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.binning.weights import SLACK, sum_by, weight_of_one_row
+from netbenefit.binning.weights import SLACK, weight_of_one_row
 from netbenefit.common import FloatArray, InputError, IntArray, are_whole
-from netbenefit.metrics import Thresholds
+from netbenefit.metrics import Thresholds, sums_by
 
 # -- a numeric column as ordered fine cells: all that a search for cut points needs to know --------
 # Cells hold the distinct values of a column, or quantiles of it where there are too many of them.
@@ -100,7 +100,7 @@ PRICE = 10.0
 PULL = 40.0
 #: Rows at which a table is half large.
 _HALF_LARGE = 3000.0
-#: How much the word of the other columns counts.  A card holds few of them: judged next to all of
+#: How much the prediction by the other columns counts.  A card holds few of them: next to all of
 #: them in full, a column that others resemble would explain nothing, nor would the others.
 _TRUST = 0.5
 #: Reach of a threshold on the logit scale: about as far as one column moves a risk.
@@ -146,7 +146,7 @@ def score_cells(
     the overall risk.
     """
     code, count = cells.cell_of_row, cells.size
-    mass = sum_by(code, weight, count)
+    mass = sums_by(code, weight, count)
     total = float(mass.sum())
     events = float(weight @ event)
     if not (0 < events < total):
@@ -164,13 +164,13 @@ def score_cells(
     curvature = row_weight * (q * (1.0 - q))
     gradient = row_weight * (event - q)
     unit = weight_of_one_row(weight)
-    h = sum_by(code, curvature, count)
-    g = sum_by(code, gradient, count)
-    v = sum_by(code, curvature * worth, count) * unit
+    h = sums_by(code, curvature, count)
+    g = sums_by(code, gradient, count)
+    v = sums_by(code, curvature * worth, count) * unit
     # Residuals spread more than q says where half of what the others know is left in them.
     spread = float(np.sum(gradient * worth * (event - q)) / np.sum(curvature * worth))
     v *= max(1.0, spread)
-    # The level of all risks is not the column's business: take its own Newton step out.
+    # The overall level of risk is not for the column to explain: its Newton step is taken out.
     return CellScores(mass, g - h * (g.sum() / h.sum()), h, v)
 
 
@@ -227,7 +227,7 @@ def _best_edges(
     most = min(max_bins, last)
     if most < 2 or total <= 0:
         return none
-    least = max(min_mass * (1.0 - SLACK), total * 1e-12)  # an empty bin is none
+    least = max(min_mass * (1.0 - SLACK), total * 1e-12)  # an empty bin does not count
     allowed = np.where(_between(mass) >= least, value, -np.inf)
     allowed[np.tril_indices(last + 1)] = -np.inf
     slack = SLACK * float(np.abs(allowed[np.isfinite(allowed)]).max(initial=0.0))

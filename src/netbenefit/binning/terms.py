@@ -41,7 +41,7 @@ _COARSE = 10
 #: Most cells of a column among which cuts are searched.
 _FINE = 256
 #: Rows of the rarer outcome for each cell, where cuts look at the outcome.
-_ROWS_A_CELL = 20
+_ROWS_PER_CELL = 20
 
 
 class BinnedColumn(NamedTuple):
@@ -73,6 +73,15 @@ class FilledColumn(NamedTuple):
         return column.values[kept], Rows(rows.event[kept], rows.weight[kept]), kept
 
 
+def fill(column: Column, value: Any) -> Column:
+    """Put a value where a column is missing."""
+    if column.missing is None:
+        return column
+    values = column.values.copy()
+    values[column.missing] = value
+    return Column(column.name, values, None)
+
+
 def fill_missing(
     classified: ClassifiedColumn, column: Column, rows: Rows, policy: str, min_mass: float
 ) -> FilledColumn:
@@ -98,11 +107,7 @@ def fill_missing(
     if own or policy == "refuse":
         return FilledColumn(column, reading, mass, own)
     usual = usual_value(classified, column, rows.weight)
-    if missing is not None:
-        values = column.values.copy()
-        values[missing] = usual
-        column = Column(column.name, values, None)
-    return FilledColumn(column, replace(reading, fill=usual), mass, own)
+    return FilledColumn(fill(column, usual), replace(reading, fill=usual), mass, own)
 
 
 def make_terms(
@@ -278,7 +283,7 @@ def _most_cells(rows: Rows, settings: CutSettings) -> int:
         return _FINE
     events = float(rows.weight @ rows.event)
     rarer = min(events, float(rows.weight.sum()) - events) / weight_of_one_row(rows.weight)
-    return int(min(max((1.0 + SLACK) * rarer / _ROWS_A_CELL, settings.max_bins), _FINE))
+    return int(min(max((1.0 + SLACK) * rarer / _ROWS_PER_CELL, settings.max_bins), _FINE))
 
 
 def _find_unit(name: str, values: FloatArray, weight: FloatArray, whole: bool) -> PerUnit:

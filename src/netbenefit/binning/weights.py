@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common import FloatArray, are_whole
+from netbenefit.metrics import sums_by
 
 #: Numbers that differ by less than this share of what they are made of are equal.
 SLACK = 1e-9
@@ -21,16 +22,9 @@ SLACK = 1e-9
 _STEADY_BITS = 40
 
 
-def sum_by(codes: NDArray[Any], rows: FloatArray, count: int) -> FloatArray:
-    """Return the sum of a number over the rows of each code 0 … count-1."""
-    # Without rows, bincount answers with integers.
-    sums: FloatArray = np.bincount(codes, rows, count).astype(np.float64, copy=False)
-    return sums
-
-
 def mass_by(codes: NDArray[Any], weight: FloatArray, count: int) -> FloatArray:
     """Return the weight of each code 0 … count-1, the same in every order of the rows."""
-    return drop_last_bits(sum_by(codes, weight, count))
+    return drop_last_bits(sums_by(codes, weight, count))
 
 
 def drop_last_bits(sums: FloatArray) -> FloatArray:

@@ -534,15 +534,15 @@ def _check_boxes(
         what = "an unknown reason" if unknown.any() else "another number of columns"
         yield Check("boxes", False, f"they have {what}")
         return
-    yield _check_cover(integers.recount, boxes)
     checker = BoxChecker(integers, boxes)
+    yield _check_cover(checker)
     yield _check_valueless(checker)
     yield _check_values(checker, full, sample, seed)
     yield _check_highest(checker, bound)
 
 
-def _check_cover(recount: RecountedProblem, boxes: Boxes) -> Check:
-    statement = recount.statement
+def _check_cover(checker: BoxChecker) -> Check:
+    statement, boxes = checker.statement, checker.boxes
     try:
         gap = find_uncovered(boxes.lower, boxes.upper, statement.lower, statement.upper)
     except Undecided:
@@ -551,9 +551,7 @@ def _check_cover(recount: RecountedProblem, boxes: Boxes) -> Check:
         return Check("cover", False, f"no box holds the points {gap}")
     # Boxes that hold all points and no more volume than those share no point.
     everything = math.prod((statement.upper - statement.lower + 1).tolist())
-    lower = np.maximum(boxes.lower, statement.lower)
-    upper = np.minimum(boxes.upper, statement.upper)
-    if sum(_volumes(lower, upper)) > everything:
+    if sum(_volumes(checker.lower, checker.upper)) > everything:
         return Check("cover", False, "some boxes overlap, which would hide others from a sample")
     return Check("cover", True, f"{len(boxes):,} boxes hold all points, each in one of them")
 

@@ -138,13 +138,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """Read what :meth:`to_json` wrote.
-
-        Raises
-        ------
-        InputError
-            Where the text is not a certificate, is damaged, or was changed.
-        """
+        """Read what :meth:`to_json` wrote; refuse a text that is damaged or was changed."""
         data = parse(text, "a certificate", "The file is damaged or incomplete.")
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise InputError(
@@ -218,10 +212,6 @@ def make_certificate(
         What a binner has learnt, where it made the columns.
     taught : Taught, optional
         What a teacher added, where the problem's masses are blended.
-
-    Examples
-    --------
-    See :class:`Certificate`.
     """
     if (taught is None) != (problem.patterns.outcomes is None):
         raise InputError("a problem with blended masses needs what they were blended from: taught.")

@@ -21,6 +21,7 @@ with the remark that it was not rechecked, and refused in a full check.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,13 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit.cards import Provenance, Scorecard
 from netbenefit.certificates.boxes import check_bound, shown
 from netbenefit.certificates.certificate import Certificate, differences, table_digest
-from netbenefit.certificates.recount import (
-    RecountedProblem,
-    expected_risks,
-    limits_differ,
-    rebuild_table,
-    record_differences,
-)
+from netbenefit.certificates.recount import RecountedProblem, limits_differ, rebuild_table
 from netbenefit.certificates.statement import Answer, Check
 from netbenefit.common import InputError, relative_gap
 from netbenefit.data import PatternTable
@@ -75,16 +70,35 @@ def check_levels(card: Scorecard, answer: Answer, recount: RecountedProblem) -> 
 
 
 def _by_level(card: Scorecard, answer: Answer, recount: RecountedProblem) -> tuple[Steps, Steps]:
-    """Event rates of the levels, and the middles of their intervals, from their first scores on."""
+    """Event rates of the levels, and the middles of their intervals, from their first scores on.
+
+    An event rate outside its level's interval is moved to the near end where limits on rates may be
+    the reason, or where it is no more than the rounding of real weights.
+    """
+    table, grid = recount.table, card.thresholds.values
     scores, rated = recount.scores(answer.points), recount.statement.limits.rates is not None
-    grid = card.thresholds.values
-    kinds = expected_risks(recount.table, grid, scores, answer.cutoffs, rated)
-    firsts = [min(scores), *answer.cutoffs]
-    rates, middles = (
-        [(first, risk) for first, risk in zip(firsts, kind, strict=True) if risk is not None]
-        for kind in kinds
-    )
+    level = np.array([sum(score >= cutoff for cutoff in answer.cutoffs) for score in scores])
+    slack = Fraction(SLACK) * Fraction(table.n_total)
+    rates, middles = [], []
+    for i, first in enumerate([min(scores), *answer.cutoffs]):
+        here = np.flatnonzero(level == i)
+        if not here.size:
+            continue
+        events = sum(Fraction(v) for v in table.positives[here].tolist())
+        mass = events + sum(Fraction(v) for v in table.negatives[here].tolist())
+        rate = float(Fraction(events, mass))
+        inside = _inside(rate, grid, i)
+        near = rated or abs(inside - rate) * mass <= slack
+        rates.append((first, inside if near else rate))
+        middles.append((first, (grid[i] + (*grid[1:], 1.0)[i]) / 2))
     return rates, middles
+
+
+def _inside(risk: float, grid: Sequence[float], level: int) -> float:
+    """The nearest risk of a level; only the last level holds its upper end."""
+    last = level == len(grid) - 1
+    top = 1.0 if last else float(np.nextafter(grid[level + 1], 0.0))
+    return min(max(risk, grid[level]), top)
 
 
 def _by_score(card: Scorecard, answer: Answer, recount: RecountedProblem) -> Steps:
@@ -103,14 +117,12 @@ def _by_score(card: Scorecard, answer: Answer, recount: RecountedProblem) -> Ste
             at = max(0, at - 1)  # what is pooled may be below what comes before
         else:
             at += 1
-    grid, steps = card.thresholds.values, []
+    steps = []
     for members, a, m in blocks:
         for score in members:
             level = sum(score >= cutoff for cutoff in answer.cutoffs)
-            last = level == len(grid) - 1
-            top = 1.0 if last else float(np.nextafter(grid[level + 1], 0.0))
             # Only limits on rates, and the last rounding to a float, move a risk to its level.
-            steps.append((score, min(max(float(a / m), grid[level]), top)))
+            steps.append((score, _inside(float(a / m), card.thresholds.values, level)))
     return steps
 
 
@@ -345,22 +357,47 @@ def _wrong_record(
     origin: Provenance, certificate: Certificate, recount: RecountedProblem
 ) -> list[str]:
     """What is wrong with the figures that a card carries."""
-    answer, statement = certificate.answer, recount.statement
-    wrong = record_differences(origin, statement, answer, certificate.proof)
+    answer, statement, proof = certificate.answer, recount.statement, certificate.proof
+    lesson, strength = statement.teacher, 0.0
+    if lesson is not None:
+        strength = math.inf if lesson.strength is None else float(lesson.strength)
+    reached = proof is not None and proof.bound <= answer.objective + proof.rounding
+    bound = None if proof is None else float(answer.objective)
+    if proof is not None and not reached:
+        bound = float(proof.bound)
+        bound = bound if bound >= proof.bound else math.nextafter(bound, math.inf)
+    copied = {
+        "n_rows": float(statement.data.rows),
+        "n_events": float(statement.data.events),
+        "n_patterns": statement.data.patterns,
+        "objective": float(answer.objective),
+        "penalty": float(statement.penalty),
+        "prior_strength": strength,
+        "teacher": None if lesson is None else lesson.name,
+        "teacher_net_benefit": None if lesson is None else lesson.net_benefit,
+        "bound": bound,
+    }
+    wrong = [
+        f"it says {name} = {stated!r}, the certificate {value!r}"
+        for name, value in copied.items()
+        if (stated := getattr(origin, name)) is not None and stated != value
+    ]
+    if origin.status == "optimal" and not reached:
+        wrong.append("it calls itself optimal, which the certificate does not")
     if len(answer.cutoffs) != len(statement.thresholds) - 1:
         return wrong
-    stated: dict[str, float | None] = {
+    counted: dict[str, float | None] = {
         "net_benefit": float(recount.net_benefit(answer.points, answer.cutoffs)),
         "share_kept": None,
         "share_bound": None,
     }
-    if statement.teacher is not None and statement.teacher.blended_benefit > 0:
-        stated["share_kept"] = float(answer.net_benefit) / statement.teacher.blended_benefit
+    if lesson is not None and lesson.blended_benefit > 0:
+        counted["share_kept"] = float(answer.net_benefit) / lesson.blended_benefit
         if origin.bound is not None:
             size = sum(v != 0 for v in answer.points)
             most = origin.bound + float(statement.penalty) * size
-            stated["share_bound"] = most / statement.teacher.blended_benefit
-    for name, value in stated.items():
+            counted["share_bound"] = most / lesson.blended_benefit
+    for name, value in counted.items():
         own = getattr(origin, name)
         if own is not None and value is None:
             wrong.append(f"it says {name} = {own!r}, which nothing supports")

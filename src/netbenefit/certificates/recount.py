@@ -17,25 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards import Kind, PerUnit, Provenance, Readings, Term, numeric_column
+from netbenefit.cards import Kind, PerUnit, Readings, Term, numeric_column
 from netbenefit.certificates.certificate import pattern_order
-from netbenefit.certificates.statement import (
-    Answer,
-    Claim,
-    Lesson,
-    Statement,
-    ValueScale,
-)
+from netbenefit.certificates.statement import Lesson, Statement, ValueScale
 from netbenefit.common import InputError, IntArray, find_decimals, shorten
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
 from netbenefit.problem import Limits, Problem, RateLimits, from_json
 
-# -- the data of a certificate, read again from a table; and what a card makes of it ---------------
-
-
-#: Events, as a share of all rows, that the sums of real weights may be off by.
-_ROUNDING = 1e-9
+# -- the data of a certificate, read again from a table --------------------------------------------
 
 
 def rebuild_table(
@@ -102,40 +92,6 @@ def _term_values(term: Term, exact: bool, column: NDArray[Any]) -> NDArray[Any]:
     return term.holds(column)
 
 
-def expected_risks(
-    table: PatternTable,
-    thresholds: Sequence[float],
-    scores: Sequence[int],
-    cutoffs: Sequence[int],
-    rated: bool,
-) -> tuple[list[float | None], list[float | None]]:
-    """Risks of the levels, None where no row is: event rates, and the middles of intervals.
-
-    An event rate outside its level's interval is moved to the near end where limits on rates may be
-    the reason (``rated``), or where it is no more than the rounding of real weights.
-    """
-    level = [sum(s >= t for t in cutoffs) for s in scores]
-    ends = [*thresholds[1:], 1.0]
-    rates: list[float | None] = []
-    middles: list[float | None] = []
-    slack = Fraction(_ROUNDING) * Fraction(table.n_total)
-    for i, (low, high) in enumerate(zip(thresholds, ends, strict=True)):
-        here = np.flatnonzero(np.array(level) == i)
-        if not here.size:
-            rates.append(None)
-            middles.append(None)
-            continue
-        events = sum(Fraction(v) for v in table.positives[here].tolist())
-        mass = events + sum(Fraction(v) for v in table.negatives[here].tolist())
-        rate = float(Fraction(events, mass))
-        last = i == len(ends) - 1
-        inside = min(max(rate, low), high if last else float(np.nextafter(high, 0.0)))
-        near = rated or abs(inside - rate) * mass <= slack
-        rates.append(inside if near else rate)
-        middles.append((low + high) / 2)
-    return rates, middles
-
-
 # -- whether the limits of a certificate are those that its constraints give -----------------------
 
 
@@ -199,51 +155,9 @@ def _rows(limits: Limits) -> list[tuple[list[int], int]]:
     return sorted(zip(limits.support.tolist(), limits.support_limit.tolist(), strict=True))
 
 
-# -- whether a card is the one of a certificate ----------------------------------------------------
-
-
-def record_differences(
-    origin: Provenance, problem: Statement, answer: Answer, proof: Claim | None
-) -> list[str]:
-    """Say where the figures that a card carries differ from the certificate's."""
-    bound: float | None = None
-    if proof is not None:
-        bound = float(answer.objective)
-        if proof.bound > answer.objective + proof.rounding:
-            bound = float(proof.bound)
-            bound = bound if bound >= proof.bound else math.nextafter(bound, math.inf)
-    expected = {
-        "n_rows": float(problem.data.rows),
-        "n_events": float(problem.data.events),
-        "n_patterns": problem.data.patterns,
-        "objective": float(answer.objective),
-        "penalty": float(problem.penalty),
-        "prior_strength": _strength(problem),
-        "teacher": None if problem.teacher is None else problem.teacher.name,
-        "teacher_net_benefit": None if problem.teacher is None else problem.teacher.net_benefit,
-    }
-    wrong = [
-        f"it says {name} = {stated!r}, the certificate {value!r}"
-        for name, value in expected.items()
-        if (stated := getattr(origin, name)) is not None and stated != value
-    ]
-    if origin.bound is not None and origin.bound != bound:
-        wrong.append(f"it says bound = {origin.bound!r}, the certificate {bound!r}")
-    reached = proof is not None and proof.bound <= answer.objective + proof.rounding
-    if origin.status == "optimal" and not reached:
-        wrong.append("it calls itself optimal, which the certificate does not")
-    return wrong
-
-
-def _strength(problem: Statement) -> float:
-    if problem.teacher is None:
-        return 0.0
-    return math.inf if problem.teacher.strength is None else float(problem.teacher.strength)
-
-
 #: Sums of int64 stay below this.
 _ROOM = 2**62
-#: Vectors that are counted at once.
+#: Vectors of a box that are counted at once.
 _CHUNK = 2048
 
 
@@ -334,12 +248,14 @@ class RecountedProblem:
         scores = self.scores(points)
         candidates, *masses = _at_or_above(scores, *self.masses)
         _, *rows = _at_or_above(scores, *self.outcomes)
+        rates = self.statement.limits.rates
         benefit, cutoffs = Fraction(0), []
         for i, (weight, odds) in enumerate(zip(self.statement.weights, self.odds, strict=True)):
             best: tuple[Fraction, int] | None = None
             for t, a, b, found, alarms in zip(candidates, *masses, *rows, strict=True):
+                allowed = rates is None or (found >= rates.found[i] and alarms <= rates.alarms[i])
                 value = a - odds * b
-                if self._rates_allow(i, found, alarms) and (best is None or value > best[0]):
+                if allowed and (best is None or value > best[0]):
                     best = value, t
             if best is None:
                 return None
@@ -359,10 +275,6 @@ class RecountedProblem:
             rows = zip(scores, events, others, strict=True)
             benefit += weight * sum((a - odds * b for s, a, b in rows if s >= t), Fraction(0))
         return benefit / Fraction(self.table.n_total)
-
-    def _rates_allow(self, i: int, found: Fraction, alarms: Fraction) -> bool:
-        rates = self.statement.limits.rates
-        return rates is None or (found >= rates.found[i] and alarms <= rates.alarms[i])
 
     def forbids(self, points: Sequence[int]) -> str | None:
         """Say why points are not allowed; None where they are."""
@@ -464,18 +376,16 @@ class IntegerRecount:
 
     def highest(self, vectors: IntArray) -> tuple[int, IntArray] | None:
         """Highest value of allowed vectors (rows), and one that has it; None where none can be."""
-        best: tuple[int, IntArray] | None = None
         rates = self.recount.statement.limits.rates
-        for start in range(0, len(vectors), _CHUNK):
-            part = vectors[start : start + _CHUNK]
-            values = (
-                self._values(part).tolist()
-                if rates is None
-                else [self._rated_value(vector.tolist(), rates) for vector in part]
-            )
-            for value, vector in zip(values, part, strict=True):
-                if value is not None and (best is None or value > best[0]):
-                    best = value, vector
+        values = (
+            self._values(vectors).tolist()
+            if rates is None
+            else [self._rated_value(vector.tolist(), rates) for vector in vectors]
+        )
+        best: tuple[int, IntArray] | None = None
+        for value, vector in zip(values, vectors, strict=True):
+            if value is not None and (best is None or value > best[0]):
+                best = value, vector
         return best
 
     def _values(self, vectors: IntArray) -> IntArray:

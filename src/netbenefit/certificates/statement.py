@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 class DataDigest(NamedTuple):
     """The data of a problem, known again by its digest; the other figures explain it."""
 
-    digest: str  #: see :func:`netbenefit.certificates.statement.table_digest`
+    digest: str  #: see :func:`netbenefit.certificates.certificate.table_digest`
     patterns: int  #: distinct rows
     rows: Fraction  #: mass of all rows, N
     events: Fraction  #: mass of the events
@@ -194,9 +194,10 @@ def _allowed_values(
     return result
 
 
-def write_record(record: DataDigest | Answer | ValueScale | RateLimits) -> dict[str, Any]:
+def write_record(record: DataDigest | Answer | ValueScale | RateLimits | Claim) -> dict[str, Any]:
     """Return a record as JSON, with fractions as texts."""
-    return {key: _plain(value) for key, value in record._asdict().items()}
+    fields = vars(record) if isinstance(record, Claim) else record._asdict()
+    return {key: _plain(value) for key, value in fields.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -209,15 +210,8 @@ def write_claim(claim: Claim | None) -> dict[str, Any] | None:
     """Return a bound and its origin as JSON; nothing where nothing is proven."""
     if claim is None:
         return None
-    return {
-        "method": claim.method,
-        "bound": str(claim.bound),
-        "rounded": claim.rounded,
-        "rounding": str(claim.rounding),
-        "details": claim.details,
-        "scale": write_record(claim.scale),
-        "boxes": None if claim.boxes is None else _write_boxes(claim.boxes),
-    }
+    boxes = None if claim.boxes is None else _write_boxes(claim.boxes)
+    return {**write_record(claim), "scale": write_record(claim.scale), "boxes": boxes}
 
 
 def _write_lesson(lesson: Lesson) -> dict[str, Any]:

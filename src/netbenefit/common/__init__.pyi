@@ -8,6 +8,7 @@ from .checks import (
     check_binary as check_binary,
     check_level as check_level,
     check_names as check_names,
+    check_option as check_option,
     check_risks as check_risks,
     check_seed as check_seed,
     check_weights as check_weights,

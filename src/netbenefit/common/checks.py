@@ -166,6 +166,15 @@ def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArr
     return risks
 
 
+def check_option(name: str, value: Any, known: Sequence[str]) -> Any:
+    """Return an option that is one of some words; refuse any other."""
+    if value not in known:
+        raise InputError(
+            f"{name}={value!r} is not known. Use one of {', '.join(map(repr, known))}."
+        )
+    return value
+
+
 def check_level(level: Any) -> float:
     """Return the level of an interval as a float; refuse what is not strictly between 0 and 1."""
     if not (isinstance(level, Real) and 0.0 < float(level) < 1.0):

@@ -8,6 +8,7 @@ from .benefit import (
     asked_part as asked_part,
     aunbc as aunbc,
     auroc as auroc,
+    check_and_count as check_and_count,
     check_prevalence as check_prevalence,
     count_levels as count_levels,
     expected_calibration_error as expected_calibration_error,
@@ -15,6 +16,7 @@ from .benefit import (
     hosmer_lemeshow as hosmer_lemeshow,
     net_benefit as net_benefit,
     require_both as require_both,
+    sums_by as sums_by,
     weighted_net_benefit as weighted_net_benefit,
 )
 from .curves import (
@@ -55,4 +57,5 @@ from .thresholds import (
     ThresholdsLike as ThresholdsLike,
     Weights as Weights,
     as_thresholds as as_thresholds,
+    largest_risk as largest_risk,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,13 +22,13 @@ from netbenefit.common import (
     IntArray,
     Table,
     check_level,
+    check_option,
     check_seed,
     shorten,
 )
 from netbenefit.metrics.benefit import asked_part
 from netbenefit.metrics.curves import (
     Measure,
-    check_measure,
     check_per,
     curve_table,
     make_study,
@@ -297,7 +297,7 @@ def decision_bands(
           0.2         0.41   0.27   0.53                0.27
           0.5         0.25   0.11   0.39                0.10
     """
-    check_measure(measure)
+    check_option("measure", measure, get_args(Measure))
     per = check_per(per)
     size, level, seed = check_draws(n_resamples, level, random_state)
     grid = as_thresholds(thresholds)
@@ -361,7 +361,7 @@ def decision_differences(
     card       0.0312  0.0156   0.05
     card       0.2500  0.1122   0.40
     """
-    check_measure(measure)
+    check_option("measure", measure, get_args(Measure))
     per = check_per(per)
     size, level, seed = check_draws(n_resamples, level, random_state)
     grid = as_thresholds(thresholds)
@@ -473,12 +473,11 @@ def decision_summary(
 
 def _area(area: Any, grid: Thresholds, risks: Any) -> tuple[Thresholds, FloatArray]:
     """Where rates are needed, and what a unit of TP/N and of FP/N is worth there."""
+    check_option("area", area, get_args(Area))
     if area == "weights":
         return grid, np.stack([grid.weight_array, grid.weight_array * grid.odds])
     if area == "length":
         return grid, np.stack([grid.length_weights, grid.length_weights * grid.odds])
-    if area != "exact":
-        raise InputError(f'area={area!r} is not known. Use "weights", "length" or "exact".')
     low, high = float(grid.asked[0]), grid.end
     if not low < high < 1.0:
         raise InputError(

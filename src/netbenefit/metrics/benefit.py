@@ -58,7 +58,7 @@ def net_benefit(
     >>> net_benefit([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9], [0.2, 0.5, 0.8])
     array([0.4375, 0.25  , 0.25  ])
     """
-    counts = _count(y_true, risk, thresholds, sample_weight)
+    counts = check_and_count(y_true, risk, thresholds, sample_weight)
     if prevalence is None:
         tp_rate, fp_rate = counts.tp / counts.n, counts.fp / counts.n
     else:
@@ -97,7 +97,7 @@ def aunbc(
     >>> round(aunbc([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9], [0, 0.2, 0.5, 0.8]), 5)
     0.35625
     """
-    counts = _count(y_true, risk, thresholds, sample_weight)
+    counts = check_and_count(y_true, risk, thresholds, sample_weight)
     return float(counts.thresholds.length_weights @ counts.net_benefit)
 
 
@@ -121,7 +121,7 @@ def weighted_net_benefit(
     >>> weighted_net_benefit([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9], grid)
     0.296875
     """
-    counts = _count(y_true, risk, thresholds, sample_weight)
+    counts = check_and_count(y_true, risk, thresholds, sample_weight)
     return float(counts.thresholds.weight_array @ counts.net_benefit)
 
 
@@ -143,17 +143,12 @@ def expected_calibration_error(
         As in :func:`net_benefit`.  Rows are grouped by the intervals of *all* thresholds, the one
         that starts at 0 included, given or not.
 
-    Returns
-    -------
-    float
-        Between 0 (calibrated in every interval) and 1.
-
     Examples
     --------
     >>> expected_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], [0.5])
     0.25
     """
-    counts = _count(y_true, risk, thresholds, sample_weight)
+    counts = check_and_count(y_true, risk, thresholds, sample_weight)
     return float(np.abs(counts.events - counts.expected).sum() / counts.n)
 
 
@@ -186,7 +181,7 @@ def hosmer_lemeshow(
     >>> round(hosmer_lemeshow([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], [0.5]), 4)
     1.3333
     """
-    counts = _count(y_true, risk, thresholds, sample_weight)
+    counts = check_and_count(y_true, risk, thresholds, sample_weight)
     impossible = ((counts.expected == 0) & (counts.events > 0)) | (
         (counts.expected_none == 0) & (counts.nonevents > 0)
     )
@@ -253,7 +248,7 @@ def grouped_auroc(
     >>> grouped_auroc([0, 1], [0.3, 0.3]), auroc([0, 1], [0.3, 0.3])
     (1.0, 0.5)
     """
-    counts = _count(y_true, risk, thresholds, sample_weight)
+    counts = check_and_count(y_true, risk, thresholds, sample_weight)
     require_both(counts.tp[0], counts.fp[0], "grouped AUROC is")
     wins = counts.nonevents @ counts.tp
     return min(1.0, float(wins / (counts.tp[0] * counts.fp[0])))
@@ -293,14 +288,31 @@ class LevelCounts:
         return (self.tp - self.thresholds.odds * self.fp) / self.n
 
 
+def check_and_count(
+    y_true: ArrayLike,
+    risk: ArrayLike,
+    thresholds: ThresholdsLike,
+    sample_weight: ArrayLike | None,
+) -> LevelCounts:
+    """Check the arguments that all metrics share, and count rows by interval."""
+    outcome = check_binary(y_true)
+    risks = check_risks(risk, outcome.size)
+    weight = check_weights(sample_weight, outcome.size)
+    return count_levels(outcome, risks, weight, as_thresholds(thresholds))
+
+
 def count_levels(
     outcome: NDArray[np.bool_], risk: FloatArray, weight: FloatArray, grid: Thresholds
 ) -> LevelCounts:
     """Count checked rows by interval."""
     level, size = grid.level_of(risk), len(grid)
     sums = (weight * outcome, weight * ~outcome, weight * risk, weight * (1.0 - risk))
-    by_level = [np.bincount(level, v, size).astype(np.float64, copy=False) for v in sums]
-    return LevelCounts(grid, *by_level)
+    return LevelCounts(grid, *(sums_by(level, values, size) for values in sums))
+
+
+def sums_by(index: NDArray[np.integer], values: FloatArray, size: int) -> FloatArray:
+    """Add up values by index; floats even where there are none."""
+    return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
 def asked_part(grid: Thresholds) -> slice:
@@ -336,19 +348,6 @@ def as_float(value: object) -> float:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return math.nan
-
-
-def _count(
-    y_true: ArrayLike,
-    risk: ArrayLike,
-    thresholds: ThresholdsLike,
-    sample_weight: ArrayLike | None,
-) -> LevelCounts:
-    """Check the arguments that all metrics share, and count."""
-    outcome = check_binary(y_true)
-    risks = check_risks(risk, outcome.size)
-    weight = check_weights(sample_weight, outcome.size)
-    return count_levels(outcome, risks, weight, as_thresholds(thresholds))
 
 
 def require_both(events: float, nonevents: float, what: str, name: str = "y_true") -> None:

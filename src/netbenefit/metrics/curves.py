@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -108,13 +108,6 @@ def measured(study: Study, rates: Rates, measure: Measure, per: float = 1.0) -> 
     return benefit
 
 
-def check_measure(measure: str) -> None:
-    """Refuse a measure that is not known."""
-    if measure not in get_args(Measure):
-        known = ", ".join(map(repr, get_args(Measure)))
-        raise InputError(f"measure={measure!r} is not known. Use one of {known}.")
-
-
 def check_per(per: Any) -> float:
     """Return the number of people that interventions are counted among."""
     if isinstance(per, int | float | np.number) and 0 < float(per) < np.inf:
@@ -217,11 +210,10 @@ def decision_curve(
 
     Notes
     -----
-    With a :class:`TimeToEvent`, TP/N is the share called positive times the risk by the horizon
-    among them, by Kaplan–Meier, or by Aalen–Johansen where there are competing events; FP/N is the
-    rest of that share.  This assumes that censoring is independent of the event within the group
-    called positive.  Rates are missing (NaN) where the last of that group is censored before the
-    horizon.
+    With a :class:`TimeToEvent`, TP/N is the share called positive times their risk by the horizon
+    (Kaplan–Meier, or Aalen–Johansen where events compete), FP/N the rest of that share.  Among the
+    positives, censoring must be independent of the event; rates are NaN where the last of them is
+    censored before the horizon.
 
     Examples
     --------
@@ -235,7 +227,6 @@ def decision_curve(
     Treat All         0.5      0.5     0.50       0.0000
     Treat None        0.2      0.0     0.00       0.0000
     Treat None        0.5      0.0     0.00       0.0000
-
     """
     per = check_per(per)
     study = make_study(y_true, risks, as_thresholds(thresholds), sample_weight, harm, prevalence)
@@ -333,6 +324,6 @@ def _at_or_below(risk: float) -> float:
     """The threshold at a risk; never above it by rounding, or the risk would be called negative."""
     if risk < _STEP_DOWN:
         return 0.0
-    risk = min(risk, 1.0 - _STEP_DOWN)  # 1 is no threshold
+    risk = min(risk, 1.0 - _STEP_DOWN)  # 1 is not a threshold
     point = tidy(risk)
     return point if point <= risk else tidy(risk - _STEP_DOWN)

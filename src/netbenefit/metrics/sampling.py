@@ -41,11 +41,6 @@ def case_control_weights(
     sample_weight : array-like of shape (n_rows,), optional
         Weights within cases and within controls, where these are not alike already.
 
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        For ``fit(X, y, sample_weight=…)`` and for metrics.
-
     Examples
     --------
     >>> case_control_weights([1, 1, 0, 0], 0.1)
@@ -76,7 +71,8 @@ def censoring_weights(
     by the horizon get 1 / G(t−), with t the time of the event, and rows free of events at the
     horizon h get 1 / G(h−); G is Kaplan–Meier's estimate for the time to *censoring*, so that a row
     stands for those like it that were censored before.  A competing event by the horizon makes the
-    row a non-event: the event of interest will not happen any more.
+    row a non-event: the event of interest will not happen any more.  Within groups, censoring must
+    be independent of the event.
 
     Parameters
     ----------
@@ -93,11 +89,6 @@ def censoring_weights(
     HorizonOutcome
         ``y`` and ``sample_weight``.  The weights add up to the number of rows (of their own
         weights), and the weighted share of events is the Kaplan–Meier or Aalen–Johansen risk.
-
-    Notes
-    -----
-    Censoring must be independent of the event, within groups.  Where it depends on predictors that
-    the groups do not reflect, the weights are biased.
 
     Examples
     --------

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common import FloatArray, InputError, IntArray
-from netbenefit.metrics.survival import TimeToEvent, sums_by, undetermined
+from netbenefit.metrics.benefit import sums_by
+from netbenefit.metrics.survival import TimeToEvent, undetermined
 from netbenefit.metrics.thresholds import Thresholds
 
 BoolArray = NDArray[np.bool_]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.common import FloatArray, InputError, IntArray, Table, check_weights
-from netbenefit.metrics.benefit import as_float
+from netbenefit.metrics.benefit import as_float, sums_by
 
 BoolArray = NDArray[np.bool_]
 
@@ -83,14 +83,7 @@ class TimeToEvent(Sized):
     def risk(self, sample_weight: ArrayLike | None = None) -> float:
         """Estimate the risk of the event by the horizon (Kaplan–Meier or Aalen–Johansen).
 
-        Parameters
-        ----------
-        sample_weight : array-like of shape (n_rows,), optional
-
-        Returns
-        -------
-        float
-            NaN where no row is followed long enough to tell.
+        It is NaN where no row is followed long enough to tell.
         """
         weight = check_weights(sample_weight, len(self))
         if undetermined(self, weight > 0):
@@ -142,8 +135,8 @@ def aalen_johansen(
     ----------
     time, event, cause
         As in :class:`TimeToEvent`.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight of 2 counts the row twice.
+    sample_weight
+        As in :func:`kaplan_meier`.
 
     Returns
     -------
@@ -205,11 +198,6 @@ def undetermined(outcome: TimeToEvent, rows: BoolArray) -> bool:
     if not times.size or times.max() >= outcome.horizon:
         return False
     return bool((events[times == times.max()] == 0).any())
-
-
-def sums_by(index: IntArray, values: FloatArray, size: int) -> FloatArray:
-    """Add up values by index; floats even where there are none."""
-    return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
 def _check_horizon(horizon: float) -> float:

@@ -63,8 +63,6 @@ class Thresholds:
     (0.0, 0.1, 0.2, 0.3, 0.4)
     >>> t.weights
     (0.0, 0.25, 0.25, 0.25, 0.25)
-    >>> Thresholds.of([0, 0.25, 0.5], weights="length").weights
-    (0.25, 0.25, 0.5)
     """
 
     values: tuple[float, ...]
@@ -230,6 +228,12 @@ class Thresholds:
     def level_of(self, risk: FloatArray) -> NDArray[np.intp]:
         """Return i with risk in S_i = [p_i, p_{i+1}) for each risk (S_M includes 1)."""
         return np.searchsorted(self.array, risk, side="right") - 1
+
+
+def largest_risk(thresholds: Thresholds, level: int) -> float:
+    """Return the largest float of a level; only the last level holds its upper end."""
+    last = level == len(thresholds) - 1
+    return 1.0 if last else math.nextafter(thresholds.values[level + 1], 0.0)
 
 
 ThresholdsLike = Thresholds | str | Sequence[float] | NDArray[np.float64] | None

@@ -23,13 +23,9 @@ from netbenefit.common import (
     check_weights,
 )
 from netbenefit.data import match_labels
-from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.metrics import Thresholds, ThresholdsLike, TimeToEvent, as_thresholds
 
 # -- what displays are given: fitted models and cards, or risks by name ----------------------------
-
-
-#: Outcomes, and the risks of each model.
-Predicted = tuple[NDArray[np.bool_], dict[str, FloatArray]]
 
 
 def named(models: Any, name: str | None = None) -> dict[str, Any]:
@@ -46,28 +42,21 @@ def named(models: Any, name: str | None = None) -> dict[str, Any]:
     return dict(models)
 
 
-def predict(models: Mapping[str, Any], X: Any, y: ArrayLike) -> Predicted:
-    """Risks that fitted classifiers (whose second label is the event) and cards give to rows."""
-    outcome: NDArray[np.bool_] | None = None
-    risks: dict[str, FloatArray] = {}
+def predict(
+    models: Mapping[str, Any], X: Any, y: ArrayLike | TimeToEvent
+) -> tuple[Any, dict[str, FloatArray]]:
+    """Outcomes, and risks by fitted classifiers (whose second label is the event) and cards."""
+    outcome: Any = None
     for name, model in models.items():
         found = _outcome(name, model, y)
-        if outcome is not None and not np.array_equal(outcome, found):
+        differs = not isinstance(y, TimeToEvent) and not np.array_equal(outcome, found)
+        if outcome is not None and differs:
             raise InputError(
                 f"{name!r} takes another label for the event than the models before it. Fit all "
                 "models to the same labels."
             )
         outcome = found
-        risks[name] = _risk(name, model, X, outcome.size)
-    assert outcome is not None  # named() lets no empty mapping pass
-    return outcome, risks
-
-
-def predict_over_time(models: Mapping[str, Any], X: Any, n_rows: int) -> dict[str, FloatArray]:
-    """Risks that models give to rows whose outcomes take time: those of the second class."""
-    for name, model in models.items():
-        _classes(name, model)
-    return {name: _risk(name, model, X, n_rows) for name, model in models.items()}
+    return outcome, {name: _risk(name, model, X, len(outcome)) for name, model in models.items()}
 
 
 def _risk(name: str, model: Any, X: Any, n_rows: int) -> FloatArray:
@@ -75,26 +64,22 @@ def _risk(name: str, model: Any, X: Any, n_rows: int) -> FloatArray:
     return check_risks(risk, n_rows, name=f"the risk by {name!r}")
 
 
-def _classes(name: str, model: Any) -> Any:
-    """The two labels that a classifier knows; 0 and 1 for a card."""
-    if isinstance(model, Scorecard):
-        return (0, 1)
-    if not hasattr(model, "predict_proba"):
+def _outcome(name: str, model: Any, y: ArrayLike | TimeToEvent) -> Any:
+    """Which rows have the event, by the labels that a model knows; times and events as they are."""
+    card = isinstance(model, Scorecard)
+    if not card and not hasattr(model, "predict_proba"):
         raise InputError(
             f"{name!r} is a {type(model).__name__}, which predicts no risks. Pass a classifier "
             "with predict_proba, or a Scorecard."
         )
-    classes = getattr(model, "classes_", None)
+    classes = (0, 1) if card else getattr(model, "classes_", None)
     if classes is None:
         raise InputError(f"{name!r} is not fitted. Call fit first.")
     if len(classes) != 2:
         raise InputError(f"{name!r} knows {len(classes)} classes. Pass a model of two classes.")
-    return classes
-
-
-def _outcome(name: str, model: Any, y: ArrayLike) -> NDArray[np.bool_]:
-    classes = _classes(name, model)
-    if isinstance(model, Scorecard):
+    if isinstance(y, TimeToEvent):
+        return y
+    if card:
         return check_binary(y, name="y")
     return match_labels(y, np.asarray(classes).tolist(), name)
 
@@ -117,8 +102,8 @@ def own_thresholds(models: Mapping[str, Any], thresholds: ThresholdsLike) -> Thr
     if thresholds is not None:
         return as_thresholds(thresholds)
     for model in models.values():
-        own = model.thresholds if isinstance(model, Scorecard) else None
-        own = getattr(model, "thresholds_", None) if own is None else own
+        name = "thresholds" if isinstance(model, Scorecard) else "thresholds_"
+        own = getattr(model, name, None)
         if isinstance(own, Thresholds):
             return own
     return None
@@ -170,15 +155,6 @@ def style_of(place: int) -> Style:
     return Style(colour, line, _MARKERS[place % len(_MARKERS)])
 
 
-def check_option(name: str, value: Any, known: Sequence[str]) -> Any:
-    """Return an option that is one of some words, or raise."""
-    if value not in known:
-        raise InputError(
-            f"{name}={value!r} is not known. Use one of {', '.join(map(repr, known))}."
-        )
-    return value
-
-
 def check_columns(
     name: str, table: Mapping[str, Any], columns: Sequence[str], remedy: str = ""
 ) -> Table:
@@ -207,11 +183,6 @@ class Display:
         ----------
         ax : matplotlib axes, optional
             Where to draw; a new figure by default, of a size that suits the picture.
-
-        Returns
-        -------
-        Self
-            With ``ax_``, ``figure_`` and the other attributes that the class lists.
         """
         self._draw(self._axes(ax))
         return self
@@ -253,6 +224,44 @@ class Display:
         return figure.subplots()
 
 
+class ModelDisplay(Display):
+    """A picture of risks, by fitted models or as they are."""
+
+    from_predictions: ClassVar[Any]
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | TimeToEvent,
+        thresholds: ThresholdsLike = None,
+        *,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Let models predict, and draw what :meth:`from_predictions` makes of their risks.
+
+        Parameters
+        ----------
+        estimator : fitted classifier, Scorecard, or mapping of str to these
+            One model, or several by name.
+        X, y
+            Rows, and their labels (0 and 1 for a Scorecard).  For decision curves also times and
+            events with a horizon, where models were trained to predict the risk by it.
+        thresholds : Thresholds, str or sequence of float, optional
+            Those that matter; by default those of the first model that has thresholds of its own.
+        name : str, optional
+            Of a single model; by default the name of its class.
+        **options
+            As in :meth:`from_predictions`.
+        """
+        models = named(estimator, name)
+        grid = own_thresholds(models, thresholds)
+        display: Self = cls.from_predictions(*predict(models, X, y), grid, **options)
+        return display
+
+
 def pyplot() -> Any:
     """Import matplotlib's pyplot, or raise an error with the remedy."""
     try:
@@ -274,7 +283,7 @@ def in_percent(*axes: Any) -> None:
 
 
 def tidy(ax: Any, grid: str = "y") -> None:
-    """Remove ornaments, and put a pale grid behind the rest."""
+    """Leave out the frame at the top and right, and put a pale grid behind the rest."""
     ax.grid(axis=grid, color=LIGHT, linewidth=0.8)
     ax.set_axisbelow(True)
     for side in ("top", "right"):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards import is_finite
-from netbenefit.common import FloatArray, InputError, Table
+from netbenefit.common import FloatArray, InputError, Table, check_option
 from netbenefit.metrics import count_effective_rows, wilson
 from netbenefit.plots.base import (
     GREY,
@@ -18,7 +18,6 @@ from netbenefit.plots.base import (
     PLAIN,
     Display,
     check_columns,
-    check_option,
     check_rows,
     draw_key,
     in_percent,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common import FloatArray, InputError, Table
+from netbenefit.common import FloatArray, InputError, Table, check_option
 from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.plots.base import (
     BLUE,
@@ -18,7 +18,6 @@ from netbenefit.plots.base import (
     PLAIN,
     Display,
     check_columns,
-    check_option,
     draw_key,
     in_percent,
     name_lines,
@@ -220,14 +219,7 @@ class SensitivityDisplay(Display):
 
     @classmethod
     def from_sensitivity(cls, found: Any, ax: Any = None, *, kind: str = "aunbc") -> Self:
-        """Draw what :func:`netbenefit.threshold_sensitivity` found.
-
-        Parameters
-        ----------
-        found : Sensitivity
-        ax, kind
-            As in :meth:`plot`.
-        """
+        """Draw what :func:`netbenefit.threshold_sensitivity` found; the rest as in :meth:`plot`."""
         return cls(
             list(found.settings),
             found.aunbc,

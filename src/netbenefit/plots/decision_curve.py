@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common import FloatArray, InputError, Table
+from netbenefit.common import FloatArray, InputError, Table, check_option
 from netbenefit.metrics import (
     TREAT_ALL,
     TREAT_NONE,
@@ -24,15 +24,10 @@ from netbenefit.metrics import (
 from netbenefit.plots.base import (
     GREY,
     INK,
-    Display,
+    ModelDisplay,
     check_columns,
-    check_option,
     draw_key,
     in_percent,
-    named,
-    own_thresholds,
-    predict,
-    predict_over_time,
     style_of,
     tidy,
 )
@@ -95,7 +90,7 @@ _BAND_WORDS: dict[Band, str] = {
 _MOST_MARKS = 25
 
 
-class DecisionCurveDisplay(Display):
+class DecisionCurveDisplay(ModelDisplay):
     """Net benefit of models over thresholds, beside treating all and treating none.
 
     Make it with :meth:`from_estimator` or :meth:`from_predictions`, or from a table of
@@ -217,40 +212,6 @@ class DecisionCurveDisplay(Display):
         display = cls(curve, marked, kind=kind, bands=bands, band=band)
         display.level = bootstrap.get("level", 0.95)
         return display.plot(ax=ax)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike | TimeToEvent,
-        thresholds: ThresholdsLike = None,
-        *,
-        name: str | None = None,
-        **options: Any,
-    ) -> Self:
-        """Let models predict, compute their decision curves and draw them.
-
-        Parameters
-        ----------
-        estimator : fitted classifier, Scorecard, or mapping of str to these
-            One model, or several by name.
-        X, y
-            Rows, and their labels (0 and 1 for a Scorecard); or times and events with a horizon,
-            for models that were trained to predict the risk by it.
-        thresholds : Thresholds, str or sequence of float, optional
-            Those that matter; by default those of the first model that has thresholds of its own.
-        name : str, optional
-            Of a single model; by default the name of its class.
-        **options
-            As in :meth:`from_predictions`.
-        """
-        models = named(estimator, name)
-        grid = own_thresholds(models, thresholds)
-        if isinstance(y, TimeToEvent):
-            return cls.from_predictions(y, predict_over_time(models, X, len(y)), grid, **options)
-        outcome, risks = predict(models, X, y)
-        return cls.from_predictions(outcome, risks, grid, **options)
 
     def plot(self, ax: Any = None, *, kind: Kind | None = None) -> Self:
         """Draw.

@@ -17,12 +17,9 @@ from netbenefit.metrics import ThresholdsLike, as_thresholds, aunbc, check_preva
 from netbenefit.plots.base import (
     GREY,
     INK,
-    Display,
+    ModelDisplay,
     check_rows,
     draw_key,
-    named,
-    own_thresholds,
-    predict,
     style_of,
     tidy,
 )
@@ -32,7 +29,7 @@ from netbenefit.theory import lower_aunbc, upper_aunbc
 _STEPS = 400
 
 
-class RegionDisplay(Display):
+class RegionDisplay(ModelDisplay):
     """The pairs of AUROC and AUNBC that are possible, and where models lie.
 
     High utility needs high discrimination, but not the other way round: the region is high on the
@@ -95,12 +92,8 @@ class RegionDisplay(Display):
 
         Parameters
         ----------
-        y_true : (n_rows,) array of 0 and 1
-        risks : (n_rows,) array, or mapping of str to (n_rows,) array
-            Risks of one model, or of several by name.
-        thresholds : Thresholds, str or sequence of float, optional
-            None is the grid 0, 0.1, …, 0.9.
-        sample_weight : (n_rows,) array, optional
+        y_true, risks, thresholds, sample_weight
+            As in :func:`netbenefit.aunbc`; risks of several models by name.
         ax : matplotlib axes, optional
             As in :meth:`plot`.
         """
@@ -115,31 +108,6 @@ class RegionDisplay(Display):
         }
         share = float(weight[outcome].sum() / weight.sum())
         return cls(grid, prevalence=share, models=models).plot(ax=ax)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        thresholds: ThresholdsLike = None,
-        *,
-        name: str | None = None,
-        **options: Any,
-    ) -> Self:
-        """Let models predict, and draw the region around them.
-
-        Parameters
-        ----------
-        estimator, X, y, thresholds, name
-            As in :meth:`DecisionCurveDisplay.from_estimator`.
-        **options
-            As in :meth:`from_predictions`.
-        """
-        models = named(estimator, name)
-        outcome, risks = predict(models, X, y)
-        grid = own_thresholds(models, thresholds)
-        return cls.from_predictions(outcome, risks, grid, **options)
 
     def plot(self, ax: Any = None, *, zoom: bool = False) -> Self:
         """Draw.

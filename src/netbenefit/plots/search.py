@@ -215,14 +215,7 @@ class SizePathDisplay(Display):
 
     @classmethod
     def from_size_path(cls, path: Any, ax: Any = None) -> Self:
-        """Draw a path of sizes.
-
-        Parameters
-        ----------
-        path : SizePath
-        ax : matplotlib axes, optional
-            As in :meth:`plot`.
-        """
+        """Draw a :class:`netbenefit.SizePath`; ``ax`` is as in :meth:`plot`."""
         return cls.of_path(path).plot(ax=ax)
 
     @classmethod

@@ -169,14 +169,10 @@ class TeacherDisplay(Display):
         )
 
     def to_table(self) -> Table:
-        """Return what is lost, threshold by threshold.
+        """Return what is lost, one row per threshold that matters (of the curve, if none does).
 
-        Returns
-        -------
-        Table
-            ``threshold``; ``teacher`` and ``card``, their net benefit; ``lost``, the difference;
-            ``share_kept``, the ratio, which is missing (NaN) where the teacher is worth nothing.
-            One row for each threshold that matters, or for each of the curve where none was named.
+        Columns are ``threshold``; ``teacher`` and ``card``, their net benefit; ``lost``, the
+        difference; ``share_kept``, the ratio, which is NaN where the teacher is worth nothing.
         """
         p, teacher, card = self._both()
         if self.thresholds is not None:

@@ -77,7 +77,7 @@ class Constraint(ABC):
         return {"kind": self.kind, **plain}
 
     @abstractmethod
-    def add_to(self, builder: LimitsBuilder) -> None:
+    def _add_to(self, builder: LimitsBuilder) -> None:
         """Contribute to the form in arrays; columns must be named."""
 
     @abstractmethod
@@ -145,8 +145,7 @@ class Bounds(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self.lowest <= points[str(self.feature)] <= self.highest
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.keep(self.feature, range(self.lowest, self.highest + 1))
 
 
@@ -168,8 +167,7 @@ class Sign(Constraint):
         v = points[str(self.feature)]
         return v >= 0 if self.sign == "+" else v <= 0
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.one_sign(self.feature, 1 if self.sign == "+" else -1)
 
 
@@ -210,8 +208,7 @@ class Values(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] in self.values
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.keep(self.feature, self.values)
 
 
@@ -267,8 +264,7 @@ class Include(_Names):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) == len(self.features)
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         for name in self.features:
             builder.needs(name)
 
@@ -284,8 +280,7 @@ class Exclude(_Names):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) == 0
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         for name in self.features:
             builder.only_zero(name)
 
@@ -301,8 +296,7 @@ class Exclusive(_Names):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) <= 1
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.row(dict.fromkeys(self.features, 1), 1)
 
 
@@ -324,8 +318,7 @@ class AtMost(_Group):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) <= self.limit
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.row(dict.fromkeys(self.features, 1), self.limit)
 
 
@@ -347,8 +340,7 @@ class AtLeast(_Group):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self._count(points) >= self.count
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.row(dict.fromkeys(self.features, -1), -self.count)
 
 
@@ -366,8 +358,7 @@ class Implies(Constraint):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] == 0 or points[str(self.other)] != 0
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         if self.feature != self.other:
             builder.row({self.feature: 1, self.other: -1}, 0)
 
@@ -390,8 +381,7 @@ class NeedsOneOf(_Group):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] == 0 or self._count(points) > 0
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         if self.feature not in self.features:
             builder.row({self.feature: 1, **dict.fromkeys(self.features, -1)}, 0)
 
@@ -422,8 +412,7 @@ class MaxFeatures(_Limit):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return sum(v != 0 for v in points.values()) <= self.limit
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.size = min(builder.size, self.limit)
 
 
@@ -441,7 +430,7 @@ class MaxPerColumn(_Limit):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return True
 
-    def add_to(self, builder: LimitsBuilder) -> None:
+    def _add_to(self, builder: LimitsBuilder) -> None:
         """Nothing: a binner has put :class:`AtMost` in its place."""
 
 
@@ -456,8 +445,7 @@ class MaxTotalPoints(_Limit):
     def _allows(self, points: Mapping[str, int]) -> bool:
         return sum(map(abs, points.values())) <= self.limit
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.total = self.limit if builder.total is None else min(builder.total, self.limit)
 
 
@@ -485,8 +473,7 @@ class MinTPR(_Rate):
     def __str__(self) -> str:
         return f"TPR of at least {float(self.rate):g} at threshold {self.threshold:g}"
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.floor(self.threshold, self.rate)
 
 
@@ -498,8 +485,7 @@ class MaxFPR(_Rate):
     def __str__(self) -> str:
         return f"FPR of at most {float(self.rate):g} at threshold {self.threshold:g}"
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Contribute to the form in arrays."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.ceiling(self.threshold, self.rate)
 
 
@@ -547,7 +533,7 @@ def in_arrays(
     def build(some: Sequence[_Part]) -> LimitsBuilder:
         builder = LimitsBuilder(patterns, thresholds, max_points)
         for part in some:
-            part.add_to(builder)
+            part._add_to(builder)
         return builder
 
     form = build(parts).finish()
@@ -566,8 +552,7 @@ class ConstantColumn:
     def __str__(self) -> str:
         return f"no points for {self.feature}, which is constant"
 
-    def add_to(self, builder: LimitsBuilder) -> None:
-        """Mark the column."""
+    def _add_to(self, builder: LimitsBuilder) -> None:
         builder.constant.add(builder.place[self.feature])
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from netbenefit.common import IntArray
 from netbenefit.data import PatternTable
-from netbenefit.metrics import Thresholds
+from netbenefit.metrics import Thresholds, largest_risk
 
 if TYPE_CHECKING:
     from netbenefit.problem.problem import Problem
@@ -200,7 +200,7 @@ def _risk_of_every_score(
     risks = []
     for score, rate in pooled_rates(scores, positives, negatives):
         level = sum(score >= cutoff for cutoff in cutoffs)
-        risk = min(max(float(rate), grid.values[level]), _top(grid, level))
+        risk = min(max(float(rate), grid.values[level]), largest_risk(grid, level))
         # Only limits on rates make a level of scores whose risk belongs to another one.
         assert rated or abs(risk - rate) <= _ROUNDING
         risks.append((score, risk))
@@ -216,12 +216,6 @@ def _net_benefit(
     return float(grid.weight_array @ net) / float(table.n_total)
 
 
-def _top(grid: Thresholds, level: int) -> float:
-    """Largest risk of a level; the last one is the only one that holds its upper end."""
-    last = level == len(grid) - 1
-    return 1.0 if last else float(np.nextafter(grid.values[level + 1], 0.0))
-
-
 def level_risks(
     table: PatternTable,
     thresholds: Thresholds,
@@ -231,13 +225,9 @@ def level_risks(
 ) -> tuple[float | None, ...]:
     """Share of events of each level, as in Algorithm 2; None where no row is.
 
-    Best cut-offs leave nothing for Algorithm 1 to move, so every share lies in its own interval.
-    (A share that the rounding of real weights puts outside is moved to the end of its interval; a
-    larger difference means that the cut-offs are not the best ones, and the card refuses it.)
-
-    Constraints on rates (``rated``) move cut-offs away from the best ones.  A share of events
-    outside its interval is then moved to the near end, so that decisions at every threshold stay
-    those of the cut-offs that the constraints require.
+    With the best cut-offs, every share lies in its own interval.  One outside is moved to the near
+    end where the rounding of real weights explains it, or where constraints on rates (``rated``)
+    have moved the cut-offs; otherwise it is left, and the card refuses it.
 
     Algorithm alg:moderate_calibration of the paper, where cut-offs are the best ones.
     """
@@ -247,7 +237,7 @@ def level_risks(
     mass = events + np.bincount(level, weights=table.negatives, minlength=size)
     seen = np.bincount(level, minlength=size) > 0
     rate = events / np.where(seen, mass, 1.0)
-    inside = np.clip(rate, thresholds.array, [_top(thresholds, i) for i in range(size)])
+    inside = np.clip(rate, thresholds.array, [largest_risk(thresholds, i) for i in range(size)])
     rounded = np.abs(inside - rate) * mass <= _ROUNDING * mass.sum()
     risks = np.where(rounded | rated, inside, rate)
     return tuple(float(q) if there else None for q, there in zip(risks, seen, strict=True))

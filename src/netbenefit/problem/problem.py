@@ -164,11 +164,6 @@ class Scale(NamedTuple):
     total: Fraction | float  #: what the sum is divided by
 
 
-def make_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction) -> Scale:
-    """Find a scale: whole numbers where there is a common one, else floats."""
-    return _integer_scale(table, thresholds, penalty) or _float_scale(table, thresholds, penalty)
-
-
 def _integer_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction) -> Scale | None:
     gains = thresholds.integer_gains
     if gains is None or not table.is_whole:
@@ -336,12 +331,8 @@ class Problem:
             Largest number of non-zero coefficients.
         constraints : sequence of Constraint, optional
             Further constraints; see :mod:`netbenefit.problem.constraints`.  ``sign``,
-            ``bounds`` and ``max_features`` are short for constraints of these names.
-
-        Raises
-        ------
-        InputError
-            Among others where no points meet all constraints; it names some that clash.
+            ``bounds`` and ``max_features`` are short for constraints of these names.  Where no
+            points meet all of them, an error names some that clash.
         """
         refuse_one_class(patterns)
         weighed = zip(thresholds.values, thresholds.weights, strict=True)
@@ -550,7 +541,8 @@ class Problem:
 
     @cached_property
     def _scale(self) -> Scale:
-        return make_scale(self.patterns, self.thresholds, self.penalty)
+        settings = self.patterns, self.thresholds, self.penalty
+        return _integer_scale(*settings) or _float_scale(*settings)
 
     def _check_room(self) -> None:
         """Refuse points and features whose scores would not fit in 64 bits."""

@@ -64,19 +64,19 @@ class RawNames:
         """Conditions of a name, without the one for missing values (unless it is the name)."""
         if name not in self.columns:
             return self.all(name)
-        return tuple(own for own in self.all(name) if not _is_missing(self._terms[own]))
+        return tuple(own for own in self.all(name) if self._op(own) != "missing")
 
     def is_level(self, name: str) -> bool:
         """Whether a condition is about single levels, not about an order of values."""
-        return getattr(self._terms[name], "op", "") in ("==", "not in")
+        return self._op(name) in ("==", "not in")
+
+    def _op(self, name: str) -> str:
+        term = self._terms[name]
+        return term.op if isinstance(term, Condition) else ""
 
     def each(self, names: Iterable[Any]) -> tuple[str, ...]:
         """Conditions of several names."""
         return tuple(dict.fromkeys(own for name in names for own in self.all(name)))
-
-
-def _is_missing(term: Term) -> bool:
-    return isinstance(term, Condition) and term.op == "missing"
 
 
 def by_condition(
@@ -88,12 +88,11 @@ def by_condition(
     """Return all constraints in terms of conditions."""
     names = tuple(dict.fromkeys([*known.columns, *known.names]))
     named = all_constraints(names, sign, bounds, None, constraints)
-    return [made for one in named for made in _expanded(one, known)]
-
-
-def _expanded(one: Constraint, known: RawNames) -> list[Constraint]:
-    rewrite = _REWRITE.get(type(one))
-    return [one] if rewrite is None else rewrite(one, known)
+    made: list[Constraint] = []
+    for one in named:
+        rewrite = _REWRITE.get(type(one))
+        made += [one] if rewrite is None else rewrite(one, known)
+    return made
 
 
 def _include(one: Any, known: RawNames) -> list[Constraint]:

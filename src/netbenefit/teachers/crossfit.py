@@ -48,10 +48,10 @@ from netbenefit.teachers.members import (
 
 #: Teachers that are known by name.
 TEACHERS = ("auto", "logistic", "boosting")
-#: Mean log loss that each member has to spare, or it gets no weight.
+#: Mean log loss that a member must save, or it gets no weight.
 LEAST_HELP = 1e-4
-#: Rows of belief that weights add up to 1: where members predict every outcome, log loss alone
-#: would have weights, and so risks, without end.
+#: Rows that the prior belief "weights add up to 1" counts as: where members predict every outcome,
+#: log loss alone would let weights, and so risks, grow without end.
 _BELIEF = 1.0
 #: Breaks ties between equal members.
 _RIDGE = 1e-6
@@ -130,11 +130,11 @@ N_FOLDS, MORE_FOLDS, VERY_FEW_ROWS = 5, 10, 500
 N_REPEATS, FEW_ROWS = 2, 5_000
 #: Rows of the rarer class that a fold holds at least, so that its loss is not one row's.
 _FEWEST_PER_FOLD = 2
-#: With fewer rows of the rarer class nothing can be learnt and checked: the prevalence it is.
+#: With fewer rows of the rarer class, no model can be learnt and checked: the prevalence is used.
 _FEWEST_FOR_MODELS = 5
 #: With fewer, trees with ten rows per leaf find nothing that logistic regression would not.
 _FEWEST_FOR_BOOSTING = 20
-#: Tables of fewer numbers are fitted in one thread: most of their time is spent in Python, where
+#: Tables of fewer values are fitted in one thread: most of their time is spent in Python, where
 #: threads only wait for each other.
 _FEW_NUMBERS = 100_000
 
@@ -487,7 +487,7 @@ def _run(
 # outcomes, t and n0 alone.  (With real weights, step 2 is a float, rounded once, in units of rows.)
 
 
-#: Rows of belief for each row of data that ``prior_strength="auto"`` stands for.
+#: Rows that the teacher counts as, for each row of data, with ``prior_strength="auto"``.
 STRENGTH = 10
 #: Units of mass in a row: the first that leaves room for all rows of a table.
 _DENOMINATORS = (1000, 100, 10, 1)
@@ -516,7 +516,7 @@ def read_strength(prior_strength: Any, n_rows: float) -> Fraction | None:
         return exact_number(prior_strength, "prior_strength", '"auto"')
     except InputError:
         raise InputError(
-            f'prior_strength={prior_strength!r} is no number of rows. Use "auto" (ten for every '
+            f'prior_strength={prior_strength!r} is not a number of rows. Use "auto" (ten for every '
             "row), 0 (outcomes alone, the published method), a number of rows, or inf (the teacher "
             "alone)."
         ) from None

@@ -226,7 +226,7 @@ _LEAST_CURVATURE = 1e-5
 #: Of more columns only those with the strongest association in the fold are used: a Newton step
 #: takes time by the square of their number.
 _MOST_COLUMNS = 400
-#: A variance of this many times the squared mean is none: the column is constant.
+#: Up to this many times the squared mean, a variance is rounding: the column is constant.
 _ROUNDING = 1e-24
 #: Levels of fewer training rows share one column.
 _RARE = 10
@@ -234,7 +234,7 @@ _RARE = 10
 _MOST_LEVELS = 255
 #: Rows up to which a whole weight is spelt out as so many rows; beyond, it is passed as a weight.
 _MOST_ROWS = 1_000_000
-#: Risks are this far from 0 and 1 at least, so that log-odds are finite.
+#: Risks are at least this far from 0 and 1, so that log-odds are finite.
 _LEAST_RISK = 1e-6
 
 

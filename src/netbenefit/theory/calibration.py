@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.common import FloatArray, InputError, check_binary, check_risks, check_weights
-from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds
+from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds, largest_risk
 
 # -- what each level holds, counted without rounding, and the two rules that move a level ----------
 
@@ -178,7 +178,7 @@ class LevelMap:
         rows = array.reshape(1) if array.ndim == 0 else array
         risks = check_risks(rows, len(rows))
         level = self.thresholds.level_of(risks)
-        tops = [_top(self.thresholds, i) for i in self.levels]
+        tops = [largest_risk(self.thresholds, i) for i in self.levels]
         base = np.array([np.nan if v is None else v for v in self.values])[level]
         moved = np.minimum(base + self.delta * risks, np.array(tops)[level])
         return np.where(np.isnan(base), risks, moved).reshape(array.shape)
@@ -218,11 +218,6 @@ def improve_levels(
         Weights of the rows.
     order_keeping : bool, default=False
         Whether to pass the result through :func:`keep_order`.
-
-    Returns
-    -------
-    LevelMap
-        Its ``moves`` tell what was done.
 
     Examples
     --------
@@ -298,7 +293,7 @@ def calibrate_levels(
         if i < last and levels.excess(i) == 0:
             levels.move(i, i + 1)
         else:
-            rates[i] = min(levels.rate(i), _top(grid, i))
+            rates[i] = min(levels.rate(i), largest_risk(grid, i))
     level_map = LevelMap(grid, tuple(rates[now] for now in levels.now), moves=tuple(levels.moves))
     return keep_order(level_map) if order_keeping else level_map
 
@@ -329,11 +324,6 @@ def keep_order(level_map: LevelMap, delta: float | None = None) -> LevelMap:
         upper end of its level; a constant 1 sets no limit, as risks are capped there.  None takes
         half of the largest possible share, and no more than 0.01.
 
-    Returns
-    -------
-    LevelMap
-        The same levels, with ``delta`` set.
-
     Examples
     --------
     >>> from netbenefit import Thresholds
@@ -362,10 +352,3 @@ def keep_order(level_map: LevelMap, delta: float | None = None) -> LevelMap:
             f"delta={delta!r} must be positive and {limit}. Pass another delta, or None."
         )
     return replace(level_map, values=values, delta=float(delta))
-
-
-def _top(thresholds: Thresholds, level: int) -> float:
-    """Return the largest float of a level."""
-    if level == len(thresholds) - 1:
-        return 1.0
-    return math.nextafter(thresholds.values[level + 1], 0.0)

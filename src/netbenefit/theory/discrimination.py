@@ -25,12 +25,12 @@ which holds for all G, but is reached at G = 0 only.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common import FloatArray, InputError
+from netbenefit.common import FloatArray, InputError, check_option
 from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds, check_prevalence
 
 #: The tight bounds, or those of the method's paper.
@@ -57,15 +57,11 @@ def upper_aunbc(
     prevalence : float
         Share of events.
     auroc : array-like of float
-        Grouped AUROC (:func:`netbenefit.grouped_auroc`), in [0, 1].  For the ordinary AUROC the
-        bound does not hold.
+        Grouped AUROC (:func:`netbenefit.grouped_auroc`), in [0, 1]; bounds have its shape.  For
+        the ordinary AUROC they do not hold.
     version : {"corrected", "paper"}, default="corrected"
         The corrected bound is reached by some model everywhere.  The published one is never below
         it, and above it where :func:`upper_is_tight` is False.
-
-    Returns
-    -------
-    ndarray of the shape of ``auroc``
 
     Examples
     --------
@@ -76,7 +72,8 @@ def upper_aunbc(
     """
     grid, a0 = as_thresholds(thresholds), check_prevalence(prevalence)
     u, pairs = 1.0 - check_auroc(auroc), above_pairs(grid, a0)
-    cost = _cost if _check_version(version) == "corrected" else _paper_cost
+    check_option("version", version, get_args(Version))
+    cost = _cost if version == "corrected" else _paper_cost
     return np.asarray(a0 - np.min([cost(u, pair) for pair in pairs], axis=0))
 
 
@@ -98,10 +95,6 @@ def lower_aunbc(
         The published bound is that of a grouped AUROC of 0, for every grouped AUROC: it holds, but
         is reached at 0 only.
 
-    Returns
-    -------
-    ndarray of the shape of ``auroc``
-
     Examples
     --------
     >>> lower_aunbc([0, 0.5], 0.4, [0.0, 1.0])  # 0.4 · 0.5 − 0.6 · 0.5, and 0.4 − 0.3
@@ -109,7 +102,7 @@ def lower_aunbc(
     """
     grid, a0 = as_thresholds(thresholds), check_prevalence(prevalence)
     G, floor = check_auroc(auroc), _floor(grid, a0)
-    if _check_version(version) == "paper":
+    if check_option("version", version, get_args(Version)) == "paper":
         return np.full(G.shape, floor)
     return np.asarray(floor + np.min([_cost(G, pair) for pair in below_pairs(grid, a0)], axis=0))
 
@@ -135,10 +128,6 @@ def lower_grouped_auroc(
     version : {"corrected", "paper"}, default="corrected"
         The inverse of which upper bound.
 
-    Returns
-    -------
-    ndarray of the shape of ``aunbc``
-
     Examples
     --------
     >>> lower_grouped_auroc(None, 0.4, [-0.2, 0.2, 0.3, 0.4]).round(4)
@@ -146,7 +135,8 @@ def lower_grouped_auroc(
     """
     grid, a0 = as_thresholds(thresholds), check_prevalence(prevalence)
     lost = a0 - _check_aunbc(aunbc, grid, a0)
-    inverse = _inverse_cost if _check_version(version) == "corrected" else _inverse_paper_cost
+    check_option("version", version, get_args(Version))
+    inverse = _inverse_cost if version == "corrected" else _inverse_paper_cost
     most = np.max([inverse(lost, pair) for pair in above_pairs(grid, a0)], axis=0)
     return np.asarray(1.0 - np.minimum(most, 1.0))
 
@@ -171,10 +161,6 @@ def upper_grouped_auroc(
     version : {"corrected", "paper"}, default="corrected"
         The published bound is 1 everywhere.
 
-    Returns
-    -------
-    ndarray of the shape of ``aunbc``
-
     Examples
     --------
     >>> upper_grouped_auroc([0, 0.5], 0.4, [-0.1, 0.0, 0.1, 0.4]).round(4)
@@ -182,7 +168,7 @@ def upper_grouped_auroc(
     """
     grid, a0 = as_thresholds(thresholds), check_prevalence(prevalence)
     gained = _check_aunbc(aunbc, grid, a0) - _floor(grid, a0)
-    if _check_version(version) == "paper":
+    if check_option("version", version, get_args(Version)) == "paper":
         return np.ones(gained.shape)
     most = np.max([_inverse_cost(gained, pair) for pair in below_pairs(grid, a0)], axis=0)
     return np.asarray(np.minimum(most, 1.0))
@@ -203,10 +189,6 @@ def upper_is_tight(
     ----------
     thresholds, prevalence, auroc
         As in :func:`upper_aunbc`.
-
-    Returns
-    -------
-    ndarray of bool, of the shape of ``auroc``
 
     Examples
     --------
@@ -300,12 +282,6 @@ def _inverse_paper_cost(cost: FloatArray, pair: Pair) -> FloatArray:
 
 
 # -- checks ----------------------------------------------------------------------------------------
-
-
-def _check_version(version: str) -> str:
-    if version not in ("corrected", "paper"):
-        raise InputError(f'version={version!r} is not known. Use "corrected" or "paper".')
-    return version
 
 
 def check_auroc(auroc: ArrayLike) -> FloatArray:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.common import InputError, check_binary, check_risks, check_weights
-from netbenefit.metrics import ThresholdsLike, as_thresholds, count_levels, net_benefit
+from netbenefit.common import InputError, check_risks
+from netbenefit.metrics import ThresholdsLike, as_thresholds, check_and_count, net_benefit
 from netbenefit.theory.calibration import LevelMap, Levels
 
 # -- the two rules ---------------------------------------------------------------------------------
@@ -46,7 +46,8 @@ def improvements(
        (p_i N_i − O_i) / ((1 − p_i) N).
 
     Net benefit at the other thresholds stays as it is.  Each move is taken on its own, from the
-    risks as they are; :func:`netbenefit.improve_levels` takes them one after the other.
+    risks as they are; :func:`netbenefit.improve_levels` takes them one after the other.  Upward
+    moves come first, then downward ones, each from the lowest level to the highest.
 
     Theorem thm:improve_aunbc of the paper.
 
@@ -54,12 +55,6 @@ def improvements(
     ----------
     y_true, risk, thresholds, sample_weight
         As in :func:`netbenefit.improve_levels`.
-
-    Returns
-    -------
-    tuple of Improvement
-        Upward moves first, then downward, each from the lowest level to the highest; empty where
-        neither rule applies.
 
     Examples
     --------
@@ -126,6 +121,7 @@ def rates_inside(
 
     After :func:`netbenefit.improve_levels` it holds, and so it does for every model with the
     highest possible AUNBC: the observed event rate of a level lies in the level's own interval.
+    A failure's ``value`` is the event rate O_i / N_i.
 
     Proposition prop:property of the inproved model of the paper (its spelling).
 
@@ -136,11 +132,6 @@ def rates_inside(
     half_open : bool, default=False
         Whether the rate must lie in S_i = [p_i, p_{i+1}) itself, so that it can serve as the risk
         of the level.  This holds after :func:`netbenefit.calibrate_levels`.
-
-    Returns
-    -------
-    LevelCheck
-        A failure's ``value`` is the event rate O_i / N_i.
 
     Examples
     --------
@@ -198,10 +189,7 @@ def rates_predicted(
     [(0, 0.25, -0.25)]
     """
     allowed = _check_tolerance(tolerance)
-    outcome = check_binary(y_true)
-    risks = check_risks(risk, outcome.size)
-    weight = check_weights(sample_weight, outcome.size)
-    counts = count_levels(outcome, risks, weight, as_thresholds(thresholds))
+    counts = check_and_count(y_true, risk, thresholds, sample_weight)
     failures = []
     for i, (events, others) in enumerate(zip(counts.events, counts.nonevents, strict=True)):
         if (total := events + others) <= 0:
@@ -262,7 +250,7 @@ class OrderCheck(NamedTuple):
 
 
 def order_kept(before: ArrayLike, after: ArrayLike, *, strict: bool = False) -> OrderCheck:
-    """Check that a row with a lower risk than another has no higher one afterwards.
+    """Check that a row with a lower risk than another has no higher one; find the worst pair.
 
     Proposition prop:calibration of the paper, its last claim.
 
@@ -272,11 +260,6 @@ def order_kept(before: ArrayLike, after: ArrayLike, *, strict: bool = False) -> 
         Old and new risks.
     strict : bool, default=False
         Whether a lower risk must stay lower, unless both have become 1.
-
-    Returns
-    -------
-    OrderCheck
-        The worst pair, where there is one.
 
     Examples
     --------

@@ -7,12 +7,12 @@ from the bounds ordinary models lie.  Type II risks reach the bounds of
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common import FloatArray, InputError, check_binary, check_weights
+from netbenefit.common import FloatArray, InputError, check_binary, check_option, check_weights
 from netbenefit.metrics import (
     Thresholds,
     ThresholdsLike,
@@ -51,10 +51,6 @@ def correlated_risks(
         Row weights; the correlation is then the weighted one.
     random_state : int, numpy Generator, or None
         Where the noise comes from.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
 
     Examples
     --------
@@ -107,11 +103,6 @@ def boundary_model(
     side : {"upper", "lower"}, default="upper"
         Which bound is to be reached.
 
-    Returns
-    -------
-    BoundaryModel
-        Four weighted rows, so that AUROC and AUNBC are met up to rounding.
-
     Examples
     --------
     >>> boundary_model(None, 0.4, 0.75).risk
@@ -132,7 +123,8 @@ def boundary_risks(
 
     The groups of :func:`boundary_model` are rounded to whole rows, the non-events first and then
     the events, such that the grouped AUROC comes near to the given one.  The AUNBC is then at the
-    bound for the grouped AUROC of the risks returned, up to a term of the order 1/n.
+    bound for the grouped AUROC of the risks returned, up to a term of the order 1/n.  Events have
+    at most two risks, and so have non-events; the first rows get the lower.
 
     Algorithm alg:synthetic_2 of the paper.
 
@@ -144,12 +136,6 @@ def boundary_risks(
         The grouped AUROC to come near to.
     thresholds, side
         As in :func:`boundary_model`.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        At most two values among events and two among non-events; within each, the first rows get
-        the lower.
 
     Examples
     --------
@@ -182,15 +168,13 @@ class _Edge(NamedTuple):
 
 def _edge(grid: Thresholds, prevalence: float, auroc: float, side: str) -> _Edge:
     p = grid.values
-    if side == "upper":
+    if check_option("side", side, get_args(Side)) == "upper":
         pair, c = best_pair(u := 1.0 - auroc, above_pairs(grid, prevalence))
         wrong = u / c if c > 0 else 0.0
         return _Edge((p[pair.k - 1], 1.0, 0.0, p[pair.k]), 1.0 - wrong, c)
-    if side == "lower":
-        pair, c = best_pair(auroc, below_pairs(grid, prevalence))
-        right = auroc / c if c > 0 else 0.0
-        return _Edge((0.0, p[pair.k], p[pair.k], 1.0), right, 1.0 - c)
-    raise InputError(f'side={side!r} is not known. Use "upper" or "lower".')
+    pair, c = best_pair(auroc, below_pairs(grid, prevalence))
+    right = auroc / c if c > 0 else 0.0
+    return _Edge((0.0, p[pair.k], p[pair.k], 1.0), right, 1.0 - c)
 
 
 def _whole_rows(
