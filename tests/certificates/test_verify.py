@@ -31,7 +31,7 @@ from netbenefit.cli.verify import verify as verify_command
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.estimators.training import assemble_card, learn
+from netbenefit.estimators.training import assemble_card
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import (
     AtLeast,
@@ -102,7 +102,9 @@ def learnt(*constraints: Constraint, weight: Any = None, solver: Any = None, **h
     training = training_of(
         COLUMNS, EVENT, weight, max_points=2, constraints=[*constraints, Sign("male", "-")]
     )
-    found = learn(training, Thresholds.of([0.2, 0.5, 0.7]), solver, outcome="ill = 1", **how)
+    model = RiskScoreClassifier(solver=solver, **{"teacher": None, **how})
+    model.thresholds_ = Thresholds.of([0.2, 0.5, 0.7])
+    found = model._learn(training, "ill = 1")
     certificate = make_certificate(found.problem, found.result, found.card, taught=found.taught)
     return Case(found.card, certificate, dict(COLUMNS), EVENT, found.problem, found.taught)
 

@@ -152,7 +152,7 @@ class SLIMClassifier(RiskScoreClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn a card.
+        """Learn a card; return the estimator.
 
         Parameters
         ----------
@@ -160,11 +160,6 @@ class SLIMClassifier(RiskScoreClassifier):
             As for :meth:`RiskScoreClassifier.fit`.
         sample_weight : (n_rows,) array, optional
             Errors count by weight, and N is the sum of the weights.
-
-        Returns
-        -------
-        SLIMClassifier
-            The fitted estimator.
         """
         outcome = read_outcome(y)
         self.classes_ = outcome.labels
