@@ -953,7 +953,9 @@ def test_columns_that_are_conditions() -> None:
     table = PatternTable.from_columns(made, event)
     problem = Problem.build(table, Thresholds.of([0.3, 0.6]), max_points=2)
     result = prove(problem)
-    card = assemble_card(problem, result, Provenance(version="0"), terms=terms)
+    rules = [Rule(t, p) for t, p in zip(terms, result.points.tolist(), strict=True) if p]
+    card = assemble_card(problem, result, Provenance(version="0"))
+    card = replace(card, rules=rules, feature_names=tuple(raw))
     certificate = make_certificate(problem, result, card, terms=terms)
     verdict = verify(card, certificate, raw, event, full=True)
     assert verdict.accepted, verdict.failures

@@ -567,16 +567,15 @@ def assemble_card(
     result: SolverResult,
     provenance: Provenance,
     *,
-    terms: Sequence[Term] | None = None,
     bins: FittedBins | None = None,
     calibrate: bool = True,
 ) -> Scorecard:
     """Put rules, cut-offs and risks together, and fill in the net benefit.
 
-    Columns come from a binner (``bins``), or stand for ``terms``; by default each is its own, per
-    unit.  Unless ``calibrate``, a level has the middle of its interval as its risk.
+    Columns come from a binner (``bins``), or are used as they are, per unit.  Unless ``calibrate``,
+    a level has the middle of its interval as its risk.
     """
-    rules, names, readings = rules_of(problem.patterns, result.points, terms=terms, bins=bins)
+    rules, names, readings = rules_of(problem.patterns, result.points, bins)
     levels = fit_levels(problem, result.points, calibrate=calibrate)
     return Scorecard(
         rules=rules,
@@ -590,24 +589,17 @@ def assemble_card(
 
 
 def rules_of(
-    table: PatternTable,
-    points: IntArray,
-    *,
-    terms: Sequence[Term] | None = None,
-    bins: FittedBins | None = None,
+    table: PatternTable, points: IntArray, bins: FittedBins | None = None
 ) -> tuple[tuple[Rule, ...], tuple[str, ...], tuple[Reading, ...]]:
     """Write points down as rules; return these, raw columns and readings.
 
     With a binner, the rules say what a missing value is worth wherever that was learnt, even if it
     is nothing.
     """
-    if bins is not None:
-        terms = bins.terms
-    elif terms is None:
-        terms = terms_of(table)
+    terms = terms_of(table) if bins is None else bins.terms
     rules = [Rule(terms[k], int(points[k])) for k in np.flatnonzero(points).tolist()]
     if bins is None:
-        return tuple(rules), tuple(dict.fromkeys(term.feature for term in terms)), ()
+        return tuple(rules), table.names, ()
     used = dict.fromkeys(rule.term.feature for rule in rules)
     missing = [Condition(name, "missing") for name in used if name in bins.own_missing]
     known = {rule.term for rule in rules}

@@ -58,7 +58,7 @@ def make_card(
     bins: FittedBins | None = None,
 ) -> tuple[Scorecard, float]:
     """Put rules, scores and risks together; return the card and its net benefit on the rows."""
-    rules, names, readings = rules_of(table, points, bins=bins)
+    rules, names, readings = rules_of(table, points, bins)
     bare = Scorecard(rules, ((0, 0.5),), Thresholds.of([0.5]), readings=readings)
     low, high = _ends(bare.score_limits, intercept)
     # a card has at least two levels; where one score is all there is, the other stays out of reach
