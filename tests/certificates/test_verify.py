@@ -32,7 +32,7 @@ from netbenefit.cli.verify import verify as verify_command
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.estimators.training import assemble_card, learn
+from netbenefit.estimators.training import assemble_card
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import (
     AtLeast,
@@ -103,7 +103,9 @@ def learnt(*constraints: Constraint, weight: Any = None, solver: Any = None, **h
     training = training_of(
         COLUMNS, EVENT, weight, max_points=2, constraints=[*constraints, Sign("male", "-")]
     )
-    found = learn(training, Thresholds.of([0.2, 0.5, 0.7]), solver, outcome="ill = 1", **how)
+    model = RiskScoreClassifier(solver=solver, **{"teacher": None, **how})
+    model.thresholds_ = Thresholds.of([0.2, 0.5, 0.7])
+    found = model._learn(training, "ill = 1")
     certificate = make_certificate(found.problem, found.result, found.card, taught=found.taught)
     return Case(found.card, certificate, dict(COLUMNS), EVENT, found.problem, found.taught)
 
@@ -952,7 +954,9 @@ def test_columns_that_are_conditions() -> None:
     table = PatternTable.from_columns(made, event)
     problem = Problem.build(table, Thresholds.of([0.3, 0.6]), max_points=2)
     result = prove(problem)
-    card = assemble_card(problem, result, Provenance(version="0"), terms=terms)
+    rules = [Rule(t, p) for t, p in zip(terms, result.points.tolist(), strict=True) if p]
+    card = assemble_card(problem, result, Provenance(version="0"))
+    card = replace(card, rules=rules, feature_names=tuple(raw))
     certificate = make_certificate(problem, result, card, terms=terms)
     verdict = verify(card, certificate, raw, event, full=True)
     assert verdict.accepted, verdict.failures

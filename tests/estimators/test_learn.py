@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from netbenefit.cards.scorecard import Provenance, Scorecard
-from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.cards.terms import PerUnit
 from netbenefit.cards.text import contents, percent
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
@@ -239,23 +239,6 @@ def test_terms_are_columns_per_unit_in_their_step():
         PerUnit("x", decimals=1),
         PerUnit("n"),
     )
-
-
-def test_given_terms_replace_the_columns():
-    problem = small_problem()
-    terms = [Condition("age", ">=", 65)]
-    card = card_of(problem, [1], terms=terms)
-    assert card.feature_names == ("age",)
-    assert card.score({"age": [64, 65]}).tolist() == [0, 1]
-
-
-def test_two_columns_may_come_from_one_raw_column():
-    table = PatternTable.from_arrays([[0, 0], [1, 0], [1, 1]], [0, 0, 1])
-    problem = Problem.build(table, Thresholds.of([0.5]))
-    terms = [Condition("age", ">=", 40), Condition("age", ">=", 60)]
-    card = card_of(problem, [1, 2], terms=terms)
-    assert card.feature_names == ("age",)
-    assert card.score({"age": [30, 50, 70]}).tolist() == [0, 1, 3]
 
 
 # -- cut-offs that are not the best ----------------------------------------------------------------

@@ -481,17 +481,17 @@ def test_on_large_tables_conditions_teach_and_the_card_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ([0.5, None, 0.2] * 20, "'risk' is missing in 20 of 60 rows"),
         ([0.5, 1.5, 0.2] * 20, "'risk' ranges from 0.2 to 1.5"),
         ([0.5] * 60, "'risk' is 0.5 in every row"),
     ],
 )
-def test_bad_columns_of_risks_in_tables(values: list[Any], said: str) -> None:
+def test_bad_columns_of_risks_in_tables(values: list[Any], message: str) -> None:
     frame = pd.DataFrame({"x": [0, 1, 2] * 20, "y": [0, 1] * 30, "risk": values})
     for name, table in _engines(frame).items():
-        text = said if name != "memory" or "every" in said else "risk"
+        text = message if name != "memory" or "every" in message else "risk"
         with pytest.raises(InputError, match=text):
             model(teacher="risk", binner="auto").fit_table(table, "y")
         with pytest.raises(InputError, match="risk"):
@@ -524,7 +524,7 @@ _RISK = make_rows()[2]
 
 
 @pytest.mark.parametrize(
-    ("teacher", "said"),
+    ("teacher", "message"),
     [
         (np.where(np.arange(240) == 3, 1.5, _RISK), r"row 3 has 1.5.*probabilities"),
         (np.full(240, 0.3), "same risk, 0.3.*Pass risks that differ"),
@@ -541,15 +541,15 @@ _RISK = make_rows()[2]
         ({"age": 1}, "cannot teach. Use"),
     ],
 )
-def test_teachers_that_cannot_teach(teacher: Any, said: str) -> None:
+def test_teachers_that_cannot_teach(teacher: Any, message: str) -> None:
     X, y, _ = make_rows()
     for binner in (None, "auto"):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             model(teacher=teacher, binner=binner).fit(X, y)
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         (np.where(np.arange(240) == 3, 1.5, _RISK), "'risk' must lie in .* row 3 has 1.5"),
         (np.full(240, 0.3), "'risk' is 0.3 in every row.*another teacher"),
@@ -557,12 +557,12 @@ def test_teachers_that_cannot_teach(teacher: Any, said: str) -> None:
         (["high"] * 240, "'risk' holds text"),
     ],
 )
-def test_columns_that_cannot_teach(values: Any, said: str) -> None:
+def test_columns_that_cannot_teach(values: Any, message: str) -> None:
     X, y, _ = make_rows()
     rows = X.assign(risk=values)
     for table in (rows, pl.from_pandas(rows)):
         for binner in (None, "auto"):
-            with pytest.raises(InputError, match=said):
+            with pytest.raises(InputError, match=message):
                 model(teacher="risk", binner=binner).fit(table, y)
 
 
@@ -621,7 +621,7 @@ def test_weights_must_be_rows_for_a_belief_in_rows() -> None:
     model(teacher=risk, penalty="paper").fit(X, y, sample_weight=small)
 
 
-# -- what is said at the end -----------------------------------------------------------------------
+# -- what is printed at the end --------------------------------------------------------------------
 
 
 def test_the_closing_sentence() -> None:

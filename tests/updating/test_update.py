@@ -31,7 +31,7 @@ from netbenefit import (
     expected_calibration_error,
     net_benefit,
 )
-from netbenefit.estimators.training import Rows, Training, learn
+from netbenefit.estimators.training import Rows, Training
 from netbenefit.updating.evaluate import evaluate_card
 from netbenefit.updating.update import choose_update, default_estimator, update_card
 from netbenefit.validation.folds import Sample, make_folds
@@ -439,12 +439,14 @@ def test_a_taught_refit_is_no_worse_than_its_start() -> None:
 
 def test_a_start_is_moved_into_its_bounds_or_refused() -> None:
     columns, y = numbers(4, 100)
-    grid, stay = Thresholds.tenths(), Stay()
+    stay = Stay()
 
     def run(start: list[int], **settings: Any) -> None:
         rows = Rows(columns, columns, np.asarray(y, dtype=bool))
         training = Training(PatternTable.from_columns(columns, y), settings, rows)
-        learn(training, grid, stay, outcome="ill", start=start)
+        model = RiskScoreClassifier(solver=stay, teacher=None)
+        model.thresholds_ = Thresholds.tenths()
+        model._learn(training, "ill", np.array(start))
 
     run([9, -9, 1], bounds={"a": (0, 4)})
     assert stay.start.tolist() == [4, -9, 1]

@@ -124,7 +124,7 @@ class NetBenefitCalibrator(
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
-        """Fit the classifier and learn the map of its risks.
+        """Fit the classifier and learn the map of its risks; return the calibrator.
 
         Parameters
         ----------
@@ -136,11 +136,6 @@ class NetBenefitCalibrator(
             Weights of the rows, for the map and, if it takes them, for the classifier.
         **fit_params : dict
             Passed to the classifier's ``fit``.
-
-        Returns
-        -------
-        NetBenefitCalibrator
-            Itself, fitted.
         """
         thresholds = as_thresholds(self.thresholds)
         event, classes = encode_labels(y)
@@ -186,17 +181,7 @@ class NetBenefitCalibrator(
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the calibrated risks of both classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, 2)
-            Risks in the order of ``classes_``.
-        """
+        """Return the calibrated risks of both classes: (n_rows, 2)."""
         check_is_fitted(self)
         risk = self.level_map_.apply(_inside(self.estimator_.predict_proba(X)[:, 1]))
         return np.column_stack([1.0 - risk, risk])
@@ -205,14 +190,6 @@ class NetBenefitCalibrator(
         """Return the more probable class, ``classes_[0]`` if both are equally probable.
 
         For a decision at a threshold, act where ``predict_proba(X)[:, 1] >= threshold``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
         labels: NDArray[Any] = self.classes_[np.argmax(self.predict_proba(X), axis=1)]

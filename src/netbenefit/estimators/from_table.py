@@ -182,7 +182,7 @@ def read_training(
             risks=counted.risk,
             learnt_from=learnt_from,
         )
-        training = Training(patterns, settings_by_condition(binner, settings), conditions, fitted)
+        training = Training(patterns, settings_by_condition(fitted, settings), conditions, fitted)
     merging = MergeReport(
         engine=engine.engine,
         n_rows=survey.n_rows,

@@ -29,18 +29,26 @@ from netbenefit.estimators.training import (
     CardClassifier,
     Learned,
     Training,
+    assemble_card,
     choose_solver,
     count_threads,
-    learn,
     make_binner,
     make_problem,
+    make_provenance,
     teach_masses,
     too_small_text,
     warn_of_teaching,
 )
 from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_thresholds
-from netbenefit.problem import Constraint
-from netbenefit.solvers import Callback, NearOptimal, Solver, enumerate_near_optimal
+from netbenefit.problem import Constraint, Problem
+from netbenefit.solvers import (
+    Callback,
+    NearOptimal,
+    Solver,
+    allowed_start,
+    enumerate_near_optimal,
+)
+from netbenefit.teachers import Taught
 
 
 class RiskScoreClassifier(CardClassifier):
@@ -225,7 +233,7 @@ class RiskScoreClassifier(CardClassifier):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Learn a card.
+        """Learn a card; return the estimator.
 
         Parameters
         ----------
@@ -237,11 +245,6 @@ class RiskScoreClassifier(CardClassifier):
         groups : (n_rows,) array, optional
             Labels of rows that belong together, such as visits of one patient: the teacher never
             gives a row a risk that it has learnt from another row of the same group.
-
-        Returns
-        -------
-        RiskScoreClassifier
-            The fitted estimator.
         """
         outcome = read_outcome(y)
         self.classes_ = outcome.labels
@@ -376,19 +379,12 @@ class RiskScoreClassifier(CardClassifier):
             Its ``to_table()`` has one row per card; ``complete`` says whether these are all.
         """
         reader = clone(self)  # reading the columns must not change what was fitted
-        reader.thresholds_ = grid = as_thresholds(self.thresholds, self.weights)
+        reader.thresholds_ = as_thresholds(self.thresholds, self.weights)
         training = reader._training(X, read_outcome(y).event, sample_weight, groups)
-        table, taught = teach_masses(
-            training,
-            grid,
-            self.teacher,
-            self.prior_strength,
-            seed=reader._seed(),
-            n_jobs=self.n_jobs,
-        )
+        problem, taught = reader._pose(training, reader._seed())
         warn_of_teaching(taught, stacklevel=2)
         return enumerate_near_optimal(
-            make_problem(table, grid, **training.settings),
+            problem,
             tolerance,
             limit,
             time_limit=self.time_limit,
@@ -397,35 +393,17 @@ class RiskScoreClassifier(CardClassifier):
         )
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Risk of each row, as probabilities of both classes.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        (n_rows, 2) array
-            Columns as in ``classes_``; the second one is the risk.
-        """
+        """Risk of each row, as probabilities of both classes: (n_rows, 2)."""
         rows = self._rows(X)
         risk = np.asarray(self.scorecard_.risk(rows), dtype=np.float64)
         return np.column_stack([1.0 - risk, risk])
 
     def decision_function(self, X: Any) -> IntArray:
-        """Score of each row, counted from the default decision.
+        """Score of each row, counted from the default decision: (n_rows,) whole numbers.
 
         scikit-learn expects the sign of this function to agree with ``predict``: the score is
         shifted so that it is positive from the cut-off of a 50% risk upwards.  The card's own score
         is ``scorecard_.score(X)``.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        (n_rows,) array of int
         """
         rows = self._rows(X)
         card = self.scorecard_
@@ -471,24 +449,39 @@ class RiskScoreClassifier(CardClassifier):
         return found
 
     def _learn(self, training: Training, outcome: str, start: IntArray | None = None) -> Learned:
+        """Learn a card from patterns: all cards come about this way.
+
+        1. The teacher gives every row a risk, which is blended with the outcomes into masses.
+        2. The solver searches the points of the highest net benefit on these masses.  It begins at
+           ``start``, (P,) points, if that is given, moved into what is allowed.
+        3. Points, cut-offs and risks become a card.
+        """
         seed = self._seed()
         solver = choose_solver(
             self.solver, time_limit=self.time_limit, seed=seed, n_jobs=self.n_jobs
         )
         with self._progress() as callback:
-            return learn(
-                training,
-                self.thresholds_,
-                solver,
-                outcome=outcome,
-                teacher=self.teacher,
-                prior_strength=self.prior_strength,
-                seed=seed,
-                n_jobs=self.n_jobs,
-                calibrate=self.calibrate,
-                start=start,
-                callback=callback,
-            )
+            problem, taught = self._pose(training, seed)  # 1.
+            # 2.  Not every solver takes a start.
+            first = {} if start is None else {"start": allowed_start(problem, start)}
+            result = solver.solve(problem, callback=callback, **first)
+        # 3.
+        penalty = float(problem.penalty)
+        origin = make_provenance(problem.patterns, result, penalty, outcome, seed, taught)
+        card = assemble_card(problem, result, origin, bins=training.bins, calibrate=self.calibrate)
+        return Learned(card, result, problem, taught)
+
+    def _pose(self, training: Training, seed: int) -> tuple[Problem, Taught | None]:
+        """The problem of some rows, by the masses that the teacher makes of their outcomes."""
+        table, taught = teach_masses(
+            training,
+            self.thresholds_,
+            self.teacher,
+            self.prior_strength,
+            seed=seed,
+            n_jobs=self.n_jobs,
+        )
+        return make_problem(table, self.thresholds_, **training.settings), taught
 
     @contextmanager
     def _progress(self) -> Iterator[Callback | None]:

@@ -57,12 +57,10 @@ from netbenefit.problem import (
 )
 from netbenefit.solvers import (
     Annealing,
-    Callback,
     LocalSearch,
     MixedInteger,
     SearchThenProve,
     Solver,
-    allowed_start,
     check_time_limit,
 )
 from netbenefit.teachers import TEACHERS, Taught, blend, read_strength, teach
@@ -140,12 +138,11 @@ def training_of_raw(
     table = PatternTable.from_codes(
         codes.matrix, event, names=codes.names, decimals=codes.decimals, sample_weight=sample_weight
     )
-    return Training(table, settings_by_condition(binner, settings), rows, binner.fitted_)
+    return Training(table, settings_by_condition(binner.fitted_, settings), rows, binner.fitted_)
 
 
-def settings_by_condition(binner: Binner, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Express signs, bounds and constraints of raw columns by a fitted binner's conditions."""
-    bins = binner.fitted_
+def settings_by_condition(bins: FittedBins, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Express signs, bounds and constraints of raw columns by conditions on them."""
     constraints = by_condition(
         RawNames(bins.names, bins.terms, bins.columns),
         settings.get("sign"),
@@ -267,17 +264,9 @@ class CardClassifier(
     def predict(self, X: Any, *, threshold: float = 0.5) -> NDArray[Any]:
         """Decide for each row: the event's label where its risk is at least ``threshold``.
 
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features)
-        threshold : float, default=0.5
-            The risk from which one would act.  To carry another threshold through scikit-learn's
-            tools, wrap the estimator in :class:`sklearn.model_selection.FixedThresholdClassifier`,
-            or request ``threshold`` by ``set_predict_request``.
-
-        Returns
-        -------
-        (n_rows,) array of labels
+        To carry another threshold through scikit-learn's tools, wrap the estimator in
+        :class:`sklearn.model_selection.FixedThresholdClassifier`, or request ``threshold`` by
+        ``set_predict_request``.
         """
         if not (is_finite(threshold) and 0.0 <= threshold <= 1.0):
             raise InputError(
@@ -385,44 +374,6 @@ class Learned(NamedTuple):
     result: SolverResult
     problem: Problem
     taught: Taught | None = None
-
-
-def learn(
-    training: Training,
-    thresholds: Thresholds,
-    solver: Solver,
-    *,
-    outcome: str,
-    teacher: Any = None,
-    prior_strength: Any = "auto",
-    seed: int = 0,
-    n_jobs: int | None = -1,
-    calibrate: bool = True,
-    start: Sequence[int] | IntArray | None = None,
-    callback: Callback | None = None,
-) -> Learned:
-    """Learn a card from patterns: all callers go this way.
-
-    1. The teacher gives every row a risk, which is blended with the outcomes into masses.
-    2. The solver searches the points of the highest net benefit on these masses.  It begins at
-       ``start``, (P,) points, if that is given, moved into what is allowed.
-    3. Points, cut-offs and risks become a card.
-
-    Seed and threads are the teacher's; the solver has its own.
-    """
-    # 1.
-    table, taught = teach_masses(
-        training, thresholds, teacher, prior_strength, seed=seed, n_jobs=n_jobs
-    )
-    problem = make_problem(table, thresholds, **training.settings)
-    # 2.  Not every solver takes a start.
-    first = {} if start is None else {"start": allowed_start(problem, start)}
-    result = solver.solve(problem, callback=callback, **first)
-    # 3.
-    penalty = float(problem.penalty)
-    provenance = make_provenance(problem.patterns, result, penalty, outcome, seed, taught)
-    card = assemble_card(problem, result, provenance, bins=training.bins, calibrate=calibrate)
-    return Learned(card, result, problem, taught)
 
 
 def teach_masses(
@@ -616,16 +567,15 @@ def assemble_card(
     result: SolverResult,
     provenance: Provenance,
     *,
-    terms: Sequence[Term] | None = None,
     bins: FittedBins | None = None,
     calibrate: bool = True,
 ) -> Scorecard:
     """Put rules, cut-offs and risks together, and fill in the net benefit.
 
-    Columns come from a binner (``bins``), or stand for ``terms``; by default each is its own, per
-    unit.  Unless ``calibrate``, a level has the middle of its interval as its risk.
+    Columns come from a binner (``bins``), or are used as they are, per unit.  Unless ``calibrate``,
+    a level has the middle of its interval as its risk.
     """
-    rules, names, readings = rules_of(problem.patterns, result.points, terms=terms, bins=bins)
+    rules, names, readings = rules_of(problem.patterns, result.points, bins)
     levels = fit_levels(problem, result.points, calibrate=calibrate)
     return Scorecard(
         rules=rules,
@@ -639,24 +589,17 @@ def assemble_card(
 
 
 def rules_of(
-    table: PatternTable,
-    points: IntArray,
-    *,
-    terms: Sequence[Term] | None = None,
-    bins: FittedBins | None = None,
+    table: PatternTable, points: IntArray, bins: FittedBins | None = None
 ) -> tuple[tuple[Rule, ...], tuple[str, ...], tuple[Reading, ...]]:
     """Write points down as rules; return these, raw columns and readings.
 
     With a binner, the rules say what a missing value is worth wherever that was learnt, even if it
     is nothing.
     """
-    if bins is not None:
-        terms = bins.terms
-    elif terms is None:
-        terms = terms_of(table)
+    terms = terms_of(table) if bins is None else bins.terms
     rules = [Rule(terms[k], int(points[k])) for k in np.flatnonzero(points).tolist()]
     if bins is None:
-        return tuple(rules), tuple(dict.fromkeys(term.feature for term in terms)), ()
+        return tuple(rules), table.names, ()
     used = dict.fromkeys(rule.term.feature for rule in rules)
     missing = [Condition(name, "missing") for name in used if name in bins.own_missing]
     known = {rule.term for rule in rules}

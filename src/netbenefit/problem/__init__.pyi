@@ -32,6 +32,7 @@ from .limits import (
 )
 from .problem import (
     Boxes as Boxes,
+    Evaluation as Evaluation,
     IntegerProblem as IntegerProblem,
     NoCardFound as NoCardFound,
     Problem as Problem,

@@ -4,11 +4,11 @@ from .annealing import (
 from .base import (
     Callback as Callback,
     LiveLine as LiveLine,
+    Run as Run,
     Solver as Solver,
     allowed_start as allowed_start,
     check_time_limit as check_time_limit,
     conclude as conclude,
-    round_up as round_up,
 )
 from .kernels.jit import (
     internal as internal,

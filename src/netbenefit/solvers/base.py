@@ -15,7 +15,15 @@ import numpy as np
 
 from netbenefit.cards import Provenance, share_text
 from netbenefit.common import Display, InputError, IntArray
-from netbenefit.problem import Problem, Progress, Proof, SolverResult, Status, TraceRow
+from netbenefit.problem import (
+    Evaluation,
+    Problem,
+    Progress,
+    Proof,
+    SolverResult,
+    Status,
+    TraceRow,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -304,9 +312,13 @@ class Run:
             best = self._trace[-1]
             self._callback(Progress(best.objective, best.size, now, self.evaluations, self.bound))
 
+    def evaluate(self, points: IntArray) -> Evaluation:
+        """Count what points are worth, exactly."""
+        return self.problem.evaluate(points)
+
     def result(self, points: IntArray, status: Status) -> SolverResult:
         """Count the answer from the data; the status becomes "optimal" where the bound says so."""
-        value = self.problem.evaluate(points)
+        value = self.evaluate(points)
         if self.proof is not None and self.proof.bound < value.objective:
             # This cannot happen; if it does, a wrong proof must not be returned.
             logger.error("%s gave a bound below a card that exists: dropped", self.proof.method)

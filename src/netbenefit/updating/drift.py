@@ -39,7 +39,7 @@ from netbenefit.common import (
     format_percent,
 )
 from netbenefit.metrics import count_effective_rows, wilson
-from netbenefit.updating.observed import LevelRow, count_levels_of_card, table_lines
+from netbenefit.updating.observed import Cells, LevelRow, count_levels_of_card, table_lines
 
 #: Most bins of numbers, and most levels of text that are counted one by one.
 _MOST_BINS, _MOST_LEVELS = 10, 20
@@ -188,37 +188,6 @@ def _text(value: Any) -> str:
 _2, _3 = partial(format_number, decimals=2), partial(format_number, decimals=3)
 
 
-def _column_lines(columns: Table) -> list[str]:
-    return table_lines(
-        columns,
-        [
-            ("column", "column", _text),
-            ("PSI", "psi", _3),
-            ("by chance", "chance", _3),
-            ("std. diff.", "difference", _2),
-            ("missing then", "missing_reference", format_percent),
-            ("now", "missing", format_percent),
-            ("unseen", "unseen", format_percent),
-            ("", "unseen_values", _text),
-        ],
-    )
-
-
-def _rule_lines(rules: Table) -> list[str]:
-    return table_lines(
-        rules,
-        [
-            ("rule", "rule", str),
-            ("points", "points", partial(format_number, decimals=0)),
-            ("mean then", "reference", _3),
-            ("now", "new", _3),
-            ("PSI", "psi", _3),
-            ("std. diff.", "difference", _2),
-            ("moves the score by", "shift", _2),
-        ],
-    )
-
-
 def _prevalence_text(p: Prevalence) -> str:
     then = "not recorded" if p.reference is None else f"{format_percent(p.reference)} then"
     now = ""
@@ -228,18 +197,27 @@ def _prevalence_text(p: Prevalence) -> str:
     return f"prevalence: {then}{now}; the card expects {format_percent(p.expected)}"
 
 
-_COLUMNS = (
-    "column",
-    "psi",
-    "chance",
-    "difference",
-    "missing_reference",
-    "missing",
-    "unseen",
-    "unseen_values",
-)
+_COLUMN_CELLS: Cells = [
+    ("column", "column", _text),
+    ("PSI", "psi", _3),
+    ("by chance", "chance", _3),
+    ("std. diff.", "difference", _2),
+    ("missing then", "missing_reference", format_percent),
+    ("now", "missing", format_percent),
+    ("unseen", "unseen", format_percent),
+    ("", "unseen_values", _text),
+]
+_RULE_CELLS: Cells = [
+    ("rule", "rule", str),
+    ("points", "points", partial(format_number, decimals=0)),
+    ("mean then", "reference", _3),
+    ("now", "new", _3),
+    ("PSI", "psi", _3),
+    ("std. diff.", "difference", _2),
+    ("moves the score by", "shift", _2),
+]
+_COLUMNS, _RULES = ([name for _, name, _ in cells] for cells in (_COLUMN_CELLS, _RULE_CELLS))
 _BINS = ("column", "bin", "reference", "new")
-_RULES = ("rule", "points", "reference", "new", "psi", "difference", "shift")
 _WORDS = ("column", "bin", "rule", "unseen_values")
 #: Unseen values that are listed.
 _MOST_SHOWN = 5
@@ -292,7 +270,8 @@ class Drift:
         lines = [f"Drift: {format_count(self.n_new)} rows, {against}", ""]
         lines += [_prevalence_text(self.prevalence), ""]
         if self.columns.n_rows:
-            lines += [*_column_lines(self.columns), "", *_rule_lines(self.rules), ""]
+            lines += [*table_lines(self.columns, _COLUMN_CELLS), ""]
+            lines += [*table_lines(self.rules, _RULE_CELLS), ""]
         if known:
             index, chance = format_number(self.score_psi, 3), format_number(self.score_chance, 3)
             lines.append(f"score levels: PSI {index}, by chance up to {chance}")

@@ -227,8 +227,7 @@ def evaluate_table(
     engine = EngineTable(table, tell)
     grid = card.thresholds if thresholds is None else as_thresholds(thresholds)
     counts, label = _counts(card, engine, target, positive, sample_weight)
-    if counts.event is None or counts.event.all() or not counts.event.any():
-        raise InputError(f"column {target!r} holds one outcome only. Pass rows of both.")
+    assert counts.event is not None  # there is a target
     old = None
     if reference is not None:
         other = EngineTable(reference, tell)

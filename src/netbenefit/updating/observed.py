@@ -77,9 +77,11 @@ def count_levels_of_card(
     return rows
 
 
-def table_lines(
-    table: Table, columns: Sequence[tuple[str, str, Callable[[Any], str]]], left: int = 1
-) -> list[str]:
-    """Print a table; each column has a head, a name in the table, and a way to write its cells."""
+#: Columns in print: head, name in the table, and how cells are written.
+Cells = Sequence[tuple[str, str, Callable[[Any], str]]]
+
+
+def table_lines(table: Table, columns: Cells, left: int = 1) -> list[str]:
+    """Print some columns of a table."""
     cells = [[write(value) for value in table[name]] for _, name, write in columns]
     return format_table([head for head, _, _ in columns], list(zip(*cells, strict=True)), left)

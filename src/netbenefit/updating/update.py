@@ -56,6 +56,7 @@ from netbenefit.estimators import (
     RiskScoreClassifier,
     Rows,
     Training,
+    settings_by_condition,
     terms_of,
     warn_of_teaching,
 )
@@ -67,18 +68,10 @@ from netbenefit.metrics import (
     net_benefit,
     require_both,
 )
-from netbenefit.problem import (
-    Problem,
-    RawNames,
-    Sign,
-    SolverResult,
-    by_condition,
-    fit_levels,
-    pooled_rates,
-)
+from netbenefit.problem import Problem, Sign, SolverResult, fit_levels, pooled_rates
 from netbenefit.theory import calibrate_levels
 from netbenefit.updating.drift import score_rows
-from netbenefit.updating.observed import table_lines
+from netbenefit.updating.observed import Cells, table_lines
 from netbenefit.validation import (
     Fold,
     FoldMeans,
@@ -287,12 +280,12 @@ def _text(update: CardUpdate) -> list[str]:
         "",
         *_point_lines(update),
         "",
-        *_cutoff_lines(update),
+        *table_lines(update.cutoffs, _CUTOFF_CELLS),
         "",
         *_risk_lines(update),
         *_joined_lines(update),
         "",
-        *_decision_lines(update),
+        *table_lines(update.decisions, _DECISION_CELLS, left=0),
         "",
     ]
     rows = [
@@ -330,11 +323,6 @@ def _point_lines(update: CardUpdate) -> list[str]:
     return table_lines(update.points, [("points of", "rule", str), *columns])
 
 
-def _cutoff_lines(update: CardUpdate) -> list[str]:
-    columns = [(name, name, _at_least) for name in ("old", "new")]
-    return table_lines(update.cutoffs, [("cut-off of", "threshold", format_percent), *columns])
-
-
 def _at_least(cutoff: float) -> str:
     return "–" if math.isnan(cutoff) else f"≥ {integer_text(int(cutoff))}"
 
@@ -369,20 +357,20 @@ def _risk_lines(update: CardUpdate) -> list[str]:
     )
 
 
-def _decision_lines(update: CardUpdate) -> list[str]:
-    return table_lines(
-        update.decisions,
-        [
-            ("acting at", "threshold", format_percent),
-            ("old", "old", format_count),
-            ("new", "new", format_count),
-            ("now yes", "to_positive", format_count),
-            ("now no", "to_negative", format_count),
-            ("net benefit, old", "old_net_benefit", format_number),
-            ("new", "new_net_benefit", format_number),
-        ],
-        left=0,
-    )
+_CUTOFF_CELLS: Cells = [
+    ("cut-off of", "threshold", format_percent),
+    ("old", "old", _at_least),
+    ("new", "new", _at_least),
+]
+_DECISION_CELLS: Cells = [
+    ("acting at", "threshold", format_percent),
+    ("old", "old", format_count),
+    ("new", "new", format_count),
+    ("now yes", "to_positive", format_count),
+    ("now no", "to_negative", format_count),
+    ("net benefit, old", "old_net_benefit", format_number),
+    ("new", "new_net_benefit", format_number),
+]
 
 
 # -- new cards from an old one and new rows: other risks, other cut-offs, or other points ----------
@@ -564,10 +552,7 @@ def _of_raw(card: Scorecard, estimator: RiskScoreClassifier, rows: _Rows) -> Tra
         decimals=[term.decimals for term in bins.terms],
         sample_weight=rows.weight,
     )
-    known = RawNames(bins.names, bins.terms, bins.columns)
-    constraints = by_condition(known, settings["sign"], settings["bounds"], settings["constraints"])
-    own = {**settings, "sign": None, "bounds": None, "constraints": constraints}
-    return Training(table, own, training.rows, bins)
+    return Training(table, settings_by_condition(bins, settings), training.rows, bins)
 
 
 def needed_columns(card: Scorecard, estimator: RiskScoreClassifier) -> tuple[str, ...]:

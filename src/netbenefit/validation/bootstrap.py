@@ -74,16 +74,6 @@ class BootstrapValidation:
         What these models consist of.
     card : list or None
         What the model of all rows consists of.
-
-    Examples
-    --------
-    A model that knows nothing is not optimistic:
-
-    >>> from sklearn.dummy import DummyClassifier
-    >>> X, y = np.zeros((40, 1)), np.arange(40) < 10
-    >>> found = bootstrap_validate(DummyClassifier(), X, y, resamples=5)
-    >>> found.apparent["auroc"], found.optimism["auroc"], found.overfitting["auroc"]
-    (0.5, 0.0, 0.0)
     """
 
     apparent: dict[str, float]

@@ -62,16 +62,6 @@ class SettingChoice(ComparesFolds):
     ratio : float
         Mean of held-out rows / training rows.
     measure, rule : str
-
-    Examples
-    --------
-    Three rules are best, two about as good in both folds:
-
-    >>> values = np.array([[0.10, 0.19, 0.20], [0.12, 0.20, 0.20]])
-    >>> sizes = np.array([[1.0, 2.0, 3.0]] * 2)
-    >>> choice = SettingChoice(({"k": 1}, {"k": 2}, {"k": 3}), values, sizes, ratio=1.0)
-    >>> choice.settings[choice.best], choice.setting
-    ({'k': 3}, {'k': 2})
     """
 
     settings: tuple[dict[str, Any], ...]

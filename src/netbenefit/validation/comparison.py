@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import cycle
@@ -40,8 +40,14 @@ from netbenefit.metrics import (
 from netbenefit.plots import ComparisonDisplay, CriticalDifferenceDisplay
 from netbenefit.validation.errors import corrected_error, with_error
 from netbenefit.validation.folds import Fold, Sample, check_repeats, make_folds
-from netbenefit.validation.models import Candidate, Settings, check_weighted, read_models
-from netbenefit.validation.prepare import read_plain
+from netbenefit.validation.models import (
+    FixedCard,
+    ModelOptions,
+    check_weighted,
+    read_models,
+    teacher_column,
+)
+from netbenefit.validation.prepare import PreparedClassifier, read_plain
 from netbenefit.validation.runner import Runner, Task, Work
 from netbenefit.validation.stability import label
 
@@ -611,8 +617,8 @@ def compare(
     sample = sample._replace(labels=event.astype(np.int64))
     random_state = check_seed(random_state)
     single = not one_by_one(n_jobs)
-    settings = partial(
-        Settings,
+    options = partial(
+        ModelOptions,
         time_limit=time_limit,
         max_features=max_features,
         seed=random_state,
@@ -620,7 +626,7 @@ def compare(
         teacher=teacher,
         prior_strength=prior_strength,
     )
-    candidates, grid = read_models(models, settings, thresholds)
+    candidates, grid = read_models(models, options, thresholds)
     if weight is not None:
         check_weighted(candidates)
     columns = read_plain(X)
@@ -628,12 +634,12 @@ def compare(
     folds = make_folds(cv, sample, random_state, repeats=repeats, name="cv")
     works = {
         name: Work(
-            candidate.model,
-            sample._replace(X=_columns_for(name, candidates, X, columns)),
+            model,
+            sample._replace(X=_columns_for(model, candidates.values(), X, columns)),
             grid,
             single=single,
         )
-        for name, candidate in candidates.items()
+        for name, model in candidates.items()
     }
     tasks = {
         f"fold {number}, {name}": (
@@ -644,7 +650,7 @@ def compare(
         for name in candidates
     }
     identity = {
-        "models": [(name, candidate.model) for name, candidate in candidates.items()],
+        "models": list(candidates.items()),
         "thresholds": grid,
         "seed": random_state,
         "folds": folds,
@@ -667,14 +673,14 @@ def compare(
 
 
 def _columns_for(
-    name: str, candidates: Mapping[str, Candidate], X: Any, columns: Mapping[str, NDArray[Any]]
+    model: Any, models: Iterable[Any], X: Any, columns: Mapping[str, NDArray[Any]]
 ) -> Any:
     """Columns as a model takes them, without risks that teach other models; cards read by name."""
-    own, hidden = candidates[name], []
-    if own.refitted and not isinstance(X, np.ndarray):
-        taught = dict.fromkeys(model.given_risks for model in candidates.values())
-        hidden = [column for column in taught if column not in (None, own.given_risks)]
-    if own.prepared:
+    hidden: list[Any] = []
+    if not isinstance(model, FixedCard) and not isinstance(X, np.ndarray):
+        taught = dict.fromkeys(map(teacher_column, models))
+        hidden = [column for column in taught if column not in (None, teacher_column(model))]
+    if isinstance(model, PreparedClassifier):
         return {name: column for name, column in columns.items() if name not in hidden}
     for column in hidden:
         X = pop_column(X, column, "teacher")[1]
@@ -688,7 +694,7 @@ def _run(works: Mapping[str, Work], task: tuple[str, Task]) -> dict[str, Any]:
 
 
 def _gathered(
-    candidates: Mapping[str, Candidate],
+    candidates: Mapping[str, Any],
     sample: Sample,
     grid: Thresholds,
     folds: Sequence[Fold],
@@ -710,7 +716,7 @@ def _gathered(
                 notes.setdefault(text, {})[name] = None
     return Comparison(
         models=names,
-        not_refitted=tuple(name for name in names if not candidates[name].refitted),
+        not_refitted=tuple(n for n in names if isinstance(candidates[n], FixedCard)),
         thresholds=grid,
         test=measures("test"),
         train=measures("train"),

@@ -66,14 +66,6 @@ class CrossValidation:
         What each fold's model consists of; see :meth:`stability`.
     choices : tuple of SettingChoice
         How each fold's setting was chosen, in a nested cross-validation.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> X, y = np.zeros((40, 1)), np.arange(40) < 10
-    >>> found = cross_validate(DummyClassifier(), X, y, folds=5, net_benefit_at=[0.1, 0.3])
-    >>> [round(found.mean[m], 4) for m in ("auroc", "net_benefit_at_0.1", "net_benefit_at_0.3")]
-    [0.5, 0.1667, 0.0]
     """
 
     held_out: dict[str, FloatArray]

@@ -190,20 +190,6 @@ def _version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-class Candidate(NamedTuple):
-    """A model that is compared with others."""
-
-    model: Any  #: a classifier that is not fitted
-    prepared: bool  #: whether it gets numbers that were prepared, not rows as they came
-    refitted: bool  #: False for a card, which is scored as it stands
-
-    @property
-    def given_risks(self) -> str | None:
-        """The column of risks that teaches it; no feature of any model."""
-        own = isinstance(self.model, RiskScoreClassifier)
-        return self.model._teacher_column() if own else None
-
-
 class FixedCard(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
     BaseEstimator,  # type: ignore[misc]
@@ -226,8 +212,8 @@ class FixedCard(
         return np.column_stack([1.0 - risk, risk])
 
 
-class Settings(NamedTuple):
-    """Settings of classifiers by name."""
+class ModelOptions(NamedTuple):
+    """What classifiers that are called by name are made with."""
 
     thresholds: Thresholds
     time_limit: float | None
@@ -238,14 +224,14 @@ class Settings(NamedTuple):
     prior_strength: Any
 
 
-def _logistic(settings: Settings) -> Any:
+def _logistic(options: ModelOptions) -> Any:
     # The default ridge, which is next to nothing unless rows are few or classes separable.
-    return LogisticRegression(C=1.0, max_iter=5000, random_state=settings.seed)
+    return LogisticRegression(C=1.0, max_iter=5000, random_state=options.seed)
 
 
-def _forest(settings: Settings) -> Any:
+def _forest(options: ModelOptions) -> Any:
     return RandomForestClassifier(
-        n_estimators=500, min_samples_leaf=5, random_state=settings.seed, n_jobs=settings.threads
+        n_estimators=500, min_samples_leaf=5, random_state=options.seed, n_jobs=options.threads
     )
 
 
@@ -265,44 +251,44 @@ def xgboost_platt(seed: int) -> PlattScaled:
     return PlattScaled(trees, cv=inner)
 
 
-def _card(kind: type[RiskScoreClassifier], settings: Settings, **own: Any) -> Any:
+def _card(kind: type[RiskScoreClassifier], options: ModelOptions, **own: Any) -> Any:
     return kind(
         binner="auto",
-        thresholds=settings.thresholds,
-        max_features=settings.max_features,
-        time_limit=settings.time_limit,
-        random_state=settings.seed,
-        n_jobs=settings.threads,
+        thresholds=options.thresholds,
+        max_features=options.max_features,
+        time_limit=options.time_limit,
+        random_state=options.seed,
+        n_jobs=options.threads,
         **own,
     )
 
 
-def _scorecard(settings: Settings) -> Any:
-    own = {"teacher": settings.teacher, "prior_strength": settings.prior_strength}
-    return _card(RiskScoreClassifier, settings, **own)
+def _scorecard(options: ModelOptions) -> Any:
+    own = {"teacher": options.teacher, "prior_strength": options.prior_strength}
+    return _card(RiskScoreClassifier, options, **own)
 
 
-_MAKERS: dict[str, Callable[[Settings], Any]] = {
+_MAKERS: dict[str, Callable[[ModelOptions], Any]] = {
     "scorecard": _scorecard,
-    "rss-dnb": lambda settings: _card(RSSDNBClassifier, settings, solver="auto"),
-    "rss-dnb-sa": lambda settings: _card(RSSDNBClassifier, settings, solver="anneal"),
+    "rss-dnb": lambda options: _card(RSSDNBClassifier, options, solver="auto"),
+    "rss-dnb-sa": lambda options: _card(RSSDNBClassifier, options, solver="anneal"),
     "logistic": _logistic,
-    "lasso": lambda settings: lasso(settings.seed),
-    "tree": lambda settings: pruned_tree(settings.seed),
+    "lasso": lambda options: lasso(options.seed),
+    "tree": lambda options: pruned_tree(options.seed),
     "forest": _forest,
-    "xgboost": lambda settings: xgboost_platt(settings.seed),
+    "xgboost": lambda options: xgboost_platt(options.seed),
 }
 #: Classifiers that are known by name.
 NAMES = tuple(_MAKERS)
 
 
 def read_models(
-    models: Any, settings: Callable[[Thresholds], Settings], grid: ThresholdsLike
-) -> tuple[dict[str, Candidate], Thresholds]:
+    models: Any, options: Callable[[Thresholds], ModelOptions], grid: ThresholdsLike
+) -> tuple[dict[str, Any], Thresholds]:
     """Models by name, ready to be compared, and the thresholds that all are measured at."""
     given = {name: _loaded(model) for name, model in _by_name(models).items()}
     thresholds = _thresholds(given, grid)
-    own = settings(thresholds)
+    own = options(thresholds)
     return {name: _candidate(name, model, own) for name, model in given.items()}, thresholds
 
 
@@ -369,11 +355,12 @@ def _thresholds(models: Mapping[str, Any], thresholds: ThresholdsLike) -> Thresh
     return as_thresholds(thresholds)
 
 
-def _candidate(name: str, model: Any, settings: Settings) -> Candidate:
+def _candidate(name: str, model: Any, options: ModelOptions) -> Any:
+    """A classifier, not fitted: a card as it stands, or one of raw rows, or of prepared numbers."""
     if isinstance(model, str):
-        model = _MAKERS[model](settings)
+        model = _MAKERS[model](options)
     if isinstance(model, Scorecard):
-        return Candidate(FixedCard(model), prepared=False, refitted=False)
+        return FixedCard(model)
     if isinstance(model, type) or not hasattr(model, "fit"):
         what = f"the class {model.__name__}" if isinstance(model, type) else repr(type(model))
         raise InputError(
@@ -386,16 +373,20 @@ def _candidate(name: str, model: Any, settings: Settings) -> Candidate:
             "sklearn.calibration.CalibratedClassifierCV(model)."
         )
     if isinstance(model, RiskScoreClassifier | Pipeline):
-        return Candidate(clone(model), prepared=False, refitted=True)
-    return Candidate(PreparedClassifier(clone(silenced(model))), prepared=True, refitted=True)
+        return clone(model)
+    return PreparedClassifier(clone(silenced(model)))
 
 
-def check_weighted(candidates: Mapping[str, Candidate]) -> None:
+def teacher_column(model: Any) -> str | None:
+    """The column of risks that teaches a model; no feature of any model."""
+    return model._teacher_column() if isinstance(model, RiskScoreClassifier) else None
+
+
+def check_weighted(candidates: Mapping[str, Any]) -> None:
     """Refuse models that take no weights."""
-    for name, candidate in candidates.items():
-        model = candidate.model
+    for name, model in candidates.items():
         try:
-            weight_name(model.estimator if candidate.prepared else model)
+            weight_name(model.estimator if isinstance(model, PreparedClassifier) else model)
         except InputError as error:
             raise InputError(
                 f"{name!r}: {error} (Models that take weights: {shorten(list(NAMES), 9)}.)"

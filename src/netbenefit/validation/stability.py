@@ -34,13 +34,6 @@ class CardStability:
         What each card consists of.
     reference : Rules or None
         The card from all rows, where there is one.
-
-    Examples
-    --------
-    >>> one = Rules(4, ["age", "bmi"], [("age", "age ≥ 50", 2.0), ("bmi", "bmi ≥ 30", 1.0)])
-    >>> two = Rules(4, ["age"], [("age", "age ≥ 50", 3.0)])
-    >>> CardStability((one, two)).rules["share"], round(CardStability((one, two)).index, 2)
-    (array([1. , 0.5]), 0.47)
     """
 
     cards: tuple[Rules, ...]

@@ -66,6 +66,7 @@ def test_attributes_say_the_same(fitted, data) -> None:
     assert card.provenance.net_benefit == result.net_benefit
     assert (card.score(X) == X @ fitted.coef_).all()
     assert not hasattr(fitted, "near_optimal")
+    assert not hasattr(fitted, "fit_table")
 
 
 def test_predict_proba_is_the_event_rate_of_each_side_or_the_class(fitted, data) -> None:

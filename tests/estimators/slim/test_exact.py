@@ -109,7 +109,7 @@ def check(case: Case, result: SolverResult, least: Fraction) -> None:
     assert abs(cutoff) <= case.reach
     assert task.problem.allows(result.points)
     loss = loss_of(case, points, cutoff)
-    assert loss == task.evaluate(result.points).loss
+    assert loss == task.prevalence - task.evaluate(result.points).objective
     assert result.objective == float(task.prevalence - loss)
     assert result.proof is not None
     assert task.prevalence - result.proof.bound <= least == loss
@@ -153,7 +153,7 @@ def test_cutoffs_stay_in_their_range() -> None:
             table, penalty=Fraction(0), point_price=Fraction(0), max_intercept=reach
         )
         found = SlimExact(None).solve(task)
-        assert task.evaluate(found.points).errors == errors
+        assert task.prevalence - task.evaluate(found.points).net_benefit == errors
         assert abs(found.cutoffs[0]) <= reach
         assert found.status == "optimal"
 
@@ -170,10 +170,10 @@ def test_constraints_hold() -> None:
         for points in itertools.product(range(-2, 3), repeat=table.n_features)
         if points[0] in (0, 2) and sum(map(abs, points)) <= 2
     ]
-    least = min(task.evaluate(np.array(points)).loss for points in allowed)
+    best = max(task.evaluate(np.array(points)).objective for points in allowed)
     result = SlimExact(None).solve(task)
     assert tuple(result.points.tolist()) in allowed
-    assert task.evaluate(result.points).loss == least
+    assert task.evaluate(result.points).objective == best
     with pytest.raises(InputError, match="no limits on rates"):
         SlimTask.build(
             table,

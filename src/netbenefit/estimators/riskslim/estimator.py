@@ -58,7 +58,7 @@ def make_card(
     bins: FittedBins | None = None,
 ) -> tuple[Scorecard, float]:
     """Put rules, scores and risks together; return the card and its net benefit on the rows."""
-    rules, names, readings = rules_of(table, points, bins=bins)
+    rules, names, readings = rules_of(table, points, bins)
     bare = Scorecard(rules, ((0, 0.5),), Thresholds.of([0.5]), readings=readings)
     low, high = _ends(bare.score_limits, intercept)
     # a card has at least two levels; where one score is all there is, the other stays out of reach
@@ -236,20 +236,12 @@ class RiskSLIMClassifier(CardClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn a card.
+        """Learn a card; return the estimator.
 
         Parameters
         ----------
-        X : array or data frame of shape (n_rows, n_features)
-            Also a mapping of columns; with a binner, a list of dicts, too.
-        y : (n_rows,) array
-            Two labels of any kind; the one that sorts last is the event.
-        sample_weight : (n_rows,) array, optional
-
-        Returns
-        -------
-        RiskSLIMClassifier
-            The fitted estimator.
+        X, y, sample_weight
+            As for :meth:`RiskScoreClassifier.fit`.
         """
         outcome = read_outcome(y)
         self.classes_ = outcome.labels
@@ -272,7 +264,6 @@ class RiskSLIMClassifier(CardClassifier):
             seed=seed,
             callback=self.callback,
         )
-        assert search.best is not None
         if status == "interrupted":
             warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
         self.intercept_, self.coef_ = int(search.best[0]), search.best[1:].copy()
@@ -284,34 +275,17 @@ class RiskSLIMClassifier(CardClassifier):
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Risk of each row, as probabilities of both classes.
+        """Risk of each row, as probabilities of both classes: (n_rows, 2).
 
         The card's risk, except that scores with decimals are not rounded down.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        (n_rows, 2) array
-            Columns as in ``classes_``; the second one is the risk.
         """
         risk = risk_of_log_odds(self._log_odds(X)[0])
         return np.column_stack([1.0 - risk, risk])
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Log odds of each row, plus half of the smallest step of a score.
+        """Log odds of each row, plus half of the smallest step of a score: (n_rows,).
 
         The half step makes its sign agree with ``predict``, for which even odds are enough.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        (n_rows,) array of float
         """
         log_odds, step = self._log_odds(X)
         return log_odds + step / 2
@@ -334,7 +308,6 @@ def _result(
     table: PatternTable, search: Search, status: Status, card: Scorecard, benefit: float
 ) -> SolverResult:
     """The answer in the form that all solvers share."""
-    assert search.best is not None
     points = search.best[1:].copy()
     scores = floor_scores(table.codes, table.decimals, points)
     return SolverResult(

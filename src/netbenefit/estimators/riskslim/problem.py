@@ -107,12 +107,18 @@ class Search:
     time_limit: float = math.inf
     callback: Callable[[Progress], None] | None = None
     begin: float = field(default_factory=time.perf_counter)
-    best: IntArray | None = None
-    value: float = math.inf
+    best: IntArray = field(init=False)
+    value: float = field(init=False)
     bound: float = 0.0  #: a loss is never negative
-    evaluations: int = 0
+    evaluations: int = 1
     trace: list[TraceRow] = field(default_factory=list)
     _last_call: float = 0.0
+
+    def __post_init__(self) -> None:
+        zero = np.zeros(self.lattice.low.size, dtype=np.int64)
+        self.best = np.clip(zero, self.lattice.low, self.lattice.high)
+        self.value = self.lattice.value(self.best)
+        self._note("no points")
 
     @property
     def seconds(self) -> float:
@@ -132,7 +138,7 @@ class Search:
     @property
     def proven(self) -> bool:
         """Whether the best is known to be the best."""
-        return self.best is not None and self.bound >= self.cutoff
+        return self.bound >= self.cutoff
 
     def offer(self, w: IntArray, source: str) -> bool:
         """Count what allowed coefficients are worth; keep them if they are better."""
@@ -158,13 +164,11 @@ class Search:
     def notify(self, news: bool = False) -> None:
         """Call the callback, at every better card and now and then."""
         now = self.seconds
-        if self.callback is None or self.best is None or not (news or now - self._last_call >= 0.1):
-            return
-        self._last_call = now
-        size = int(np.count_nonzero(self.best[1:]))
-        self.callback(Progress(-self.value, size, now, self.evaluations, -self.bound))
+        if self.callback is not None and (news or now - self._last_call >= 0.1):
+            self._last_call = now
+            best = self.trace[-1]
+            self.callback(Progress(-self.value, best.size, now, self.evaluations, -self.bound))
 
     def _note(self, source: str) -> None:
-        if self.best is not None:
-            size = int(np.count_nonzero(self.best[1:]))
-            self.trace.append(TraceRow(self.seconds, -self.value, size, -self.bound, source))
+        size = int(np.count_nonzero(self.best[1:]))
+        self.trace.append(TraceRow(self.seconds, -self.value, size, -self.bound, source))

@@ -30,17 +30,15 @@ _CLOSE_FIT = 1e-8
 
 
 def begin(search: Search, relaxed: FloatArray) -> None:
-    """Offer zero, and logistic regressions rounded in two ways, each as it is and polished.
+    """Offer logistic regressions rounded in two ways, each as it is and polished.
 
-    1. No points, and the best intercept for that.
+    1. No points, with the best intercept for that.
     2. The minimiser of the relaxation (``relaxed``), rounded plainly and in turn.
     3. Logistic regression with scikit-learn's default penalty and with almost none, cut back to the
        box and rounded likewise.
     """
     lattice = search.lattice
-    zero = np.clip(np.zeros(lattice.low.size, dtype=np.int64), lattice.low, lattice.high)
-    search.offer(zero, "no points")
-    search.offer(lattice.polish(zero), "descent")
+    search.offer(lattice.polish(search.best), "descent")
     for strength in (None, 1.0, 1e6):
         fit = relaxed if strength is None else logistic(lattice, strength)
         for in_turn in (False, True):
@@ -66,11 +64,6 @@ def rounded(lattice: Lattice, fit: FloatArray, *, in_turn: bool = True) -> IntAr
     return np.round(near).astype(np.int64)
 
 
-def fit_in(lattice: Lattice, w: IntArray) -> IntArray:
-    """Move whole coefficients into the box, and drop those beyond the number allowed."""
-    return rounded(lattice, w.astype(np.float64), in_turn=False)
-
-
 def shake(search: Search, rng: np.random.Generator, seconds: float) -> None:
     """Change a few of the best coefficients at random and descend again, until nothing comes of it.
 
@@ -78,15 +71,16 @@ def shake(search: Search, rng: np.random.Generator, seconds: float) -> None:
     """
     lattice = search.lattice
     open_ = np.flatnonzero(lattice.low < lattice.high)
-    if search.best is None or not open_.size:
+    if not open_.size:
         return
     end, idle, tries = search.seconds + seconds, 0, 0
     while idle < _IDLE and search.seconds < end and not search.out_of_time:
-        w = search.best.copy()
+        w = search.best.astype(np.float64)
         many = 1 if tries % 4 == 0 else int(rng.integers(2, max(3, open_.size // 3 + 1)))
         which = rng.choice(open_, size=min(many, open_.size), replace=False)
         w[which] += rng.choice([-1, 1], size=which.size)
-        idle = 0 if search.offer(lattice.polish(fit_in(lattice, w)), "shaking") else idle + 1
+        allowed = rounded(lattice, w, in_turn=False)
+        idle = 0 if search.offer(lattice.polish(allowed), "shaking") else idle + 1
         tries += 1
 
 
@@ -217,8 +211,9 @@ def branch(search: Search, root: Node, max_nodes: float = math.inf) -> None:
             break
         done += 1
         pieces = _split(search, node)
-        if done <= _ROUND_FIRST or done % _ROUND_EVERY == 0:
-            _round(search, node)
+        if done <= _ROUND_FIRST or done % _ROUND_EVERY == 0:  # step 5
+            first = rounded(search.lattice, node.at, in_turn=False)
+            search.offer(search.lattice.polish(first), "branch and bound")
         for low, high in pieces:
             child = make_node(search, low, high, node.at)
             if (low == high).all():
@@ -228,13 +223,6 @@ def branch(search: Search, root: Node, max_nodes: float = math.inf) -> None:
                 heapq.heappush(heap, (max(child.bound, bound), next(order), child))
         search.notify()
     search.raise_bound(heap[0][0] if heap else math.inf, "branch and bound")
-
-
-def _round(search: Search, node: Node) -> None:
-    """Step 5."""
-    lattice = search.lattice
-    first = rounded(lattice, node.at, in_turn=False)
-    search.offer(lattice.polish(first), "branch and bound")
 
 
 def _split(search: Search, node: Node) -> list[tuple[IntArray, IntArray]]:
@@ -298,9 +286,9 @@ def solve_lattice(
     search = Search(lattice, time_limit, callback)
     status: Status = "finished"
     try:
+        search.notify(True)
         # 1.
         nowhere = np.zeros(lattice.low.size)
-        search.offer(np.clip(nowhere.astype(np.int64), lattice.low, lattice.high), "no points")
         root = make_node(search, lattice.low, lattice.high, nowhere, cutoff=math.inf)
         search.raise_bound(root.bound, "relaxation")
         # 2.

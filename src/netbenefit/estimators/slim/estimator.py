@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -15,20 +14,20 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from netbenefit.binning import Binner
-from netbenefit.cards import Scorecard, steps_of_levels
-from netbenefit.common import InputError, exact_number
+from netbenefit.cards import steps_of_levels
+from netbenefit.common import InputError, IntArray, exact_number
 from netbenefit.data import PatternTable, read_outcome
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.slim.exact import SlimExact
 from netbenefit.estimators.slim.task import HALF, SlimTask
 from netbenefit.estimators.training import (
+    Learned,
     Training,
     assemble_card,
     count_threads,
     make_provenance,
     refuse_constants,
     refuse_small_weights,
-    too_small_text,
 )
 from netbenefit.problem import Constraint, SolverResult, floor_scores, level_risks
 from netbenefit.solvers import Callback
@@ -153,44 +152,32 @@ class SLIMClassifier(RiskScoreClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn a card.
+        """Learn a card; return the estimator.
 
         Parameters
         ----------
-        X : array or data frame of shape (n_rows, n_features)
-            Also a mapping of columns; with a binner, a list of dicts, too.
-        y : (n_rows,) array
-            Two labels of any kind; the one that sorts last is the event.
+        X, y
+            As for :meth:`RiskScoreClassifier.fit`.
         sample_weight : (n_rows,) array, optional
             Errors count by weight, and N is the sum of the weights.
-
-        Returns
-        -------
-        SLIMClassifier
-            The fitted estimator.
         """
         outcome = read_outcome(y)
         self.classes_ = outcome.labels
         self.thresholds_ = HALF
         training = self._training(X, outcome.event, sample_weight)
-        task = self._task(training)
-        seed = self._seed()  # drawn once: the card records the one that the search had
-        self.result_ = result = self._solve(task, seed)
-        self.scorecard_ = self._card(task, training, outcome.text, seed)
-        if task.problem.too_small:
-            warnings.warn(too_small_text(task.problem), stacklevel=3)
-        if result.status == "interrupted":
-            warnings.warn("the search was interrupted; the card is the best so far", stacklevel=3)
-        self.coef_ = result.points
-        self.cutoffs_ = np.array(result.cutoffs, dtype=np.int64)
-        self.intercept_ = -result.cutoffs[0]
-        self._losses(task)
+        self._keep(self._learn(training, outcome.text), training, proven=False)
+        self.cutoffs_ = np.array(self.result_.cutoffs, dtype=np.int64)
         return self
 
     @property
     def near_optimal(self) -> Any:
         """Not for SLIM: lists of near-optimal cards are about net benefit."""
         raise AttributeError("SLIMClassifier has no near_optimal: use RiskScoreClassifier.")
+
+    @property
+    def fit_table(self) -> Any:
+        """Not for SLIM: samples of large tables are made for net benefit."""
+        raise AttributeError("SLIMClassifier has no fit_table: use fit.")
 
     # -- steps of fit ----------------------------------------------------------------------------
 
@@ -211,17 +198,18 @@ class SLIMClassifier(RiskScoreClassifier):
             **settings,
         )
 
-    def _solve(self, task: SlimTask, seed: int) -> SolverResult:
+    def _learn(self, training: Training, outcome: str, start: IntArray | None = None) -> Learned:
+        """The engine's card, with SLIM's own cut-off and risks."""
+        task, table = self._task(training), training.table
+        seed = self._seed()  # drawn once: the card records the one that the search had
         solver = SlimExact(self.time_limit, n_jobs=count_threads(self.n_jobs), seed=seed)
         with self._progress() as callback:
-            return solver.solve(task, callback=callback)
-
-    def _card(self, task: SlimTask, training: Training, outcome: str, seed: int) -> Scorecard:
-        """The engine's card, with SLIM's own cut-off and risks."""
-        problem, result, table = task.problem, self.result_, training.table
-        made = make_provenance(table, result, float(problem.penalty), outcome, seed)
+            result = solver.solve(task, callback=callback)
+        self.intercept_ = -result.cutoffs[0]
+        self._losses(task, result)
+        made = make_provenance(table, result, float(task.problem.penalty), outcome, seed)
         provenance = replace(made, net_benefit=result.net_benefit)
-        card = assemble_card(problem, result, provenance, bins=training.bins)
+        card = assemble_card(task.problem, result, provenance, bins=training.bins)
         scores = floor_scores(table.codes, table.decimals, result.points)
         # At the end of its range a cut-off need not be the best of all: "rated" then keeps each
         # risk on its side of 0.5.
@@ -229,18 +217,16 @@ class SLIMClassifier(RiskScoreClassifier):
         if not self.calibrate:
             rates = tuple(None if q is None else float(level) for level, q in enumerate(rates))
         steps = steps_of_levels(result.cutoffs, rates, HALF, card.score_range)
-        return replace(card, risks=steps, provenance=provenance)
+        card = replace(card, risks=steps, provenance=provenance)
+        return Learned(card, result, task.problem)
 
-    def _losses(self, task: SlimTask) -> None:
+    def _losses(self, task: SlimTask, result: SolverResult) -> None:
         """Loss, bound and gap as integer programs report them."""
-        result = self.result_
-        value = task.evaluate(result.points)
         assert result.proof is not None
-        bound = task.prevalence - result.proof.bound
-        if result.status == "optimal":
-            bound = value.loss
-        self.loss_, self.loss_bound_ = float(value.loss), float(bound)
-        self.gap_ = float((value.loss - bound) / value.loss) if value.loss > bound else 0.0
+        loss = task.prevalence - task.evaluate(result.points).objective
+        bound = loss if result.status == "optimal" else task.prevalence - result.proof.bound
+        self.loss_, self.loss_bound_ = float(loss), float(bound)
+        self.gap_ = float((loss - bound) / loss) if loss > bound else 0.0
 
 
 def _usual_price(table: PatternTable) -> Fraction:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
 from netbenefit.common import IntArray
 from netbenefit.estimators.slim.task import SlimRun, SlimTask
-from netbenefit.problem import Problem, SolverResult, Status
+from netbenefit.problem import Problem, Progress, Proof, SolverResult, Status
 from netbenefit.solvers import Callback, SearchThenProve, check_time_limit
 
 #: Share of the time left that a solve may take; the rest is for polishing what it found.
@@ -48,12 +47,9 @@ class SlimExact:
         """Search and prove; Ctrl-C returns the best card so far, with its bound."""
         run = SlimRun(task, "exact", check_time_limit(self.time_limit), callback)
         status: Status = "interrupted"
-        try:
-            run.notify()
+        with suppress(KeyboardInterrupt):  # between two solves, or in the callback
             status = self._descend(run)
-        except KeyboardInterrupt:  # between two solves, or in the callback
-            pass
-        return run.result(status)
+        return run.result(run.best, status)
 
     def _descend(self, run: SlimRun) -> Status:
         """Steps 1 to 4."""
@@ -61,21 +57,22 @@ class SlimExact:
         least = int(np.abs(task.problem.nearest_to_zero()).sum())
         m, tied, exact = task.most_total, False, False
         while True:
-            found, status, tied = self._solve(run, m, tied)  # step 2
+            proof, status, tied = self._solve(run, m, tied)  # step 2
             # What lies above m has been ruled out, so this holds for every card that could win.
-            found.report(run)
+            run.report_proof(proof)
             if status == "interrupted":
                 return status
             polish(run)
             if run.proven or not task.point_price:
                 return status
-            room = run.value.loss - found.bound - run.rounding
+            room = proof.bound - run.value.objective - run.proof.rounding  # L − g(m)
             smaller = math.ceil(room / task.point_price) - 1  # step 3
             if smaller < least:
-                found._replace(bound=run.value.loss - run.rounding).report(run)
+                bound = run.value.objective + run.proof.rounding
+                run.report_proof(replace(proof, bound=bound))
                 return "finished"
             exact |= status == "optimal"
-            if run.time_left <= 0:
+            if run.out_of_time:
                 return "time_limit"
             if smaller >= m:
                 return self._by_size(run) if exact else status
@@ -87,62 +84,53 @@ class SlimExact:
         price = task.problem.penalty + task.point_price
         found = self._engine(run, replace(task.problem, penalty=price))
         run.offer(found.points)
-        _Bound.of(run, found, tied=False).report(run)
+        run.report_proof(_proof(run, found))
         if found.status != "interrupted":
             polish(run)
         return "finished" if found.status == "optimal" else found.status
 
-    def _solve(self, run: SlimRun, m: int, tied: bool) -> tuple[_Bound, Status, bool]:
-        """Step 2: a lower bound of g(m), how the solve ended, and whether ties were used."""
+    def _solve(self, run: SlimRun, m: int, tied: bool) -> tuple[Proof, Status, bool]:
+        """Step 2: a proof about g(m), how the solve ended, and whether ties were used."""
         task = run.task
         needed = task.ties_needed(m)
-        free: _Bound | None = None
+        free: Proof | None = None
         if not (tied and needed):
             found = self._engine(run, task.limited(m))
-            relaxed = run.task.problem.evaluate(found.points).objective
+            relaxed = task.problem.evaluate(found.points).objective
             value = run.offer(found.points)
             assert value is not None
-            inside = value.errors + task.problem.penalty * value.size <= task.prevalence - relaxed
-            free = _Bound.of(run, found, tied=False)
-            if inside or not needed or found.status == "interrupted" or run.time_left <= 0:
+            inside = value.net_benefit - task.problem.penalty * value.size >= relaxed
+            free = _proof(run, found)
+            if inside or not needed or found.status == "interrupted" or run.out_of_time:
                 return free, found.status, False
         found = self._engine(run, task.tied(m))
         run.offer(found.points[:-1])
-        bound = _Bound.of(run, found, tied=True)
-        if free is not None and free.bound > bound.bound:  # holds for free cut-offs, so for tied
-            bound = free
-        return bound, found.status, True
+        proof = _proof(run, found, tied=True)
+        if free is not None and free.bound < proof.bound:  # holds for free cut-offs, so for tied
+            proof = free
+        return proof, found.status, True
 
     def _engine(self, run: SlimRun, problem: Problem) -> SolverResult:
+        def on_progress(_: Progress) -> None:
+            run.poll()
+
         left = run.time_left
         seconds = None if math.isinf(left) else max(0.05, _SHARE * left)
         engine = SearchThenProve(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
-        found = engine.solve(problem, callback=run.listener)
+        found = engine.solve(problem, callback=on_progress)
         run.evaluations += found.evaluations
         return found
 
 
-class _Bound(NamedTuple):
-    """A lower bound of errors plus C0 · ‖λ‖₀, and where it comes from."""
-
-    bound: Fraction
-    rounding: Fraction
-    method: str
-
-    @classmethod
-    def of(cls, run: SlimRun, found: SolverResult, *, tied: bool) -> _Bound:
-        """Take an upper bound of the engine as a lower bound of the loss."""
-        proof, task = found.proof, run.task
-        if proof is None:
-            return cls(run.bound, run.rounding, run.method)
-        objective, rounding = proof.bound, proof.rounding
-        if tied:
-            objective, rounding = task.untie(objective), rounding * task.tied_total / task.n_total
-        return cls(task.prevalence - objective, rounding, proof.method)
-
-    def report(self, run: SlimRun) -> None:
-        """Report to the run; no bound is above the loss of a card that exists."""
-        run.raise_bound(min(self.bound, run.value.loss), self.method, rounding=self.rounding)
+def _proof(run: SlimRun, found: SolverResult, *, tied: bool = False) -> Proof:
+    """What a solve of the engine proves of the task; without a proof, what was known before."""
+    proof, task = found.proof, run.task
+    if proof is None:
+        return run.proof
+    bound, rounding = proof.bound, proof.rounding
+    if tied:
+        bound, rounding = task.untie(bound), rounding * task.tied_total / task.n_total
+    return Proof(proof.method, bound, rounding=rounding)
 
 
 def polish(run: SlimRun) -> None:
@@ -150,14 +138,14 @@ def polish(run: SlimRun) -> None:
     problem = run.task.problem
     better = True
     while better and run.time_left > 0:
-        before = run.value.loss
+        before = run.value.objective
         _divide(run)
         for k in np.argsort(-np.abs(run.best), kind="stable").tolist():
-            if run.time_left <= 0:
+            if run.out_of_time:
                 break
             for points in range(int(problem.lower[k]), int(problem.upper[k]) + 1):
                 _try(run, k, points)
-        better = run.value.loss < before
+        better = run.value.objective > before
 
 
 def _try(run: SlimRun, column: int, points: int) -> None:
@@ -165,14 +153,13 @@ def _try(run: SlimRun, column: int, points: int) -> None:
     old = int(run.best[column])
     if points == old:
         return
-    task, value = run.task, run.value
-    size = value.size + (points != 0) - (old != 0)
-    total = value.total + abs(points) - abs(old)
-    if task.problem.penalty * size + task.point_price * total >= value.loss:
-        return
     trial: IntArray = run.best.copy()
     trial[column] = points
-    run.offer(trial)
+    task = run.task
+    size, total = int(np.count_nonzero(trial)), int(np.abs(trial).sum())
+    prices = task.problem.penalty * size + task.point_price * total
+    if prices < task.prevalence - run.value.objective:
+        run.offer(trial)
 
 
 def _divide(run: SlimRun) -> None:

@@ -18,44 +18,22 @@ a :class:`Problem` with this one threshold is SLIM except for two things:
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from netbenefit.common import InputError, IntArray
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
-from netbenefit.problem import (
-    Limits,
-    Problem,
-    Progress,
-    Proof,
-    SolverResult,
-    Status,
-    TraceRow,
-    count_called,
-    floor_scores,
-)
-from netbenefit.solvers import Callback, round_up
+from netbenefit.problem import Evaluation, Limits, Problem, Proof, count_called, floor_scores
+from netbenefit.solvers import Callback, Run
 
 #: The one threshold, at which a false alarm costs as much as a missed event.
 HALF = Thresholds.of([0.5])
-
-
-class SlimValue(NamedTuple):
-    """A point vector's exact loss, with its best cut-off."""
-
-    loss: Fraction  #: what is minimised
-    errors: Fraction  #: share of rows that are called wrongly
-    cutoff: int  #: the smallest best T
-    score_range: tuple[int, int]  #: lowest and highest floor-score
-    size: int  #: ‖λ‖₀
-    total: int  #: ‖λ‖₁
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +83,11 @@ class SlimTask:
 
     # -- exact values ----------------------------------------------------------------------------
 
-    def evaluate(self, points: IntArray) -> SlimValue:
-        """Count a card's loss from the patterns."""
+    def evaluate(self, points: IntArray) -> Evaluation:
+        """Count a card from the patterns, with its best (and smallest such) cut-off.
+
+        The objective is the prevalence less the loss.
+        """
         table, reach = self.problem.patterns, self.max_intercept
         scores = floor_scores(table.codes, table.decimals, points)
         candidates, tp, fp, unit = count_called(scores, table.positives, table.negatives)
@@ -120,12 +101,11 @@ class SlimTask:
             net = tp[first : last + 1] - fp[first : last + 1]
             best = first + int(np.argmax(net))
             cutoff = min(int(candidates[best]), reach)
-        missed = int(tp[0]) - int(tp[best])
-        errors = Fraction(missed + int(fp[best]), unit) / self.n_total
+        benefit = Fraction(int(tp[best]) - int(fp[best]), unit) / self.n_total
         size, total = int(np.count_nonzero(points)), int(np.abs(points).sum())
         prices = self.problem.penalty * size + self.point_price * total
         reached = int(scores.min()), int(scores.max())
-        return SlimValue(errors + prices, errors, cutoff, reached, size, total)
+        return Evaluation(benefit - prices, benefit, (cutoff,), reached, size)
 
     # -- the same for the engine -----------------------------------------------------------------
 
@@ -209,107 +189,47 @@ def _free_name(names: Sequence[str]) -> str:
     return name
 
 
-# -- the state of one search for a SLIM card: clock, best card, bound, trace -----------------------
+class SlimRun(Run):
+    """A run whose objective is the net benefit at 0.5 less both prices: prevalence − loss."""
 
-
-class SlimRun:
-    """Best card and highest lower bound of the loss so far, both exact.
-
-    The result's objective is to be maximised: the net benefit at 0.5 less both prices, which is the
-    prevalence less the loss.
-    """
+    best: IntArray
+    proof: Proof
 
     def __init__(
         self, task: SlimTask, solver: str, time_limit: float, callback: Callback | None = None
     ) -> None:
-        self.task, self.solver = task, solver
-        self.evaluations = 0
-        self._callback = callback
-        self._begin = time.perf_counter()
-        self._deadline = self._begin + time_limit
-        self._trace: list[TraceRow] = []
-        self.bound = Fraction(0)  #: no card has a lower loss
-        self.rounding = Fraction(0)  #: what real weights, held in whole numbers, may take off it
-        self.method = "no errors"
+        super().__init__(task.problem, solver, time_limit, callback)
+        self.task = task
         self.best = task.problem.nearest_to_zero()
         self.value = task.evaluate(self.best)
-        self._note(self.solver)
-
-    @property
-    def seconds(self) -> float:
-        """Time since the start."""
-        return time.perf_counter() - self._begin
-
-    @property
-    def time_left(self) -> float:
-        """Seconds until the limit."""
-        return self._deadline - time.perf_counter()
+        self.proof = Proof("no errors", task.prevalence)
+        self._note(float(self.value.objective), self.value.size)
 
     @property
     def proven(self) -> bool:
         """Whether no card is better than the best one."""
-        return self.bound + self.rounding >= self.value.loss
+        return self.proof.bound <= self.value.objective + self.proof.rounding
 
-    def offer(self, points: IntArray, source: str = "") -> SlimValue | None:
+    def evaluate(self, points: IntArray) -> Evaluation:
+        """Count a card's value from the patterns, exactly."""
+        return self.task.evaluate(points)
+
+    def offer(self, points: IntArray) -> Evaluation | None:
         """Count a card, and keep it if it is the best so far; None if it is not allowed."""
         self.evaluations += 1
-        if not self.task.problem.allows(points):
+        if not self.problem.allows(points):
             return None
-        value = self.task.evaluate(points)
-        if value.loss < self.value.loss:
+        value = self.evaluate(points)
+        if value.objective > self.value.objective:
             self.best, self.value = points.copy(), value
-            self._note(source or self.solver)
-            self.notify()
+            if value.objective > self.proof.bound:  # by no more than the bound's rounding
+                self.proof = replace(self.proof, bound=value.objective)
+            self._note(float(value.objective), value.size)
+            self._notify(True)
         return value
 
-    def raise_bound(self, bound: Fraction, method: str, *, rounding: Fraction) -> None:
-        """Keep a lower bound of the loss if it is the highest so far."""
-        if bound > self.bound:
-            self.bound, self.method = bound, method
-            self.rounding = max(self.rounding, rounding)
-            self._note(method)
-            self.notify()
-
-    def notify(self) -> None:
-        """Call the callback."""
-        if self._callback is not None:
-            last = self._trace[-1]
-            progress = Progress(
-                last.objective, last.size, self.seconds, self.evaluations, self._upper(self.bound)
-            )
-            self._callback(progress)
-
-    @property
-    def listener(self) -> Callback | None:
-        """What parts of the work call, if there is a callback."""
-        return None if self._callback is None else lambda _: self.notify()
-
-    def _upper(self, bound: Fraction) -> float:
-        return round_up(self.task.prevalence - min(bound, self.value.loss))
-
-    def _note(self, source: str) -> None:
-        objective = float(self.task.prevalence - self.value.loss)
-        upper = self._upper(self.bound)
-        self._trace.append(TraceRow(self.seconds, objective, self.value.size, upper, source))
-
-    def result(self, status: Status) -> SolverResult:
-        """Wrap up; the status becomes "optimal" where the bound says so."""
-        value, high = self.value, self.task.prevalence
-        objective = float(high - value.loss)
-        bound = self._upper(self.bound)
-        if self.proven:
-            status, bound = "optimal", objective
-        return SolverResult(
-            points=np.asarray(self.best, dtype=np.int64).copy(),
-            cutoffs=(value.cutoff,),
-            objective=objective,
-            net_benefit=float(high - value.errors),
-            score_range=value.score_range,
-            bound=bound,
-            status=status,
-            seconds=self.seconds,
-            evaluations=self.evaluations,
-            trace=tuple(self._trace),
-            solver=self.solver,
-            proof=Proof(self.method, high - min(self.bound, value.loss), rounding=self.rounding),
-        )
+    def report_proof(self, proof: Proof) -> None:
+        """Keep a bound if it is the lowest so far; none lies below a card that exists."""
+        bound = max(proof.bound, self.value.objective)
+        rounding = max(proof.rounding, self.proof.rounding)
+        super().report_proof(replace(proof, bound=bound, rounding=rounding))
