@@ -1,4 +1,4 @@
-"""The strategy: which bounds it picks, what it tells, and that it is right whatever it picks."""
+"""The strategy: which bounds it picks, what it reports, and that every choice is right."""
 
 from __future__ import annotations
 

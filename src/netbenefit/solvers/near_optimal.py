@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common import InputError, IntArray, Table
-from netbenefit.problem import Boxes, IntegerProblem, Problem, Reason, floor_scores
+from netbenefit.problem import Boxes, IntegerProblem, Problem, Reason, floor_scores, whole
 from netbenefit.solvers.base import check_time_limit
 from netbenefit.solvers.boxes.search import BoxSearch, fits_boxes
 from netbenefit.solvers.search_then_prove import SearchThenProve
@@ -116,10 +116,8 @@ def enumerate_near_optimal(
     >>> [card.points for card in near.cards], near.complete
     ([(1, 0), (2, 1), (2, -1)], True)
     """
-    slack = _check_tolerance(tolerance)
-    most = _check_limit(limit)
-    seconds = check_time_limit(time_limit)
-    deadline = time.perf_counter() + seconds
+    slack, most = _check_tolerance(tolerance), whole(limit, "limit", 1)
+    deadline = time.perf_counter() + check_time_limit(time_limit)
     first = SearchThenProve(
         time_limit=time_limit and 0.5 * time_limit, n_jobs=n_jobs, seed=seed
     ).solve(problem)
@@ -136,7 +134,7 @@ def enumerate_near_optimal(
         complete = _count_boxes(problem, integers, found, must_stop, n_jobs)
     if not complete:
         _walk(problem, found, must_stop)
-    # A better card than the first may have turned up, and moves the end of the set.
+    # A better card than the first may have been found, which raises the lower end of the set.
     cards = found.sorted(slack)
     complete = complete and not found.overfull
     return NearOptimal(
@@ -155,12 +153,6 @@ def _check_tolerance(tolerance: float | Fraction) -> Fraction:
     if isinstance(tolerance, Fraction):
         return tolerance
     return Fraction(repr(float(tolerance)))  # the decimal that was written
-
-
-def _check_limit(limit: int) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1:
-        raise InputError(f"limit must be a whole number of at least 1, not {limit!r}.")
-    return int(limit)
 
 
 class _Found:

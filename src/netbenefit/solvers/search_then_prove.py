@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -44,11 +45,11 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     """Choose the bounds that fit a problem, in the order in which to try them.
 
     1. Few columns and patterns: branch and bound, whose proof can be checked box by box; where it
-       does not come to its end, the covering relaxation has the last part of the time.
+       does not finish, the covering relaxation gets the last part of the time.
     2. Few features allowed: enumerate supports first.
     3. Nearly separable: Farkas cuts.  Many two-valued patterns: direction signs.
     4. Otherwise the signed covering relaxation; of plain outcomes, after a short branch and bound
-       where it fits.  Of blended masses, boxes of many columns say next to nothing.
+       where it fits.  With blended masses, boxes of many columns give weak bounds.
     """
     from netbenefit.solvers.bounds.farkas import nearly_separable
 
@@ -152,8 +153,21 @@ class SearchThenProve:
         """Lower the bound in one way."""
         if step.method == "branch and bound":
             return prove_boxes(run, integers, n_jobs=self.n_jobs)
-        report = _Reporter(run, integers, step.method)
-        report(_bound(step.method, report, self.n_jobs).value)
+        incumbent = _incumbent(run, integers)
+        assert incumbent is not None
+
+        def report(value: int) -> None:
+            if value < incumbent:  # this cannot happen; if it does, it must not be believed
+                logger.error("%s gave a bound below a card that exists: ignored", step.method)
+                return
+            bound = integers.to_objective(int(value))
+            if not integers.exact:  # the incumbent's value was rounded down
+                assert run.best is not None
+                bound = max(bound, run.problem.evaluate(run.best).objective)
+            run.report_proof(Proof(step.method, bound, rounding=integers.rounding))
+
+        common = {"incumbent": incumbent, "seconds": run.time_left, "should_stop": run.poll}
+        report(_bound(step.method, run.problem, integers, report, self.n_jobs, common).value)
         return "finished"
 
 
@@ -182,51 +196,29 @@ def _proven(run: Run) -> bool:
     return bool(run.proof.bound <= best + run.proof.rounding)
 
 
-class _Reporter:
-    """What a bound calls with every lower value."""
-
-    def __init__(self, run: Run, integers: IntegerProblem, method: str) -> None:
-        incumbent = _incumbent(run, integers)
-        assert incumbent is not None
-        self.run, self.integers, self.method, self.incumbent = run, integers, method, incumbent
-
-    def __call__(self, value: int) -> None:
-        run, integers = self.run, self.integers
-        if value < self.incumbent:  # this cannot happen; if it does, it must not be believed
-            logger.error("%s gave a bound below a card that exists: ignored", self.method)
-            return
-        bound = integers.to_objective(int(value))
-        if not integers.exact:  # the incumbent's value was rounded down
-            assert run.best is not None
-            bound = max(bound, run.problem.evaluate(run.best).objective)
-        run.report_proof(Proof(self.method, bound, rounding=integers.rounding))
-
-
-def _bound(method: str, report: _Reporter, n_jobs: int) -> Any:
+def _bound(
+    method: str,
+    problem: Problem,
+    integers: IntegerProblem,
+    report: Callable[[int], None],
+    n_jobs: int,
+    common: dict[str, Any],
+) -> Any:
     """What one of the bounds gives within the time left; its module is imported only here."""
-    run, integers, limits = report.run, report.integers, report.run.problem.limits
-    common: dict[str, Any] = {
-        "incumbent": report.incumbent,
-        "seconds": run.time_left,
-        "should_stop": run.poll,
-    }
     if method == "supports":
         from netbenefit.solvers.bounds.supports import support_bound
 
-        return support_bound(integers, run.problem.max_features, **common)
+        return support_bound(integers, problem.max_features, **common)
     if method == "direction signs":
         from netbenefit.solvers.bounds.directions import direction_bound
 
         return direction_bound(integers, on_bound=report, **common)
-    common |= {
-        "on_bound": report,
-        "support": limits.support,
-        "support_limit": limits.support_limit,
-    }
+    limits = problem.limits
+    common |= {"support": limits.support, "support_limit": limits.support_limit}
     if method == "Farkas cuts":
         from netbenefit.solvers.bounds.farkas import farkas_bound
 
-        return farkas_bound(integers, **common)
+        return farkas_bound(integers, on_bound=report, **common)
     from netbenefit.solvers.bounds.covering import covering_bound
 
-    return covering_bound(integers, n_jobs=n_jobs, **common)
+    return covering_bound(integers, on_bound=report, n_jobs=n_jobs, **common)

@@ -180,12 +180,12 @@ def test_directions_are_those_of_the_pairs() -> None:
             step = units[v] - units[u]
             primitive = tuple((step // np.gcd.reduce(step)).tolist())
             assert seen.setdefault(int(j), primitive) == primitive
-        assert len(set(seen.values())) == len(seen) == found.rises.size
+        assert len(set(seen.values())) == len(seen) == found.signs.shape[1]
         distance = (units[:, None] != units[None]).sum(axis=2)
         assert found.first.size == (np.triu(distance <= weight, 1)).sum()
         for j, d in seen.items():
             reach = [np.dot(d, p) for p in product(*(range(a, b + 1) for a, b in zip(low, high)))]  # noqa: B905
-            assert (max(reach) > 0, min(reach) < 0) == (found.rises[j], found.falls[j])
+            assert [max(reach) > 0, min(reach) < 0] == found.signs[:, j].tolist()
             part = slice(found.start[j], found.start[j + 1])
             assert found.column[part].tolist() == np.flatnonzero(d).tolist()
             assert found.up[part].tolist() == [a > 0 for a in d if a]

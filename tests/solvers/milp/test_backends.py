@@ -1,4 +1,4 @@
-"""The backends: same answers, same manners, clear words where a package or a licence is missing."""
+"""The backends: same answers and limits, clear errors without a package or a licence."""
 
 from __future__ import annotations
 

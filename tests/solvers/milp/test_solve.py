@@ -1,4 +1,4 @@
-"""The integer program and its solver against brute force, and against solvers that cheat."""
+"""The integer program and its solver against brute force, and against fake solvers."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def test_interrupt_returns_the_best_so_far() -> None:
     assert result.bound >= result.objective
 
 
-def test_interrupt_at_the_first_word() -> None:
+def test_interrupt_at_the_first_report() -> None:
     def interrupt(progress: Progress) -> None:
         raise KeyboardInterrupt
 
@@ -308,19 +308,19 @@ def test_impossible_rates_are_reported_as_proven() -> None:
 
 
 class Fake(Backend):
-    """A solver that reports what the test wants."""
+    """A solver whose answers the test makes up."""
 
     name, package, extra = "Fake", "math", "fake"
 
-    def __init__(self, say: object) -> None:
-        self.say = say
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
 
     def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
-        return self.say(model, order)
+        return self.answer(model, order)
 
 
-def fake(monkeypatch: pytest.MonkeyPatch, say: object) -> None:
-    monkeypatch.setattr(milp, "find_backend", lambda name: Fake(say))
+def fake(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
+    monkeypatch.setattr(milp, "find_backend", lambda name: Fake(answer))
 
 
 @pytest.fixture
@@ -328,15 +328,15 @@ def problem() -> Problem:
     return some_problem(n=20, n_columns=2, max_points=2)
 
 
-def test_cheating_is_found_out(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
-    """The honest value is reported, what was claimed is in the trace, and nothing is optimal."""
+def test_a_false_claim_is_noticed(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
+    """The counted value is reported, the claimed one is in the trace, and nothing is optimal."""
     zero = problem.nearest_to_zero()
 
-    def say(model: MilpModel, order: Order) -> BackendAnswer:
+    def answer(model: MilpModel, order: Order) -> BackendAnswer:
         claimed = float(model.value(zero) + 50)
         return BackendAnswer("optimal", zero.astype(float), claimed, claimed)
 
-    fake(monkeypatch, say)
+    fake(monkeypatch, answer)
     result = MixedInteger().solve(problem, start=zero)
     assert Fraction(result.objective) == pytest.approx(problem.evaluate(zero).objective)
     assert result.status == "finished"
@@ -350,16 +350,16 @@ def test_cheating_is_found_out(monkeypatch: pytest.MonkeyPatch, problem: Problem
 def test_a_bound_below_a_known_card_is_not_believed(
     monkeypatch: pytest.MonkeyPatch, problem: Problem
 ) -> None:
-    """Not even what the same solver said before."""
+    """Earlier bounds of the same solver are dropped, too."""
     best = solve_from_nothing(problem).points
 
-    def say(model: MilpModel, order: Order) -> BackendAnswer:
+    def answer(model: MilpModel, order: Order) -> BackendAnswer:
         value = float(model.value(best))
         order.on_news(News(bound=value + 100))
         time.sleep(0.2)
         return BackendAnswer("optimal", best.astype(float), value, value - 1)
 
-    fake(monkeypatch, say)
+    fake(monkeypatch, answer)
     result = MixedInteger().solve(problem, start=best)
     assert result.status == "finished"
     assert not result.proof.rounded
@@ -374,12 +374,12 @@ def test_a_bound_below_a_later_card_is_not_believed(
 ) -> None:
     best, zero = solve_from_nothing(problem).points, problem.nearest_to_zero()
 
-    def say(model: MilpModel, order: Order) -> BackendAnswer:
+    def answer(model: MilpModel, order: Order) -> BackendAnswer:
         order.on_news(News(bound=float(model.value(zero) + 1)))
         time.sleep(0.2)
         return BackendAnswer("time_limit", best.astype(float), float(model.value(best)), None)
 
-    fake(monkeypatch, say)
+    fake(monkeypatch, answer)
     result = MixedInteger().solve(problem, start=zero)
     assert result.status == "time_limit"
     assert np.array_equal(result.points, best)
@@ -390,11 +390,11 @@ def test_the_margin_is_added(monkeypatch: pytest.MonkeyPatch, problem: Problem) 
     """A bound a little below the true value, as rounding makes it, is the true value."""
     best = solve_from_nothing(problem).points
 
-    def say(model: MilpModel, order: Order) -> BackendAnswer:
+    def answer(model: MilpModel, order: Order) -> BackendAnswer:
         value = float(model.value(best))
         return BackendAnswer("optimal", best.astype(float), value, value - model.margin / 2)
 
-    fake(monkeypatch, say)
+    fake(monkeypatch, answer)
     result = MixedInteger().solve(problem, start=best)
     assert result.status == "optimal"
     assert result.proof.bound == problem.evaluate(best).objective
@@ -405,10 +405,10 @@ def test_less_than_one_unit_above_is_optimal(
 ) -> None:
     best = solve_from_nothing(problem).points
 
-    def say(model: MilpModel, order: Order) -> BackendAnswer:
+    def answer(model: MilpModel, order: Order) -> BackendAnswer:
         return BackendAnswer("interrupted", None, None, model.value(best) + 0.99)
 
-    fake(monkeypatch, say)
+    fake(monkeypatch, answer)
     assert MixedInteger().solve(problem, start=best).status == "optimal"
 
 
@@ -441,22 +441,24 @@ def test_failure_is_reported(monkeypatch: pytest.MonkeyPatch, problem: Problem) 
 def test_an_error_in_the_solver_reaches_the_caller(
     monkeypatch: pytest.MonkeyPatch, problem: Problem
 ) -> None:
-    def say(model: MilpModel, order: Order) -> BackendAnswer:
+    def answer(model: MilpModel, order: Order) -> BackendAnswer:
         raise InputError("refused")
 
-    fake(monkeypatch, say)
+    fake(monkeypatch, answer)
     with pytest.raises(InputError, match="refused"):
         MixedInteger().solve(problem)
 
 
-def test_a_deaf_solver_is_left_behind(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
+def test_a_solver_that_does_not_stop_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch, problem: Problem
+) -> None:
     release = threading.Event()
 
-    def say(model: MilpModel, order: Order) -> BackendAnswer:
+    def answer(model: MilpModel, order: Order) -> BackendAnswer:
         release.wait(30)
         return BackendAnswer("optimal")
 
-    fake(monkeypatch, say)
+    fake(monkeypatch, answer)
     result = MixedInteger(time_limit=0.5).solve(problem, start=problem.nearest_to_zero())
     release.set()
     assert result.status == "time_limit"
@@ -477,10 +479,10 @@ def test_large_numbers_are_not_trusted() -> None:
 def test_nothing_to_do_without_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     """A card that calls every pattern right, for nothing, needs no proof by a solver."""
 
-    def say(model: MilpModel, order: Order) -> BackendAnswer:
+    def answer(model: MilpModel, order: Order) -> BackendAnswer:
         raise AssertionError("must not be called")
 
-    fake(monkeypatch, say)
+    fake(monkeypatch, answer)
     table = PatternTable.from_arrays([[0], [1]], [0, 1])
     result = MixedInteger().solve(Problem.build(table, Thresholds.tenths(), penalty=0.0))
     assert result.status == "optimal"

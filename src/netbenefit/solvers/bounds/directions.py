@@ -39,13 +39,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from netbenefit.common import IntArray
 from netbenefit.problem import IntegerProblem
 from netbenefit.solvers.bounds.first_order import (
+    Directions,
     Model,
     advance,
     exact_value,
@@ -59,24 +60,6 @@ Array = Any
 _MOST_PRODUCTS = 4_000_000
 #: Products of differences and points stay below this.
 _SAFE = 2**61
-
-
-class Directions(NamedTuple):
-    """Pairs u, v with v = u + c·d for a whole c > 0, grouped by the primitive direction d.
-
-    Pairs of one direction stand together.  ``first`` is u, ``second`` is v, ``owner`` the number of
-    the direction.  Column ``column[t]`` of direction j has a positive (``up[t]``) or negative step,
-    for t in start[j] … start[j+1].
-    """
-
-    first: Array  #: (E,) int32
-    second: Array  #: (E,) int32
-    owner: Array  #: (E,) int32
-    start: Array  #: (D + 1,) int64
-    column: Array  #: (T,) int32
-    up: Array  #: (T,) bool
-    rises: Array  #: (D,) bool: whether d·λ > 0 for some λ of the box
-    falls: Array  #: (D,) bool: whether d·λ < 0 for some λ of the box
 
 
 def merge_patterns(
@@ -142,13 +125,13 @@ def _group(
     count = _number(units, first, second, keys, owner, leaders, start)
     kept, start = owner >= 0, start[: count + 1].copy()
     column, up = np.empty(start[-1], dtype=np.int32), np.empty(start[-1], dtype=np.bool_)
-    rises, falls = np.ones(count, dtype=np.bool_), np.ones(count, dtype=np.bool_)
+    signs = np.ones((2, count), dtype=np.bool_)
     widest = max(int(np.abs(lower).max(initial=0)), int(np.abs(upper).max(initial=0)))
     # Else products might leave int64, and signs that the box rules out stay in: valid, but weaker.
     safe = 2 * int(np.abs(units).max(initial=0)) * widest * lower.size < _SAFE
     box = (lower, upper) if safe else (lower[:0], upper[:0])
-    _describe(units, first, second, leaders[:count], *box, column, up, rises, falls)
-    return Directions(first[kept], second[kept], owner[kept], start, column, up, rises, falls)
+    _describe(units, first, second, leaders[:count], *box, column, up, signs)
+    return Directions(first[kept], second[kept], owner[kept], start, column, up, signs)
 
 
 @internal
@@ -267,12 +250,11 @@ def _describe(
     upper: Array,
     column: Array,
     up: Array,
-    rises: Array,
-    falls: Array,
+    signs: Array,
 ) -> None:
     """Write the columns of each direction, whether its step there is positive, and its signs.
 
-    ``rises`` and ``falls`` say whether d·λ can be positive or negative in the box, if there is one.
+    ``signs`` say whether d·λ can be positive and negative in the box, if there is one.
     """
     t = 0
     for d in range(leaders.size):
@@ -287,7 +269,7 @@ def _describe(
                 low += min(step * lower[k], step * upper[k])
                 high += max(step * lower[k], step * upper[k])
         if lower.size > 0:
-            rises[d], falls[d] = high > 0, low < 0
+            signs[0, d], signs[1, d] = high > 0, low < 0
 
 
 #: Sums in whole numbers stay below this.
@@ -346,15 +328,12 @@ def direction_bound(
     used = int(np.abs(gains).sum()) + integers.price * low.size
     if used >= _ROOM or over() or (incumbent is not None and trivial <= incumbent):
         return DirectionBound(trivial, 0, "trivial")
-    fine = min(_FINE, max(1, 2 ** ((_ROOM // (64 * max(used, 1))).bit_length() - 1)))
     most = min(_MOST_PAIRS, _MOST_FLOWS // gains.shape[0])
     directions = find_directions(units, low, high, weight, over, most)
     if over():
         return DirectionBound(trivial, 0, "trivial")
-    scale = max(used / max(units.shape[0], 1), 1.0)
     prices = np.where(forced, 0, integers.price)
-    model = _model(gains, prices, low, high, directions, scale)
-    descent = _Descent(model, Grid(gains * fine, prices * fine, fine, scale, paid), trivial)
+    descent = _Descent(gains, prices, np.stack([high > 0, low < 0]), directions, used, paid)
     endless = math.isinf(seconds) and iterations is None
     while True:
         ended = ""
@@ -375,43 +354,33 @@ def direction_bound(
         descent.advance(None if iterations is None else iterations - descent.steps)
 
 
-class Grid(NamedTuple):
-    """What the exact value needs."""
-
-    gains: IntArray  #: (m, n), times the fineness
-    prices: IntArray
-    fine: int
-    scale: float
-    paid: int
-
-
-def _model(
-    gains: IntArray,
-    prices: IntArray,
-    lower: IntArray,
-    upper: IntArray,
-    directions: Directions,
-    scale: float,
-) -> Model:
-    n, n_columns, count = gains.shape[1], lower.size, directions.rises.size
-    return Model(
-        (gains / scale).astype(np.float32),
-        prices / scale,
-        upper > 0,
-        lower < 0,
-        *directions,
-        np.bincount(directions.first, minlength=n) + np.bincount(directions.second, minlength=n),
-        np.bincount(directions.owner, minlength=count),
-        np.bincount(directions.column, minlength=n_columns),
-    )
-
-
 class _Descent:
     """Where the method stands, and the best bound so far."""
 
-    def __init__(self, model: Model, grid: Grid, best: int) -> None:
-        self.model, self.grid, self.best = model, grid, best
-        self.state, self.omega = make_state(model), OMEGA
+    def __init__(
+        self,
+        gains: IntArray,
+        prices: IntArray,
+        signs: Array,
+        directions: Directions,
+        used: int,
+        paid: int,
+    ) -> None:
+        n = gains.shape[1]
+        self.scale = max(used / max(n, 1), 1.0)
+        self.model = Model(
+            gains=(gains / self.scale).astype(np.float32),
+            prices=prices / self.scale,
+            signs=signs,
+            directions=directions,
+            degree=np.bincount(np.concatenate([directions.first, directions.second]), minlength=n),
+            members=np.bincount(directions.owner, minlength=directions.signs.shape[1]),
+            shares=np.bincount(directions.column, minlength=prices.size),
+        )
+        self.state, self.omega = make_state(self.model), OMEGA
+        self.fine = min(_FINE, max(1, 2 ** ((_ROOM // (64 * max(used, 1))).bit_length() - 1)))
+        self.gains, self.prices, self.paid = gains * self.fine, prices * self.fine, paid
+        self.best = int(np.maximum(gains, 0).sum()) - paid
         self.steps, self._chunk = 0, 1
         self.spent = self.cost = 0.0  #: seconds of steps since the last count, and of that count
         self._history: list[tuple[int, int]] = []
@@ -428,18 +397,13 @@ class _Descent:
 
     def count(self) -> bool:
         """Count the bound (7) of the current multipliers exactly; whether it is lower."""
-        began, grid = time.perf_counter(), self.grid
+        began, grid = time.perf_counter(), self.fine * self.scale
         sums = exact_value(
-            self.model,
-            self.state,
-            grid.gains.copy(),
-            grid.prices,
-            grid.fine * grid.scale,
-            float(_ROOM),
+            self.model, self.state, self.gains.copy(), self.prices, grid, float(_ROOM)
         )
         lower = False
         if sums >= 0:  # else multipliers are too large to count
-            value = int(sums) // grid.fine - grid.paid
+            value = int(sums) // self.fine - self.paid
             lower = value < self.best
             self.best = min(self.best, value)
             self._balance(value)
@@ -454,7 +418,7 @@ class _Descent:
         changes by at most 2% in fifty steps, since the values follow it slowly.
         """
         since = self.steps - (self._history[-1][0] if self._history else 0)
-        primal = plain_value(self.model, self.state) * self.grid.scale - self.grid.paid
+        primal = plain_value(self.model, self.state) * self.scale - self.paid
         off = (primal - value) / max(abs(value), 1)
         change = min(max(off, -0.02), 0.02) * min(since / 50, 1.0)
         self.omega = float(min(max(self.omega * (1 + change), 1e-5), 1e3))

@@ -16,115 +16,114 @@ Array = Any
 _FULL = 25
 
 
+class Directions(NamedTuple):
+    """Pairs u, v with v = u + c·d for a whole c > 0, grouped by the primitive direction d.
+
+    Pairs of one direction stand together.  ``first`` is u, ``second`` is v, ``owner`` the number of
+    the direction.  Column ``column[t]`` of direction j has a positive (``up[t]``) or negative step,
+    for t in start[j] … start[j+1].
+    """
+
+    first: Array  #: (E,) int32
+    second: Array  #: (E,) int32
+    owner: Array  #: (E,) int32
+    start: Array  #: (D + 1,) int64
+    column: Array  #: (T,) int32
+    up: Array  #: (T,) bool
+    signs: Array  #: (2, D) bool: whether d·λ > 0, and d·λ < 0, for some λ of the box
+
+
 class Model(NamedTuple):
     """The relaxation in floating point; gains and prices are divided by a common scale."""
 
     gains: Array  #: (m, n) float32
     prices: Array  #: (P,) float64, 0 where the box excludes 0
-    above: Array  #: (P,) bool: whether λ_k > 0 is in the box
-    below: Array  #: (P,) bool: whether λ_k < 0 is in the box
-    first: Array
-    second: Array
-    owner: Array
-    start: Array
-    column: Array
-    up: Array
-    rises: Array
-    falls: Array
+    signs: Array  #: (2, P) bool: whether λ_k > 0, and λ_k < 0, is in the box
+    directions: Directions
     degree: Array  #: (n,) pairs of a pattern
     members: Array  #: (D,) pairs of a direction
     shares: Array  #: (P,) directions with this column
 
 
 class FlowState(NamedTuple):
-    """Where the method is; the first three are multipliers, and all that a bound needs."""
+    """Where the method is; flow and ties are multipliers, and all that a bound needs.
+
+    Arrays with two rows hold rise_d and fall_d of directions, or plus_k and minus_k of columns.
+    """
 
     flow: Array  #: (m, E) float32: f of (6)
-    tie_rise: Array  #: (D,) multipliers of (4)
-    tie_fall: Array  #: (D,)
+    ties: Array  #: (2, D) multipliers of (4)
     calls: Array  #: (m, n) float32: z
     ahead: Array  #: z extrapolated
-    rise: Array  #: (D,)
-    rise_ahead: Array
-    fall: Array
-    fall_ahead: Array
-    plus: Array  #: (P,)
-    plus_ahead: Array
-    minus: Array
-    minus_ahead: Array
+    turns: Array  #: (2, D) rise and fall
+    turns_ahead: Array
+    signs: Array  #: (2, P) plus and minus
+    signs_ahead: Array
     load: Array  #: (m, n) float32: flow out of a pattern minus flow into it
-    rise_load: Array  #: (D,) sum of the flow that a rising direction pays
-    fall_load: Array
-    rise_pull: Array  #: (D,) float32: how far a step pulls flow towards 0
-    fall_pull: Array
+    turn_load: Array  #: (2, D) sum of the flow that a direction pays
+    pull: Array  #: (2, D) float32: how far a step pulls flow towards 0
 
 
 def make_state(model: Model) -> FlowState:
     """No flow, every pattern called right, every sign undecided."""
-    n_pairs, n_directions = model.first.size, model.rises.size
     calls = (model.gains > 0).astype(np.float32)
-    rise, fall = 0.5 * model.rises, 0.5 * model.falls
-    plus, minus = 0.5 * model.above, 0.5 * model.below
+    turns, signs = 0.5 * model.directions.signs, 0.5 * model.signs
     return FlowState(
-        flow=np.zeros((calls.shape[0], n_pairs), dtype=np.float32),
-        tie_rise=np.zeros(n_directions),
-        tie_fall=np.zeros(n_directions),
+        flow=np.zeros((calls.shape[0], model.directions.first.size), dtype=np.float32),
+        ties=np.zeros(turns.shape),
         calls=calls,
         ahead=calls.copy(),
-        rise=rise,
-        rise_ahead=rise.copy(),
-        fall=fall,
-        fall_ahead=fall.copy(),
-        plus=plus,
-        plus_ahead=plus.copy(),
-        minus=minus,
-        minus_ahead=minus.copy(),
+        turns=turns,
+        turns_ahead=turns.copy(),
+        signs=signs,
+        signs_ahead=signs.copy(),
         load=np.zeros_like(calls),
-        rise_load=np.zeros(n_directions),
-        fall_load=np.zeros(n_directions),
-        rise_pull=np.zeros(n_directions, dtype=np.float32),
-        fall_pull=np.zeros(n_directions, dtype=np.float32),
+        turn_load=np.zeros(turns.shape),
+        pull=np.zeros(turns.shape, dtype=np.float32),
     )
 
 
 @internal
-def _clear(model: Model, state: FlowState, step: Any) -> None:
+def _clear(state: FlowState, step: Any) -> None:
     """Make the sums of flow empty, and note how far a step pulls flow towards 0."""
     state.load[:] = 0
-    state.rise_load[:] = 0
-    state.fall_load[:] = 0
-    for d in range(model.rises.size):
-        state.rise_pull[d] = step * np.float32(max(state.rise_ahead[d], 0.0))
-        state.fall_pull[d] = step * np.float32(max(state.fall_ahead[d], 0.0))
+    state.turn_load[:] = 0
+    for side in range(2):
+        pull, ahead = state.pull[side], state.turns_ahead[side]
+        for d in range(pull.size):
+            pull[d] = step * np.float32(max(ahead[d], 0.0))
 
 
 @internal
-def _pulled(state: FlowState, d: int, moved: Any) -> Any:
-    """A flow after the pull of its direction's sign, which learns how much there is."""
-    if moved > state.fall_pull[d]:
-        moved -= state.fall_pull[d]
-        state.fall_load[d] += moved
+def _pulled(pull: Any, load: Any, d: int, moved: Any) -> Any:
+    """A flow after the pull of its direction's sign; what is left is added to the load."""
+    if moved > pull[1][d]:
+        moved -= pull[1][d]
+        load[1][d] += moved
         return moved
-    if moved < -state.rise_pull[d]:
-        moved += state.rise_pull[d]
-        state.rise_load[d] -= moved
+    if moved < -pull[0][d]:
+        moved += pull[0][d]
+        load[0][d] -= moved
         return moved
     return np.float32(0)
 
 
 @internal
-def _move_all(model: Model, state: FlowState, step: Any) -> Any:
+def _move_all(pairs: Directions, state: FlowState, step: Any) -> Any:
     """Step along the violation of every pair's order, pulled towards 0 by its direction's sign.
 
     Returns the number of entries that carry flow.
     """
-    _clear(model, state, step)
+    _clear(state, step)
+    # Rows by themselves: arrays with two indices make these loops several times slower.
+    pull = state.pull[0], state.pull[1]
+    turn_load = state.turn_load[0], state.turn_load[1]
     count = 0
     for i in range(state.flow.shape[0]):
         flow, ahead, load = state.flow[i], state.ahead[i], state.load[i]
         for e in range(flow.size):
-            u, v, d = model.first[e], model.second[e], model.owner[e]
-            moved = _pulled(state, d, flow[e] + step * (ahead[u] - ahead[v]))
+            u, v, d = pairs.first[e], pairs.second[e], pairs.owner[e]
+            moved = _pulled(pull, turn_load, d, flow[e] + step * (ahead[u] - ahead[v]))
             flow[e] = moved
             if moved != 0:
                 load[u] += moved
@@ -134,7 +133,7 @@ def _move_all(model: Model, state: FlowState, step: Any) -> Any:
 
 
 @internal
-def _gather(model: Model, state: FlowState, places: Array, flows: Array, ends: Array) -> None:
+def _gather(pairs: Directions, state: FlowState, places: Array, flows: Array, ends: Array) -> None:
     """Put the entries that carry flow side by side: where they are, and the flow."""
     count = 0
     for i in range(state.flow.shape[0]):
@@ -142,25 +141,25 @@ def _gather(model: Model, state: FlowState, places: Array, flows: Array, ends: A
         for e in range(flow.size):
             if flow[e] != 0:
                 places[0, count] = e
-                places[1, count] = model.first[e]
-                places[2, count] = model.second[e]
-                places[3, count] = model.owner[e]
+                places[1, count] = pairs.first[e]
+                places[2, count] = pairs.second[e]
+                places[3, count] = pairs.owner[e]
                 flows[count] = flow[e]
                 count += 1
         ends[i + 1] = count
 
 
 @internal
-def _move_some(
-    model: Model, state: FlowState, step: Any, places: Array, flows: Array, ends: Array
-) -> None:
+def _move_some(state: FlowState, step: Any, places: Array, flows: Array, ends: Array) -> None:
     """Do as :func:`_move_all` for the entries put side by side."""
-    _clear(model, state, step)
+    _clear(state, step)
+    pull = state.pull[0], state.pull[1]
+    turn_load = state.turn_load[0], state.turn_load[1]
     for i in range(state.flow.shape[0]):
         ahead, load = state.ahead[i], state.load[i]
         for j in range(ends[i], ends[i + 1]):
             u, v, d = places[1, j], places[2, j], places[3, j]
-            moved = _pulled(state, d, flows[j] + step * (ahead[u] - ahead[v]))
+            moved = _pulled(pull, turn_load, d, flows[j] + step * (ahead[u] - ahead[v]))
             flows[j] = moved
             if moved != 0:
                 load[u] += moved
@@ -176,62 +175,44 @@ def _scatter(state: FlowState, places: Array, flows: Array, ends: Array) -> None
 
 
 @internal
-def _share(a: float, b: float, use_a: bool, use_b: bool) -> Any:
-    """The nearest point with a, b ≥ 0 and a + b ≤ 1; 0 where not to be used."""
-    a = max(a, 0.0) if use_a else 0.0
-    b = max(b, 0.0) if use_b else 0.0
+def _move_pair(now: Array, ahead: Array, usable: Array, j: int, a: float, b: float) -> None:
+    """Move two opposite signs by a and b, to the nearest point with both ≥ 0 and a sum ≤ 1."""
+    a = max(now[0, j] + a, 0.0) if usable[0, j] else 0.0
+    b = max(now[1, j] + b, 0.0) if usable[1, j] else 0.0
     if a + b > 1.0:
         a = min(max((a - b + 1.0) / 2, 0.0), 1.0)
         b = 1.0 - a
-    return a, b
+    ahead[0, j], ahead[1, j] = 2 * a - now[0, j], 2 * b - now[1, j]
+    now[0, j], now[1, j] = a, b
 
 
 @internal
 def _move_signs(model: Model, state: FlowState, omega: float, gain: Array) -> None:
     """Move the multipliers of (4), then the signs of directions, then those of columns."""
     n_thresholds = state.flow.shape[0]
+    pairs, ties, load = model.directions, state.ties, state.turn_load
     gain[:] = 0
-    for d in range(model.rises.size):
-        begin, end = model.start[d], model.start[d + 1]
-        rise, fall = state.rise_ahead[d], state.fall_ahead[d]
+    for d in range(model.members.size):
+        begin, end = pairs.start[d], pairs.start[d + 1]
+        rise, fall = state.turns_ahead[0, d], state.turns_ahead[1, d]
         for t in range(begin, end):
-            k = model.column[t]
-            plus, minus = state.plus_ahead[k], state.minus_ahead[k]
-            rise -= plus if model.up[t] else minus
-            fall -= minus if model.up[t] else plus
+            k, side = pairs.column[t], 0 if pairs.up[t] else 1
+            rise -= state.signs_ahead[side, k]
+            fall -= state.signs_ahead[1 - side, k]
         step = omega / (1 + end - begin)
-        state.tie_rise[d] = max(state.tie_rise[d] + step * rise, 0.0)
-        state.tie_fall[d] = max(state.tie_fall[d] + step * fall, 0.0)
+        ties[0, d] = max(ties[0, d] + step * rise, 0.0)
+        ties[1, d] = max(ties[1, d] + step * fall, 0.0)
         for t in range(begin, end):
-            k = model.column[t]
-            side = 0 if model.up[t] else 1
-            gain[side, k] += state.tie_rise[d]
-            gain[1 - side, k] += state.tie_fall[d]
+            k, side = pairs.column[t], 0 if pairs.up[t] else 1
+            gain[side, k] += ties[0, d]
+            gain[1 - side, k] += ties[1, d]
         back = 1 / (omega * (model.members[d] * n_thresholds + 1))
-        rise, fall = _share(
-            state.rise[d] + back * (state.rise_load[d] - state.tie_rise[d]),
-            state.fall[d] + back * (state.fall_load[d] - state.tie_fall[d]),
-            model.rises[d],
-            model.falls[d],
-        )
-        state.rise_ahead[d], state.fall_ahead[d] = (
-            2 * rise - state.rise[d],
-            2 * fall - state.fall[d],
-        )
-        state.rise[d], state.fall[d] = rise, fall
+        rise, fall = back * (load[0, d] - ties[0, d]), back * (load[1, d] - ties[1, d])
+        _move_pair(state.turns, state.turns_ahead, pairs.signs, d, rise, fall)
     for k in range(model.prices.size):
         back = 1 / (omega * max(2 * model.shares[k], 1))
-        plus, minus = _share(
-            state.plus[k] + back * (gain[0, k] - model.prices[k]),
-            state.minus[k] + back * (gain[1, k] - model.prices[k]),
-            model.above[k],
-            model.below[k],
-        )
-        state.plus_ahead[k], state.minus_ahead[k] = (
-            2 * plus - state.plus[k],
-            2 * minus - state.minus[k],
-        )
-        state.plus[k], state.minus[k] = plus, minus
+        plus, minus = back * (gain[0, k] - model.prices[k]), back * (gain[1, k] - model.prices[k])
+        _move_pair(state.signs, state.signs_ahead, model.signs, k, plus, minus)
 
 
 @internal
@@ -265,12 +246,12 @@ def advance(model: Model, state: FlowState, omega: float, steps: int) -> None:
     for s in range(steps):
         if s % _FULL == 0:
             _scatter(state, places, flows, ends)
-            count = _move_all(model, state, step)
+            count = _move_all(model.directions, state, step)
             places = np.empty((4, count), dtype=np.int32)
             flows = np.empty(count, dtype=np.float32)
-            _gather(model, state, places, flows, ends)
+            _gather(model.directions, state, places, flows, ends)
         else:
-            _move_some(model, state, step, places, flows, ends)
+            _move_some(state, step, places, flows, ends)
         _move_signs(model, state, omega, gain)
         _move_calls(model, state, omega)
     _scatter(state, places, flows, ends)
@@ -284,7 +265,7 @@ def plain_value(model: Model, state: FlowState) -> float:
         for u in range(model.gains.shape[1]):
             value += model.gains[i, u] * state.calls[i, u]
     for k in range(model.prices.size):
-        value -= model.prices[k] * (state.plus[k] + state.minus[k])
+        value -= model.prices[k] * (state.signs[0, k] + state.signs[1, k])
     return value
 
 
@@ -298,10 +279,10 @@ def exact_value(
     return; ``prices`` are in the same units, and a multiplier times ``grid`` too.  Returns −1 where
     the sums might leave int64 (``room``), else the value.
     """
+    pairs = model.directions
     size = 0.0
-    column = np.zeros((2, model.prices.size), dtype=np.int64)
-    rises = np.zeros(model.rises.size, dtype=np.int64)
-    falls = np.zeros(model.rises.size, dtype=np.int64)
+    loads = np.zeros(pairs.signs.shape, dtype=np.int64)
+    gain = np.zeros(model.signs.shape, dtype=np.int64)
     for i in range(state.flow.shape[0]):
         flow, rest = state.flow[i], left[i]
         for e in range(flow.size):
@@ -309,36 +290,31 @@ def exact_value(
                 real = np.rint(np.float64(flow[e]) * grid)
                 size += abs(real)
                 whole = np.int64(real)
-                rest[model.first[e]] -= whole
-                rest[model.second[e]] += whole
-                falls[model.owner[e]] += max(whole, 0)
-                rises[model.owner[e]] += max(-whole, 0)
+                rest[pairs.first[e]] -= whole
+                rest[pairs.second[e]] += whole
+                loads[1 if whole > 0 else 0, pairs.owner[e]] += abs(whole)
     value = np.int64(0)
-    for d in range(model.rises.size):
-        rise, fall = rises[d], falls[d]
-        real, other = np.rint(state.tie_rise[d] * grid), np.rint(state.tie_fall[d] * grid)
-        size += (abs(real) + abs(other)) * (1 + model.start[d + 1] - model.start[d])
-        # A multiplier of (4) larger than the load costs and brings nothing.
-        tie_rise = min(max(np.int64(real), 0), rise) if model.rises[d] else 0
-        tie_fall = min(max(np.int64(other), 0), fall) if model.falls[d] else 0
+    for d in range(model.members.size):
+        begin, end = pairs.start[d], pairs.start[d + 1]
         best = np.int64(0)
-        if model.rises[d]:
-            best = max(best, rise - tie_rise)
-        if model.falls[d]:
-            best = max(best, fall - tie_fall)
+        for way in range(2):
+            real = np.rint(state.ties[way, d] * grid)
+            size += abs(real) * (1 + end - begin)
+            if not pairs.signs[way, d]:
+                continue
+            # A multiplier of (4) larger than the load costs and brings nothing.
+            tie = min(max(np.int64(real), 0), loads[way, d])
+            best = max(best, loads[way, d] - tie)
+            for t in range(begin, end):
+                gain[way if pairs.up[t] else 1 - way, pairs.column[t]] += tie
         value += best
-        for t in range(model.start[d], model.start[d + 1]):
-            side = 0 if model.up[t] else 1
-            column[side, model.column[t]] += tie_rise
-            column[1 - side, model.column[t]] += tie_fall
     if not size < room:
         return np.int64(-1)
     for k in range(model.prices.size):
         best = np.int64(0)
-        if model.above[k]:
-            best = max(best, column[0, k] - prices[k])
-        if model.below[k]:
-            best = max(best, column[1, k] - prices[k])
+        for way in range(2):
+            if model.signs[way, k]:
+                best = max(best, gain[way, k] - prices[k])
         value += best
     for i in range(left.shape[0]):
         for u in range(left.shape[1]):

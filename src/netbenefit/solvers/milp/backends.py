@@ -62,7 +62,7 @@ class Backend(ABC):
     install: ClassVar[str]  #: what pip should install
 
     def require(self) -> Any:
-        """Import the solver's package, or say how to get it."""
+        """Import the solver's package, or raise an error with the way to install it."""
         try:
             return importlib.import_module(self.package)
         except ImportError as error:
@@ -306,7 +306,7 @@ BACKENDS: dict[str, Backend] = {"highs": HighsBackend(), "gurobi": GurobiBackend
 
 
 def find_backend(name: str) -> Backend:
-    """Return a backend by name, or say what is missing."""
+    """Return a backend by name, or raise an error that names what is missing."""
     if not isinstance(name, str) or name not in BACKENDS:
         known = ", ".join(repr(known) for known in BACKENDS)
         raise InputError(f"backend={name!r} is not known. Use one of {known}.")

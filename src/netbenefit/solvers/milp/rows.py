@@ -23,7 +23,7 @@ _LARGE = 2**10
 #: A row on scores holds, or fails by a whole unit.  It is loosened by a quarter of a unit: that
 #: lets in no other card, and keeps true ones away from the edge, where rounding could cut them off.
 _SPARE = 0.25
-#: Pairs of patterns times columns up to which differences of scores are looked at.
+#: Differences of scores are used up to this many pairs of patterns times columns.
 _MOST_PAIRS = 300_000_000
 
 
@@ -64,7 +64,7 @@ def make_plan(problem: Problem, integers: IntegerProblem) -> RowPlan:
     gaps = [k for k, values in enumerate(allowed) if len(values) <= upper[k] - lower[k]]
     both = (lower < 0) & (upper > 0)
     strict = (problem.limits.support < 0).any(axis=0) & both
-    strict[gaps] = False  # their choices tell exactly
+    strict[gaps] = False  # their choices are exact
     sides = np.flatnonzero(strict)
     bounded = problem.limits.total < int(np.maximum(np.abs(lower), np.abs(upper)).sum())
     levels, gains, up, down = _calls(problem, integers)
@@ -166,7 +166,7 @@ def all_rows(
 def _call_rows(
     integers: IntegerProblem, plan: RowPlan, blocks: Mapping[str, slice]
 ) -> tuple[ProgramRows, int]:
-    """Rows 2 and 3: what a call says about a score.
+    """Rows 2 and 3: what a call implies about a score.
 
     up:    S_u − unit·T_i − M φ_iu ≥ −M  with M ≥ unit·T_i − S_u,
     down:  S_u − unit·T_i − M φ_iu ≤ −1  with M ≥ S_u − unit·T_i + 1.
@@ -229,18 +229,12 @@ def _whole_rows(
 
 def _order_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> ProgramRows:
     """Rows T_i ≤ T_{i+1}, and φ of a higher threshold ≤ φ of the next lower one that has it."""
-    place = np.arange(plan.called_level.size)
     by_pattern = np.lexsort((plan.called_level, plan.called_pattern))
     same = np.diff(plan.called_pattern[by_pattern]) == 0
     cutoffs = blocks["cutoffs"].start + np.arange(len(plan.levels))
-    called = blocks["called"].start + place[by_pattern]
+    called = blocks["called"].start + by_pattern
     small = np.concatenate([cutoffs[:-1], called[1:][same]])
     large = np.concatenate([cutoffs[1:], called[:-1][same]])
-    return _at_most(small, large, blocks)
-
-
-def _at_most(small: IntArray, large: IntArray, blocks: Mapping[str, slice]) -> ProgramRows:
-    """Rows z[small] − z[large] ≤ 0."""
     row = np.arange(small.size)
     ones = np.ones(small.size)
     matrix = sparse.csr_array(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import threading
 from collections import deque
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,22 +20,21 @@ from netbenefit.solvers.milp.model import MilpModel, build_model
 
 #: Seconds between two looks at what the solver reports.
 LOOK_SECONDS = 0.05
-#: Seconds that a solver has to obey when it has to stop; after that it is left behind.
-OBEY_SECONDS = 1.0
+#: Seconds that a solver has to react to a stop; after that it is left behind.
+STOP_SECONDS = 1.0
 #: Longest wait for solvers that were left behind, at the end of Python.
 _AT_EXIT = 60.0
 #: Longest search for a first card: seconds, and share of the time limit.
 _FIRST = 2.0, 0.1
 
-#: Solvers that are still at work, also those that were left behind.
-_AT_WORK: set[threading.Event] = set()
+#: Answers of solvers that are still at work, also of those that were left behind.
+_AT_WORK: set[Future[BackendAnswer]] = set()
 
 
 @atexit.register
 def _wait_for_solvers() -> None:
     """Wait for solvers, which have all been stopped: ending Python under one aborts the process."""
-    for done in list(_AT_WORK):
-        done.wait(_AT_EXIT)
+    wait(list(_AT_WORK), _AT_EXIT)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class MixedInteger:
     3. Count the objective of every answer from the data.  A solver's tolerances can make it believe
        in a better value than there is; the counted value is reported, and the difference is put
        into the trace and into the details of the proof.
-    4. Believe the solver's bound only after adding a margin for its tolerances, and not at all if
+    4. Use the solver's bound only after adding a margin for its tolerances, and not at all if
        the program's numbers are too large for them or if a counted value exceeds it.  Values are
        whole numbers, so a bound below the next one proves optimality.  The proof is marked
        ``rounded``, since it rests on floating-point arithmetic that is not checked.
@@ -101,7 +101,7 @@ class MixedInteger:
     def _solve(self, monitor: SolverMonitor, first: IntArray | None) -> SolverResult:
         """Steps 2 to 4."""
         run = monitor.run
-        worker: SolverThread | None = None
+        future: Future[BackendAnswer] | None = None
         status: Status = "interrupted"
         try:
             monitor.begin(first)
@@ -115,16 +115,16 @@ class MixedInteger:
                 n_jobs=self.n_jobs,
                 seed=self.seed,
             )
-            worker = SolverThread(monitor.backend, monitor.model, order)
-            while worker.running(LOOK_SECONDS) and -run.time_left < OBEY_SECONDS:
+            future = _start(monitor.backend, monitor.model, order)
+            while wait([future], LOOK_SECONDS).not_done and -run.time_left < STOP_SECONDS:
                 monitor.digest()
             status = "finished"
         except KeyboardInterrupt:
             run.stop.set()
-            if worker is not None:
+            if future is not None:
                 with suppress(KeyboardInterrupt):  # a second one: do not wait
-                    worker.running(OBEY_SECONDS)
-        answer = None if worker is None else worker.answer
+                    wait([future], STOP_SECONDS)
+        answer = future.result() if future is not None and future.done() else None
         if answer is None and status == "finished":
             status = "time_limit"  # the solver did not look at the clock
         try:
@@ -137,37 +137,20 @@ class MixedInteger:
         return monitor.result(status)
 
 
-class SolverThread:
-    """A solver in a thread of its own, so that the main one stays free for Ctrl-C."""
+def _start(backend: Backend, model: MilpModel, order: Order) -> Future[BackendAnswer]:
+    """Start a solver in a thread of its own, so that the main one stays free for Ctrl-C."""
+    answer: Future[BackendAnswer] = Future()
 
-    def __init__(self, backend: Backend, model: MilpModel, order: Order) -> None:
-        self._answer: BackendAnswer | None = None
-        self._error: BaseException | None = None
-        # an event, as Ctrl-C during Thread.join makes Python 3.11 take the thread for ended
-        self._done = threading.Event()
-        work = threading.Thread(target=self._work, args=(backend, model, order), daemon=True)
-        _AT_WORK.add(self._done)
-        work.start()
-
-    def _work(self, backend: Backend, model: MilpModel, order: Order) -> None:
+    def work() -> None:
         try:
-            self._answer = backend.solve(model, order)
-        except BaseException as error:  # raised again by ``answer``
-            self._error = error
-        finally:
-            _AT_WORK.discard(self._done)
-            self._done.set()
+            answer.set_result(backend.solve(model, order))
+        except BaseException as error:  # raised again by ``answer.result()``
+            answer.set_exception(error)
 
-    def running(self, seconds: float) -> bool:
-        """Wait; returns whether the solver is still at work."""
-        return not self._done.wait(seconds)
-
-    @property
-    def answer(self) -> BackendAnswer | None:
-        """The solver's answer; None if it is still at work.  Raises what went wrong."""
-        if self._error is not None:
-            raise self._error
-        return self._answer
+    _AT_WORK.add(answer)
+    answer.add_done_callback(_AT_WORK.discard)
+    threading.Thread(target=work, daemon=True).start()
+    return answer
 
 
 class SolverMonitor:
@@ -227,7 +210,7 @@ class SolverMonitor:
             raise stops[0]
 
     def _judge(self, values: FloatArray, claimed: float | None) -> None:
-        """Step 3: count what an answer is worth, and compare it with what the solver says."""
+        """Step 3: count what an answer is worth, and compare it with what the solver claims."""
         points = self.model.points_of(values)
         key = tuple(points.tolist())
         if key not in self._worth:
@@ -239,8 +222,8 @@ class SolverMonitor:
             self._note(f"{name}: solver claimed points {list(key)}, which break the constraints")
             return
         if claimed is not None and claimed > worth + 0.5 + self.model.margin:
-            says, data = (self._objective(v) for v in (claimed, worth))
-            self._note(f"{name}: solver claimed {says!r}, data say {data!r}, points {list(key)}")
+            claim, data = (self._objective(v) for v in (claimed, worth))
+            self._note(f"{name}: solver claimed {claim!r}, data say {data!r}, points {list(key)}")
         self._count(points)
 
     def _objective(self, value: float) -> float:
@@ -259,7 +242,7 @@ class SolverMonitor:
         self.run.report(1, value_of(problem, points), points)
 
     def _bound(self, bound: float) -> None:
-        """Step 4: believe a bound, with a margin, unless something speaks against it."""
+        """Step 4: use a bound, with a margin, unless there is evidence against it."""
         if not self._believed:
             return
         objective = self.model.to_objective(bound)
@@ -296,7 +279,7 @@ class SolverMonitor:
     # -- the end ---------------------------------------------------------------------------------
 
     def conclude(self, answer: BackendAnswer) -> Status:
-        """What the way in which the solver ended means."""
+        """The status that follows from how the solver ended."""
         if answer.end == "infeasible":
             if self._best is None:
                 raise InputError(
