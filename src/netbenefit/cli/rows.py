@@ -121,10 +121,16 @@ class Rows(NamedTuple):
     def counts(self, held_out: Rows | None = None) -> str:
         """Say how many rows and columns there are."""
         event = self.outcome.event
-        plural = "s" * (len(self.names) != 1)
-        text = f"{event.size:,} rows, {event.sum():,} with {self.outcome.text}"
         aside = "" if held_out is None else f"; {held_out.outcome.event.size:,} rows held out"
-        return f"{text}; {len(self.names)} column{plural} to learn from{aside}"
+        return (
+            f"{event.size:,} rows, {event.sum():,} with {self.outcome.text}; "
+            f"{count_columns(self.names)} to learn from{aside}"
+        )
+
+
+def count_columns(names: Sequence[str]) -> str:
+    """Say how many columns there are."""
+    return f"{len(names)} column{'s' * (len(names) != 1)}"
 
 
 def read_rows(

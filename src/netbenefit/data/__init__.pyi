@@ -1,6 +1,3 @@
-from .datasets import (
-    load_breast_cancer as load_breast_cancer,
-)
 from .duckdb import (
     OpenTable as OpenTable,
     QueryBar as QueryBar,
