@@ -220,7 +220,7 @@ def test_the_checklist_mentions_updates() -> None:
     for origin in (Provenance(version="1"), updated):
         card = Scorecard.from_levels([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
         items = checklist(card, measure([0, 1], [0.2, 0.2], card.thresholds), [], "rows", "")
-        answers.append({item.number: item.known for item in items})
+        answers.append({number: answer for _, number, _, answer in items})
     assert (answers[0]["12f"], answers[0]["24"]) == ("", "")
     assert answers[1]["12f"] == "Updated: risks on 512 rows (96 with the event)."
     assert "updated card" in answers[1]["24"]

@@ -97,19 +97,15 @@ def _evaluate_open(
 ) -> tuple[CardEvaluation, str]:
     """Measure a card on an open table; return also what the outcome is called."""
     from netbenefit.cards import check_present
-    from netbenefit.cli.rows import open_table, outcome_of_table
-    from netbenefit.data import duckdb_errors, find_source, find_target, label_in
+    from netbenefit.cli.rows import open_table, outcome_column, outcome_of_table
+    from netbenefit.data import duckdb_errors, find_source
 
-    says = card.provenance.outcome if card.provenance else None
-    target, weight = named.target, named.sample_weight
-    if target is None:
-        target, _ = find_target(table.columns, says, card.features)
+    (target, label), weight = outcome_column(card, table.columns, named), named.sample_weight
     terminal.check_column(table.columns, target, "--target")
     terminal.check_column(table.columns, weight, "--sample-weight")
     check_present(card.features, table.columns)
     used = list(dict.fromkeys([*card.features, target, *([weight] if weight else [])]))
     table.check_columns(used)
-    label = named.positive if named.positive is not None else label_in(says, target)
     with duckdb_errors(table.source):
         outcome, _ = outcome_of_table(table, target, label)
     with ExitStack() as stack:

@@ -59,6 +59,7 @@ from .strict_json import (
     read_integer as read_integer,
     read_list as read_list,
     read_number as read_number,
+    read_object as read_object,
     read_text as read_text,
     read_value as read_value,
     show as show,

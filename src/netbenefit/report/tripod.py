@@ -7,7 +7,6 @@ are ours.  Read the statement itself before submitting anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from netbenefit._version import __version__
 from netbenefit.cards import Scorecard, percent
@@ -70,25 +69,19 @@ _ITEMS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-class Item(NamedTuple):
-    """One item of the checklist."""
-
-    section: str
-    number: str
-    question: str
-    known: str  #: empty where it is left to the author
-
-
 def checklist(
     card: Scorecard, m: Measures, columns: Sequence[ColumnRow], data: str, proof: str
-) -> list[Item]:
-    """Fill in what is known of a card and of the rows (called ``data``) that it is evaluated on."""
+) -> list[tuple[str, str, str, str]]:
+    """Fill in what is known of a card and of the rows (called ``data``) that it is evaluated on.
+
+    An item is a section, a number, a question and an answer, empty where the author has to answer.
+    """
     answers = _answers(card, m, columns, data)
     made = _of_origin(card, proof)
     if "21" in made:
         made["21"] += f" {answers['21']}"
     answers |= made
-    return [Item(*item, answers.get(item[1], "")) for item in _ITEMS]
+    return [(*item, answers.get(item[1], "")) for item in _ITEMS]
 
 
 def _answers(

@@ -26,7 +26,7 @@ from netbenefit.report.html import (
     thresholds_text,
 )
 from netbenefit.report.svg import calibration_svg, curve_key, curve_svg, roc_svg
-from netbenefit.report.tripod import Item, checklist
+from netbenefit.report.tripod import checklist
 from netbenefit.updating import LevelRow, count_levels_of_card
 
 _STYLE = """
@@ -247,17 +247,10 @@ def _columns(rows: Sequence[ColumnRow]) -> str:
     return data_table(["Column", "Prepared", "Missing here", "Share"], cells, "data second")
 
 
-def _checklist(items: Sequence[Item]) -> str:
-    body = []
-    for item in items:
-        answer = escape(item.known) or '<span class="open">to be filled in by the author</span>'
-        body.append(
-            f"<tr><td>{escape(item.section)}</td><td>{escape(item.number)}</td>"
-            f"<td>{escape(item.question)}</td><td>{answer}</td></tr>"
-        )
-    head = "".join(f'<th scope="col">{h}</th>' for h in ("Section", "Item", "Question", "Answer"))
-    return (
-        f'<table class="data check"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody>'
-        '</table><p class="note">Items are those of the TRIPOD+AI statement, in our words. What '
+def _checklist(items: Sequence[Sequence[str]]) -> str:
+    table = data_table(["Section", "Item", "Question", "Answer"], items, "data check")
+    left = '<td><span class="open">to be filled in by the author</span></td></tr>'
+    return table.replace("<td></td></tr>", left) + (
+        '<p class="note">Items are those of the TRIPOD+AI statement, in our words. What '
         "the software knows is filled in; check it, and add the rest.</p>"
     )
