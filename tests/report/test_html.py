@@ -14,11 +14,12 @@ from rich.console import Console
 from netbenefit import InputError
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition
+from netbenefit.common import asset
 from netbenefit.metrics import benefit as metrics
 from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.measures import compare, measure
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.report.html import _STYLE, card_page, page_title, thresholds_text
+from netbenefit.report.html import card_page, page_title, thresholds_text
 from netbenefit.report.svg import (
     MOST_MODELS,
     _styles,
@@ -178,7 +179,8 @@ def test_every_line_has_a_style_of_its_own(sample: tuple[np.ndarray, np.ndarray]
     curve = decision_curve(y, models, GRID)
     classes = re.findall(r'<polyline class="(\w+)"', curve_key(curve))
     assert len(set(classes)) == len(classes) == MOST_MODELS + 2
-    styles = {name: re.search(rf"svg \.{name} {{([^}}]*)}}", _STYLE) for name in classes}
+    css = asset("report", "page.css")
+    styles = {name: re.search(rf"svg \.{name} {{([^}}]*)}}", css) for name in classes}
     assert all(styles.values())
     assert len({found[1] for found in styles.values() if found}) == len(classes)
     with pytest.raises(InputError, match="at most 6"):

@@ -19,10 +19,11 @@ from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import Certificate
 from netbenefit.certificates.judge import Check, Verdict, _acceptance, verify
 from netbenefit.certificates.statement import Claim, ValueScale
+from netbenefit.common import asset
 from netbenefit.metrics.measures import measure, wilson
 from netbenefit.report.columns import column_rows
 from netbenefit.report.svg import _x, _y, roc_points, roc_svg
-from netbenefit.report.tripod import _ITEMS, checklist
+from netbenefit.report.tripod import checklist
 from netbenefit.report.validation import certificate_sentence, validation_page
 from netbenefit.updating.observed import count_levels_of_card
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
@@ -206,7 +207,7 @@ def test_pages_hold_text_and_nothing_that_runs(name: str) -> None:
 def test_the_checklist_is_whole(fitted: Any) -> None:
     model, table, y = fitted
     text = validation_page(model.scorecard_, table, y)
-    numbers = [number for _, number, _ in _ITEMS]
+    numbers = [line.split("\t")[1] for line in asset("report", "tripod.txt").splitlines()]
     assert len(numbers) == len(set(numbers)) == 52
     assert {int(re.sub(r"\D", "", number)) for number in numbers} == set(range(1, 28))
     assert text.count("to be filled in by the author") > 20

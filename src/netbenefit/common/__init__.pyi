@@ -16,6 +16,7 @@ from .checks import (
     shorten as shorten,
 )
 from .files import (
+    asset as asset,
     replacing as replacing,
     write_bytes as write_bytes,
     write_text as write_text,

@@ -46,8 +46,8 @@ from netbenefit.cards import (
     unit_ends,
     value_text,
 )
-from netbenefit.common import InputError, Value, shorten
-from netbenefit.export.javascript import asset, card_script, literal, term_data
+from netbenefit.common import InputError, Value, asset, shorten
+from netbenefit.export.javascript import card_script, literal, term_data
 from netbenefit.export.scaling import Scaling
 
 # -- the page of a calculator: fields, result, and the card itself, with every name escaped --------
@@ -325,12 +325,12 @@ def to_calculator(
     data = _page_data(card, fields, field_labels, exact)
     script = (
         f'"use strict";\n(() => {{\n{card_script(card, scaling)}\nconst PAGE = {literal(data)};\n\n'
-        f"{asset('calculator.js')}}})();\n"
+        f"{asset('export', 'calculator.js')}}})();\n"
     )
-    style = "\n".join(asset(f"calculator-{part}.css") for part in _STYLES)
+    style = "\n".join(asset("export", f"calculator-{part}.css") for part in _STYLES)
     scaled = '\n<div><dt>Scaled score</dt><dd id="scaled"></dd></div>'
     some, none = "Fill in all fields to see score and risk.", "There is nothing to fill in."
-    return asset("calculator.html").format(
+    return asset("export", "calculator.html").format(
         policy=escape(_policy(script, style)),
         generator=escape(f"netbenefit {__version__}"),
         title=escape(contents(card).title),

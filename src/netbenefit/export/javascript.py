@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from netbenefit._version import __version__
@@ -24,6 +22,7 @@ from netbenefit.cards import (
     log_ends,
     unit_ends,
 )
+from netbenefit.common import asset
 from netbenefit.export.scaling import Scaling
 
 _HEAD = f"""\
@@ -72,11 +71,11 @@ def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
 
 def card_script(card: Scorecard, scaling: Scaling | None = None) -> str:
     """Return a card and its reader as a script, for a module or a function."""
-    script = f"const CARD = {literal(card_data(card))};\n\n{asset('card.js')}"
+    script = f"const CARD = {literal(card_data(card))};\n\n{asset('export', 'card.js')}"
     if scaling is None:
         return script
     line = literal({"offset": str(scaling.offset), "multiplier": str(scaling.multiplier)})
-    return f"{script}\nconst SCALE = {line};\n\n{asset('scaled.js')}"
+    return f"{script}\nconst SCALE = {line};\n\n{asset('export', 'scaled.js')}"
 
 
 def card_data(card: Scorecard) -> dict[str, Any]:
@@ -143,9 +142,3 @@ def literal(data: Any) -> str:
     for char in "<>&":  # in JSON they occur in texts only
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text
-
-
-@cache
-def asset(name: str) -> str:
-    """Return a text that comes with the package."""
-    return (files("netbenefit.export") / "assets" / name).read_text(encoding="utf-8")
