@@ -19,7 +19,7 @@ from netbenefit.metrics import benefit as metrics
 from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.measures import compare, measure
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.report.html import card_page, page_title, thresholds_text
+from netbenefit.report.html import card_page, thresholds_text
 from netbenefit.report.svg import (
     MOST_MODELS,
     _styles,
@@ -258,7 +258,8 @@ def test_json_knows_no_infinity() -> None:
 
 
 def test_titles_and_words() -> None:
-    assert page_title(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))) == "Risk score"
+    card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
+    assert "<title>Risk score</title>" in card_page(card)
     assert thresholds_text(Thresholds.parse("0.05:0.5:0.05")) == "thresholds 5% to 50%"
     assert thresholds_text(Thresholds.of([0.2])) == "threshold 20%"
     assert _excess(0.4, 0.40001) == "an objective more than 0.1% above this one's"

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from sklearn.metrics import roc_curve
 
 from netbenefit import Condition, PerUnit, RiskScoreClassifier, Rule, Scorecard, Thresholds
 from netbenefit.cards.readings import Reading
@@ -22,7 +21,7 @@ from netbenefit.certificates.statement import Claim, ValueScale
 from netbenefit.common import asset
 from netbenefit.metrics.measures import measure, wilson
 from netbenefit.report.columns import column_rows
-from netbenefit.report.svg import _x, _y, roc_points, roc_svg
+from netbenefit.report.svg import _x, _y, roc_svg
 from netbenefit.report.tripod import checklist
 from netbenefit.report.validation import certificate_sentence, validation_page
 from netbenefit.updating.observed import count_levels_of_card
@@ -112,11 +111,14 @@ def test_wilson_holds_its_own_rate() -> None:
     assert (high <= high99).all()
 
 
-def test_roc_is_scikit_learns(fitted: Any) -> None:
+def test_roc_has_a_point_for_every_cutoff(fitted: Any) -> None:
     model, table, y = fitted
     score = model.scorecard_.score(table)
-    fpr, tpr, _ = roc_curve(y, score, drop_intermediate=False)
-    np.testing.assert_allclose(roc_points(y, score), (fpr, tpr))
+    drawn = re.search(r'points="([^"]*)"', roc_svg(model.scorecard_, y, score))
+    assert drawn is not None
+    cutoffs = [np.inf, *np.unique(score)[::-1]]
+    rates = [((score >= t)[~y].mean(), (score >= t)[y].mean()) for t in cutoffs]
+    assert drawn[1] == " ".join(f"{_x(a)},{_y(b)}" for a, b in rates)
 
 
 def test_roc_circles_are_where_the_card_acts() -> None:

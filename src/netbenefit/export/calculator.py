@@ -43,7 +43,6 @@ from netbenefit.cards import (
     points_text,
     side_by_side,
     strip_control,
-    unit_ends,
     value_text,
 )
 from netbenefit.common import InputError, Value, asset, shorten
@@ -572,7 +571,7 @@ def _changes(terms: Sequence[Term]) -> str:
 
 def _counted(term: PerUnit) -> str:
     """Say how points per unit count a number."""
-    lower, upper = unit_ends(term)
+    lower, upper = term.ends
     low, high = (None if v is None else value_text(_short(v)) for v in (lower, upper))
     step = f"{10**-term.decimals:.{term.decimals}f}"
     words = f"counted {'as ln(1 + x) ' if term.log else ''}in steps of {step}"

@@ -20,7 +20,6 @@ from netbenefit.cards import (
     Term,
     check_card,
     log_ends,
-    unit_ends,
 )
 from netbenefit.common import asset
 from netbenefit.export.scaling import Scaling
@@ -120,7 +119,7 @@ def term_data(term: Term) -> dict[str, Any]:
     """Return a term as data for JSON."""
     if not isinstance(term, PerUnit):
         return {"op": term.op, "value": term.value}
-    lower, upper = unit_ends(term)
+    lower, upper = term.ends
     op = "log" if term.log else "per unit"
     return {"op": op, "decimals": term.decimals, "lower": lower, "upper": upper}
 

@@ -17,7 +17,6 @@ from netbenefit.cards import (
     Scorecard,
     check_card,
     contents,
-    log_steps,
 )
 from netbenefit.common import LARGEST_EXACT, InputError, asset
 from netbenefit.export.scaling import Scaling
@@ -161,7 +160,7 @@ def _unit(term: PerUnit, factor: int) -> list[str]:
 
 def _log(term: PerUnit, factor: int) -> list[str]:
     """List the ends of steps within the clip; those below it are always reached."""
-    first, ends = log_steps(term)
+    first, ends = term.log_steps()
     listed = textwrap.wrap(" ".join(f"{end!r}," for end in ends), _WIDTH - 12)
     count = "bisect.bisect_right(ends, x)" + (f" + {first}" if first else "")
     return ["ends = (", *(f"    {line}" for line in listed), ")", f"units += {factor} * ({count})"]

@@ -43,7 +43,6 @@ from netbenefit.cards import (
     log_ends,
     named,
     strip_control,
-    unit_ends,
     value_text,
 )
 from netbenefit.common import InputError, Value, write_bytes
@@ -257,7 +256,7 @@ def _holds(term: Condition, value: str, constants: Constants) -> str:
 
 
 def _per_unit(term: PerUnit, factor: int, value: str, constants: Constants) -> str:
-    low, high = unit_ends(term)
+    low, high = term.ends
     clipped = value
     if high is not None:
         clipped = f"MIN({constants.cell(high)},{clipped})"

@@ -14,9 +14,8 @@ from netbenefit.report.svg import lines_of_curve
 
 def card_page(card: Scorecard) -> str:
     """Return a page with the card and where it comes from: HTML that needs no other file."""
-    return page(
-        page_title(card), [("", card._repr_html_()), ("Where it comes from", made_table(card))]
-    )
+    sections = [("", card._repr_html_()), ("Where it comes from", made_table(card))]
+    return page(contents(card).title, sections)
 
 
 def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style: str = "") -> str:
@@ -38,11 +37,6 @@ def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style:
         + "\n".join(parts)
         + "\n</main></body></html>\n"
     )
-
-
-def page_title(card: Scorecard) -> str:
-    """Return what a card is about, as its own heading does."""
-    return contents(card).title
 
 
 def thresholds_text(thresholds: Thresholds) -> str:

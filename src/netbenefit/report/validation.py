@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards import Scorecard
+from netbenefit.cards import Scorecard, contents
 from netbenefit.certificates import Certificate, Verdict
 from netbenefit.common import asset, format_number, relative_gap
 from netbenefit.metrics import Measures, compare, decision_curve, measure
@@ -22,7 +22,6 @@ from netbenefit.report.html import (
     made_table,
     models_table,
     page,
-    page_title,
     thresholds_text,
 )
 from netbenefit.report.svg import calibration_svg, curve_key, curve_svg, roc_svg
@@ -89,7 +88,7 @@ def validation_page(
     seen = _training_note(card, measures, verdict)
     rows = f"Evaluated on {data}: {measures.n:,.10g} rows, {measures.events:,.10g} with the event."
     style = "\n" + asset("report", "validation.css")
-    return page(page_title(card), sections, lead=f"{lead} {rows} {seen}".strip(), style=style)
+    return page(contents(card).title, sections, lead=f"{lead} {rows} {seen}".strip(), style=style)
 
 
 def certificate_sentence(

@@ -25,7 +25,6 @@ from netbenefit.cards import (
     edges,
     group_levels,
     intervals,
-    log_steps,
     named,
     plain_number,
 )
@@ -161,7 +160,7 @@ def _edges(terms: Sequence[Term]) -> list[Edge]:
     found = [Edge(float(value), above) for value, above in edges(terms)]
     for term in terms:
         if isinstance(term, PerUnit):
-            found += [Edge(end) for end in log_steps(term)[1] if end <= LARGEST_LOG]
+            found += [Edge(end) for end in term.log_steps()[1] if end <= LARGEST_LOG]
     return found
 
 
