@@ -24,7 +24,6 @@ from .files import (
 from .labels import (
     Outcome as Outcome,
     choose_event as choose_event,
-    encode_labels as encode_labels,
     find_target as find_target,
     label_in as label_in,
     match_labels as match_labels,

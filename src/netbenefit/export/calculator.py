@@ -217,25 +217,16 @@ def _card(card: Scorecard, scaling: str) -> str:
     # A long table of risks is below the rules, not beside them.
     long = " long" if len(side_by_side(printed.table)) > 1 else ""
     size = next((name for most, name in _SIZES if lines <= most), "many")
-    return (
-        f'<section class="card {size}" aria-labelledby="card-title">'
-        '<div class="card-head"><h2 id="card-title"><span class="on-screen">The card</span>'
-        f'<span class="on-paper"><bdi>{escape(printed.title)}</bdi></span></h2>'
-        '<button type="button" id="print">Print the card</button></div>'
-        f'<div class="card-body{long}"><table class="rules">'
-        '<thead><tr><th scope="col">Rule</th><th scope="col">Points</th>'
-        '<th scope="col" class="on-paper blank"><span class="unseen">Your points</span></th></tr>'
-        f"</thead><tbody>{body}</tbody><tfoot><tr>"
-        f'<th scope="row" colspan="2">{escape(printed.score)}</th>'
-        '<td class="on-paper blank">= <span class="line-out"></span></td></tr></tfoot></table>'
-        '<div><table class="risks" role="table"><caption class="unseen">Risk by score</caption>'
-        '<thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Score</th>'
-        '<th role="columnheader" scope="col">Risk</th></tr></thead>'
-        f'<tbody role="rowgroup">{risks}</tbody></table>'
-        '<p class="act-note" id="act-note" hidden></p>'
-        + (f'<ul class="notes">{notes}</ul>' if notes else "")
-        + (f'<p class="origin">{escape(printed.footer)}</p>' if printed.footer else "")
-        + "</div></div></section>"
+    sheet = asset("export", "calculator-card.html").replace("\n", "")
+    return sheet.format(
+        size=size,
+        long=long,
+        title=escape(printed.title),
+        rules=body,
+        score=escape(printed.score),
+        risks=risks,
+        notes=f'<ul class="notes">{notes}</ul>' if notes else "",
+        footer=f'<p class="origin">{escape(printed.footer)}</p>' if printed.footer else "",
     )
 
 

@@ -24,18 +24,6 @@ from netbenefit.cards import (
 from netbenefit.common import asset
 from netbenefit.export.scaling import Scaling
 
-_HEAD = f"""\
-// A scorecard, written by netbenefit {__version__}.
-//
-//   import {{{{ {{names}} }}}} from "./card.mjs";
-//   score(row)  the score, a whole number (a BigInt where it is beyond 2**53)
-//   risk(row)   the risk, from 0 to 1
-{{scaled}}//
-// row is a plain object with all columns of the card by name: numbers, booleans or text.  Missing
-// is null, undefined, NaN or blank text.  All return null where the card refuses the row: a column
-// is absent or of the wrong kind, or a value is missing and no rule covers that.
-"""
-
 
 def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     r"""Return a card as an ES module that exports ``score(row)`` and ``risk(row)``.
@@ -64,7 +52,7 @@ def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     names = "score, risk" if scaling is None else "score, risk, scaledScore"
     # The wording of a scaling is our own, numbers aside: safe in a comment.
     scaled = "" if scaling is None else f"//   scaledScore(row)  {scaling.text()}\n"
-    head = _HEAD.format(names=names, scaled=scaled)
+    head = asset("export", "head.js").format(version=__version__, names=names, scaled=scaled)
     return f"{head}{card_script(card, scaling)}\nexport {{ {names} }};\n"
 
 

@@ -23,17 +23,6 @@ from netbenefit.export.scaling import Scaling
 
 _WIDTH = 96
 
-_START = """\
-    import bisect
-    import math
-    from decimal import Decimal
-    from numbers import Real
-
-    # A column is: name, what it holds, whether a number may be a level, whether numbers may come
-    # as text, codes that mean "missing", what a missing value counts as, whether it is refused.
-    columns = (
-"""
-
 
 def to_python(
     card: Scorecard, *, function: str = "risk_score", scaling: Scaling | None = None
@@ -80,8 +69,8 @@ def to_python(
         f'    """\n    nothing = {nothing}'
     ]
     if logic.reads:
-        columns = [f"        {_input(one)},\n" for one in logic.reads]
-        parts.append("".join([_START, *columns, asset("export", "read_row.py.txt")]))
+        columns = "".join(f"        {_input(one)},\n" for one in logic.reads)
+        parts.append(asset("export", "read_row.py.txt").replace("        COLUMNS\n", columns))
     parts.append("    units = 0")
     parts += [_column(column) for column in logic.columns]
     parts.append(_result(logic.unit, card._risk_rows, scaling))

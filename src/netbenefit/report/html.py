@@ -19,24 +19,15 @@ def card_page(card: Scorecard) -> str:
 
 
 def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style: str = "") -> str:
-    """Return a page of titled sections, whose bodies are HTML; nothing else is."""
+    """Return a page of titled sections, whose bodies are HTML; the browser may fetch nothing."""
     parts = [
         f"<section>{f'<h2>{escape(head)}</h2>' if head else ''}{body}</section>"
         for head, body in sections
     ]
     lead = f'<p class="lead">{escape(lead)}</p>' if lead else ""
-    shared = "\n" + asset("report", "page.css")
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        # The browser itself refuses to fetch anything.
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        "style-src 'unsafe-inline'\">"
-        f"<title>{escape(title)}</title><style>{shared}{style}</style></head>\n"
-        f"<body><main><h1>{escape(title)}</h1>{lead}\n"
-        + "\n".join(parts)
-        + "\n</main></body></html>\n"
-    )
+    style = "\n" + asset("report", "page.css") + style
+    sheet = asset("report", "page.html")
+    return sheet.format(title=escape(title), style=style, lead=lead, sections="\n".join(parts))
 
 
 def thresholds_text(thresholds: Thresholds) -> str:
