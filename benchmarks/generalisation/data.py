@@ -11,11 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.generalisation.quantiles import apply_conditions, quantile_conditions
 from benchmarks.generalisation.rows import BoolArray, FloatArray
-from netbenefit.data.datasets import load_breast_cancer
 from netbenefit.metrics.thresholds import Thresholds
 from reproduction.datasets import Dataset, data_folder, load_dataset
 
@@ -100,7 +100,10 @@ class BreastCancerCase(Case):
 
     def load(self) -> Sample:
         """Part the rows, bin them by the training rows alone."""
-        columns, y = load_breast_cancer()
+        found = load_breast_cancer()
+        names = [str(name) for name in found.feature_names]
+        columns = {n: found.data[:, k] for k, n in enumerate(names) if n.startswith("worst ")}
+        y = found.target == 0
         train, test = outer_fold(y, self.replicate)
         conditions = quantile_conditions(_rows(columns, train))
         binned = [

@@ -19,12 +19,10 @@ from netbenefit.cards.terms import (
     intervals,
     level_order,
     log_ends,
-    log_steps,
     named,
     other_level,
     samples,
     total_of,
-    unit_ends,
 )
 
 NUMBERS = [-2, 0, 0.5, 1, 3, 7.25, 40]
@@ -101,15 +99,15 @@ def test_levels_are_in_the_order_of_training_then_by_size_or_as_named():
 
 
 def test_points_per_unit_end_where_they_are_clipped():
-    assert unit_ends(PerUnit("x", lower=-1)) == (-1, None)
-    assert unit_ends(PerUnit("income", log=True)) == (0.0, None)
-    assert unit_ends(PerUnit("income", log=True, lower=2, upper=9)) == (2, 9)
+    assert PerUnit("x", lower=-1).ends == (-1, None)
+    assert PerUnit("income", log=True).ends == (0.0, None)
+    assert PerUnit("income", log=True, lower=2, upper=9).ends == (2, 9)
 
 
 @pytest.mark.parametrize("clip", [{}, {"upper": 10}, {"lower": -3, "upper": 0.1}, {"lower": 2}])
 def test_steps_of_a_logarithm_are_those_within_the_clip(clip):
     term = PerUnit("income", log=True, **clip)
-    first, ends = log_steps(term)
+    first, ends = term.log_steps()
     assert first == term.value_code(-1e9)
     assert [term.value_code(end) for end in ends] == [first + k + 1 for k in range(len(ends))]
     assert first + len(ends) == term.value_code(1e308) <= len(log_ends(0))

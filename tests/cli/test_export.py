@@ -73,8 +73,8 @@ def test_json_is_the_card(card: Path) -> None:
 )
 def test_scaled_scores(card: Path, tmp_path: Path, to: str, words: str) -> None:
     out = tmp_path / "card"
-    said = run("export", card, "--to", to, "--scale", "20,600,50", "--out", out)
-    assert "scaled score = " in said
+    printed = run("export", card, "--to", to, "--scale", "20,600,50", "--out", out)
+    assert "scaled score = " in printed
     assert words in out.read_text(encoding="utf-8")
     assert words not in run("export", card, "--to", to)
 

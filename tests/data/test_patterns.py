@@ -7,6 +7,7 @@ from collections import defaultdict
 from decimal import Decimal
 from fractions import Fraction
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -537,3 +538,10 @@ GOOD = pd.DataFrame({"a": [0, 1, 2], "y": [0, 1, 1], "w": [1, 2, 3]})
 def test_bad_frames(frame, options, message):
     with pytest.raises(InputError, match=message):
         PatternTable.from_frame(frame, **{"target": "y", **options})
+
+
+def test_an_engine_merges_the_rows_of_a_lazy_table() -> None:
+    rows = duckdb.sql("SELECT x % 2 AS odd, x >= 3 AS y FROM range(5) AS t(x)")
+    table = PatternTable.from_frame(rows, "y")
+    assert table.codes.tolist() == [[0], [1]]
+    assert (table.positives.tolist(), table.n_total) == ([1, 1], 5)

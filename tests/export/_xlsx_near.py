@@ -9,7 +9,7 @@ from typing import Any
 
 from netbenefit import PerUnit
 from netbenefit.cards.rules import CardLogic, ColumnLogic
-from netbenefit.cards.terms import log_ends, unit_ends
+from netbenefit.cards.terms import log_ends
 
 
 def undecidable(logic: CardLogic, row: dict[str, Any]) -> bool:
@@ -32,7 +32,7 @@ def _near(column: ColumnLogic, row: dict[str, Any]) -> bool:
 
 def _near_term(term: Any, x: float, size: float) -> bool:
     if isinstance(term, PerUnit):
-        low, high = unit_ends(term)
+        low, high = term.ends
         x = x if high is None else min(x, high)
         x = x if low is None else max(x, low)
         if term.log:

@@ -14,11 +14,12 @@ from rich.console import Console
 from netbenefit import InputError
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition
+from netbenefit.common import asset
 from netbenefit.metrics import benefit as metrics
 from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.measures import compare, measure
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.report.html import _STYLE, card_page, page_title, thresholds_text
+from netbenefit.report.html import card_page, thresholds_text
 from netbenefit.report.svg import (
     MOST_MODELS,
     _styles,
@@ -178,7 +179,8 @@ def test_every_line_has_a_style_of_its_own(sample: tuple[np.ndarray, np.ndarray]
     curve = decision_curve(y, models, GRID)
     classes = re.findall(r'<polyline class="(\w+)"', curve_key(curve))
     assert len(set(classes)) == len(classes) == MOST_MODELS + 2
-    styles = {name: re.search(rf"svg \.{name} {{([^}}]*)}}", _STYLE) for name in classes}
+    css = asset("report", "page.css")
+    styles = {name: re.search(rf"svg \.{name} {{([^}}]*)}}", css) for name in classes}
     assert all(styles.values())
     assert len({found[1] for found in styles.values() if found}) == len(classes)
     with pytest.raises(InputError, match="at most 6"):
@@ -256,7 +258,8 @@ def test_json_knows_no_infinity() -> None:
 
 
 def test_titles_and_words() -> None:
-    assert page_title(Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))) == "Risk score"
+    card = Scorecard([], [(0, 0.2), (1, 0.6)], Thresholds.of([0.5]))
+    assert "<title>Risk score</title>" in card_page(card)
     assert thresholds_text(Thresholds.parse("0.05:0.5:0.05")) == "thresholds 5% to 50%"
     assert thresholds_text(Thresholds.of([0.2])) == "threshold 20%"
     assert _excess(0.4, 0.40001) == "an objective more than 0.1% above this one's"

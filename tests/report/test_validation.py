@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from sklearn.metrics import roc_curve
 
 from netbenefit import Condition, PerUnit, RiskScoreClassifier, Rule, Scorecard, Thresholds
 from netbenefit.cards.readings import Reading
@@ -19,10 +18,11 @@ from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import Certificate
 from netbenefit.certificates.judge import Check, Verdict, _acceptance, verify
 from netbenefit.certificates.statement import Claim, ValueScale
+from netbenefit.common import asset
 from netbenefit.metrics.measures import measure, wilson
 from netbenefit.report.columns import column_rows
-from netbenefit.report.svg import _x, _y, roc_points, roc_svg
-from netbenefit.report.tripod import _ITEMS, checklist
+from netbenefit.report.svg import _x, _y, roc_svg
+from netbenefit.report.tripod import checklist
 from netbenefit.report.validation import certificate_sentence, validation_page
 from netbenefit.updating.observed import count_levels_of_card
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
@@ -111,11 +111,14 @@ def test_wilson_holds_its_own_rate() -> None:
     assert (high <= high99).all()
 
 
-def test_roc_is_scikit_learns(fitted: Any) -> None:
+def test_roc_has_a_point_for_every_cutoff(fitted: Any) -> None:
     model, table, y = fitted
     score = model.scorecard_.score(table)
-    fpr, tpr, _ = roc_curve(y, score, drop_intermediate=False)
-    np.testing.assert_allclose(roc_points(y, score), (fpr, tpr))
+    drawn = re.search(r'points="([^"]*)"', roc_svg(model.scorecard_, y, score))
+    assert drawn is not None
+    cutoffs = [np.inf, *np.unique(score)[::-1]]
+    rates = [((score >= t)[~y].mean(), (score >= t)[y].mean()) for t in cutoffs]
+    assert drawn[1] == " ".join(f"{_x(a)},{_y(b)}" for a, b in rates)
 
 
 def test_roc_circles_are_where_the_card_acts() -> None:
@@ -206,7 +209,7 @@ def test_pages_hold_text_and_nothing_that_runs(name: str) -> None:
 def test_the_checklist_is_whole(fitted: Any) -> None:
     model, table, y = fitted
     text = validation_page(model.scorecard_, table, y)
-    numbers = [number for _, number, _ in _ITEMS]
+    numbers = [line.split("\t")[1] for line in asset("report", "tripod.txt").splitlines()]
     assert len(numbers) == len(set(numbers)) == 52
     assert {int(re.sub(r"\D", "", number)) for number in numbers} == set(range(1, 28))
     assert text.count("to be filled in by the author") > 20
@@ -220,7 +223,7 @@ def test_the_checklist_mentions_updates() -> None:
     for origin in (Provenance(version="1"), updated):
         card = Scorecard.from_levels([], [1], [0.2, 0.6], Thresholds.of([0.5]), provenance=origin)
         items = checklist(card, measure([0, 1], [0.2, 0.2], card.thresholds), [], "rows", "")
-        answers.append({item.number: item.known for item in items})
+        answers.append({number: answer for _, number, _, answer in items})
     assert (answers[0]["12f"], answers[0]["24"]) == ("", "")
     assert answers[1]["12f"] == "Updated: risks on 512 rows (96 with the event)."
     assert "updated card" in answers[1]["24"]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from netbenefit import InputError
-from netbenefit.data.datasets import load_breast_cancer
 from reproduction.datasets import check_present, data_folder, load_dataset
 
 
@@ -70,11 +69,3 @@ def test_benchmark_files(
     assert X.shape == shape
     assert len(names) == shape[1]
     assert round(y.mean(), 3) == share
-
-
-def test_breast_cancer() -> None:
-    columns, malignant = load_breast_cancer()
-    assert len(columns) == 10
-    assert all(name.startswith("worst ") for name in columns)
-    assert (malignant.size, malignant.sum()) == (569, 212)
-    assert columns["worst area"][malignant].mean() > columns["worst area"][~malignant].mean()

@@ -21,7 +21,7 @@ from netbenefit.binning.learn import learn_bins
 from netbenefit.binning.options import check_column_options, read_settings
 from netbenefit.cards import PerUnit, Reading, Term, read_columns
 from netbenefit.common import InputError, Table, check_weights, shorten
-from netbenefit.data import RawTable, encode_labels, raw_rows
+from netbenefit.data import RawTable, raw_rows, read_outcome
 from netbenefit.metrics import ThresholdsLike, as_thresholds
 
 
@@ -195,7 +195,7 @@ class Binner(
                     f'method={self.method!r} needs the outcome: pass y, or use method="quantile".'
                 )
             return None
-        event, _ = encode_labels(y)
+        event = read_outcome(y).event
         if event.shape != (n_rows,):
             raise InputError(
                 f"y has {event.size} rows, but the table has {n_rows}. Pass one outcome per row."

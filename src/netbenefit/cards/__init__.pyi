@@ -54,10 +54,8 @@ from .terms import (
     intervals as intervals,
     level_order as level_order,
     log_ends as log_ends,
-    log_steps as log_steps,
     named as named,
     total_of as total_of,
-    unit_ends as unit_ends,
 )
 from .text import (
     Contents as Contents,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from netbenefit.cards.rules import TEXTS, Provenance, Rule, steps_of_levels
 from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.common import (
     InputError,
-    Value,
     absent,
     at,
     check_object,
@@ -28,6 +27,7 @@ from netbenefit.common import (
     read_integer,
     read_list,
     read_number,
+    read_object,
     read_text,
     read_value,
     show,
@@ -43,21 +43,7 @@ SCHEMA = "netbenefit.scorecard"
 #: the others have cut-offs and one risk per level.
 VERSIONS = (1, 2, 3)
 
-_CARD_KEYS = (
-    "schema",
-    "version",
-    "rules",
-    "risks",
-    "thresholds",
-    "score_range",
-    "feature_names",
-    "provenance",
-    "readings",
-)
-_TERM_KEYS = {
-    "condition": ("kind", "feature", "op", "value"),
-    "per_unit": ("kind", "feature", "decimals", "lower", "upper", "binary", "log"),
-}
+_Reader = Callable[[Any, str], Any]
 #: What Python calls ``saw_missing`` has kept its first name in files.
 _READING_KEYS = tuple(
     "holes" if field.name == "saw_missing" else field.name for field in fields(Reading)
@@ -118,27 +104,26 @@ def loads(text: str) -> dict[str, Any]:
         )
     if data["version"] == 1:
         _upgrade(data)
-    levels = data["version"] < 3
-    check_object(data, "", (*_CARD_KEYS, "cutoffs") if levels else _CARD_KEYS)
-    rules = tuple(read_list(data["rules"], "rules", _rule))
-    thresholds = _thresholds(data["thresholds"], "thresholds")
-    score_range = or_null(_pair)(data["score_range"], "score_range")
-    risks: Sequence[tuple[int, float]]
-    if levels:  # cut-offs and one risk per level
-        cutoffs = read_list(data["cutoffs"], "cutoffs", read_integer)
-        by_level = read_list(data["risks"], "risks", or_null(read_number))
-        risks = steps_of_levels(cutoffs, by_level, thresholds, score_range)
-    else:
-        risks = read_list(data["risks"], "risks", _step)
-    return {
-        "rules": rules,
-        "risks": risks,
-        "thresholds": thresholds,
-        "score_range": score_range,
-        "feature_names": tuple(read_list(data["feature_names"], "feature_names", read_text)),
-        "provenance": or_null(_provenance)(data["provenance"], "provenance"),
-        "readings": tuple(read_list(data["readings"], "readings", read_reading)),
+    levels = data["version"] < 3  # cut-offs and one risk per level
+    readers: dict[str, _Reader] = {
+        "schema": read_text,
+        "version": read_integer,
+        "rules": partial(read_list, read=_rule),
+        "risks": partial(read_list, read=or_null(read_number) if levels else _step),
+        "thresholds": _thresholds,
+        "score_range": or_null(_pair),
+        "feature_names": partial(read_list, read=read_text),
+        "provenance": or_null(_provenance),
+        "readings": partial(read_list, read=read_reading),
     }
+    if levels:
+        readers["cutoffs"] = partial(read_list, read=read_integer)
+    card = read_object(data, "", readers)
+    del card["schema"], card["version"]
+    if levels:
+        cutoffs, limits = card.pop("cutoffs"), card["score_range"]
+        card["risks"] = steps_of_levels(cutoffs, card["risks"], card["thresholds"], limits)
+    return card
 
 
 def _upgrade(data: dict[str, Any]) -> None:
@@ -172,25 +157,32 @@ def read_term(data: Any, path: str, extra: tuple[str, ...] = ()) -> Term:
         wrong(path, "an object", data)
     if "kind" not in data:
         absent("kind", path)
-    keys = _TERM_KEYS.get(data["kind"]) if isinstance(data["kind"], str) else None
-    if keys is None:
-        wrong(f"{path}.kind", " or ".join(f'"{kind}"' for kind in _TERM_KEYS), data["kind"])
-    check_object(data, path, keys + extra)
-    feature = read_text(data["feature"], f"{path}.feature")
-    if data["kind"] == "condition":
-        op = read_text(data["op"], f"{path}.op")
-        value: Value | tuple[Value, ...] | None
-        if isinstance(data["value"], list):
-            value = tuple(read_list(data["value"], f"{path}.value", read_value))
-        else:
-            value = or_null(read_value)(data["value"], f"{path}.value")
-        with at(path):
-            return Condition(feature, op, value)
-    decimals = read_integer(data["decimals"], f"{path}.decimals")
-    lower, upper = (or_null(read_number)(data[key], f"{path}.{key}") for key in ("lower", "upper"))
-    binary, log = (read_boolean(data[key], f"{path}.{key}") for key in ("binary", "log"))
+    kind = data["kind"]
+    if kind not in ("condition", "per_unit"):
+        wrong(f"{path}.kind", '"condition" or "per_unit"', kind)
+    readers = _CONDITION if kind == "condition" else _PER_UNIT
+    check_object(data, path, ("kind", *readers, *extra))
+    values = {key: read(data[key], f"{path}.{key}") for key, read in readers.items()}
     with at(path):
-        return PerUnit(feature, decimals, lower, upper, binary, log)
+        return Condition(**values) if kind == "condition" else PerUnit(**values)
+
+
+def _operand(data: Any, path: str) -> Any:
+    """Read what a condition compares with."""
+    if isinstance(data, list):
+        return tuple(read_list(data, path, read_value))
+    return or_null(read_value)(data, path)
+
+
+_CONDITION: dict[str, _Reader] = {"feature": read_text, "op": read_text, "value": _operand}
+_PER_UNIT: dict[str, _Reader] = {
+    "feature": read_text,
+    "decimals": read_integer,
+    "lower": or_null(read_number),
+    "upper": or_null(read_number),
+    "binary": read_boolean,
+    "log": read_boolean,
+}
 
 
 def reading_data(reading: Reading) -> dict[str, Any]:
@@ -200,34 +192,26 @@ def reading_data(reading: Reading) -> dict[str, Any]:
 
 def read_reading(data: Any, path: str) -> Reading:
     """Read how a column is read."""
-    check_object(data, path, _READING_KEYS)
-    values = partial(read_list, read=read_value)
-    readers: dict[str, Callable[[Any, str], Any]] = {
-        "special": values,
-        "levels": values,
+    readers: dict[str, _Reader] = {
+        **dict.fromkeys(_READING_KEYS, read_boolean),
+        **dict.fromkeys(("special", "levels"), partial(read_list, read=read_value)),
         "sources": partial(read_list, read=read_text),
-        "whole": read_boolean,
-        "text": read_boolean,
-        "refuse": read_boolean,
-        "holes": read_boolean,
         "feature": read_text,
         "fill": or_null(read_value),
         "combine": or_null(read_text),
     }
-    parts = {key: read(data[key], f"{path}.{key}") for key, read in readers.items()}
+    parts = read_object(data, path, readers)
     saw_missing = parts.pop("holes")
     with at(path):
         return Reading(**parts, saw_missing=saw_missing)
 
 
 def _thresholds(data: Any, path: str) -> Thresholds:
-    check_object(data, path, _THRESHOLD_KEYS)
-    values = tuple(read_list(data["values"], f"{path}.values", read_number))
-    weights = tuple(read_list(data["weights"], f"{path}.weights", read_number))
-    end = read_number(data["end"], f"{path}.end")
-    zero_asked = read_boolean(data["zero_asked"], f"{path}.zero_asked")
+    numbers = partial(read_list, read=read_number)
+    readers: list[_Reader] = [numbers, numbers, read_number, read_boolean]
+    parts = read_object(data, path, dict(zip(_THRESHOLD_KEYS, readers, strict=True)))
     with at(path):
-        return Thresholds(values, weights, end, zero_asked)
+        return Thresholds(tuple(parts.pop("values")), tuple(parts.pop("weights")), **parts)
 
 
 def _provenance(data: Any, path: str) -> Provenance:

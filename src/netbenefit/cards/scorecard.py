@@ -131,12 +131,6 @@ class Scorecard:
             q_0 … q_M; None for a level that no score reaches.
         thresholds, score_range, feature_names, provenance, readings
             As for a :class:`Scorecard`.
-
-        Examples
-        --------
-        >>> card = Scorecard.from_levels([], [1, 2], [0.1, 0.3, 0.7], Thresholds.of([0.2, 0.5]))
-        >>> card.risks, card.cutoffs
-        (((0, 0.1), (1, 0.3), (2, 0.7)), (1, 2))
         """
         if not isinstance(thresholds, Thresholds):
             raise InputError(f"thresholds must be Thresholds, not {thresholds!r}.")

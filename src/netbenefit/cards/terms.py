@@ -233,6 +233,18 @@ class PerUnit:
     def _steps(self) -> float:
         return float(10**self.decimals)
 
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Where values are clipped; a logarithm starts at 0."""
+        return max(0.0, self.lower or 0.0) if self.log else self.lower, self.upper
+
+    def log_steps(self) -> tuple[int, list[float]]:
+        """Return the code of the lowest clipped value, and where the steps above it begin."""
+        ends: list[float] = log_ends(self.decimals).tolist()
+        last = len(ends) if self.upper is None else bisect_right(ends, self.upper)
+        first = 0 if self.lower is None else bisect_right(ends, self.lower, 0, last)
+        return first, ends[first:last]
+
     def codes(self, column: Any) -> IntArray:
         """Return the number of steps in each value; missing and infinite values are refused."""
         read = as_column(self.feature, column, "number")
@@ -405,21 +417,6 @@ def intervals(found: Iterable[Edge], worth: Callable[[float], _Worth]) -> list[t
 def cuts(terms: Iterable[Term]) -> list[float]:
     """Return the numbers that conditions name, ascending."""
     return sorted(value for value in named(terms) if not isinstance(value, str))
-
-
-def unit_ends(term: PerUnit) -> tuple[float | None, float | None]:
-    """Return where points per unit are clipped; a logarithm starts at 0."""
-    if not term.log:
-        return term.lower, term.upper
-    return max(0.0, term.lower or 0.0), term.upper
-
-
-def log_steps(term: PerUnit) -> tuple[int, list[float]]:
-    """Return the code of the lowest clipped value, and where the steps above it begin."""
-    ends: list[float] = log_ends(term.decimals).tolist()
-    last = len(ends) if term.upper is None else bisect_right(ends, term.upper)
-    first = 0 if term.lower is None else bisect_right(ends, term.lower, 0, last)
-    return first, ends[first:last]
 
 
 # -- levels ----------------------------------------------------------------------------------------

@@ -5,28 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from netbenefit.cli.options import (
-    GRID,
-    Data,
-    Debug,
-    Names,
-    Positive,
-    Quiet,
-    RowWeights,
-    Target,
-    TeacherOptions,
-    WeightNames,
-    Weights,
-    option,
-)
-from netbenefit.cli.terminal import (
-    check_writable,
-    friendly,
-    load_card,
-    make_console,
-    tell,
-    tell_saved,
-)
+from netbenefit.cli import options, terminal
+from netbenefit.cli.options import GRID, Names, option
 from netbenefit.common import TaskBar
 
 if TYPE_CHECKING:
@@ -37,10 +17,10 @@ if TYPE_CHECKING:
 _MOST_NOTES = 5
 
 
-@friendly
+@terminal.friendly
 def compare(
-    data: Data,
-    target: Target,
+    data: options.Data,
+    target: options.Target,
     models: Annotated[
         str,
         option(
@@ -54,15 +34,15 @@ def compare(
     thresholds: Annotated[
         str | None, option("GRID", GRID, "those of the first card, else 0,0.1,…,0.9")
     ] = None,
-    weights: Weights = WeightNames.equal,
-    positive: Positive = None,
-    sample_weight: RowWeights = None,
+    weights: options.Weights = options.WeightNames.equal,
+    positive: options.Positive = None,
+    sample_weight: options.RowWeights = None,
     drop: Annotated[Names, option("COLUMN", "A column to leave out.")] = None,
     max_features: Annotated[
         int | None, option("K", "Largest number of rules of a scorecard.", min=1)
     ] = None,
     *,
-    teacher: TeacherOptions,
+    teacher: options.TeacherOptions,
     time_limit: Annotated[float, option("SECONDS", "Time for each search, once per fold.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds and models.", min=0)] = 0,
     jobs: Annotated[
@@ -75,8 +55,8 @@ def compare(
     journal: Annotated[
         Path | None, option("FILE", "Keep finished fits, to go on after an interruption.")
     ] = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Compare cards and other models by cross-validation, all on the same folds.
 
@@ -90,24 +70,24 @@ def compare(
     from netbenefit.plots import check_picture
     from netbenefit.validation import compare as run
 
-    check_writable([data], plot, out)
+    terminal.check_writable([data], plot, out)
     if plot is not None:
         check_picture(plot)
     named = _read_models(models)
     taught = read_teacher(teacher)
-    if "scorecard" not in named.values() and teacher != TeacherOptions():
+    if "scorecard" not in named.values() and teacher != options.TeacherOptions():
         raise InputError(
             "--teacher and --prior-strength are about the model scorecard, which --models does not "
             "name. Add it, or leave them out."
         )
     grid = None
-    if thresholds is not None or weights is not WeightNames.equal:
+    if thresholds is not None or weights is not options.WeightNames.equal:
         grid = as_thresholds(thresholds, weights.value)
     cards = {name: model for name, model in named.items() if not isinstance(model, str)}
     rows = _read(data, target, positive, sample_weight, drop or [], list(cards.values()))
     if not quiet:
         _tell_rows(data, rows, cards)
-    with TaskBar("fits", shown=not quiet, console=make_console(stderr=True)) as progress:
+    with TaskBar("fits", shown=not quiet, console=terminal.make_console(stderr=True)) as progress:
         found = run(
             named,
             rows.X(binned=True),
@@ -128,15 +108,15 @@ def compare(
         write_csv(found.to_table(), out)
     if plot is not None:
         found.display().save(plot)
-    make_console().print(str(found))
+    terminal.make_console().print(str(found))
     if quiet:
         return
     for note in found.notes[:_MOST_NOTES]:
-        tell("yellow", "note", note)
+        terminal.note(note)
     more = len(found.notes) - _MOST_NOTES
     if more > 0:
-        tell("yellow", "note", f"{more} more note{'s' * (more > 1)} of the models.")
-    tell_saved(plot, out)
+        terminal.note(f"{more} more note{'s' * (more > 1)} of the models.")
+    terminal.tell_saved(plot, out)
 
 
 def _read_models(text: str) -> dict[str, Any]:
@@ -157,7 +137,7 @@ def _read_models(text: str) -> dict[str, Any]:
         name = Path(word).name if file and Path(word).name not in found else word
         if name in found:
             raise InputError(f"--models names {word!r} twice. Name it once.")
-        found[name] = load_card(Path(word)) if file else word
+        found[name] = terminal.load_card(Path(word)) if file else word
     if not found:
         raise InputError("--models names no model. Write, for example, --models scorecard,lasso.")
     return found
@@ -186,21 +166,19 @@ def _read(
 
 
 def _tell_rows(data: Path, rows: Rows, cards: dict[str, Scorecard]) -> None:
+    from netbenefit.cli.rows import count_columns
+
     event = rows.outcome.event
     counts = f"{event.size:,} rows, {event.sum():,} with {rows.outcome.text}"
-    tell("bold", data.name, f"{counts}; {len(rows.names)} columns")
+    terminal.tell("bold", data.name, f"{counts}; {count_columns(rows.names)}")
     for name, card in cards.items():
         origin = card.provenance
         if origin is None:
             continue
         if origin.outcome not in (None, rows.outcome.text):
-            tell(
-                "yellow", "note", f"{name} predicts {origin.outcome!r}, not {rows.outcome.text!r}."
-            )
+            terminal.note(f"{name} predicts {origin.outcome!r}, not {rows.outcome.text!r}.")
         if (origin.n_rows, origin.n_events) == (event.size, int(event.sum())):
-            tell(
-                "yellow",
-                "note",
+            terminal.note(
                 f"{name} was learnt from {event.size:,} rows with as many events as these have. If "
                 "they are the same rows, its numbers here are not those of new rows. Add the model "
                 "scorecard, which is learnt anew in each fold.",

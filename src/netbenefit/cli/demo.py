@@ -7,16 +7,7 @@ from typing import Annotated
 
 import typer
 
-from netbenefit.cli.options import Debug, Seconds
-from netbenefit.cli.terminal import (
-    friendly,
-    make_console,
-    print_card,
-    program_name,
-    tell,
-    warnings_as_notes,
-    working,
-)
+from netbenefit.cli import options, terminal
 
 #: Risks from which people might act: 19 false alarms accepted for a tumour found, down to one.
 _THRESHOLDS = "0.05:0.5:0.05"
@@ -27,13 +18,13 @@ _TEST_SHARE, _SPLIT_SEED = 0.3, 0
 _ACT_FROM = 0.1
 
 
-@friendly
+@terminal.friendly
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the card and the report.")] = Path(
         "netbenefit-demo"
     ),
-    time_limit: Seconds = 5.0,
-    debug: Debug = False,
+    time_limit: options.Seconds = 5.0,
+    debug: options.Debug = False,
 ) -> None:
     """Learn a card that tells malignant breast tumours from benign ones.
 
@@ -44,10 +35,11 @@ def demo(
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file. Name a folder: --out FOLDER.")
-    console = make_console()
+    console = terminal.make_console()
     console.print("Which breast tumours are malignant? Learning a card that tells them apart.\n")
-    with working(False, "getting ready"):
+    with terminal.working(False, "getting ready"):
         import numpy as np
+        from sklearn.datasets import load_breast_cancer
         from sklearn.linear_model import LogisticRegression
         from sklearn.model_selection import train_test_split
         from sklearn.pipeline import make_pipeline
@@ -55,12 +47,15 @@ def demo(
 
         from netbenefit.cli.model import CommandClassifier, notes_on
         from netbenefit.common import Table, write_text
-        from netbenefit.data import Outcome, load_breast_cancer, write_csv
+        from netbenefit.data import Outcome, write_csv
         from netbenefit.export import to_calculator
         from netbenefit.metrics import Thresholds, compare
         from netbenefit.report import comparison_table, thresholds_text, validation_page
 
-        columns, event = load_breast_cancer()
+        raw = load_breast_cancer()
+        names = [str(name) for name in raw.feature_names]
+        columns = {n: raw.data[:, k] for k, n in enumerate(names) if n.startswith("worst ")}
+        event = raw.target == 0  # malignant
         first, second = train_test_split(
             np.arange(event.size), test_size=_TEST_SHARE, random_state=_SPLIT_SEED, stratify=event
         )
@@ -68,7 +63,7 @@ def demo(
         test = {name: values[second] for name, values in columns.items()}
         learnt, held_out = event[first], event[second]
     thresholds = Thresholds.parse(_THRESHOLDS)
-    with warnings_as_notes():
+    with terminal.warnings_as_notes():
         model = CommandClassifier(
             binner="auto",
             thresholds=thresholds,
@@ -113,9 +108,9 @@ def demo(
     write_text(calculator, to_calculator(card, threshold=_ACT_FROM))
     write_csv(Table({**test, "malignant": held_out.astype(np.int64)}), held_out_file)
     write_csv(Table({**columns, "malignant": event.astype(np.int64)}), all_file)
-    print_card(card)
+    terminal.print_card(card)
     for note in notes_on(model.learned_):
-        tell("yellow", "note", note)
+        terminal.note(note)
     console.print(f"\nOn {held_out.size} other tumours, at {thresholds_text(thresholds)}:")
     console.print(comparison_table(rows))
     console.print(
@@ -124,7 +119,7 @@ def demo(
     )
     files = (card_file, report_file, calculator, held_out_file, all_file)
     console.print("Wrote " + "\n      ".join(str(file) for file in files))
-    program = program_name()
+    program = terminal.program_name()
     console.print(
         "\nNext: open the report and the calculator in a browser, then try\n"
         f"  {program} evaluate {card_file} {held_out_file} --target malignant\n"

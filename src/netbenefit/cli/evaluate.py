@@ -9,26 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netbenefit.cli.options import (
-    GRID,
-    Card,
-    Debug,
-    OutcomeOptions,
-    Quiet,
-    Sources,
-    Stream,
-    option,
-)
-from netbenefit.cli.terminal import (
-    check_column,
-    check_writable,
-    friendly,
-    load_card,
-    make_console,
-    tell,
-    tell_saved,
-    warnings_as_notes,
-)
+from netbenefit.cli import options, terminal
+from netbenefit.cli.options import GRID, option
 
 if TYPE_CHECKING:
     from netbenefit.cards import Scorecard
@@ -37,12 +19,12 @@ if TYPE_CHECKING:
     from netbenefit.updating import CardEvaluation, Drift
 
 
-@friendly
+@terminal.friendly
 def evaluate(
-    card: Card,
-    data: Sources,
+    card: options.Card,
+    data: options.Sources,
     *,
-    named: OutcomeOptions,
+    named: options.OutcomeOptions,
     thresholds: Annotated[str | None, option("GRID", GRID, "the card's own")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
     csv: Annotated[Path | None, option("FILE", "Save the decision curve.")] = None,
@@ -50,9 +32,9 @@ def evaluate(
         Path | None,
         option("DATA", "A table to compare with, such as the training rows: what has drifted?"),
     ] = None,
-    stream: Stream = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    stream: options.Stream = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Measure a card on a table: net benefit, discrimination, calibration, drift.
 
@@ -67,15 +49,15 @@ def evaluate(
     from netbenefit.updating import calibration_lines, evaluate_card, level_lines
 
     source = find_source(data)
-    check_writable([card, *source.files, reference], csv)
-    scorecard = load_card(card)
+    terminal.check_writable([card, *source.files, reference], csv)
+    scorecard = terminal.load_card(card)
     grid = scorecard.thresholds if thresholds is None else as_thresholds(thresholds)
     given = open_data(source, stream=stream, as_text=scorecard.text_features, quiet=quiet)
     if isinstance(given, RawFile):
         outcome, weight = read_for_card(scorecard, given.columns, named)
         text = outcome.text
         compared = {} if reference is None else _reference(scorecard, reference, named)
-        with warnings_as_notes():
+        with terminal.warnings_as_notes():
             found = evaluate_card(
                 scorecard,
                 given.columns,
@@ -94,7 +76,7 @@ def evaluate(
         extra = _extra(found, drift)
         typer.echo(evaluation_json(found.measures, found.curve, text, grid, extra))
         return
-    console = make_console()
+    console = terminal.make_console()
     console.print(f"{card} on {source.shown}, {text}:")
     console.print(measure_table(found.measures))
     console.print("\n".join(format_table(["", ""], calibration_lines(found.calibration))[1:]))
@@ -102,32 +84,28 @@ def evaluate(
     console.print(curve_table(found.curve))
     if drift is not None:
         console.print(str(drift))
-    tell_saved(csv)
+    terminal.tell_saved(csv)
 
 
 def _evaluate_open(
     card: Scorecard,
     table: OpenTable,
-    named: OutcomeOptions,
+    named: options.OutcomeOptions,
     thresholds: Thresholds,
     reference: Path | None,
     quiet: bool,
 ) -> tuple[CardEvaluation, str]:
     """Measure a card on an open table; return also what the outcome is called."""
     from netbenefit.cards import check_present
-    from netbenefit.cli.rows import open_table, outcome_of_table
-    from netbenefit.data import duckdb_errors, find_source, find_target, label_in
+    from netbenefit.cli.rows import open_table, outcome_column, outcome_of_table
+    from netbenefit.data import duckdb_errors, find_source
 
-    says = card.provenance.outcome if card.provenance else None
-    target, weight = named.target, named.sample_weight
-    if target is None:
-        target, _ = find_target(table.columns, says, card.features)
-    check_column(table.columns, target, "--target")
-    check_column(table.columns, weight, "--sample-weight")
+    (target, label), weight = outcome_column(card, table.columns, named), named.sample_weight
+    terminal.check_column(table.columns, target, "--target")
+    terminal.check_column(table.columns, weight, "--sample-weight")
     check_present(card.features, table.columns)
     used = list(dict.fromkeys([*card.features, target, *([weight] if weight else [])]))
     table.check_columns(used)
-    label = named.positive if named.positive is not None else label_in(says, target)
     with duckdb_errors(table.source):
         outcome, _ = outcome_of_table(table, target, label)
     with ExitStack() as stack:
@@ -146,53 +124,35 @@ def _evaluate_open(
             table,
             table.relation(used),
             target,
-            outcome.labels[1],
-            weight,
-            thresholds,
             quiet,
+            positive=outcome.labels[1],
+            sample_weight=weight,
+            thresholds=thresholds,
             reference=compared,
         )
     return found, outcome.text
 
 
 def evaluate_relation(
-    card: Scorecard,
-    table: OpenTable,
-    relation: Any,
-    target: str,
-    label: Any,
-    weight: str | None,
-    thresholds: Thresholds,
-    quiet: bool,
-    *,
-    reference: Any = None,
+    card: Scorecard, table: OpenTable, relation: Any, target: str, quiet: bool, **settings: Any
 ) -> CardEvaluation:
-    """Measure a card on rows that DuckDB scores and counts by score and outcome."""
+    """Measure a card on rows of a table that DuckDB scores and counts by score and outcome."""
     from netbenefit.data import QueryBar, duckdb_errors
     from netbenefit.updating import evaluate_table
 
     with (
-        warnings_as_notes(quiet),
+        terminal.warnings_as_notes(quiet),
         duckdb_errors(table.source),
         QueryBar(table.connection, "scoring and counting rows", shown=not quiet) as bar,
     ):
-        return evaluate_table(
-            card,
-            relation,
-            target,
-            positive=label,
-            thresholds=thresholds,
-            sample_weight=weight,
-            reference=reference,
-            tell=bar.say,
-        )
+        return evaluate_table(card, relation, target, tell=bar.say, **settings)
 
 
 def _tell_no_outcome(place: object) -> None:
-    tell("yellow", "note", f"{place} has no outcome that can be read: prevalence left out.")
+    terminal.note(f"{place} has no outcome that can be read: prevalence left out.")
 
 
-def _reference(card: Scorecard, reference: Path, named: OutcomeOptions) -> dict[str, Any]:
+def _reference(card: Scorecard, reference: Path, named: options.OutcomeOptions) -> dict[str, Any]:
     """Rows to compare with; their outcomes and weights where the file has them."""
     from netbenefit.cli.rows import read_for_card
     from netbenefit.common import InputError

@@ -9,40 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netbenefit.cli.options import Card, Debug, Names, option
-from netbenefit.cli.terminal import check_writable, friendly, load_card, tell, tell_saved
+from netbenefit.cli import options, terminal
+from netbenefit.cli.options import Names, option
 
 if TYPE_CHECKING:
     from netbenefit.cards import Scorecard
     from netbenefit.export import Scaling
 
 
-class Format(StrEnum):
-    """What a card can be exported to."""
-
-    json = "json"
-    html = "html"
-    sql = "sql"
-    python = "python"
-    js = "js"
-    xlsx = "xlsx"
-    pmml = "pmml"
-    md = "md"
-    latex = "latex"
+#: What a card can be exported to.
+Format = StrEnum("Format", "json html sql python js xlsx pmml md latex")
+#: Databases that a query can be written for.
+Dialect = StrEnum("Dialect", "ansi duckdb postgresql spark")
 
 
-class Dialect(StrEnum):
-    """Databases that a query can be written for."""
-
-    ansi = "ansi"
-    duckdb = "duckdb"
-    postgresql = "postgresql"
-    spark = "spark"
-
-
-@friendly
+@terminal.friendly
 def export(
-    card: Card,
+    card: options.Card,
     to: Annotated[Format, typer.Option(help="The format.")],
     out: Annotated[
         Path | None, option("FILE", "Where to write it; on the screen by default.")
@@ -75,7 +58,7 @@ def export(
     usual: Annotated[
         Names, option("NAME=LOW:HIGH", "Of html: where a column's numbers usually lie. Repeat it.")
     ] = None,
-    debug: Debug = False,
+    debug: options.Debug = False,
 ) -> None:
     """Write a card as a calculator page, SQL, Python, JavaScript, Excel, PMML, Markdown or LaTeX.
 
@@ -84,13 +67,13 @@ def export(
     from netbenefit import export as formats
     from netbenefit.common import InputError, write_text
 
-    check_writable([card], out)
-    scorecard = load_card(card)
+    terminal.check_writable([card], out)
+    scorecard = terminal.load_card(card)
     scaling = None if scale is None else _scaling(scorecard, scale, lower_is_better)
     if scaling is not None:
         if to is Format.json:
             raise InputError("a card's own file holds no scaled score: leave --scale out.")
-        tell("bold", "scaled", scaling.text())
+        terminal.tell("bold", "scaled", scaling.text())
     if lower_is_better and scaling is None:
         raise InputError("--lower-is-better says how to scale: give --scale, too.")
     for name, given, of in (
@@ -107,7 +90,7 @@ def export(
         if out is None:
             raise InputError("a workbook is not text: name a file with --out card.xlsx.")
         formats.to_xlsx(scorecard, out, scaling=scaling)
-        tell_saved(out)
+        terminal.tell_saved(out)
         return
     if to is Format.json:
         text = scorecard.to_json()
@@ -136,7 +119,7 @@ def export(
         typer.echo(text, nl=not text.endswith("\n"))
         return
     write_text(out, text)
-    tell_saved(out)
+    terminal.tell_saved(out)
 
 
 def _pairs(texts: list[str] | None, name: str, like: str, columns: Sequence[str]) -> dict[str, str]:

@@ -8,39 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netbenefit.cli.options import (
-    LIMITS,
-    ColumnOptions,
-    Debug,
-    Jobs,
-    LimitOptions,
-    MaxPerColumn,
-    MaxPoints,
-    Positive,
-    Quiet,
-    RowWeights,
-    Seconds,
-    Solver,
-    Sources,
-    Stream,
-    Target,
-    TeacherOptions,
-    ThresholdOptions,
-    option,
-)
-from netbenefit.cli.terminal import (
-    check_column,
-    check_writable,
-    friendly,
-    make_console,
-    print_card,
-    print_teacher,
-    read_setting,
-    tell,
-    tell_saved,
-    warnings_as_notes,
-    working,
-)
+from netbenefit.cli import options, terminal
+from netbenefit.cli.options import LIMITS, option
 
 if TYPE_CHECKING:
     from netbenefit.cli.model import ColumnFlags, CommandClassifier
@@ -52,23 +21,23 @@ if TYPE_CHECKING:
     HeldOut = tuple[Measures, str]
 
 
-@friendly
+@terminal.friendly
 def fit(
-    data: Sources,
-    target: Target,
-    grid: ThresholdOptions,
-    positive: Positive = None,
-    sample_weight: RowWeights = None,
+    data: options.Sources,
+    target: options.Target,
+    grid: options.ThresholdOptions,
+    positive: options.Positive = None,
+    sample_weight: options.RowWeights = None,
     holdout: Annotated[
         float | None,
         option("SHARE", "Learn without this share of the rows, and measure the card on them."),
     ] = None,
     *,
-    columns: ColumnOptions,
+    columns: options.ColumnOptions,
     max_features: Annotated[int | None, option("K", "Largest number of rules.", **LIMITS)] = None,
-    max_per_column: MaxPerColumn = None,
-    max_points: MaxPoints = 10,
-    limits: LimitOptions,
+    max_per_column: options.MaxPerColumn = None,
+    max_points: options.MaxPoints = 10,
+    limits: options.LimitOptions,
     penalty: Annotated[
         str,
         option(
@@ -77,25 +46,25 @@ def fit(
             "4,000 rows; paper is 0.1 · prevalence / columns.",
         ),
     ] = "auto",
-    teacher: TeacherOptions,
+    teacher: options.TeacherOptions,
     solver: Annotated[
-        Solver,
+        options.Solver,
         typer.Option(
             help="auto searches, then proves; exact proves longer; milp is the published integer "
             "program; local, and anneal as published, only search."
         ),
-    ] = Solver.auto,
-    time_limit: Seconds = 10.0,
+    ] = options.Solver.auto,
+    time_limit: options.Seconds = 10.0,
     seed: Annotated[int, option("N", "Seed of the search, and of the rows held out.", min=0)] = 0,
-    jobs: Jobs = -1,
-    stream: Stream = None,
+    jobs: options.Jobs = -1,
+    stream: options.Stream = None,
     out: Annotated[Path | None, option("FILE", "Where to save the card, as JSON.")] = None,
     certificate: Annotated[
         Path | None,
         option("FILE", "Where to save the proof, for `verify`: .json or .json.gz."),
     ] = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Learn a scorecard from a raw table and print it.
 
@@ -109,7 +78,7 @@ def fit(
     from netbenefit.estimators import choose_solver
 
     source = find_source(data)
-    check_writable(source.files, out, certificate)
+    terminal.check_writable(source.files, out, certificate)
     check_share(holdout, certificate)
     flags = ColumnFlags.of(columns)
     params = read_card_flags(
@@ -117,7 +86,7 @@ def fit(
         teacher,
         limits,
         max_per_column,
-        penalty=read_setting(penalty, "--penalty", "auto", "paper"),
+        penalty=terminal.read_setting(penalty, "--penalty", "auto", "paper"),
         max_points=max_points,
         max_features=max_features,
         solver=solver.value,
@@ -152,10 +121,10 @@ def fit(
     _show(model, held_out)
     if not quiet:
         for note in notes_on(model.learned_):
-            tell("yellow", "note", note)
+            terminal.note(note)
         remind = "add --out card.json to keep the card."
-        tell("bold", "saved" if out else "not saved", out or remind)
-        tell_saved(certificate)
+        terminal.tell("bold", "saved" if out else "not saved", out or remind)
+        terminal.tell_saved(certificate)
 
 
 # -- work ------------------------------------------------------------------------------------------
@@ -177,17 +146,17 @@ def _fit_file(
     seed = params["random_state"]
     train, test = split_rows(rows, holdout, seed)
     if not quiet:
-        tell("bold", label, rows.counts(test))
+        terminal.tell("bold", label, rows.counts(test))
     binner = binner_of(flags, train.columns(), params)
     model = CommandClassifier(binner=binner, **params)
-    with warnings_as_notes(quiet), ExitStack() as reading:
-        reading.enter_context(working(quiet, "looking at the columns"))
+    with terminal.warnings_as_notes(quiet), ExitStack() as reading:
+        reading.enter_context(terminal.working(quiet, "looking at the columns"))
         model.follow(quiet, reading.close)
         model.fit(train.X(binner is not None), train.outcome, train.weight)
     if test is None:
         return model, None
     card = model.scorecard_
-    with warnings_as_notes(quiet):
+    with terminal.warnings_as_notes(quiet):
         score = card.score(test.columns())
     measures = measure(
         test.outcome.event,
@@ -218,13 +187,13 @@ def _fit_table(
     """Learn from rows that stay where they are, and measure the card on those held out."""
     from netbenefit.cli.evaluate import evaluate_relation
     from netbenefit.cli.model import CommandClassifier, binner_of
-    from netbenefit.cli.rows import features_of, outcome_of_table
+    from netbenefit.cli.rows import count_columns, features_of, outcome_of_table
     from netbenefit.common import InputError
     from netbenefit.data import QueryBar, duckdb_errors
 
     source, seed = table.source, params["random_state"]
-    check_column(table.columns, target, "--target")
-    check_column(table.columns, weight, "--sample-weight")
+    terminal.check_column(table.columns, target, "--target")
+    terminal.check_column(table.columns, weight, "--sample-weight")
     names = features_of(table.columns, source.shown, target, weight, flags)
     columns = [*names, target, *([weight] if weight else [])]
     table.check_columns(set(columns))
@@ -236,21 +205,17 @@ def _fit_table(
             train, test = table.split(holdout, seed, columns)
         sample = table.read(names, n_rows=2000).columns
     if not quiet:
-        plural = "s" * (len(names) != 1)
-        tell(
-            "bold",
-            source.label,
-            f"{n_events:,} rows with {outcome.text}; {len(names)} column{plural} to learn from",
-        )
+        counts = f"{n_events:,} rows with {outcome.text}; {count_columns(names)} to learn from"
+        terminal.tell("bold", source.label, counts)
     binner = binner_of(flags, sample, params)
     model = CommandClassifier(binner=binner, **params)
-    with warnings_as_notes(quiet), duckdb_errors(source), ExitStack() as reading:
+    with terminal.warnings_as_notes(quiet), duckdb_errors(source), ExitStack() as reading:
         bar = reading.enter_context(QueryBar(table.connection, "counting values", shown=not quiet))
 
         def before() -> None:
             reading.close()
             if not quiet:
-                tell("bold", "merged", str(model.merging_))
+                terminal.tell("bold", "merged", str(model.merging_))
             if proof and model.merging_.search_sampled:
                 raise InputError(
                     "--certificate: there are so many patterns that points are searched on a "
@@ -269,9 +234,8 @@ def _fit_table(
     if test is None:
         return model, None
     card = model.scorecard_
-    found = evaluate_relation(
-        card, table, test, target, outcome.labels[1], weight, card.thresholds, quiet
-    )
+    settings = {"positive": outcome.labels[1], "sample_weight": weight}
+    found = evaluate_relation(card, table, test, target, quiet, **settings)
     with duckdb_errors(source):
         n_rows = test.count("*").fetchall()[0][0]
     return model, (
@@ -288,16 +252,16 @@ def _show(model: CommandClassifier, held_out: HeldOut | None) -> None:
     from netbenefit.report import measure_table
 
     card, result = model.scorecard_, model.result_
-    print_card(card)
+    terminal.print_card(card)
     origin = card.provenance
     assert origin is not None
     rules = f"{result.size} rule{'s' * (result.size != 1)}"
-    console = make_console()
+    console = terminal.make_console()
     console.print(
         f"objective {result.objective:.6f} · net benefit {origin.net_benefit:.6f} · {rules} · "
         f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
-    print_teacher(origin, result)
+    terminal.print_teacher(origin, result)
     if held_out is not None:
         measures, rows = held_out
         console.print(f"\n{rows}")

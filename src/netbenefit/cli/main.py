@@ -15,23 +15,16 @@ from typing import Annotated
 
 import typer
 
+from netbenefit.cli import options, terminal
 from netbenefit.cli.compare import compare
 from netbenefit.cli.demo import demo
 from netbenefit.cli.evaluate import evaluate
 from netbenefit.cli.export import export
 from netbenefit.cli.fit import fit
-from netbenefit.cli.options import Card, Debug, Names, Quiet, option
+from netbenefit.cli.options import Names, option
 from netbenefit.cli.report import report
 from netbenefit.cli.score import score
 from netbenefit.cli.sizes import sizes
-from netbenefit.cli.terminal import (
-    check_writable,
-    friendly,
-    load_card,
-    make_console,
-    print_card,
-    tell_saved,
-)
 from netbenefit.cli.update import update
 from netbenefit.cli.validate import validate
 from netbenefit.cli.verify import verify
@@ -59,7 +52,7 @@ def _version(shown: bool) -> None:
     if shown:
         from netbenefit._version import __version__
 
-        make_console().print(f"netbenefit {__version__}")
+        terminal.make_console().print(f"netbenefit {__version__}")
         raise typer.Exit
 
 
@@ -73,22 +66,22 @@ def _root(
     """Risk scorecards that maximise decision net benefit."""
 
 
-@friendly
+@terminal.friendly
 def show(
-    card: Card,
+    card: options.Card,
     html: Annotated[Path | None, option("FILE", "Write a page to print.")] = None,
-    debug: Debug = False,
+    debug: options.Debug = False,
 ) -> None:
     """Print a saved card, and write it as a page that works offline."""
     from netbenefit.common import write_text
     from netbenefit.report import card_page
 
-    check_writable([card], html)
-    scorecard = load_card(card)
-    print_card(scorecard)
+    terminal.check_writable([card], html)
+    scorecard = terminal.load_card(card)
+    terminal.print_card(scorecard)
     if html is not None:
         write_text(html, card_page(scorecard))
-        tell_saved(html)
+        terminal.tell_saved(html)
 
 
 # -- ``netbenefit reproduce``: the paper's experiments, run again, beside the published numbers ----
@@ -98,15 +91,11 @@ def show(
 _CLONE = Path(__file__).resolve().parents[3]
 
 
-class BudgetNames(StrEnum):
-    """How much time is spent."""
-
-    quick = "quick"
-    standard = "standard"
-    paper = "paper"
+#: How much time is spent.
+BudgetNames = StrEnum("BudgetNames", "quick standard paper")
 
 
-@friendly
+@terminal.friendly
 def reproduce(
     budget: Annotated[
         BudgetNames,
@@ -134,8 +123,8 @@ def reproduce(
         ),
     ] = None,
     jobs: Annotated[int, option("N", "Fits at a time; −1 for one per core.", min=-1)] = -1,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Run the paper's experiments again: tables and figures, with the published numbers beside.
 

@@ -396,27 +396,21 @@ def guess_table(summary: Mapping[str, Any], width: int) -> Text:
     """Return a binner's summary in lines no wider than a terminal."""
     rows = [_cells(*row) for row in zip(*(summary[head] for head in _HEADS), strict=True)]
     more = len(rows) - _MOST_ROWS
-    if more == 1:  # a line that says so would take as much room
-        more = 0
-    shown = rows if more <= 0 else rows[:_MOST_ROWS]
+    # For one more, a line that says so would take as much room.
+    shown = rows if more <= 1 else rows[:_MOST_ROWS]
     widths = _widths([_HEADS, *shown], width)
     lines = [_line(_HEADS, widths, "bold"), *(_line(row, widths) for row in shown)]
-    if more > 0:
+    if more > 1:
         lines.append(Text(f"  … and {more} more columns", "dim"))
     return Text("\n").join(lines)
 
 
-def _cells(name: Any, taken: Any, conditions: Any, missing: Any) -> tuple[str, str, str, str]:
-    out = str(taken) == "left out"
+def _cells(name: Any, taken: Any, conditions: Any, missing: Any) -> list[str]:
     if conditions == name:  # the condition of a yes-or-no column is the column itself
         conditions = "yes"
-    number = "" if out else "–" if not missing else f"{missing:,.10g}"
-    return (
-        strip_control(str(name)),
-        strip_control(str(taken)),
-        strip_control(str(conditions)),
-        number,
-    )
+    number = f"{missing:,.10g}" if missing else "–"
+    words = [strip_control(str(word)) for word in (name, taken, conditions)]
+    return [*words, "" if taken == "left out" else number]
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:

@@ -13,22 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-
-class WeightNames(StrEnum):
-    """How thresholds can be weighted."""
-
-    equal = "equal"
-    length = "length"
-
-
-class Solver(StrEnum):
-    """Solvers by name."""
-
-    auto = "auto"
-    exact = "exact"
-    milp = "milp"
-    local = "local"
-    anneal = "anneal"
+#: How thresholds can be weighted.
+WeightNames = StrEnum("WeightNames", "equal length")
+Solver = StrEnum("Solver", "auto exact milp local anneal")
 
 
 def option(metavar: str, text: str, default: str | bool = True, **more: Any) -> Any:

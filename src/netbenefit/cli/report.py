@@ -5,28 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from netbenefit.cli.options import Card, Data, Debug, OutcomeOptions, option
-from netbenefit.cli.terminal import (
-    check_writable,
-    friendly,
-    load_card,
-    tell_saved,
-    warnings_as_notes,
-)
+from netbenefit.cli import options, terminal
+from netbenefit.cli.options import option
 
 
-@friendly
+@terminal.friendly
 def report(
-    card: Card,
-    data: Data,
+    card: options.Card,
+    data: options.Data,
     out: Annotated[Path, option("FILE", "Where to write the page.")] = Path("report.html"),
     *,
-    named: OutcomeOptions,
+    named: options.OutcomeOptions,
     certificate: Annotated[
         Path | None,
         option("FILE", "What `fit --certificate` wrote for this card: checked against the rows."),
     ] = None,
-    debug: Debug = False,
+    debug: options.Debug = False,
 ) -> None:
     """Write a report: card, levels, decision curve, calibration, columns, proof, checklist.
 
@@ -38,8 +32,8 @@ def report(
     from netbenefit.data import read_table
     from netbenefit.report import validation_page
 
-    check_writable([card, data, certificate], out)
-    scorecard = load_card(card)
+    terminal.check_writable([card, data, certificate], out)
+    scorecard = terminal.load_card(card)
     columns = read_table(data, text=scorecard.text_features)
     outcome, weight = read_for_card(scorecard, columns, named)
     record, verdict = None, None
@@ -47,9 +41,9 @@ def report(
         from netbenefit.certificates import Certificate, verify
 
         record = Certificate.load(certificate)
-        with warnings_as_notes(quiet=True):
+        with terminal.warnings_as_notes(quiet=True):
             verdict = verify(scorecard, record, columns, outcome.event, sample_weight=weight)
-    with warnings_as_notes():
+    with terminal.warnings_as_notes():
         page = validation_page(
             scorecard,
             columns,
@@ -60,4 +54,4 @@ def report(
             verdict=verdict,
         )
     write_text(out, page)
-    tell_saved(out)
+    terminal.tell_saved(out)

@@ -121,10 +121,16 @@ class Rows(NamedTuple):
     def counts(self, held_out: Rows | None = None) -> str:
         """Say how many rows and columns there are."""
         event = self.outcome.event
-        plural = "s" * (len(self.names) != 1)
-        text = f"{event.size:,} rows, {event.sum():,} with {self.outcome.text}"
         aside = "" if held_out is None else f"; {held_out.outcome.event.size:,} rows held out"
-        return f"{text}; {len(self.names)} column{plural} to learn from{aside}"
+        return (
+            f"{event.size:,} rows, {event.sum():,} with {self.outcome.text}; "
+            f"{count_columns(self.names)} to learn from{aside}"
+        )
+
+
+def count_columns(names: Sequence[str]) -> str:
+    """Say how many columns there are."""
+    return f"{len(names)} column{'s' * (len(names) != 1)}"
 
 
 def read_rows(
@@ -193,15 +199,20 @@ def read_for_card(
     card: Scorecard, columns: dict[str, NDArray[Any]], named: OutcomeOptions
 ) -> tuple[Outcome, NDArray[Any] | None]:
     """Outcome and weights of rows that a card is evaluated on; its own outcome by default."""
-    says = card.provenance.outcome if card.provenance else None
-    label: str | None
-    if named.target is None:
-        target, label = find_target(columns, says, card.features)
-    else:
-        target, label = named.target, label_in(says, named.target)
+    target, event = outcome_column(card, columns, named)
     column = pick_column(columns, target, "--target")
-    event = label if named.positive is None else named.positive
     return read_outcome(column, target, event), read_weights(columns, named.sample_weight)
+
+
+def outcome_column(
+    card: Scorecard, columns: Mapping[str, NDArray[Any]] | Sequence[str], named: OutcomeOptions
+) -> tuple[str, str | None]:
+    """Return the column of the outcome that a card is evaluated on, and the event's label."""
+    says = card.provenance.outcome if card.provenance else None
+    target = named.target
+    if target is None:
+        target, _ = find_target(columns, says, card.features)
+    return target, label_in(says, target) if named.positive is None else named.positive
 
 
 def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tuple[Outcome, int]:

@@ -7,15 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from netbenefit.cli.options import Card, Debug, Jobs, Names, Quiet, Sources, option
-from netbenefit.cli.terminal import (
-    check_column,
-    check_writable,
-    friendly,
-    load_card,
-    tell,
-    tell_saved,
-)
+from netbenefit.cli import options, terminal
+from netbenefit.cli.options import Names, option
 
 if TYPE_CHECKING:
     from netbenefit.data import OpenTable
@@ -24,15 +17,15 @@ SCORE, RISK = "card_score", "card_risk"
 _FORMATS = (".parquet", ".pq", ".csv", ".csv.gz")
 
 
-@friendly
+@terminal.friendly
 def score(
-    card: Card,
-    data: Sources,
+    card: options.Card,
+    data: options.Sources,
     out: Annotated[Path, option("FILE", "Where to write: .parquet, .csv or .csv.gz.")],
     keep: Annotated[Names, option("NAME", "A column to keep; may be repeated.", "all")] = None,
-    jobs: Jobs = -1,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    jobs: options.Jobs = -1,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Write a card's score and risk for every row of a table, however large.
 
@@ -46,10 +39,10 @@ def score(
     from netbenefit.updating import score_table
 
     source = find_source(data)
-    check_writable([card, *source.files], out)
+    terminal.check_writable([card, *source.files], out)
     if not out.name.lower().endswith(_FORMATS):
         raise InputError(f"{out}: cannot tell the format. End it in one of {', '.join(_FORMATS)}.")
-    scorecard = load_card(card)
+    scorecard = terminal.load_card(card)
     began = time.monotonic()
     with open_table(source, scorecard.text_features, jobs, quiet) as table:
         check_present(scorecard.features, table.columns)
@@ -69,22 +62,22 @@ def score(
             refused = table.connection.sql(query).fetchall()[0][0]
         if not quiet:
             seconds = time.monotonic() - began
-            tell("bold", "scored", f"{table.n_rows:,} rows of {source.shown} in {seconds:.1f} s")
+            terminal.tell(
+                "bold", "scored", f"{table.n_rows:,} rows of {source.shown} in {seconds:.1f} s"
+            )
             if refused:
-                tell(
-                    "yellow",
-                    "note",
+                terminal.note(
                     f"{refused:,} of {table.n_rows:,} rows have no score: the card refuses a value "
                     "in them (infinite, or missing without a rule for that).",
                 )
-            tell_saved(out)
+            terminal.tell_saved(out)
 
 
 def _kept(table: OpenTable, keep: Sequence[str] | None) -> list[str]:
     from netbenefit.common import InputError
 
     for one in keep or ():
-        check_column(table.columns, one, "--keep")
+        terminal.check_column(table.columns, one, "--keep")
     kept = list(dict.fromkeys(keep or table.columns))
     clash = [one for one in kept if one.casefold() in (SCORE, RISK)]
     if clash:

@@ -7,67 +7,43 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from netbenefit.cli.options import (
-    LIMITS,
-    ColumnsInFolds,
-    Data,
-    Debug,
-    Jobs,
-    LimitsInFolds,
-    MaxPoints,
-    Positive,
-    Quiet,
-    RowWeights,
-    Target,
-    TeacherOptions,
-    ThresholdOptions,
-    option,
-)
-from netbenefit.cli.terminal import (
-    check_writable,
-    friendly,
-    make_console,
-    program_name,
-    progress,
-    tell,
-    tell_saved,
-    warnings_as_notes,
-)
+from netbenefit.cli import options, terminal
+from netbenefit.cli.options import LIMITS, option
 
 if TYPE_CHECKING:
     from netbenefit.validation import SizePath
 
 
-@friendly
+@terminal.friendly
 def sizes(
-    data: Data,
-    target: Target,
+    data: options.Data,
+    target: options.Target,
     max_size: Annotated[
         int | None, option("K", "Rules of the largest card.", "15, or fewer columns", min=1)
     ] = None,
     folds: Annotated[int, option("N", "Folds, each held out once.", min=2)] = 5,
     *,
-    grid: ThresholdOptions,
-    max_points: MaxPoints = 10,
+    grid: options.ThresholdOptions,
+    max_points: options.MaxPoints = 10,
     max_per_column: Annotated[int | None, option("K", "As in `fit`.", **LIMITS)] = None,
-    limits: LimitsInFolds,
-    teacher: TeacherOptions,
-    columns: ColumnsInFolds,
-    sample_weight: RowWeights = None,
-    positive: Positive = None,
+    limits: options.LimitsInFolds,
+    teacher: options.TeacherOptions,
+    columns: options.ColumnsInFolds,
+    sample_weight: options.RowWeights = None,
+    positive: options.Positive = None,
     time_limit: Annotated[
         float,
         option("SECONDS", "Time for all sizes together, once for all rows and once per fold."),
     ] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds and search.", min=0)] = 0,
-    jobs: Jobs = -1,
+    jobs: options.Jobs = -1,
     plot: Annotated[Path | None, option("FILE", "Save a picture: .svg, .png or .pdf.")] = None,
     csv: Annotated[Path | None, option("FILE", "Save the table.")] = None,
     journal: Annotated[
         Path | None, option("FILE", "Keep finished folds, to continue after an interruption.")
     ] = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Compare cards of every size on held-out rows, to choose how many rules a card should have.
 
@@ -83,7 +59,7 @@ def sizes(
     from netbenefit.plots import check_picture, save_picture
     from netbenefit.validation import size_path
 
-    check_writable([data], plot, csv, journal)
+    terminal.check_writable([data], plot, csv, journal)
     if plot is not None:
         check_picture(plot)
     flags = ColumnFlags.of(columns)
@@ -104,8 +80,8 @@ def sizes(
     X = rows.X(binner is not None)
     if not quiet:
         work = f"{folds + 1} searches of up to {time_limit:g} s each"
-        tell("bold", data.name, f"{rows.counts()}; {work}")
-    with warnings_as_notes(quiet), progress(quiet) as callback:
+        terminal.tell("bold", data.name, f"{rows.counts()}; {work}")
+    with terminal.warnings_as_notes(quiet), terminal.progress(quiet) as callback:
         path = size_path(
             model.set_params(callback=callback),
             X,
@@ -129,9 +105,9 @@ def sizes(
         **_changed(limits),
     }
     same |= {"drop": same.pop("drop", None), "sample_weight": sample_weight, "positive": positive}
-    make_console().print(f"{path}\n\n{_advice(path, _fit_command(data, same))}")
+    terminal.make_console().print(f"{path}\n\n{_advice(path, _fit_command(data, same))}")
     if not quiet:
-        tell_saved(csv, plot)
+        terminal.tell_saved(csv, plot)
 
 
 def _changed(group: Any) -> dict[str, Any]:
@@ -140,13 +116,13 @@ def _changed(group: Any) -> dict[str, Any]:
     return {name: value for name, (value, default) in values.items() if value != default}
 
 
-def _fit_command(data: Path, options: dict[str, Any]) -> str:
+def _fit_command(data: Path, chosen: dict[str, Any]) -> str:
     """The call of ``fit`` with the same options, as one would type it."""
     words = [str(data)]
-    for name, value in options.items():
+    for name, value in chosen.items():
         for item in value if isinstance(value, list) else [value]:
             words += [] if item is None else [f"--{name.replace('_', '-')}", str(item)]
-    return f"{program_name()} fit {shlex.join(words)}"
+    return f"{terminal.program_name()} fit {shlex.join(words)}"
 
 
 def _advice(path: SizePath, command: str) -> str:

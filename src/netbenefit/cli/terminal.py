@@ -41,6 +41,11 @@ def tell(style: str, label: str, message: object) -> None:
     make_console(stderr=True).print(Text.assemble((f"{label}: ", style), line))
 
 
+def note(message: object) -> None:
+    """Say what the user should know, besides the result."""
+    tell("yellow", "note", message)
+
+
 def friendly(command: Callable[..., None]) -> Callable[..., None]:
     """Expand groups of options; turn errors that a user can mend into one line and exit code 2."""
     parameters, groups = _expand(inspect.signature(command, eval_str=True))
@@ -131,8 +136,8 @@ def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
             notes.append(str(one.message))
         else:
             warnings.showwarning(one.message, one.category, one.filename, one.lineno)
-    for note in [] if quiet else dict.fromkeys(notes):
-        tell("yellow", "note", note)
+    for text in [] if quiet else dict.fromkeys(notes):
+        note(text)
 
 
 def program_name() -> str:

@@ -8,33 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from netbenefit.cli.options import Card, Data, Debug, Jobs, OutcomeOptions, Quiet, option
-from netbenefit.cli.terminal import (
-    check_writable,
-    friendly,
-    load_card,
-    make_console,
-    print_card,
-    print_teacher,
-    progress,
-    read_setting,
-    tell,
-    warnings_as_notes,
-)
+from netbenefit.cli import options, terminal
+from netbenefit.cli.options import option
+
+#: What can be updated.
+What = StrEnum("What", "risks cutoffs refit")
 
 
-class What(StrEnum):
-    """What can be updated."""
-
-    risks = "risks"
-    cutoffs = "cutoffs"
-    refit = "refit"
-
-
-@friendly
+@terminal.friendly
 def update(
-    card: Card,
-    data: Data,
+    card: options.Card,
+    data: options.Data,
     what: Annotated[
         What,
         typer.Option(
@@ -44,7 +28,7 @@ def update(
     ] = What.risks,
     out: Annotated[Path | None, option("FILE", "Where to save the new card, as JSON.")] = None,
     *,
-    named: OutcomeOptions,
+    named: options.OutcomeOptions,
     prior_strength: Annotated[
         str | None,
         option(
@@ -68,9 +52,9 @@ def update(
     ] = 0,
     time_limit: Annotated[float, option("SECONDS", "refit: time to search.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of search and folds.", min=0)] = 0,
-    jobs: Jobs = -1,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    jobs: options.Jobs = -1,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Update a card on new rows, and print what changed: points, cut-offs, risks, decisions.
 
@@ -86,13 +70,16 @@ def update(
         update_card,
     )
 
-    check_writable([card, data], out)
+    terminal.check_writable([card, data], out)
     belief, refit_params = _read_belief(what, prior_strength, teacher, bool(compare))
-    scorecard = load_card(card)
+    scorecard = terminal.load_card(card)
     file = read_raw(data, text=scorecard.text_features)
     outcome, weight = read_for_card(scorecard, file.columns, named)
     settings: dict[str, Any] = {"sample_weight": weight, "prior_strength": belief}
-    with progress(quiet or what is not What.refit) as callback, warnings_as_notes(quiet):
+    with (
+        terminal.progress(quiet or what is not What.refit) as callback,
+        terminal.warnings_as_notes(quiet),
+    ):
         estimator = default_estimator(scorecard).set_params(
             time_limit=time_limit, random_state=seed, n_jobs=jobs, callback=callback, **refit_params
         )
@@ -106,7 +93,7 @@ def update(
                 random_state=seed,
                 **settings,
             )
-            make_console().print(f"{choice}\n")
+            terminal.make_console().print(f"{choice}\n")
         needed = list(scorecard.features)
         if what is What.refit:
             settings["estimator"] = estimator
@@ -115,12 +102,14 @@ def update(
         changed = update_card(scorecard, file.rows(needed), outcome.event, what.value, **settings)
     if out is not None:
         changed.new.save(out)
-    print_card(changed.new)
-    make_console().print(f"\n{changed}")
+    terminal.print_card(changed.new)
+    terminal.make_console().print(f"\n{changed}")
     if changed.result is not None:
-        print_teacher(changed.new.provenance, changed.result)
+        terminal.print_teacher(changed.new.provenance, changed.result)
     if not quiet:
-        tell("bold", "saved" if out else "not saved", out or "add --out new.json to keep the card.")
+        terminal.tell(
+            "bold", "saved" if out else "not saved", out or "add --out new.json to keep the card."
+        )
 
 
 def _read_belief(
@@ -140,6 +129,6 @@ def _read_belief(
     if prior_strength is None:
         return 0.0, params
     if what is What.refit:
-        params["prior_strength"] = read_setting(prior_strength, "--prior-strength", "auto")
+        params["prior_strength"] = terminal.read_setting(prior_strength, "--prior-strength", "auto")
         return 0.0, params
-    return float(read_setting(prior_strength, "--prior-strength")), params
+    return float(terminal.read_setting(prior_strength, "--prior-strength")), params

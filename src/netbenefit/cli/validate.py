@@ -10,31 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netbenefit.cli.options import (
-    LIMITS,
-    ColumnsInFolds,
-    Data,
-    Debug,
-    LimitsInFolds,
-    MaxPerColumn,
-    Positive,
-    Quiet,
-    RowWeights,
-    Solver,
-    Target,
-    TeacherOptions,
-    ThresholdOptions,
-    option,
-)
-from netbenefit.cli.terminal import (
-    check_writable,
-    friendly,
-    make_console,
-    read_setting,
-    tell,
-    tell_saved,
-    warnings_as_notes,
-)
+from netbenefit.cli import options, terminal
+from netbenefit.cli.options import LIMITS, option
 
 if TYPE_CHECKING:
     from netbenefit.cli.rows import Rows
@@ -43,10 +20,10 @@ if TYPE_CHECKING:
 _SEVERAL = " Several, with commas, for --nested."
 
 
-@friendly
+@terminal.friendly
 def validate(
-    data: Data,
-    target: Target,
+    data: options.Data,
+    target: options.Target,
     folds: Annotated[int, option("N", "Folds, each held out once.", min=2)] = 10,
     repeats: Annotated[int, option("N", "How often folds are drawn anew.", min=1)] = 1,
     nested: Annotated[
@@ -66,23 +43,23 @@ def validate(
         str | None, option("LIST", "Thresholds to show one by one, like 0.1,0.2.")
     ] = None,
     *,
-    grid: ThresholdOptions,
-    positive: Positive = None,
-    sample_weight: RowWeights = None,
-    columns: ColumnsInFolds,
+    grid: options.ThresholdOptions,
+    positive: options.Positive = None,
+    sample_weight: options.RowWeights = None,
+    columns: options.ColumnsInFolds,
     max_features: Annotated[
         str | None, option("K", "Largest number of rules." + _SEVERAL, **LIMITS)
     ] = None,
     max_points: Annotated[
         str | None, option("N", "Points of a rule: from −N to N." + _SEVERAL, "10", **LIMITS)
     ] = None,
-    max_per_column: MaxPerColumn = None,
-    limits: LimitsInFolds,
+    max_per_column: options.MaxPerColumn = None,
+    limits: options.LimitsInFolds,
     penalty: Annotated[
         str | None, option("C0", "Price of a rule, in net benefit." + _SEVERAL, "auto")
     ] = None,
-    teacher: TeacherOptions,
-    solver: Annotated[Solver, typer.Option(help="As in `fit`.")] = Solver.auto,
+    teacher: options.TeacherOptions,
+    solver: Annotated[options.Solver, typer.Option(help="As in `fit`.")] = options.Solver.auto,
     time_limit: Annotated[float, option("SECONDS", "Time to search each card.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of folds, resamples and search.", min=0)] = 0,
     jobs: Annotated[
@@ -93,8 +70,8 @@ def validate(
         option("FILE", "Keep each finished card; the same command goes on from there."),
     ] = None,
     csv: Annotated[Path | None, option("FILE", "Save the table.")] = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Measure what cards learnt this way are worth on rows that they have not seen.
 
@@ -110,9 +87,9 @@ def validate(
 
     if nested and bootstrap is not None:
         raise InputError("--nested goes with folds, not with --bootstrap. Choose one.")
-    check_writable([data], journal, csv)
-    options = {"penalty": penalty, "max_features": max_features, "max_points": max_points}
-    settings = _read_settings(options, nested)
+    terminal.check_writable([data], journal, csv)
+    given = {"penalty": penalty, "max_features": max_features, "max_points": max_points}
+    settings = _read_settings(given, nested)
     flags = ColumnFlags.of(columns)
     params = read_card_flags(
         grid,
@@ -140,8 +117,8 @@ def validate(
         inner = inner_folds * prod(len(values) for values in settings.values()) if nested else 0
         cards = folds * repeats * (1 + inner) if bootstrap is None else bootstrap + 1
         work = f"{cards:,} cards of up to {time_limit:g} s each"
-        tell("bold", data.name, f"{rows.counts()}; {work}")
-    with warnings_as_notes(quiet), _stoppable(journal):
+        terminal.tell("bold", data.name, f"{rows.counts()}; {work}")
+    with terminal.warnings_as_notes(quiet), _stoppable(journal):
         found: CrossValidation | BootstrapValidation
         if bootstrap is not None:
             found = bootstrap_validate(model, X, event, resamples=bootstrap, **how)
@@ -154,7 +131,7 @@ def validate(
         write_csv(found.to_table(), csv)
     _show(found, rows, params["thresholds"])
     if not quiet:
-        tell_saved(csv, journal)
+        terminal.tell_saved(csv, journal)
 
 
 @contextmanager
@@ -166,20 +143,20 @@ def _stoppable(journal: Path | None) -> Iterator[None]:
         if journal is None:
             raise
         text = f"finished cards are kept in {journal}: the same command goes on from there."
-        tell("bold red", "stopped", text)
+        terminal.tell("bold red", "stopped", text)
         raise typer.Exit(130) from None
 
 
 # -- options ---------------------------------------------------------------------------------------
 
 
-def _read_settings(options: Mapping[str, str | None], nested: bool) -> dict[str, list[Any]]:
+def _read_settings(given: Mapping[str, str | None], nested: bool) -> dict[str, list[Any]]:
     """Return values to choose from, by parameter; the defaults of ``--nested`` where not given."""
     from netbenefit.common import InputError
     from netbenefit.validation import CARD_SETTINGS
 
     found: dict[str, list[Any]] = {}
-    for name, text in options.items():
+    for name, text in given.items():
         flag = f"--{name.replace('_', '-')}"
         if text is None:
             if nested:
@@ -192,7 +169,7 @@ def _read_settings(options: Mapping[str, str | None], nested: bool) -> dict[str,
                 "give one."
             )
         if name == "penalty":
-            found[name] = [read_setting(item, flag, "auto", "paper") for item in items]
+            found[name] = [terminal.read_setting(item, flag, "auto", "paper") for item in items]
             continue
         if not all(item.isdecimal() for item in items):
             raise InputError(f"{flag} {text}: write whole numbers, as in {flag} 5")
@@ -218,7 +195,7 @@ def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -
     from netbenefit.common import format_number
     from netbenefit.metrics import aunbc
 
-    console = make_console()
+    console = terminal.make_console()
     console.print(str(found))
     event, weight = rows.outcome.event, rows.weight
     everyone, no_one = (

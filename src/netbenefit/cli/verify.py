@@ -7,26 +7,26 @@ from typing import Annotated
 
 import typer
 
-from netbenefit.cli.options import Card, Debug, OutcomeOptions, Sources, option
-from netbenefit.cli.terminal import friendly, load_card, make_console, warnings_as_notes
+from netbenefit.cli import options, terminal
+from netbenefit.cli.options import option
 
 
-@friendly
+@terminal.friendly
 def verify(
-    card: Card,
+    card: options.Card,
     certificate: Annotated[
         Path,
         typer.Argument(metavar="CERTIFICATE", help="What `fit --certificate` has written."),
     ],
-    data: Sources,
+    data: options.Sources,
     *,
-    named: OutcomeOptions,
+    named: options.OutcomeOptions,
     full: Annotated[
         bool, typer.Option("--full", help="Check every box; refuse what cannot be checked.")
     ] = False,
     sample: Annotated[int, option("N", "Boxes to check, drawn at random.")] = 200,
     seed: Annotated[int | None, option("N", "Seed of the draw.", "a new one")] = None,
-    debug: Debug = False,
+    debug: options.Debug = False,
 ) -> None:
     """Check a card and its certificate against the data they were made from.
 
@@ -38,7 +38,7 @@ def verify(
     from netbenefit.common import InputError
     from netbenefit.data import RawFile, find_source
 
-    scorecard = load_card(card)
+    scorecard = terminal.load_card(card)
     if not certificate.is_file():
         raise InputError(f"{certificate}: no such file. Name a certificate that `fit` has written.")
     record = Certificate.load(certificate)
@@ -46,7 +46,7 @@ def verify(
     file = open_data(find_source(data), stream=False, as_text=texts)
     assert isinstance(file, RawFile)
     outcome, weight = read_for_card(scorecard, file.columns, named)
-    with warnings_as_notes():
+    with terminal.warnings_as_notes():
         verdict = verify(
             scorecard,
             record,
@@ -57,7 +57,7 @@ def verify(
             sample=sample,
             seed=seed,
         )
-    console = make_console()
+    console = terminal.make_console()
     signs = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("?", "yellow")}
     width = max(len(check.name) for check in verdict.checks)
     for check in verdict.checks:

@@ -17,6 +17,7 @@ from .checks import (
     shorten as shorten,
 )
 from .files import (
+    asset as asset,
     replacing as replacing,
     write_bytes as write_bytes,
     write_text as write_text,
@@ -60,6 +61,7 @@ from .strict_json import (
     read_integer as read_integer,
     read_list as read_list,
     read_number as read_number,
+    read_object as read_object,
     read_text as read_text,
     read_value as read_value,
     show as show,

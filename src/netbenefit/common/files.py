@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all."""
+"""Texts that come with the package, and files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+
+
+@cache
+def asset(room: str, name: str) -> str:
+    """Return a text that comes with a room of the package."""
+    return (files(f"netbenefit.{room}") / "assets" / name).read_text(encoding="utf-8")
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
@@ -83,6 +83,14 @@ def check_object(data: Any, path: str, keys: tuple[str, ...]) -> None:
             raise InputError(
                 f"{_place(path, key)} is not a known key. Remove it, or update the package."
             )
+
+
+def read_object(
+    data: Any, path: str, readers: Mapping[str, Callable[[Any, str], Any]]
+) -> dict[str, Any]:
+    """Read an object with exactly these keys, each by its own reader."""
+    check_object(data, path, tuple(readers))
+    return {key: read(data[key], _place(path, key)) for key, read in readers.items()}
 
 
 def _place(path: str, key: str) -> str:

@@ -1,6 +1,3 @@
-from .datasets import (
-    load_breast_cancer as load_breast_cancer,
-)
 from .duckdb import (
     OpenTable as OpenTable,
     QueryBar as QueryBar,
@@ -27,7 +24,6 @@ from .files import (
 from .labels import (
     Outcome as Outcome,
     choose_event as choose_event,
-    encode_labels as encode_labels,
     find_target as find_target,
     label_in as label_in,
     match_labels as match_labels,

@@ -472,11 +472,12 @@ def open_source(
                 return _open_parquet(source, engine)
             if source.kind == "duckdb":
                 place, is_table = attach_database(engine, source, str(source.files[0]))
-                return _open_place(source, engine, place, has_keys=is_table)
+                return _open(source, engine, place, ("rowid", place) if is_table else None)
             from netbenefit.data.postgresql import open_postgresql
 
             place, copied = open_postgresql(source, engine, tell)
-            return _open_place(source, engine, place, has_keys=copied, copied=copied)
+            keyed = ("rowid", place) if copied else None
+            return _open(source, engine, place, keyed, copied=copied)
     except BaseException:
         engine.close()
         raise
@@ -493,58 +494,41 @@ def _open_csv(source: Source, engine: Engine, as_text: Collection[str]) -> OpenT
     )
     (engine.folder / "cells.parquet").unlink()
     read = f"read_parquet({text(escaped(file))}"
-    return _opened_parquet(source, engine, read, columns, differing, "''")
+    return _open_rows(source, engine, read, "''", differing)
 
 
 def _open_parquet(source: Source, engine: Engine) -> OpenTable:
     files = ", ".join(text(escaped(file)) for file in source.files)
     differing = _differing_columns(source, engine)
     read = f"read_parquet([{files}], union_by_name = true"
-    columns = tuple(engine.connection.sql(f"SELECT * FROM {read})").columns)
-    _check_case(source, columns)
+    _check_case(source, engine.connection.sql(f"SELECT * FROM {read})").columns)
     # A file by its name below the folder of all: moving the folder must not change the draw.
     file = f"substr({name(_KEY)}, {_common(source.files) + 1})"
-    return _opened_parquet(source, engine, read, columns, differing, file)
+    return _open_rows(source, engine, read, file, differing)
 
 
-def _opened_parquet(
-    source: Source,
-    engine: Engine,
-    read: str,
-    columns: tuple[str, ...],
-    differing: dict[str, str],
-    file: str,
+def _open_rows(
+    source: Source, engine: Engine, read: str, file: str, differing: dict[str, str]
 ) -> OpenTable:
     """Open what ``read_parquet(…`` reads; ``file`` is SQL for what a row's file is called."""
-    keyed = None
-    if "file_row_number" not in columns:  # DuckDB's name for the number of a row
-        place = f"hash({file}, file_row_number) AS {name(_KEY)}"
-        options = f"filename = {text(_KEY)}, file_row_number = true"
-        keyed = f"SELECT {_list(columns)}, {place} FROM {read}, {options})"
-    return _open(source, engine, f"{read})", columns, keyed, differing=differing)
-
-
-def _open_place(
-    source: Source, engine: Engine, place: str, has_keys: bool, copied: bool = False
-) -> OpenTable:
-    """Open a table of a database."""
-    columns = tuple(engine.connection.sql(f"SELECT * FROM {place}").columns)
-    keyed = f"SELECT {_list(columns)}, rowid AS {name(_KEY)} FROM {place}" if has_keys else None
-    return _open(source, engine, place, columns, keyed, copied=copied)
+    options = f"filename = {text(_KEY)}, file_row_number = true"
+    keyed = (f"hash({file}, file_row_number)", f"{read}, {options})")
+    return _open(source, engine, f"{read})", keyed, differing=differing)
 
 
 def _open(
-    source: Source,
-    engine: Engine,
-    place: str,
-    columns: tuple[str, ...],
-    keyed: str | None,
-    **more: Any,
+    source: Source, engine: Engine, place: str, keyed: tuple[str, str] | None, **more: Any
 ) -> OpenTable:
-    n_rows = int(engine.connection.sql(f"SELECT count(*) FROM {place}").fetchall()[0][0])
+    """Open a table; ``keyed`` is SQL for what identifies a row, and for where to find that."""
+    connection = engine.connection
+    columns = tuple(connection.sql(f"SELECT * FROM {place}").columns)
+    n_rows = int(connection.sql(f"SELECT count(*) FROM {place}").fetchall()[0][0])
     check_not_empty(source.shown, len(columns), n_rows)
-    query = f"SELECT {_list(columns)} FROM {place}"
-    return OpenTable(source, engine, query, columns, n_rows, keyed=keyed, **more)
+    query, rows = f"SELECT {_list(columns)} FROM {place}", None
+    # The name that DuckDB gives to a row's number may be that of a column.
+    if keyed is not None and (keyed[1] == place or "file_row_number" not in columns):
+        rows = f"SELECT {_list(columns)}, {keyed[0]} AS {name(_KEY)} FROM {keyed[1]}"
+    return OpenTable(source, engine, query, columns, n_rows, keyed=rows, **more)
 
 
 def _list(columns: Sequence[str]) -> str:

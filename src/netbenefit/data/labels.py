@@ -52,12 +52,6 @@ def read_outcome(y: Any, name: str | None = None, positive: Any = None) -> Outco
     return Outcome(event, classes, f"{title} = {_label_text(chosen)}")
 
 
-def encode_labels(y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Return which rows had the event, and the two labels."""
-    outcome = read_outcome(y)
-    return outcome.event, outcome.labels
-
-
 def choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list[bool]:
     """Return for each distinct label of ``what`` whether it is the event."""
     texts = [_label_text(label) for label in _in_order(labels)]

@@ -163,14 +163,6 @@ class PatternTable:
             A column's name, or one weight per row (not of a lazy table).
         decimals : mapping of str to int, optional
             As in :meth:`from_arrays`.
-
-        Examples
-        --------
-        >>> import duckdb
-        >>> rows = duckdb.sql("SELECT x % 2 AS odd, x >= 3 AS y FROM range(5) AS t(x)")
-        >>> table = PatternTable.from_frame(rows, "y")
-        >>> table.codes.tolist(), table.positives.tolist(), table.n_total
-        ([[0], [1]], [1, 1], 5)
         """
         table = EngineTable(frame) if is_lazy(frame) else Frame(frame)
         weight_name = sample_weight if isinstance(sample_weight, str) else None

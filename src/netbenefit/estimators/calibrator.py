@@ -29,7 +29,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from netbenefit.common import FloatArray, InputError, check_weights, shorten
-from netbenefit.data import encode_labels
+from netbenefit.data import read_outcome
 from netbenefit.metrics import ThresholdsLike, as_thresholds
 from netbenefit.theory import calibrate_levels, improve_levels
 
@@ -138,7 +138,7 @@ class NetBenefitCalibrator(
             Passed to the classifier's ``fit``.
         """
         thresholds = as_thresholds(self.thresholds)
-        event, classes = encode_labels(y)
+        event, classes, _ = read_outcome(y)
         X, y = indexable(X, y)
         labels = column_or_1d(y)
         if sample_weight is not None:

@@ -43,11 +43,10 @@ from netbenefit.cards import (
     points_text,
     side_by_side,
     strip_control,
-    unit_ends,
     value_text,
 )
-from netbenefit.common import InputError, Value, shorten
-from netbenefit.export.javascript import asset, card_script, literal, term_data
+from netbenefit.common import InputError, Value, asset, shorten
+from netbenefit.export.javascript import card_script, literal, term_data
 from netbenefit.export.scaling import Scaling
 
 # -- the page of a calculator: fields, result, and the card itself, with every name escaped --------
@@ -218,25 +217,16 @@ def _card(card: Scorecard, scaling: str) -> str:
     # A long table of risks is below the rules, not beside them.
     long = " long" if len(side_by_side(printed.table)) > 1 else ""
     size = next((name for most, name in _SIZES if lines <= most), "many")
-    return (
-        f'<section class="card {size}" aria-labelledby="card-title">'
-        '<div class="card-head"><h2 id="card-title"><span class="on-screen">The card</span>'
-        f'<span class="on-paper"><bdi>{escape(printed.title)}</bdi></span></h2>'
-        '<button type="button" id="print">Print the card</button></div>'
-        f'<div class="card-body{long}"><table class="rules">'
-        '<thead><tr><th scope="col">Rule</th><th scope="col">Points</th>'
-        '<th scope="col" class="on-paper blank"><span class="unseen">Your points</span></th></tr>'
-        f"</thead><tbody>{body}</tbody><tfoot><tr>"
-        f'<th scope="row" colspan="2">{escape(printed.score)}</th>'
-        '<td class="on-paper blank">= <span class="line-out"></span></td></tr></tfoot></table>'
-        '<div><table class="risks" role="table"><caption class="unseen">Risk by score</caption>'
-        '<thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Score</th>'
-        '<th role="columnheader" scope="col">Risk</th></tr></thead>'
-        f'<tbody role="rowgroup">{risks}</tbody></table>'
-        '<p class="act-note" id="act-note" hidden></p>'
-        + (f'<ul class="notes">{notes}</ul>' if notes else "")
-        + (f'<p class="origin">{escape(printed.footer)}</p>' if printed.footer else "")
-        + "</div></div></section>"
+    sheet = asset("export", "calculator-card.html").replace("\n", "")
+    return sheet.format(
+        size=size,
+        long=long,
+        title=escape(printed.title),
+        rules=body,
+        score=escape(printed.score),
+        risks=risks,
+        notes=f'<ul class="notes">{notes}</ul>' if notes else "",
+        footer=f'<p class="origin">{escape(printed.footer)}</p>' if printed.footer else "",
     )
 
 
@@ -325,12 +315,12 @@ def to_calculator(
     data = _page_data(card, fields, field_labels, exact)
     script = (
         f'"use strict";\n(() => {{\n{card_script(card, scaling)}\nconst PAGE = {literal(data)};\n\n'
-        f"{asset('calculator.js')}}})();\n"
+        f"{asset('export', 'calculator.js')}}})();\n"
     )
-    style = "\n".join(asset(f"calculator-{part}.css") for part in _STYLES)
+    style = "\n".join(asset("export", f"calculator-{part}.css") for part in _STYLES)
     scaled = '\n<div><dt>Scaled score</dt><dd id="scaled"></dd></div>'
     some, none = "Fill in all fields to see score and risk.", "There is nothing to fill in."
-    return asset("calculator.html").format(
+    return asset("export", "calculator.html").format(
         policy=escape(_policy(script, style)),
         generator=escape(f"netbenefit {__version__}"),
         title=escape(contents(card).title),
@@ -572,7 +562,7 @@ def _changes(terms: Sequence[Term]) -> str:
 
 def _counted(term: PerUnit) -> str:
     """Say how points per unit count a number."""
-    lower, upper = unit_ends(term)
+    lower, upper = term.ends
     low, high = (None if v is None else value_text(_short(v)) for v in (lower, upper))
     step = f"{10**-term.decimals:.{term.decimals}f}"
     words = f"counted {'as ln(1 + x) ' if term.log else ''}in steps of {step}"

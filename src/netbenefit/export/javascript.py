@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from netbenefit._version import __version__
@@ -22,21 +20,9 @@ from netbenefit.cards import (
     Term,
     check_card,
     log_ends,
-    unit_ends,
 )
+from netbenefit.common import asset
 from netbenefit.export.scaling import Scaling
-
-_HEAD = f"""\
-// A scorecard, written by netbenefit {__version__}.
-//
-//   import {{{{ {{names}} }}}} from "./card.mjs";
-//   score(row)  the score, a whole number (a BigInt where it is beyond 2**53)
-//   risk(row)   the risk, from 0 to 1
-{{scaled}}//
-// row is a plain object with all columns of the card by name: numbers, booleans or text.  Missing
-// is null, undefined, NaN or blank text.  All return null where the card refuses the row: a column
-// is absent or of the wrong kind, or a value is missing and no rule covers that.
-"""
 
 
 def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
@@ -66,17 +52,17 @@ def to_javascript(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     names = "score, risk" if scaling is None else "score, risk, scaledScore"
     # The wording of a scaling is our own, numbers aside: safe in a comment.
     scaled = "" if scaling is None else f"//   scaledScore(row)  {scaling.text()}\n"
-    head = _HEAD.format(names=names, scaled=scaled)
+    head = asset("export", "head.js").format(version=__version__, names=names, scaled=scaled)
     return f"{head}{card_script(card, scaling)}\nexport {{ {names} }};\n"
 
 
 def card_script(card: Scorecard, scaling: Scaling | None = None) -> str:
     """Return a card and its reader as a script, for a module or a function."""
-    script = f"const CARD = {literal(card_data(card))};\n\n{asset('card.js')}"
+    script = f"const CARD = {literal(card_data(card))};\n\n{asset('export', 'card.js')}"
     if scaling is None:
         return script
     line = literal({"offset": str(scaling.offset), "multiplier": str(scaling.multiplier)})
-    return f"{script}\nconst SCALE = {line};\n\n{asset('scaled.js')}"
+    return f"{script}\nconst SCALE = {line};\n\n{asset('export', 'scaled.js')}"
 
 
 def card_data(card: Scorecard) -> dict[str, Any]:
@@ -121,7 +107,7 @@ def term_data(term: Term) -> dict[str, Any]:
     """Return a term as data for JSON."""
     if not isinstance(term, PerUnit):
         return {"op": term.op, "value": term.value}
-    lower, upper = unit_ends(term)
+    lower, upper = term.ends
     op = "log" if term.log else "per unit"
     return {"op": op, "decimals": term.decimals, "lower": lower, "upper": upper}
 
@@ -143,9 +129,3 @@ def literal(data: Any) -> str:
     for char in "<>&":  # in JSON they occur in texts only
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text
-
-
-@cache
-def asset(name: str) -> str:
-    """Return a text that comes with the package."""
-    return (files("netbenefit.export") / "assets" / name).read_text(encoding="utf-8")

@@ -36,11 +36,9 @@ from netbenefit.cards import (
     edges,
     group_levels,
     intervals,
-    log_steps,
     named,
     plain_number,
     total_of,
-    unit_ends,
 )
 from netbenefit.common import LARGEST_EXACT, InputError, Value
 from netbenefit.export.scaling import Scaling
@@ -179,13 +177,13 @@ def _counted(pairs: _Pairs, field: str, logs: dict[PerUnit, str], largest: float
         if isinstance(term, Condition):
             continue
         if term.log:
-            first, ends = log_steps(term)
+            first, ends = term.log_steps()
             if first + len(ends) > largest:
                 raise _too_large(term)
             continue
         most = largest / 10**term.decimals
         for end, operator, bound in zip(
-            unit_ends(term), ("greaterOrEqual", "lessOrEqual"), (-most, most), strict=True
+            term.ends, ("greaterOrEqual", "lessOrEqual"), (-most, most), strict=True
         ):
             if end is None:
                 predicates.append(_simple(field, operator, bound))
@@ -226,7 +224,7 @@ def _test(term: Condition, field: str) -> Element:
 def _code(term: PerUnit, field: str, logs: dict[PerUnit, str]) -> Element:
     if term.log:
         return field_ref(logs[term])
-    low, high = unit_ends(term)
+    low, high = term.ends
     value = field_ref(field)
     if high is not None:
         value = apply("min", value, constant(high))
@@ -238,7 +236,7 @@ def _code(term: PerUnit, field: str, logs: dict[PerUnit, str]) -> Element:
 
 def discretize(field: str, term: PerUnit) -> Element:
     """Turn a number into its step of a logarithm; steps that are clipped are left out."""
-    first, ends = log_steps(term)
+    first, ends = term.log_steps()
     found = Element("Discretize", field=field, dataType="double")
     for code, (start, end) in enumerate(zip_longest([None, *ends], ends), start=first):
         one = SubElement(found, "DiscretizeBin", binValue=repr(code))

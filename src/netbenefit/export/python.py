@@ -17,71 +17,11 @@ from netbenefit.cards import (
     Scorecard,
     check_card,
     contents,
-    log_steps,
 )
-from netbenefit.common import LARGEST_EXACT, InputError
+from netbenefit.common import LARGEST_EXACT, InputError, asset
 from netbenefit.export.scaling import Scaling
 
 _WIDTH = 96
-
-_START = """\
-    import bisect
-    import math
-    from decimal import Decimal
-    from numbers import Real
-
-    # A column is: name, what it holds, whether a number may be a level, whether numbers may come
-    # as text, codes that mean "missing", what a missing value counts as, whether it is refused.
-    columns = (
-"""
-_READ = """\
-    )
-    read = {}
-    for name, kind, level, spelt, codes, fill, refuse in columns:
-        value = row[name]
-        kept = type(value)
-        if kind != "text" and kept.__module__ == "numpy" and not isinstance(value, Real):
-            if kept.__name__ in ("bool", "bool_", "ndarray") and value.ndim == 0:
-                value = value.item()
-        if value is None or kept.__name__ in ("NAType", "NaTType"):
-            value = None
-        elif isinstance(value, str):
-            bare = value.strip()
-            if not bare or bare in codes:
-                value = None
-            elif spelt and bare[-1:] in tuple("0123456789.") and "_" not in bare:
-                try:
-                    value = float(bare) if math.isfinite(float(bare)) else value
-                except ValueError:
-                    pass
-            if kind == "number" and isinstance(value, str):
-                return nothing
-        elif isinstance(value, (Real, Decimal)):
-            flag = isinstance(value, bool)
-            try:
-                value = float(value)
-            except OverflowError:
-                value = math.inf
-            except ValueError:
-                value = math.nan
-            if value != value:
-                value = None
-            elif kind != "any" and math.isinf(value):
-                return nothing
-            elif kind == "text" and (flag or not level):
-                return nothing
-            elif kind == "text" and value not in codes:
-                value = str(int(value)) if value.is_integer() else repr(value)
-        elif kind == "any" and not isinstance(value, bytes):
-            value = ""
-        else:
-            return nothing
-        if value in codes:
-            value = None
-        if value is None and refuse:
-            return nothing
-        read[name, kind] = fill if value is None else value
-"""
 
 
 def to_python(
@@ -129,8 +69,8 @@ def to_python(
         f'    """\n    nothing = {nothing}'
     ]
     if logic.reads:
-        columns = [f"        {_input(one)},\n" for one in logic.reads]
-        parts.append("".join([_START, *columns, _READ]))
+        columns = "".join(f"        {_input(one)},\n" for one in logic.reads)
+        parts.append(asset("export", "read_row.py.txt").replace("        COLUMNS\n", columns))
     parts.append("    units = 0")
     parts += [_column(column) for column in logic.columns]
     parts.append(_result(logic.unit, card._risk_rows, scaling))
@@ -209,7 +149,7 @@ def _unit(term: PerUnit, factor: int) -> list[str]:
 
 def _log(term: PerUnit, factor: int) -> list[str]:
     """List the ends of steps within the clip; those below it are always reached."""
-    first, ends = log_steps(term)
+    first, ends = term.log_steps()
     listed = textwrap.wrap(" ".join(f"{end!r}," for end in ends), _WIDTH - 12)
     count = "bisect.bisect_right(ends, x)" + (f" + {first}" if first else "")
     return ["ends = (", *(f"    {line}" for line in listed), ")", f"units += {factor} * ({count})"]

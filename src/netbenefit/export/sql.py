@@ -24,7 +24,6 @@ from netbenefit.cards import (
     Term,
     check_card,
     log_ends,
-    log_steps,
     plain_number,
 )
 from netbenefit.common import LARGEST_EXACT, InputError, Value, to_step
@@ -555,7 +554,7 @@ class _Writer:
 
     def _log_steps(self, term: PerUnit, factor: int, value: str) -> str:
         """Find the last end that a value reaches, by halves where no function counts them."""
-        first, ends = log_steps(term)
+        first, ends = term.log_steps()
         if self.syntax.reached is not None and ends:
             listed = ", ".join(map(self.sql.number, ends))
             return f"({first} + {self.syntax.reached.format(value, listed)}) * {factor}"

@@ -6,12 +6,9 @@ hidden sheets do the work: "Steps" has one column for each value as it is read a
 
 Where a workbook differs from Python:
 
-1. To spreadsheets, numbers that differ only in the 15th digit or later are equal.  Excel's
-   comparisons round both sides to 15 significant digits (its MATCH compares exactly); LibreOffice's
-   comparisons, MATCH, INT and sums all allow for an error of the last digits.  So a value that is
-   not equal to a cut, but nearer to it than 1e-14 of its size (for a sum, of its largest part), may
-   fall on the other side of it; likewise for points per unit, where x · 10^d + ½ is that near to a
-   whole number.  Typed numbers have at most 15 digits, so only calculated ones come so near.
+1. Spreadsheets take numbers for equal that differ only in the 15th digit or later (Excel's MATCH
+   does not).  So a calculated value that is nearer to a cut than 1e-14 of its size may fall on the
+   other side of it; likewise for points per unit, where x · 10^d + ½ is that near to an integer.
 2. A row in which nothing is entered has no score.
 3. Text that looks like a number is no number: the row has no score.  A number in a column of text
    levels is read as it is written (7 is the level "7").
@@ -43,7 +40,6 @@ from netbenefit.cards import (
     log_ends,
     named,
     strip_control,
-    unit_ends,
     value_text,
 )
 from netbenefit.common import InputError, Value, write_bytes
@@ -257,7 +253,7 @@ def _holds(term: Condition, value: str, constants: Constants) -> str:
 
 
 def _per_unit(term: PerUnit, factor: int, value: str, constants: Constants) -> str:
-    low, high = unit_ends(term)
+    low, high = term.ends
     clipped = value
     if high is not None:
         clipped = f"MIN({constants.cell(high)},{clipped})"

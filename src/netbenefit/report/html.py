@@ -7,93 +7,27 @@ from collections.abc import Sequence
 from html import escape
 
 from netbenefit.cards import Provenance, Scorecard, contents, kept_text
-from netbenefit.common import Table, format_number
+from netbenefit.common import Table, asset, format_number
 from netbenefit.metrics import ModelRow, Thresholds
 from netbenefit.report.svg import lines_of_curve
-
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1b2430; --soft: #5a6675; --page: #f6f7f9; --sheet: #fff;
-  --line: #d9dee5; --one: #1257b5; --two: #b4540a; --three: #1b7a4b; --four: #7a3fb0;
-  --all: #5a6675; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #a3adba; --page: #12161c;
-  --sheet: #1a2029; --line: #36404d; --one: #7db4ff; --two: #ffb169; --three: #6fd09b;
-  --four: #cfa8ff; --all: #a3adba; } }
-* { box-sizing: border-box; }
-body { margin: 0; padding: 2rem 1rem 3rem; background: var(--page); color: var(--ink);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
-main { max-width: 46rem; margin: 0 auto; }
-h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .4rem; }
-h2 { font-size: 1.1rem; margin: 0 0 .8rem; }
-p { margin: 0 0 .8rem; }
-.lead, .note, figcaption { color: var(--soft); }
-.note, figcaption { font-size: .9rem; margin-top: .8rem; }
-section { background: var(--sheet); border: 1px solid var(--line); border-radius: 10px;
-  padding: 1.2rem 1.3rem; margin-top: 1.2rem; overflow-x: auto; }
-section > :last-child { margin-bottom: 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.data { width: 100%; }
-.data th, .data td { padding: .4rem .6rem; text-align: right; border-top: 1px solid var(--line); }
-.data thead th { border-top: 0; font-weight: 600; color: var(--soft); font-size: .9rem; }
-.data th:first-child, .data td:first-child { text-align: left; font-weight: inherit; }
-.data tr.first td { font-weight: 600; }
-figure { margin: 0; } .nowrap { white-space: nowrap; }
-svg { display: block; width: 100%; height: auto; }
-svg text { fill: var(--soft); font-size: 13px; }
-svg .grid { stroke: var(--line); }
-svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
-.key { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .9rem; margin: 0 0 .6rem;
-  padding: 0; list-style: none; }
-.key svg { display: inline-block; width: 30px; vertical-align: middle; margin-right: .45rem; }
-svg .s0 { stroke: var(--one); stroke-width: 3; } svg circle.s0 { fill: var(--one); stroke: none; }
-svg .s1 { stroke: var(--two); stroke-dasharray: 8 3; }
-svg .s2 { stroke: var(--three); stroke-dasharray: 10 3 2 3; }
-svg .s3 { stroke: var(--four); stroke-dasharray: 4 2; }
-svg .s4 { stroke: var(--one); stroke-dasharray: 12 3 2 3 2 3; }
-svg .s5 { stroke: var(--two); stroke-dasharray: 5 2 1 2; }
-svg .all { stroke: var(--all); stroke-dasharray: 2 4; stroke-width: 2.5; }
-svg .none { stroke: var(--all); stroke-width: 1.5; }
-details { margin-top: .9rem; } summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.2rem; margin: 0; }
-dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
-@media (max-width: 30rem) { body { padding: 1rem .6rem 2rem; } section { padding: 1rem .8rem; }
-  .data th, .data td { padding: .35rem .3rem; } figure > svg text { font-size: 21px; } }
-@media print { :root { --ink: #000; --soft: #333; --page: #fff; --sheet: #fff; --line: #aaa;
-    --one: #1257b5; --two: #b4540a; --three: #1b7a4b; --four: #7a3fb0; --all: #555; }
-  body { padding: 0; font-size: 11pt; } section { border: 0; padding: 0; break-inside: avoid; }
-  details { display: none; } }
-"""
 
 
 def card_page(card: Scorecard) -> str:
     """Return a page with the card and where it comes from: HTML that needs no other file."""
-    return page(
-        page_title(card), [("", card._repr_html_()), ("Where it comes from", made_table(card))]
-    )
+    sections = [("", card._repr_html_()), ("Where it comes from", made_table(card))]
+    return page(contents(card).title, sections)
 
 
 def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style: str = "") -> str:
-    """Return a page of titled sections, whose bodies are HTML; nothing else is."""
+    """Return a page of titled sections, whose bodies are HTML; the browser may fetch nothing."""
     parts = [
         f"<section>{f'<h2>{escape(head)}</h2>' if head else ''}{body}</section>"
         for head, body in sections
     ]
     lead = f'<p class="lead">{escape(lead)}</p>' if lead else ""
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        # The browser itself refuses to fetch anything.
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        "style-src 'unsafe-inline'\">"
-        f"<title>{escape(title)}</title><style>{_STYLE}{style}</style></head>\n"
-        f"<body><main><h1>{escape(title)}</h1>{lead}\n"
-        + "\n".join(parts)
-        + "\n</main></body></html>\n"
-    )
-
-
-def page_title(card: Scorecard) -> str:
-    """Return what a card is about, as its own heading does."""
-    return contents(card).title
+    style = "\n" + asset("report", "page.css") + style
+    sheet = asset("report", "page.html")
+    return sheet.format(title=escape(title), style=style, lead=lead, sections="\n".join(parts))
 
 
 def thresholds_text(thresholds: Thresholds) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from netbenefit.cards import Scorecard
-from netbenefit.common import FloatArray, InputError, Table, check_binary, check_weights
+from netbenefit.common import InputError, Table
 from netbenefit.metrics import TREAT_ALL, TREAT_NONE
 from netbenefit.updating import LevelRow
 
@@ -148,30 +148,20 @@ def calibration_svg(levels: Sequence[LevelRow]) -> str:
     return _svg("Calibration: predicted and observed risks of the levels", _SIZE, height, parts)
 
 
-def roc_points(
-    event: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Return false and true positive rates as the cut-off falls, from (0, 0) to (1, 1)."""
-    happened = check_binary(event)
-    weight = check_weights(sample_weight, happened.size)
-    _, place = np.unique(-np.asarray(score), return_inverse=True)
-    found = np.cumsum(np.bincount(place, weight * happened))
-    alarms = np.cumsum(np.bincount(place, weight * ~happened))
-    return np.append(0.0, alarms / alarms[-1]), np.append(0.0, found / found[-1])
-
-
 def roc_svg(
     card: Scorecard, event: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> str:
     """Draw the ROC curve of the score, with the card's cut-offs marked."""
-    fpr, tpr = roc_points(event, score, sample_weight)
-    values = np.unique(np.asarray(score))[::-1]
+    from sklearn.metrics import roc_curve  # late: it takes its time to import
+
+    fpr, tpr, values = roc_curve(event, score, sample_weight=sample_weight, drop_intermediate=False)
     line = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(fpr, tpr, strict=True))
     parts = [
         _axes("False positive rate", "True positive rate", _SIZE),
         f'<polyline class="s0" points="{line}"/>',
     ]
-    levels = np.asarray(card.level_of_score(values))  # scores beyond the card's range are clipped
+    # Scores beyond the card's range are clipped; before the first of them nothing is found.
+    levels = np.asarray(card.level_of_score(values[1:]))
     thresholds = zip(card.thresholds.values[1:], card.cutoffs, strict=True)
     for i, (p, cutoff) in enumerate(thresholds, start=1):
         place = int(np.count_nonzero(levels >= i))

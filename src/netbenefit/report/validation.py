@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards import Scorecard
+from netbenefit.cards import Scorecard, contents
 from netbenefit.certificates import Certificate, Verdict
-from netbenefit.common import format_number, relative_gap
+from netbenefit.common import asset, format_number, relative_gap
 from netbenefit.metrics import Measures, compare, decision_curve, measure
 from netbenefit.report.columns import ColumnRow, column_rows
 from netbenefit.report.html import (
@@ -22,33 +22,11 @@ from netbenefit.report.html import (
     made_table,
     models_table,
     page,
-    page_title,
     thresholds_text,
 )
 from netbenefit.report.svg import calibration_svg, curve_key, curve_svg, roc_svg
-from netbenefit.report.tripod import Item, checklist
+from netbenefit.report.tripod import checklist
 from netbenefit.updating import LevelRow, count_levels_of_card
-
-_STYLE = """
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: 1.4rem; }
-svg .ideal { stroke: var(--all); stroke-dasharray: 3 4; }
-svg .interval { stroke: var(--one); stroke-width: 2; }
-svg .bar { fill: var(--one); opacity: .55; }
-svg .point { fill: var(--sheet); stroke: var(--two); stroke-width: 2.5; }
-.check { table-layout: fixed; } .check th:nth-child(1) { width: 17%; }
-.check th:nth-child(2) { width: 8%; } .check th:nth-child(3) { width: 38%; }
-.check td { text-align: left !important; vertical-align: top; overflow-wrap: break-word; }
-.check td:nth-child(2) { white-space: nowrap; }
-.open { color: var(--two); font-weight: 600; }
-.words :is(td, th):nth-child(3), .second :is(td, th):nth-child(2), .check th { text-align: left; }
-.data + .data { margin-top: 1.6rem; }
-@media (max-width: 30rem) { .data { font-size: .85rem; }
-  .pair figure > svg text { font-size: 16px; } }
-.data td:first-child { white-space: nowrap; } .check td:first-child { white-space: normal; }
-@media print { section:last-of-type { break-inside: auto; } tr { break-inside: avoid; }
-  .pair { grid-template-columns: 1fr 1fr; } }
-"""
-
 
 _READ_CURVE = (
     "<figcaption>If you would act from a risk of p on, look above p: the higher the curve, the "
@@ -109,7 +87,8 @@ def validation_page(
     ]
     seen = _training_note(card, measures, verdict)
     rows = f"Evaluated on {data}: {measures.n:,.10g} rows, {measures.events:,.10g} with the event."
-    return page(page_title(card), sections, lead=f"{lead} {rows} {seen}".strip(), style=_STYLE)
+    style = "\n" + asset("report", "validation.css")
+    return page(contents(card).title, sections, lead=f"{lead} {rows} {seen}".strip(), style=style)
 
 
 def certificate_sentence(
@@ -247,17 +226,10 @@ def _columns(rows: Sequence[ColumnRow]) -> str:
     return data_table(["Column", "Prepared", "Missing here", "Share"], cells, "data second")
 
 
-def _checklist(items: Sequence[Item]) -> str:
-    body = []
-    for item in items:
-        answer = escape(item.known) or '<span class="open">to be filled in by the author</span>'
-        body.append(
-            f"<tr><td>{escape(item.section)}</td><td>{escape(item.number)}</td>"
-            f"<td>{escape(item.question)}</td><td>{answer}</td></tr>"
-        )
-    head = "".join(f'<th scope="col">{h}</th>' for h in ("Section", "Item", "Question", "Answer"))
-    return (
-        f'<table class="data check"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody>'
-        '</table><p class="note">Items are those of the TRIPOD+AI statement, in our words. What '
+def _checklist(items: Sequence[Sequence[str]]) -> str:
+    table = data_table(["Section", "Item", "Question", "Answer"], items, "data check")
+    left = '<td><span class="open">to be filled in by the author</span></td></tr>'
+    return table.replace("<td></td></tr>", left) + (
+        '<p class="note">Items are those of the TRIPOD+AI statement, in our words. What '
         "the software knows is filled in; check it, and add the rest.</p>"
     )

@@ -25,7 +25,6 @@ from netbenefit.cards import (
     edges,
     group_levels,
     intervals,
-    log_steps,
     named,
     plain_number,
 )
@@ -156,26 +155,12 @@ def _number_at(
     return nw.when(x.is_null()).then(whole(absent, dtype)).otherwise(found)
 
 
-def states_of_flags(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None) -> States:
-    """Return the states of true and false."""
-
-    def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
-        no, yes, absent = (whole(value, dtype) for value in values)
-        if values[0] == values[2]:
-            return nw.when(x).then(yes).otherwise(no)
-        if values[1] == values[2]:
-            return nw.when(~x).then(no).otherwise(yes)
-        return nw.when(x.is_null()).then(absent).otherwise(nw.when(x).then(yes).otherwise(no))
-
-    return States([_codes(terms, 0.0), _codes(terms, 1.0), _codes(terms, fill)], pick)
-
-
 def _edges(terms: Sequence[Term]) -> list[Edge]:
     """Where states may begin, as floats, which engines compare with floats."""
     found = [Edge(float(value), above) for value, above in edges(terms)]
     for term in terms:
         if isinstance(term, PerUnit):
-            found += [Edge(end) for end in log_steps(term)[1] if end <= LARGEST_LOG]
+            found += [Edge(end) for end in term.log_steps()[1] if end <= LARGEST_LOG]
     return found
 
 
@@ -274,11 +259,6 @@ def codes_of_column(table: EngineTable, column: ColumnLogic, n_terms: int = 1) -
         there = nw.when(~missing).then(nw.lit(1.0))
         states = states_of_numbers(there, [there.is_null()], terms, first.fill)
         return ColumnCodes(list(range(len(terms))), states, {}, refused)
-    if column.combine is None and table.types[first.name] == "boolean" and not first.special:
-        x = table.column(first.name)
-        needed = first.refuse or (first.fill is None and not column.may_miss)
-        states = states_of_flags(x, terms, first.fill)
-        return ColumnCodes(list(range(len(terms))), states, {}, [x.is_null()] if needed else [])
     units = [k for k, term in enumerate(terms) if isinstance(term, PerUnit) and not term.log]
     places = [k for k in range(len(terms)) if k not in units]
     number = _number(table, column)
@@ -331,7 +311,7 @@ def _number(table: EngineTable, column: ColumnLogic) -> _Number:
     value = parts[0].filled()
     for part in parts[1:]:
         value = _combined(column.combine, value, part.filled())
-    tests = [value.is_null(), *_codes_among(value, column.special)]
+    tests = [value.is_null(), *_codes_among(value, column.number_codes)]
     return _Number(value, tests, _plain_fill(column.fill), refused)
 
 
@@ -349,7 +329,7 @@ def _input_number(table: EngineTable, one: InputColumn) -> _Number:
         x = table.number(one.name)
     else:
         raise _wrong_kind(one.name, kind, "numbers")
-    tests = [x.is_null(), *_codes_among(x, one.special)]
+    tests = [x.is_null(), *_codes_among(x, one.number_codes)]
     if has_nan:
         tests.insert(1, x.is_nan())
     if kind == "text" or has_nan:
@@ -364,18 +344,17 @@ def _plain_fill(fill: Value | None) -> float | int | None:
     return None if isinstance(fill, str) else fill
 
 
-def _codes_among(x: nw.Expr, special: Sequence[Value]) -> list[nw.Expr]:
+def _codes_among(x: nw.Expr, codes: Sequence[float]) -> list[nw.Expr]:
     """Say when a number is a special code."""
     # (Not by is_in, to which minus zero is another number than zero in Arrow.)
-    return [x == float(code) for code in special if not isinstance(code, str)]
+    return [x == float(code) for code in codes]
 
 
 def _parsed(table: EngineTable, one: InputColumn, refused: list[nw.Expr]) -> nw.Expr:
-    words = [code for code in one.special if isinstance(code, str)]
-    if not (one.text or words):
+    if not (one.text or one.text_codes):
         raise _wrong_kind(one.name, "text", "numbers")
     bare = _bare(table.text(one.name))
-    spelt = nw.when(~bare.is_in(["", *words])).then(bare)
+    spelt = nw.when(~bare.is_in(["", *one.text_codes])).then(bare)
     # (Without nulls: with them, pandas holds true and false as objects, which "~" gets wrong.)
     plain = spelt.fill_null("0").str.contains(_PLAIN_NUMBER)
     refused.append(~plain)
@@ -417,7 +396,7 @@ def _text_codes(table: EngineTable, column: ColumnLogic, terms: Sequence[Term]) 
     if kind == "text":
         x = table.text(one.name)
         missing = _blank(x, one)
-        codes = {"", *(code for code in one.special if isinstance(code, str))}
+        codes = {"", *one.text_codes}
 
         def spell(level: str) -> str | None:  # what is missing is no level
             return None if level in codes or level.strip() in codes else level
@@ -444,9 +423,8 @@ def _text_codes(table: EngineTable, column: ColumnLogic, terms: Sequence[Term]) 
 
 def _blank(x: nw.Expr, one: InputColumn) -> nw.Expr:
     """Whether text is missing: null, blank, or a code, spaces around it aside."""
-    codes = [code for code in one.special if isinstance(code, str)]
-    missing = x.is_null() | _bare(x).is_in(["", *codes])
-    padded = [code for code in codes if code != code.strip()]
+    missing = x.is_null() | _bare(x).is_in(["", *one.text_codes])
+    padded = [code for code in one.text_codes if code != code.strip()]
     return missing | x.is_in(padded) if padded else missing
 
 
@@ -470,7 +448,7 @@ def _absence(table: EngineTable, one: InputColumn) -> nw.Expr:
     if kind == "text":
         missing = _blank(table.text(one.name), one)
         if one.text:  # "-9.0" is the code −9, too
-            for code in _codes_among(_parsed(table, one, []), one.special):
+            for code in _codes_among(_parsed(table, one, []), one.number_codes):
                 missing = missing | nw.when(code).then(nw.lit(True)).otherwise(nw.lit(False))
         return missing
     if kind == "number":

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from netbenefit.common import FloatArray, InputError, check_weights
-from netbenefit.data import encode_labels
+from netbenefit.data import read_outcome
 from netbenefit.metrics import inner_model
 
 #: Row numbers of the training rows, and of the held-out ones.
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
     @classmethod
     def of(cls, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Sample:
         """Check what a user passed."""
-        event, classes = encode_labels(y)
+        event, classes, _ = read_outcome(y)
         by_name = isinstance(X, Mapping) and not hasattr(X, "shape")
         n_rows = len(next(iter(X.values()), ())) if by_name else _num_samples(X)
         if n_rows != event.size:
