@@ -6,12 +6,13 @@ import narwhals as nw
 import polars as pl
 import pytest
 
-from netbenefit import Condition
+from netbenefit import Condition, PerUnit
 from netbenefit.cards.terms import Edge
 from netbenefit.common.numbers import LARGEST_EXACT
 from netbenefit.tables.expressions import (
     choose,
     largest_code,
+    states_of_flags,
     states_of_numbers,
     states_of_text,
 )
@@ -32,6 +33,7 @@ def test_states_are_what_the_terms_tell_apart_and_missing() -> None:
     assert numbers.codes == [(0, 0), (1, 0), (1, 1), (1, 0), (0, 0)]
     stages = [Condition("x", "in", ("III", "IV")), Condition("x", "==", "IV")]
     assert states_of_text(x, x.is_null(), stages).codes == [(1, 0), (1, 1), (0, 0), (0, 0)]
+    assert states_of_flags(x, [PerUnit("x", binary=True)]).codes == [(0,), (1,), (0,)]
     assert states_of_numbers(x, [x.is_null()], ages, fill=50).codes[-1] == (1, 0)
 
 

@@ -155,6 +155,20 @@ def _number_at(
     return nw.when(x.is_null()).then(whole(absent, dtype)).otherwise(found)
 
 
+def states_of_flags(x: nw.Expr, terms: Sequence[Term], fill: Value | None = None) -> States:
+    """Return the states of true and false."""
+
+    def pick(values: Sequence[int], dtype: IntType) -> nw.Expr:
+        no, yes, absent = (whole(value, dtype) for value in values)
+        if values[0] == values[2]:
+            return nw.when(x).then(yes).otherwise(no)
+        if values[1] == values[2]:
+            return nw.when(~x).then(no).otherwise(yes)
+        return nw.when(x.is_null()).then(absent).otherwise(nw.when(x).then(yes).otherwise(no))
+
+    return States([_codes(terms, 0.0), _codes(terms, 1.0), _codes(terms, fill)], pick)
+
+
 def _edges(terms: Sequence[Term]) -> list[Edge]:
     """Where states may begin, as floats, which engines compare with floats."""
     found = [Edge(float(value), above) for value, above in edges(terms)]
@@ -259,6 +273,11 @@ def codes_of_column(table: EngineTable, column: ColumnLogic, n_terms: int = 1) -
         there = nw.when(~missing).then(nw.lit(1.0))
         states = states_of_numbers(there, [there.is_null()], terms, first.fill)
         return ColumnCodes(list(range(len(terms))), states, {}, refused)
+    if column.combine is None and table.types[first.name] == "boolean" and not first.special:
+        x = table.column(first.name)
+        needed = first.refuse or (first.fill is None and not column.may_miss)
+        states = states_of_flags(x, terms, first.fill)
+        return ColumnCodes(list(range(len(terms))), states, {}, [x.is_null()] if needed else [])
     units = [k for k, term in enumerate(terms) if isinstance(term, PerUnit) and not term.log]
     places = [k for k in range(len(terms)) if k not in units]
     number = _number(table, column)
