@@ -147,13 +147,13 @@ def label_in(outcome: str | None, name: str) -> str | None:
     return outcome.removeprefix(start) if outcome and outcome.startswith(start) else None
 
 
-def warn_of_constants(table: PatternTable) -> None:
+def warn_of_constants(table: PatternTable, stacklevel: int = 5) -> None:
     """Warn of columns that cannot get points, unless that is all of them."""
     if 0 < len(table.constant) < table.n_features:  # all of them are an error, a little later
         warnings.warn(
             f"constant columns get no points: {shorten(table.constant)}. Drop them to silence "
             "this.",
-            stacklevel=5,  # scikit-learn's decorator is between the user and fit
+            stacklevel=stacklevel,  # scikit-learn's decorator is between the user and fit
         )
 
 

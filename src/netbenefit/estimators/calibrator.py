@@ -149,7 +149,12 @@ class NetBenefitCalibrator(
         estimator = clone(self.estimator)
         if isinstance(estimator, FrozenEstimator):
             estimator.fit(X, labels)  # only checks that it is fitted
-            _check_classes(estimator, classes)
+            known = np.asarray(estimator.classes_)
+            if not np.array_equal(known, classes):
+                raise InputError(
+                    f"the fitted classifier knows the classes {shorten(known.tolist())}, but y "
+                    f"holds {shorten(classes.tolist())}. Use the same labels."
+                )
             risks = estimator.predict_proba(X)[:, 1]
         else:
             cv = self._splits(X, labels, routed.splitter.split)
@@ -265,15 +270,6 @@ class NetBenefitCalibrator(
                 )
                 cv = fewest
         return list(check_cv(cv, y, classifier=True).split(X, y, **params))
-
-
-def _check_classes(estimator: Any, classes: NDArray[Any]) -> None:
-    known = np.asarray(estimator.classes_)
-    if not np.array_equal(known, classes):
-        raise InputError(
-            f"the fitted classifier knows the classes {shorten(known.tolist())}, but y holds "
-            f"{shorten(classes.tolist())}. Use the same labels."
-        )
 
 
 def _inside(risk: NDArray[Any]) -> FloatArray:

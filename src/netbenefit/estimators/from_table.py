@@ -82,10 +82,11 @@ class MergeReport(NamedTuple):
     engine: str  #: what merged the rows, such as "DuckDB"
     n_rows: int  #: rows with weight
     n_patterns: int  #: distinct rows of conditions among those that were searched
-    binned_on: int  #: distinct raw rows that the binner has learnt from; 0 without a binner
-    bins_sampled: bool  #: whether these are a sample; how frequent values are comes from all rows
-    search_sampled: bool  #: whether points come from a sample; cut-offs and risks never do
-    seconds: float  #: time that the engine has taken
+    binned_on: int = 0  #: distinct raw rows that the binner has learnt from; 0 without a binner
+    #: whether these are a sample; how frequent values are comes from all rows
+    bins_sampled: bool = False
+    search_sampled: bool = False  #: whether points come from a sample; cut-offs and risks never do
+    seconds: float = 0.0  #: time that the engine has taken
 
     def __str__(self) -> str:
         cut = f"; columns cut on {self.binned_on:,} distinct rows" if self.binned_on else ""
@@ -286,7 +287,7 @@ def _in_memory(
         training = _of_merged(rows, binner, settings, risks)
         binned_on = rows.size
     n_rows = int((weight > 0).sum())
-    merging = MergeReport("memory", n_rows, len(training.table), binned_on, False, False, 0.0)
+    merging = MergeReport("memory", n_rows, len(training.table), binned_on)
     return TableTraining(training, labels, outcome.text, names, binner, merging)
 
 
@@ -345,9 +346,8 @@ def _numbers(
         None if request.risks is None else given_risks(request.risks, columns.pop(request.risks))
     )
     training = _of_numbers(columns, outcome.event, groups.weight, risks, settings, decimals)
-    merging = MergeReport(
-        engine.engine, groups.n_rows, len(training.table), 0, False, False, engine.seconds
-    )
+    n_patterns = len(training.table)
+    merging = MergeReport(engine.engine, groups.n_rows, n_patterns, seconds=engine.seconds)
     return TableTraining(training, outcome.labels, outcome.text, names, None, merging)
 
 
@@ -450,7 +450,7 @@ def _some_patterns(
                 '"max_bins" in a --binner FILE.json makes them.',
             ),
         ),
-        stacklevel=6,
+        stacklevel=5,
     )
     return counted
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,7 +21,6 @@ from netbenefit.estimators.from_table import (
     MAX_PATTERNS,
     SAMPLE_ROWS,
     TableRequest,
-    TableTraining,
     read_training,
     recount_on_all_rows,
 )
@@ -43,6 +42,7 @@ from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_threshold
 from netbenefit.problem import Constraint, Problem
 from netbenefit.solvers import (
     Callback,
+    LiveLine,
     NearOptimal,
     Solver,
     allowed_start,
@@ -321,7 +321,22 @@ class RiskScoreClassifier(CardClassifier):
         request = TableRequest(
             target, features, sample_weight, sample_rows, max_patterns, tell, teacher, positive
         )
-        found = self._table_training(table, request, self.binner if binner == "own" else binner)
+        own, settings = self.binner if binner == "own" else binner, self._settings()
+        self.__dict__.pop("binner_", None)  # of an earlier fit
+
+        def make(names: Sequence[str]) -> Binner:
+            self._refuse_decimals()
+            return make_binner(own, names, self._grid(), self.sign, settings["constraints"])
+
+        found = read_training(
+            table, request, settings, self.decimals, None if own is None else make
+        )
+        if found.binner is not None:
+            self.binner_ = found.binner
+        else:
+            warn_of_constants(found.training.table, stacklevel=4)
+        self.n_features_in_ = len(found.names)
+        self.feature_names_in_ = np.array(found.names, dtype=object)
         self.classes_, self.merging_ = found.labels, found.merging
         learned = self._learn(found.training, found.outcome)
         if found.merging.search_sampled:
@@ -428,26 +443,6 @@ class RiskScoreClassifier(CardClassifier):
     def _grid(self) -> Thresholds:
         return self.thresholds_
 
-    def _table_training(self, table: Any, request: TableRequest, binner: Any) -> TableTraining:
-        """Patterns of a table that stays where it is; keeps what later rows are read by."""
-        settings = self._settings()
-        self.__dict__.pop("binner_", None)  # of an earlier fit
-
-        def make(names: Sequence[str]) -> Binner:
-            self._refuse_decimals()
-            return make_binner(binner, names, self._grid(), self.sign, settings["constraints"])
-
-        found = read_training(
-            table, request, settings, self.decimals, None if binner is None else make
-        )
-        if found.binner is not None:
-            self.binner_ = found.binner
-        else:
-            warn_of_constants(found.training.table)
-        self.n_features_in_ = len(found.names)
-        self.feature_names_in_ = np.array(found.names, dtype=object)
-        return found
-
     def _learn(self, training: Training, outcome: str, start: IntArray | None = None) -> Learned:
         """Learn a card from patterns: all cards come about this way.
 
@@ -483,13 +478,8 @@ class RiskScoreClassifier(CardClassifier):
         )
         return make_problem(table, self.thresholds_, **training.settings), taught
 
-    @contextmanager
-    def _progress(self) -> Iterator[Callback | None]:
+    def _progress(self) -> AbstractContextManager[Callback | None]:
         """The estimator's own callback, or a line on a terminal where it is verbose."""
-        if not self.verbose or self.callback is not None:
-            yield self.callback
-            return
-        from netbenefit.solvers import LiveLine
-
-        with LiveLine() as line:
-            yield line
+        if self.verbose and self.callback is None:
+            return LiveLine()
+        return nullcontext(self.callback)

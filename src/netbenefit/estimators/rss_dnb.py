@@ -30,15 +30,9 @@ class RSSDNBClassifier(RiskScoreClassifier):
     time_limit : float, default=600.0
         Seconds, or None.  The authors gave their integer programs ten minutes.
     penalty : "paper", "auto" or float, default="paper"
-    thresholds, weights, binner, max_points, max_features, sign, bounds, constraints
-        As for :class:`RiskScoreClassifier`.
-    random_state, n_jobs, verbose, calibrate, decimals, callback
-        As for :class:`RiskScoreClassifier`.
-
-    Attributes
-    ----------
-    scorecard_, result_, certificate_, coef_, cutoffs_, thresholds_, classes_, n_features_in_
-        As for :class:`RiskScoreClassifier`.
+    thresholds, weights, binner, max_points, max_features, sign, bounds, constraints, \
+random_state, n_jobs, verbose, calibrate, decimals, callback
+        As for :class:`RiskScoreClassifier`, and so are its attributes.
 
     Examples
     --------

@@ -195,19 +195,13 @@ def evaluate_table(
     card : Scorecard
     table
         As in :func:`score_table`.
-    target : str
-        Column of two labels.
-    positive : label, optional
-        The event; by default the label that sorts last.
+    target, positive, sample_weight, tell
+        As in :meth:`RiskScoreClassifier.fit_table`.
     thresholds : Thresholds, str or sequence of float, optional
         Where net benefit is measured; the card's own by default.
-    sample_weight : str, optional
-        Column of weights.
     reference : table, optional
         Rows to compare the scores with, such as those of training; where it has the column of the
         outcome, and of weights, these are used.
-    tell : callable, optional
-        Called with a few words before every query.
 
     Returns
     -------

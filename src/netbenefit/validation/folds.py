@@ -281,18 +281,14 @@ def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool
     if sample.weight is not None:
         options[weight_name(model)] = sample.weight[rows]
     if np.unique(rows).size < rows.size:  # the same row, drawn twice, must not teach about itself
-        options |= dict.fromkeys(_groups_names(model), rows)
+        last, prefix = _last_step(model)
+        if getattr(last, "teacher", None) is not None:
+            options[f"{prefix}groups"] = rows
     model.fit(sample.X if whole else take_rows(sample.X, rows), sample.labels[rows], **options)
     result = getattr(inner_model(model), "result_", None)
     if getattr(result, "status", None) == "interrupted":
         raise KeyboardInterrupt  # a card of a broken-off search compares with no other
     return model
-
-
-def _groups_names(model: Any) -> list[str]:
-    """What ``fit`` calls the groups of rows, where the model has a teacher that uses them."""
-    last, prefix = _last_step(model)
-    return [f"{prefix}groups"] if getattr(last, "teacher", None) is not None else []
 
 
 def _last_step(model: Any) -> tuple[Any, str]:
@@ -325,10 +321,7 @@ def risk_of(model: Any, X: Any, labels: Sequence[Any] | NDArray[Any]) -> FloatAr
     event = np.unique(np.asarray(labels))[-1]
     classes = getattr(model, "classes_", None)
     column = 1 if classes is None else int(np.flatnonzero(np.asarray(classes) == event)[0])
-    return forgive_rounding(both[:, column])
-
-
-def forgive_rounding(risk: FloatArray) -> FloatArray:
-    """Clip risks that single precision led out of [0, 1]; larger deviations are found later."""
+    risk: FloatArray = both[:, column]
+    # Single precision may lead out of [0, 1]; larger deviations are found later.
     within = np.clip(risk, 0.0, 1.0)
     return within if np.allclose(risk, within, rtol=0.0, atol=1e-6) else risk

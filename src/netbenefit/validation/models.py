@@ -171,7 +171,8 @@ def _merged(
 
 def lasso(seed: int, rule: Rule = "min") -> TunedClassifier:
     """Logistic regression with an L1 penalty that cross-validation chooses (Tibshirani 1996)."""
-    kind = {"l1_ratio": 1.0} if _version() >= (1, 8) else {"penalty": "l1"}
+    version = [int(part) for part in sklearn_version.split(".")[:2]]
+    kind = {"l1_ratio": 1.0} if version >= [1, 8] else {"penalty": "l1"}
     # liblinear counts the intercept among what is penalised; so large a scale makes that small.
     model = LogisticRegression(
         solver="liblinear", intercept_scaling=10.0, max_iter=1000, random_state=seed, **kind
@@ -183,11 +184,6 @@ def pruned_tree(seed: int) -> TunedClassifier:
     """A decision tree, pruned by cost and complexity (Breiman et al. 1984)."""
     model = DecisionTreeClassifier(min_samples_leaf=5, random_state=seed)
     return TunedClassifier(model, "ccp_alpha", seed)
-
-
-def _version() -> tuple[int, int]:
-    major, minor = sklearn_version.split(".")[:2]
-    return int(major), int(minor)
 
 
 class FixedCard(

@@ -18,7 +18,7 @@ from netbenefit.binning import Binner, FittedBins
 from netbenefit.cards import Scorecard, read_columns
 from netbenefit.common import FloatArray, IntArray
 from netbenefit.data import PatternTable, read_outcome
-from netbenefit.estimators.riskslim.problem import Lattice, Search
+from netbenefit.estimators.riskslim.problem import Lattice
 from netbenefit.estimators.riskslim.solve import solve_lattice
 from netbenefit.estimators.training import (
     CardClassifier,
@@ -27,7 +27,7 @@ from netbenefit.estimators.training import (
     rules_of,
 )
 from netbenefit.metrics import Thresholds, weighted_net_benefit
-from netbenefit.problem import SolverResult, Status, floor_scores, refuse_one_class
+from netbenefit.problem import SolverResult, floor_scores, refuse_one_class
 from netbenefit.solvers import Callback, check_time_limit
 
 # -- from RISKSLIM's coefficients to a card: one risk per score, the intercept in the table of risks
@@ -124,10 +124,6 @@ def _level_risks(
     return result
 
 
-#: How cards and results name the search.
-_SOLVER = "riskslim branch"
-
-
 class RiskSLIMClassifier(CardClassifier):
     """Learn a scorecard with small integer points by logistic loss: RISKSLIM.
 
@@ -147,20 +143,14 @@ class RiskSLIMClassifier(CardClassifier):
         Largest absolute value of the intercept.
     penalty : float, default=1e-6
         Price C0 of a column, in mean loss.
-    max_features : int, default=None
-        Largest number of columns with points.
-    binner : "auto", Binner or None, default=None
-        How raw columns become conditions; as for :class:`~netbenefit.RiskScoreClassifier`.
     time_limit : float, default=600.0
-        Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
+        Seconds for search and proof, or None.
     max_nodes : int, default=None
         Most boxes to split: unlike a time limit, a limit that does not depend on the machine.
     random_state : int, RandomState or None, default=0
         Seed of the random changes by which first cards are improved.
-    decimals : mapping, default=None
-        Decimals to keep of single columns, instead of those found in the data.
-    callback : callable, default=None
-        Called during the search with a :class:`~netbenefit.problem.problem.Progress`.
+    max_features, binner, decimals, callback
+        As for :class:`RiskScoreClassifier`.
 
     Attributes
     ----------
@@ -175,13 +165,8 @@ class RiskSLIMClassifier(CardClassifier):
     intercept_ : int
     loss_ : float
         Mean logistic loss on the training rows, without the penalty.
-    binner_ : Binner
-        The fitted binner, if any.
-    classes_ : (2,) array
-        Labels; the second one is the event.
-    n_features_in_ : int
-    feature_names_in_ : (n_features,) array of str
-        Only when the table had column names.
+    binner_, classes_, n_features_in_, feature_names_in_
+        As for :class:`RiskScoreClassifier`.
 
     Examples
     --------
@@ -269,7 +254,20 @@ class RiskSLIMClassifier(CardClassifier):
         self.intercept_, self.coef_ = int(search.best[0]), search.best[1:].copy()
         self.loss_ = search.value - float(lattice.price[search.best != 0].sum())
         card, benefit = make_card(table, self.intercept_, self.coef_, training.bins)
-        self.result_ = _result(table, search, status, card, benefit)
+        scores = floor_scores(table.codes, table.decimals, self.coef_)
+        self.result_ = SolverResult(
+            points=self.coef_.copy(),
+            cutoffs=card.cutoffs,
+            objective=-search.value,
+            net_benefit=benefit,
+            score_range=(int(scores.min()), int(scores.max())),
+            bound=-search.bound,
+            status=status,
+            seconds=search.seconds,
+            evaluations=search.evaluations,
+            trace=tuple(search.trace),
+            solver="riskslim branch",
+        )
         origin = make_provenance(table, self.result_, float(self.penalty), outcome.text, seed)
         self.scorecard_ = replace(card, provenance=replace(origin, net_benefit=benefit))
         return self
@@ -302,24 +300,3 @@ class RiskSLIMClassifier(CardClassifier):
             low, high = card.score_range or (card.cutoffs[0] - 1, card.cutoffs[-1])
             scores = np.clip(scores, low, high)
         return scores + self.intercept_, 1.0 / logic.unit
-
-
-def _result(
-    table: PatternTable, search: Search, status: Status, card: Scorecard, benefit: float
-) -> SolverResult:
-    """The answer in the form that all solvers share."""
-    points = search.best[1:].copy()
-    scores = floor_scores(table.codes, table.decimals, points)
-    return SolverResult(
-        points=points,
-        cutoffs=card.cutoffs,
-        objective=-search.value,
-        net_benefit=benefit,
-        score_range=(int(scores.min()), int(scores.max())),
-        bound=-search.bound,
-        status=status,
-        seconds=search.seconds,
-        evaluations=search.evaluations,
-        trace=tuple(search.trace),
-        solver=_SOLVER,
-    )

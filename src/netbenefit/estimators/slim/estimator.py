@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from netbenefit.binning import Binner
 from netbenefit.cards import steps_of_levels
 from netbenefit.common import InputError, IntArray, exact_number
-from netbenefit.data import PatternTable, read_outcome
+from netbenefit.data import read_outcome
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.slim.exact import SlimExact
 from netbenefit.estimators.slim.task import HALF, SlimTask
@@ -189,7 +189,8 @@ class SLIMClassifier(RiskScoreClassifier):
                 table, "SLIM's usual prices count weights as rows", "set penalty and point_penalty"
             )
         settings = dict(training.settings)
-        price = _price(settings.pop("penalty"), "penalty", _usual_price(table))
+        usual = Fraction(9, 10) / (Fraction(table.n_total) * table.n_features)
+        price = _price(settings.pop("penalty"), "penalty", usual)
         return SlimTask.build(
             table,
             penalty=price,
@@ -227,10 +228,6 @@ class SLIMClassifier(RiskScoreClassifier):
         bound = loss if result.status == "optimal" else task.prevalence - result.proof.bound
         self.loss_, self.loss_bound_ = float(loss), float(bound)
         self.gap_ = float((loss - bound) / loss) if loss > bound else 0.0
-
-
-def _usual_price(table: PatternTable) -> Fraction:
-    return Fraction(9, 10) / (Fraction(table.n_total) * table.n_features)
 
 
 def _price(price: str | float, name: str, usual: Fraction) -> Fraction:
