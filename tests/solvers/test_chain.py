@@ -1,4 +1,4 @@
-"""The compiled loops keep true books: value, size and best points are what the data say."""
+"""The loops' own value, size and best points equal those counted from the data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def objective_of(problem: Problem, value: float) -> float:
 @pytest.mark.parametrize("real", [False, True], ids=["exact", "real"])
 @given(data=st.data())
 @settings(max_examples=300)
-def test_books_are_true_after_any_number_of_steps(data: st.DataObject, real: bool) -> None:
+def test_state_is_right_after_any_number_of_steps(data: st.DataObject, real: bool) -> None:
     problem = data.draw(problems(real=real, max_points=3))
     columns = columns_of(problem)
     state = make_state(columns)

@@ -78,7 +78,7 @@ class Small:
 
 
 def small(seed: int) -> Small:
-    """A few rows, with ties and copies, and a teacher who may say the opposite of the outcomes."""
+    """A few rows, with ties and copies, and a teacher that may contradict the outcomes."""
     rng = np.random.default_rng(seed)
     n, width = int(rng.integers(4, 9)), 2
     X = rng.integers(0, 3, (n, width)) / int(rng.choice([1, 1, 2]))

@@ -217,7 +217,7 @@ class Run:
 
     @property
     def must_stop(self) -> bool:
-        """Whether loops should end, for whatever reason."""
+        """Whether loops should end, for any reason."""
         stalled = self.seconds - self._progress[0] > self._patience
         return self.stop.is_set() or self.out_of_time or stalled
 
@@ -317,7 +317,7 @@ class Run:
         return self.problem.evaluate(points)
 
     def result(self, points: IntArray, status: Status) -> SolverResult:
-        """Count the answer from the data; the status becomes "optimal" where the bound says so."""
+        """Count the answer from the data; the status is "optimal" where the bound proves it."""
         value = self.evaluate(points)
         if self.proof is not None and self.proof.bound < value.objective:
             # This cannot happen; if it does, a wrong proof must not be returned.

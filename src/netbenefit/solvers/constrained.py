@@ -1,4 +1,4 @@
-"""Compiled loops of the search under constraints that say more than bounds and size do.
+"""Compiled loops of the search under constraints beyond bounds and size.
 
 Allowed vectors may lie apart from each other, so that no single step leads from one to the next.
 The loops therefore walk through forbidden vectors, too, at a price for each unit that is missing: a
@@ -62,7 +62,7 @@ class Rules(NamedTuple):
     total: Array  #: (2,) largest sum of absolute points; what a point beyond it counts for
     gains: Array  #: (2, M) worth of an event, cost of a false alarm; M = 0 without rates
     rates: Array  #: (2, M) least events found, most false alarms
-    outcomes: Array  #: (n,) rows with and without the event, packed; empty where masses say it
+    outcomes: Array  #: (n,) rows with and without the event, packed; empty where masses are these
     events: Array  #: (1,) all events
     missing: Array  #: work space: units missing at each value of a column, −1 for no such value
     miss: Array  #: (1,) units that the current points miss
@@ -125,7 +125,7 @@ def _rates(problem: Problem, strict: bool) -> tuple[Array, Array]:
 def _count(columns: Columns, state: State, outcomes: Array) -> Any:
     """Events and others at or above each score: curves[0] and curves[1]; return how many scores.
 
-    Where outcomes are not what masses say, those at or above each score: curves[2] and curves[3].
+    Where masses are not outcomes, the outcomes at or above each score: curves[2] and curves[3].
     """
     window, curves = state.window, state.curves
     if window[IN_USE] == 1 and outcomes.size == 0:
@@ -364,7 +364,7 @@ def anneal_constrained(
         values, missing = chain.out[:n_values], rules.missing[:n_values]
         evaluated += n_values
         top = _best_value(values, missing)
-        # 3. The best one, or one by chance.
+        # 3. The best one, or a random one.
         quiet += 1
         if descent:
             gained = values[top] - chain.value[0] > chain.slack[0]
@@ -417,7 +417,7 @@ def metropolis_constrained(
 
 
 class ConstrainedState(SearchState):
-    """The same where limits say more than bounds and size do."""
+    """The same under limits beyond bounds and size."""
 
     def __init__(self, problem: Problem, seed: int, *, strict: bool = False) -> None:
         super().__init__(problem, seed)

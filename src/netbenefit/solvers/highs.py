@@ -24,7 +24,7 @@ def linear_program(
 
     ``matrix`` is dense or sparse; ``whole`` requires whole numbers x.
     """
-    import highspy  # late: most work needs no program
+    import highspy  # late: most work does without
 
     rows = sparse.csr_array(matrix)
     program: Any = highspy.HighsLp()
@@ -34,12 +34,12 @@ def linear_program(
     program.row_lower_, program.row_upper_ = row_lower, row_upper
     if whole:
         program.integrality_ = [highspy.HighsVarType.kInteger] * rows.shape[1]
-    held = program.a_matrix_
-    held.format_ = highspy.MatrixFormat.kRowwise
-    held.num_row_, held.num_col_ = rows.shape
-    held.start_ = rows.indptr.astype(np.int32)
-    held.index_ = rows.indices.astype(np.int32)
-    held.value_ = rows.data
+    stored = program.a_matrix_
+    stored.format_ = highspy.MatrixFormat.kRowwise
+    stored.num_row_, stored.num_col_ = rows.shape
+    stored.start_ = rows.indptr.astype(np.int32)
+    stored.index_ = rows.indices.astype(np.int32)
+    stored.value_ = rows.data
     return program
 
 
@@ -60,6 +60,19 @@ def equality_program(matrix: Any, sides: FloatArray, **options: Any) -> Any:
         )
     )
     return solver
+
+
+def solve_again(solver: Any, cost: FloatArray, upper: FloatArray) -> FloatArray | None:
+    """Solve with other costs of the last variables and other upper bounds; None if not optimal."""
+    import highspy
+
+    index = np.arange(upper.size, dtype=np.int32)
+    solver.changeColsCost(cost.size, index[upper.size - cost.size :], cost)
+    solver.changeColsBounds(upper.size, index, np.zeros(upper.size), upper)
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    return np.asarray(solver.getSolution().col_value, dtype=np.float64)
 
 
 def quiet_highs(**options: Any) -> Any:

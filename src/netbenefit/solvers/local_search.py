@@ -141,7 +141,7 @@ class LocalSearch:
        row brought nothing, or ``max_rounds`` are done, or time is up.
     5. Among equally good values take the smallest points; divide by the greatest common divisor.
 
-    Under constraints that say more than bounds and size, annealings also walk through vectors that
+    Under constraints beyond bounds and size, annealings also walk through vectors that
     are not allowed, at a price that adapts, and only allowed ones count.  Where no vector is found
     whose cut-offs meet the required rates, an error says so: it does not mean that there is none.
 
@@ -300,7 +300,7 @@ class _Search:
             origin = self.best if warm and self.best is not None else self._start
             futures.append(pool.submit(self._anneal, state, schedule, origin))
         pending = set(futures)
-        while pending:  # waiting in short spells keeps Ctrl-C responsive
+        while pending:  # short waits keep Ctrl-C responsive
             _, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
         results = [future.result() for future in futures]
         for state, unreported, _ in results:  # in order of the chains, not of their ends

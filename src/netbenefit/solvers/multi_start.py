@@ -43,7 +43,7 @@ class MultiStart:
     time_limit : float or None, default=60.0
         Seconds for all searches together.  Where not all can run at a time, each gets a part of it,
         and never more than its own limit.  What workers need to start and to compile is not
-        counted, and a search that is run again has its part once more.
+        counted, and a search that is run again gets its part again.
     n_jobs : int or None, default=None
         Searches at a time, by joblib: None is what :func:`joblib.parallel_config` says, else 1;
         −1 is one per core.
@@ -144,7 +144,7 @@ class MultiStart:
 def _search(
     problem: Problem, solver: Any, start: IntArray | None, seconds: float | None, seed: int
 ) -> SolverResult:
-    """One search, in whatever process."""
+    """One search, in this or another process."""
     result: SolverResult = dataclasses.replace(solver, seed=seed, time_limit=seconds).solve(
         problem, start=start
     )

@@ -36,7 +36,7 @@ _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
-#: The schedule that makes ``anneal`` a plain descent: no heat, and no end but a local optimum.
+#: The schedule that makes ``anneal`` a plain descent: no heat, and it ends at a local optimum.
 DESCEND = np.zeros(3)
 
 
@@ -223,7 +223,7 @@ def anneal(
         for v in range(values.size):
             if sizes[v] <= chain.size[1] and values[v] > values[top]:
                 top = v
-        # 3. The best one, or one by chance.
+        # 3. The best one, or a random one.
         quiet += 1
         if descent:
             if values[top] <= chain.value[0] + chain.slack[0]:

@@ -77,10 +77,10 @@ def test_no_vector_beats_the_bound_of_any_iterate(seed: int) -> None:
             assert bound.value >= best
             assert bound.iterations <= iterations
         tight += bound.value == best
-    assert tight >= 50  # it says something: often the very optimum
+    assert tight >= 50  # often the optimum itself
 
 
-def test_fast_brute_force_is_the_truth() -> None:
+def test_fast_brute_force_equals_the_slow_one() -> None:
     rng = np.random.default_rng(1)
     for _ in range(40):
         integers = random_problem(rng)

@@ -18,7 +18,7 @@ from tests.helpers.strategies import points_of, problems
 
 
 def slow_flow_bound(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarray) -> int:
-    """The bound written down plainly: one flow a threshold, by SciPy."""
+    """The bound written down plainly: one flow per threshold, by SciPy."""
     x, lo, hi = integers.units.astype(object), lower.tolist(), upper.tolist()
     total = 0
     for gains in integers.gains.tolist():

@@ -1,4 +1,4 @@
-"""The compiled kernels against the plain truth, on thousands of random problems."""
+"""The compiled kernels against plain Python, on thousands of random problems."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def value_of(problem: Problem, gain: float, points: np.ndarray) -> Fraction | fl
     return (value + float(scale.constant)) / float(scale.total)
 
 
-def agree(problem: Problem, got: Fraction | float, truth: Fraction) -> bool:
+def agree(problem: Problem, got: Fraction | float, expected: Fraction) -> bool:
     if isinstance(got, Fraction):
-        return got == truth
-    return got == pytest.approx(float(truth), abs=1e-12)
+        return got == expected
+    return got == pytest.approx(float(expected), abs=1e-12)
 
 
 def placed(problem: Problem, points: np.ndarray) -> State:
@@ -51,7 +51,7 @@ def placed(problem: Problem, points: np.ndarray) -> State:
     return state
 
 
-def truth(problem: Problem, points: np.ndarray) -> Fraction:
+def expected_objective(problem: Problem, points: np.ndarray) -> Fraction:
     return reference.objective(
         problem.patterns, problem.thresholds, problem.penalty, points.tolist()
     )
@@ -85,7 +85,7 @@ def test_gain_and_all_values_of_a_coordinate(data: st.DataObject, real: bool) ->
     points = points_of(data.draw, problem)
     state = placed(problem, points)
     gain = compiled.gain_now(columns_of(problem), state)
-    assert agree(problem, value_of(problem, gain, points), truth(problem, points))
+    assert agree(problem, value_of(problem, gain, points), expected_objective(problem, points))
     check_coordinates(problem, state, points)
 
 
@@ -160,7 +160,8 @@ def test_pairs_of_binary_columns_take_the_fast_way() -> None:
     out = np.zeros((21, 21), dtype=np.int64)
     assert pair_gains(columns_of(problem), placed(problem, np.array([3, -1, 10])), 0, 2, out)
     best = max(
-        truth(problem, np.array([v, -1, w])) + problem.penalty * (1 + (v != 0) + (w != 0))
+        expected_objective(problem, np.array([v, -1, w]))
+        + problem.penalty * (1 + (v != 0) + (w != 0))
         for v in range(-10, 11)
         for w in range(-10, 11)
     )
@@ -203,7 +204,7 @@ def test_huge_points_and_values_use_wide_scores_and_sorting() -> None:
 
 
 def test_every_recipe_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The random problems above are only worth something if they meet all four recipes."""
+    """The random problems above test something only if they reach all four recipes."""
     rng = np.random.default_rng(0)
     n = 400
     X = np.column_stack([rng.integers(0, 2, n), rng.integers(0, 3, n), rng.integers(0, 30, n) / 10])
@@ -228,4 +229,4 @@ def test_counts_too_large_to_pack_become_complex() -> None:
     assert columns_of(problem).gains.dtype == np.float64
     points = np.array([1])
     gain = compiled.gain_now(columns_of(problem), placed(problem, points))
-    assert agree(problem, value_of(problem, gain, points), truth(problem, points))
+    assert agree(problem, value_of(problem, gain, points), expected_objective(problem, points))

@@ -19,7 +19,7 @@ from scipy import sparse
 from netbenefit.common import FloatArray, IntArray
 from netbenefit.solvers.bounds.multipliers import equal_multipliers
 from netbenefit.solvers.bounds.signs import Signs, Words
-from netbenefit.solvers.highs import equality_program
+from netbenefit.solvers.highs import equality_program, solve_again
 from netbenefit.solvers.kernels.jit import jit
 
 #: Weights and entries below this are taken for zeros of the program; exact numbers decide later.
@@ -259,18 +259,14 @@ class Combiner:
     ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """α, β and d of the best combination; None where there is none."""
         self.programs += 1
-        n_u, n_w, size = self.rows_u.size, self.rows_w.size, taken.size // 2
-        n_rows, n_columns = n_u + n_w, n_u + n_w + 2 * size
-        upper = np.full(n_columns, highspy.kHighsInf)
+        n_u, size = self.rows_u.size, taken.size // 2
+        n_rows = n_u + self.rows_w.size
+        upper = np.full(n_rows + 2 * size, highspy.kHighsInf)
         upper[:n_u][~can_gain[self.rows_u]] = 0
         upper[n_u:n_rows][~can_lose[self.rows_w]] = 0
         upper[n_rows:][taken] = 0
-        index = np.arange(n_columns, dtype=np.int32)
-        self._model.changeColsCost(2 * size, index[n_rows:], cost)
-        self._model.changeColsBounds(n_columns, index, np.zeros(n_columns), upper)
-        self._model.run()
-        if self._model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        values = solve_again(self._model, cost, upper)
+        if values is None:
             return None
-        values = np.array(self._model.getSolution().col_value)
         entries = values[n_rows : n_rows + size] - values[n_rows + size :]
         return values[:n_u], values[n_u:n_rows], entries

@@ -171,22 +171,11 @@ def hitting_set(
     banned = np.zeros((most + 2, n_elements), dtype=np.bool_)
     if (room < 0).any():
         return HittingSet(None, 0, True)
-    arguments = (
-        sets,
-        sizes,
-        member,
-        rival,
-        np.ascontiguousarray(weights),
-        room.copy(),
-        most,
-        state,
-        banned,
-        np.zeros(n_sets, dtype=np.int64),
-        _NODES,
-    )
+    limits = rival, np.ascontiguousarray(weights), room.copy(), most
+    work = state, banned, np.zeros(n_sets, dtype=np.int64)
     nodes = 0
     while True:
-        outcome, more = _search(*arguments)
+        outcome, more = _search(sets, sizes, member, *limits, *work, _NODES)
         nodes += more
         if outcome == _FOUND:
             return HittingSet(state[2, : int(state[3, 0])].copy(), nodes, True)
@@ -375,7 +364,7 @@ def collect_pairs(
 
 
 def _cells(signs: Signs, rows: IntArray, chosen: Words) -> tuple[IntArray, IntArray]:
-    """Rows with those together that columns of ``chosen`` do not tell apart, and cells' starts."""
+    """Rows sorted into cells that columns of ``chosen`` do not tell apart, and cells' starts."""
     if rows.size == 0:
         return rows, np.zeros(1, dtype=np.int64)
     columns = np.unique(signs.elements(chosen) % max(1, signs.columns.size))
@@ -400,41 +389,32 @@ def _take(gain: Any, loss: Any, u: int, w: int) -> Any:
 
 
 @jit
-def pack_pairs(
-    u: IntArray, w: IntArray, repairs: Words, chosen: Words, gain: IntArray, loss: IntArray
-) -> Any:
+def pack_pairs(pairs: Pairs, chosen: Words, gain: IntArray, loss: IntArray) -> Any:
     """Pack pairs with repairs inside ``chosen``; which pairs pay, and what all pay together.
 
     ``gain`` and ``loss``, (n, thresholds), hold what patterns can still pay; changed in place.
     """
-    used = np.zeros(u.size, dtype=np.bool_)
+    used = np.zeros(pairs.u.size, dtype=np.bool_)
     total = np.int64(0)
-    for j in range(u.size):
+    for j in range(pairs.u.size):
         rest = np.uint64(0)
         for q in range(chosen.size):
-            rest |= repairs[j, q] & ~chosen[q]
+            rest |= pairs.repairs[j, q] & ~chosen[q]
         if rest == 0:
-            paid = _take(gain, loss, u[j], w[j])
+            paid = _take(gain, loss, pairs.u[j], pairs.w[j])
             used[j] = paid > 0
             total += paid
     return used, total
 
 
 @jit
-def grow_set(
-    u: IntArray,
-    w: IntArray,
-    repairs: Words,
-    gain: IntArray,
-    loss: IntArray,
-    target: int,
-    chosen: Words,
-) -> Any:
+def grow_set(pairs: Pairs, gain: IntArray, loss: IntArray, target: int, chosen: Words) -> Any:
     """Add repairs to ``chosen`` until the pairs inside pay ``target``.
 
     The next pair is one that can pay and adds the fewest elements.  Returns what all pay, and the
     pairs that pay, in order.
     """
+    u, w, repairs = pairs.u, pairs.w, pairs.repairs
     total = np.int64(0)
     log = np.empty(u.size, dtype=np.int64)
     logged = 0
@@ -468,11 +448,11 @@ def shrink_set(
 ) -> Words:
     """Leave out elements while the pairs inside still pay ``target``."""
     inside = (pairs.repairs & ~chosen == 0).all(axis=1)
-    u, w, repairs = pairs.u[inside], pairs.w[inside], pairs.repairs[inside]
-    kept = chosen.copy()
-    often = [int((repairs & signs.mask([e])).any(axis=1).sum()) for e in signs.elements(chosen)]
-    for e in signs.elements(chosen)[np.argsort(often, kind="stable")]:
+    inner = pairs._replace(u=pairs.u[inside], w=pairs.w[inside], repairs=pairs.repairs[inside])
+    kept, elements = chosen.copy(), signs.elements(chosen)
+    often = [int((inner.repairs & signs.mask([e])).any(axis=1).sum()) for e in elements]
+    for e in elements[np.argsort(often, kind="stable")]:
         smaller = kept & ~signs.mask([e])
-        if pack_pairs(u, w, repairs, smaller, gain.copy(), loss.copy())[1] >= target:
+        if pack_pairs(inner, smaller, gain.copy(), loss.copy())[1] >= target:
             kept = smaller
     return kept

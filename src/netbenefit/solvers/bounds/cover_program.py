@@ -30,11 +30,8 @@ _INF = float(highspy.kHighsInf)
 _SLICE = 0.25
 
 
-class SupportRows(NamedTuple):
-    """Σ_k rows[r, k] · [λ_k ≠ 0] ≤ limits[r]."""
-
-    rows: IntArray
-    limits: IntArray
+#: Pairs (row, limit): Σ_k row[k] · [λ_k ≠ 0] ≤ limit.
+SupportRows = Sequence[tuple[IntArray, int]]
 
 
 class Point(NamedTuple):
@@ -59,15 +56,10 @@ class CoverProgram:
     Columns: z_iu at i · n + u, then s⁺, then s⁻.
     """
 
-    def __init__(self, pool: CutPool, box: Box, support: SupportRows | None = None) -> None:
+    def __init__(self, pool: CutPool, box: Box, support: SupportRows = ()) -> None:
         self.pool, self.box, self.integers = pool, box, pool.integers
         #: support rows, and what decided columns leave of their limits
-        self._support: list[tuple[IntArray, int]] = []
-        if support is not None:
-            self._support = [
-                (row, int(limit) - int(row[box.decided].sum()))
-                for row, limit in zip(support.rows, support.limits, strict=True)
-            ]
+        self._support = [(row, limit - int(row[box.decided].sum())) for row, limit in support]
         m, n = self.integers.gains.shape
         self.shape = (m, n, box.lower.size)
         self.names: list[tuple[int, int]] = []
@@ -179,11 +171,6 @@ class CoverProgram:
         minus = np.where(self.box.decided & (self.box.lower < 0), 1.0, minus)
         return Point(x[: m * n].reshape(m, n), plus, minus)
 
-    @property
-    def finished(self) -> bool:
-        """Whether the last solve ended at an optimum."""
-        return bool(self.solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
-
     def bound(self) -> int:
         """No card of the box is worth more; counted in integers from the last multipliers."""
         duals = np.asarray(self.solver.getSolution().row_dual, dtype=np.float64)
@@ -215,8 +202,8 @@ def lagrangian(
     box: Box,
     rows: CoverRows,
     duals: FloatArray,
-    support: Sequence[tuple[IntArray, int]] = (),
-    support_duals: FloatArray | None = None,
+    support: SupportRows = (),
+    support_duals: FloatArray | tuple[()] = (),
 ) -> int:
     """Upper bound of the values of a box from any multipliers, in whole numbers.
 
@@ -240,9 +227,7 @@ def lagrangian(
     np.subtract.at(reduced, rows.columns, rows.weights * np.repeat(whole, np.diff(rows.start)))
     total = int(whole.sum()) * GRID
     signs = [int(v) for v in reduced[m * n :]]
-    for (row, limit), dual in zip(
-        support, np.zeros(0) if support_duals is None else support_duals, strict=True
-    ):
+    for (row, limit), dual in zip(support, support_duals, strict=True):
         y = int(np.floor(min(float(np.nan_to_num(dual)), float(top)) * fine)) * GRID
         total -= y * limit
         signs = [s + y * int(row[j % p]) for j, s in enumerate(signs)]

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from netbenefit.common import FloatArray, IntArray
@@ -27,7 +26,7 @@ from netbenefit.solvers.bounds.cover_program import CoverProgram, Point, Support
 from netbenefit.solvers.bounds.cuts import Box, CutPool, PoolView, make_box
 from netbenefit.solvers.bounds.multipliers import equal_multipliers
 from netbenefit.solvers.bounds.probing import Part, probe_columns, sign_parts
-from netbenefit.solvers.highs import equality_program
+from netbenefit.solvers.highs import equality_program, solve_again
 from netbenefit.solvers.kernels.jit import jit
 
 # -- where cuts come from: pairs of patterns, and a linear program over convex combinations --------
@@ -39,7 +38,6 @@ from netbenefit.solvers.kernels.jit import jit
 # by the weights of the last answer and the program is solved again.
 
 
-_INF = float(highspy.kHighsInf)
 _TINY = 1e-9
 #: Members that a pattern's or a column's price is meant for.
 _MEMBERS = 8.0
@@ -65,35 +63,21 @@ class Pricing:
                 sparse.hstack([scaled, -scaled, -unit, unit]),
             ]
         ).tocsc()
-        self._usable = np.ones(2 * n, dtype=bool)
+        #: upper bounds of all variables: 0 for patterns that may not take part
+        self._upper = np.full(2 * (n + p), highspy.kHighsInf)
         sides = np.concatenate([[1.0, 1.0], np.zeros(p)])
         self.solver = equality_program(matrix, sides, presolve="off", simplex_strategy=4)
-        self._index = np.arange(2 * (n + p), dtype=np.int32)
-
-    def _solve(self, costs: FloatArray, usable: NDArray[np.bool_]) -> FloatArray | None:
-        count = self._index.size
-        upper = np.concatenate([usable, np.ones(2 * self.p, dtype=bool)])
-        self.solver.changeColsCost(count, self._index, costs)
-        self.solver.changeColsBounds(
-            count, self._index, np.zeros(count), np.where(upper, _INF, 0.0)
-        )
-        self.solver.setOptionValue("time_limit", self.solver.getRunTime() + 1.0)
-        self.solver.run()
-        if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            return None
-        return np.asarray(self.solver.getSolution().col_value, dtype=np.float64)
 
     def choose(self, point: Point, i: int, random: np.random.Generator) -> None:
         """Pick the patterns of threshold i that may take part: all, or some of very many."""
         gains = self.integers.gains[i]
-        sides = []
-        for side in (gains > 0, gains < 0):
+        self._upper[: 2 * self.n] = 0.0
+        for first, side in ((0, gains > 0), (self.n, gains < 0)):
             members = np.flatnonzero(side)
             if members.size > _MOST_MEMBERS:
-                hope = random.random(members.size) + point.lost[i][members]
-                members = members[np.argpartition(hope, _MOST_MEMBERS)[:_MOST_MEMBERS]]
-            sides.append(np.isin(np.arange(self.n), members))
-        self._usable = np.concatenate(sides)
+                rank = random.random(members.size) + point.lost[i][members]
+                members = members[np.argpartition(rank, _MOST_MEMBERS)[:_MOST_MEMBERS]]
+            self._upper[first + members] = highspy.kHighsInf
 
     def search(
         self, point: Point, i: int, extra: FloatArray, weight: float, passes: int
@@ -109,7 +93,9 @@ class Pricing:
         w_lost, w_signs = np.ones(2 * n), np.ones(2 * p)
         found: list[int] = []
         for _ in range(passes):
-            x = self._solve(np.concatenate([lost * w_lost, signs * w_signs]), self._usable)
+            self.solver.setOptionValue("time_limit", self.solver.getRunTime() + 1.0)
+            costs = np.concatenate([lost * w_lost, signs * w_signs])
+            x = solve_again(self.solver, costs, self._upper)
             if x is None:
                 break
             number = self._cut(x, point, i)
@@ -242,7 +228,7 @@ class CoverTree:
         deadline: float,
         on_bound: Callable[[int], None],
         should_stop: Callable[[], bool],
-        support: SupportRows | None = None,
+        support: SupportRows = (),
         effort: Effort | None = None,
         most_nodes: int | None = None,
     ) -> None:
@@ -473,15 +459,15 @@ def covering_bound(
     effort: Effort | None = None,
     most_nodes: int | None = None,
 ) -> CoveringBound:
-    """Bound the values of all vectors of the box, at whatever moment it ends.
+    """Bound the values of all vectors of the box; the bound holds whenever it ends.
 
     Boxes that cannot beat the ``incumbent`` are closed; vectors that break
     Σ_k support[r, k] · [λ_k ≠ 0] ≤ support_limit[r] need no bound.  ``on_bound`` gets every lower
     bound, from any thread but never from two at once.
     """
-    rows = None
+    rows: SupportRows = ()
     if support is not None and support_limit is not None:
-        rows = SupportRows(support, support_limit)
+        rows = list(zip(support, support_limit.tolist(), strict=True))
     deadline = time.perf_counter() + seconds
 
     def over() -> bool:

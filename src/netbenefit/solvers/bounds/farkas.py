@@ -64,8 +64,7 @@ class FarkasBound:
     value: int  #: no card is worth more, in units of :class:`IntegerProblem`
     optimal: bool  #: whether no card is worth more than the incumbent
     cuts: tuple[FarkasCut, ...]
-    rounds: int  #: how often new cuts were looked for
-    programs: int  #: linear programs solved for that
+    programs: int  #: linear programs solved for them
     finished: bool  #: False where time was over
 
 
@@ -117,7 +116,6 @@ class _Search:
         self.combiner: Combiner | None = None
         self.masks: list[Words] = []
         self.cuts: list[FarkasCut] = []
-        self.rounds = 0
         size = signs.columns.size
         self.rival = np.concatenate([np.arange(size) + size, np.arange(size)])
 
@@ -149,7 +147,6 @@ class _Search:
             value=ceiling - proven,
             optimal=ceiling - proven <= incumbent,
             cuts=tuple(self.cuts),
-            rounds=self.rounds,
             programs=0 if self.combiner is None else self.combiner.programs,
             finished=finished,
         )
@@ -175,7 +172,6 @@ class _Search:
             signs = self._candidate(size - self.signs.n_forced, need)
             if signs is None:
                 return target
-            self.rounds += 1
             if self._cut_off(signs, need):
                 continue
             reached = self._complement(signs)
@@ -212,7 +208,7 @@ class _Search:
     # -- 2. cuts that signs miss -----------------------------------------------------------------
 
     def _cut_off(self, chosen: Words, need: int) -> bool:
-        """Add disjoint cuts that ``chosen`` misses; say whether there was one."""
+        """Add disjoint cuts that ``chosen`` misses; return whether there was one."""
         rows = self.rows_u, self.rows_w
         found = False
         while True:
@@ -236,14 +232,12 @@ class _Search:
         rows: tuple[IntArray, IntArray],
         capacities: tuple[int, ...],
     ) -> tuple[Words | None, tuple[IntArray, IntArray]]:
-        """A cut of pairs, and the patterns that are in conflict at all."""
+        """A cut of pairs, and the patterns that are in any conflict."""
         for capacity in capacities:
             pairs = collect_pairs(self.signs, *rows, chosen, capacity)
             rows = pairs.active_u, pairs.active_w
             elements = np.zeros_like(chosen)
-            paid, order = grow_set(
-                pairs.u, pairs.w, pairs.repairs, self.gain.copy(), self.loss.copy(), need, elements
-            )
+            paid, order = grow_set(pairs, self.gain.copy(), self.loss.copy(), need, elements)
             if paid >= need:
                 smaller = shrink_set(pairs, self.gain, self.loss, need, elements, self.signs)
                 if self._add_pairs(pairs, smaller) < need:
@@ -256,9 +250,7 @@ class _Search:
         return None, rows
 
     def _add_pairs(self, pairs: Pairs, elements: Words) -> int:
-        used, loss = pack_pairs(
-            pairs.u, pairs.w, pairs.repairs, elements, self.gain.copy(), self.loss.copy()
-        )
+        used, loss = pack_pairs(pairs, elements, self.gain.copy(), self.loss.copy())
         self._add(elements, int(loss), _as_combinations(pairs, np.flatnonzero(used)))
         return int(loss)
 

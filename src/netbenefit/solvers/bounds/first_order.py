@@ -12,7 +12,7 @@ import numpy as np
 from netbenefit.solvers.kernels.jit import internal, jit
 
 Array = Any
-#: Every so many steps all pairs are looked at, in between only those with flow.
+#: Steps from one pass over all pairs to the next; in between only those with flow are moved.
 _FULL = 25
 
 

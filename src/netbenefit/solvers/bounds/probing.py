@@ -1,4 +1,4 @@
-"""Probing of large-scale columns: which signs of a wide column leave any hope at all.
+"""Probing of wide columns: which of their signs can be ruled out.
 
 A column with a spread far above that of all others orders the patterns nearly by itself once its
 points are not 0, since points are whole.  Pairs show it.  A positive u and a negative w are in
@@ -151,7 +151,7 @@ def probe_columns(
 ) -> list[Part]:
     """Split a box at the signs of its wide columns and bound the parts by their conflicts.
 
-    Parts with all wide columns at 0 are not bounded: conflicts say little there.
+    Parts with all wide columns at 0 are not bounded: there are few conflicts there.
     """
     wide = wide_columns(integers, lower, upper)
     top = integers.ceiling - integers.price * int(((lower > 0) | (upper < 0)).sum())

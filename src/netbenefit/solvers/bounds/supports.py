@@ -123,7 +123,7 @@ class _Enumeration:
             gain = _gain(cell, node.sums, self.shape)
             self.best = max(self.best, gain - self.price * (node.size + 1))
             below.append(_Node(cell, node.codes[:, j + 1 :], node.sums, node.size + 1, bound))
-        self.stack += below[::-1]  # the most telling columns first
+        self.stack += below[::-1]  # the most useful columns first
 
 
 def _candidates(integers: IntegerProblem, forced: IntArray) -> IntArray:

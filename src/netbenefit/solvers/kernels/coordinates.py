@@ -28,9 +28,9 @@ from netbenefit.problem import Problem
 from netbenefit.solvers.kernels.jit import inlined, internal, jit, negatives, positives
 
 # -- arrays that the compiled kernels work on ------------------------------------------------------
-# Scores are held as ``whole * unit + part`` with ``0 <= part < unit``: exact integers, so that the
-# floor of a score is simply ``whole`` and no division happens in a hot loop.  ``unit`` is 1 for
-# integer data, 10, 100, … where a column has decimals.
+# Scores are stored as ``whole * unit + part`` with ``0 <= part < unit``: exact integers.  The floor
+# of a score is ``whole``, without a division in a hot loop.  ``unit`` is 1 for integer data, 10,
+# 100, … where a column has decimals.
 # Each column is shifted by its most frequent whole value, which moves every score by the same
 # integer and so changes no comparison, and only the rows that deviate are listed.  A 0/1 column
 # thus costs the rarer of its two values, whichever that is.
