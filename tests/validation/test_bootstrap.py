@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -311,3 +312,10 @@ def test_stability_of_a_card_over_resamples() -> None:
     assert found.sizes.max() <= 3
     linear = bootstrap_validate(LogisticRegression(), X, y, resamples=3).stability()
     assert sorted(linear.columns["column"]) == [f"x{k}" for k in range(6)]
+
+
+def test_a_model_that_knows_nothing_is_not_optimistic() -> None:
+    X, y = np.zeros((40, 1)), np.arange(40) < 10
+    found = bootstrap_validate(DummyClassifier(), X, y, resamples=5)
+    measures = found.apparent, found.optimism, found.overfitting
+    assert [one["auroc"] for one in measures] == [0.5, 0.0, 0.0]

@@ -65,14 +65,13 @@ from netbenefit.tables import (
 )
 from netbenefit.teachers import Blend, blend
 
-#: A number that is different in almost every row of a sample, and as many of them as rows, is none
-#: that can be counted.
+#: A column is an identifier if at least this share of its values are different.
 _OWN_VALUES = 0.95
 #: Most raw rows for a binner, and most patterns for a search.
 SAMPLE_ROWS, MAX_PATTERNS = 250_000, 250_000
-#: What a teacher learns from where equal rows come as one.
+#: What a teacher learns from if equal rows are merged.
 _DISTINCT = "learnt from distinct rows by their weight"
-#: Fewer are no sample.
+#: Fewest rows of a sample.
 _LEAST = 10
 
 
@@ -397,11 +396,11 @@ def _identifiers(
     levels: Mapping[str, Groups],
     sample: Sample,
 ) -> list[str]:
-    """Return columns of which every row has its own value: a sample alone would not show it."""
-    strange = []
+    """Return columns with a different value in every row: a sample alone would not show it."""
+    found = []
     for name in names:
         if engine.types[name] == "text" and _all_differ(engine, survey, name, levels):
-            strange.append(name)
+            found.append(name)
         if engine.types[name] != "number":
             continue
         values = sample.rows.table.column(name).values
@@ -409,17 +408,17 @@ def _identifiers(
         own = np.unique(values).size >= _OWN_VALUES * values.size
         whole = bool((values == np.floor(values)).all())
         if own and whole and ends.high - ends.low < 1.5 * survey.n_rows:
-            strange.append(name)
-    if strange:
+            found.append(name)
+    if found:
         warnings.warn(
             InputWarning(
-                f"columns {shorten(strange)} left out: their values name the rows. ",
+                f"columns {shorten(found)} left out: their values name the rows. ",
                 Remedy("Name the columns to use (features)", "Leave them out (--drop NAME)"),
                 " to silence this.",
             ),
             stacklevel=6,
         )
-    return strange
+    return found
 
 
 def _some_patterns(

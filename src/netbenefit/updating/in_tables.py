@@ -1,8 +1,4 @@
-"""Cards and tables that stay where they are: Polars, DuckDB, Dask, Spark, Ibis.
-
-Nothing here brings rows into memory.  Scores are expressions that the engine computes when the
-result is read or written; measures come from one query that counts rows by score and outcome.
-"""
+"""Cards and tables that stay where they are: no rows come into memory, only counts."""
 
 from __future__ import annotations
 

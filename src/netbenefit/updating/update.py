@@ -1,9 +1,4 @@
-"""A stored card and new data: how good it still is, what has drifted, and how to update it.
-
-1. :func:`evaluate_card` evaluates a card on new rows.
-2. :func:`card_drift` shows how these differ from the rows that it was made for.
-3. :func:`choose_update` finds, on held-out parts of the new rows, how much of the card to change.
-4. :func:`update_card` changes risks, cut-offs or everything, and reports what is different.
+"""How much of a stored card to change on new data, and the changed card.
 
 Smaller changes need fewer rows: risks first, then cut-offs, then a refit (Steyerberg 2019, Clinical
 Prediction Models, chapter 20; Vergouwe et al. 2017, Statistics in Medicine).

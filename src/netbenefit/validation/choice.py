@@ -119,13 +119,12 @@ class SettingChoice(ComparesFolds):
 
     def to_table(self) -> Table:
         """One row per setting."""
-        names = list(dict.fromkeys(name for setting in self.settings for name in setting))
+        names = dict.fromkeys(name for setting in self.settings for name in setting)
         numbers = np.arange(len(self.settings))
         columns: dict[str, Any] = {}
         for name in names:
-            values = np.empty(len(self.settings), dtype=object)
-            values[:] = [setting.get(name, "–") for setting in self.settings]
-            columns[name] = values
+            columns[name] = np.empty(numbers.size, dtype=object)
+            columns[name][:] = [setting.get(name, "–") for setting in self.settings]
         return Table(
             {
                 **columns,

@@ -448,8 +448,7 @@ class Comparison:
 
     def means(self, metric: Metric = "aunbc", split: Split = "test") -> dict[str, float]:
         """Mean of a measure over the folds, by model: what :func:`rank_models` takes."""
-        found = self.values(metric, split).mean(axis=0)
-        return dict(zip(self.models, found.tolist(), strict=True))
+        return dict(zip(self.models, self.values(metric, split).mean(axis=0).tolist(), strict=True))
 
     def sds(self, metric: Metric = "aunbc", split: Split = "test") -> dict[str, float]:
         """Standard deviation of a measure over the folds, by model."""

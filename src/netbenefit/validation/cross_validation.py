@@ -1,8 +1,6 @@
 """Internal validation: what a model would be worth on rows that it has not seen.
 
-Whatever looks at outcomes (cut points, choice of columns, penalty, search) is done again inside
-every fold and every resample, so that nothing of a held-out row is known to the model that it
-measures.
+Whatever looks at outcomes (cut points, columns, penalty, search) is done again in every fold.
 """
 
 from __future__ import annotations

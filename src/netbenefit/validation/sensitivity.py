@@ -1,10 +1,4 @@
-"""How card, net benefit and decisions depend on the thresholds.
-
-1. :func:`threshold_sensitivity` learns one card for each of several grids, weights or ranges, and
-   measures all of them on the same thresholds, on held-out rows.
-2. :func:`suggest_thresholds` proposes a grid from the data: quantiles of the risks that a
-   preliminary model predicts for rows that it has not seen, inside the range that matters.
-"""
+"""How card, net benefit and decisions depend on the thresholds; thresholds from the data."""
 
 from __future__ import annotations
 
