@@ -80,8 +80,8 @@ def test_equals_all_vectors_with_real_weights(data: st.DataObject) -> None:
 
 @settings(max_examples=60)
 @given(constrained_problems(most_vectors=500))
-def test_boxes_cover_the_space_and_keep_their_word(problem: Problem) -> None:
-    """Every vector is in one box; no box holds more than it says."""
+def test_boxes_cover_the_space_and_bound_it(problem: Problem) -> None:
+    """Every vector is in one box; no vector is worth more than its box allows."""
     result = check_against_all(problem)
     if result is None:
         return
@@ -201,7 +201,7 @@ def test_an_interrupt_leaves_a_card_and_a_valid_bound() -> None:
 
 
 def test_many_negatives_do_not_overflow_a_count() -> None:
-    """More pairs a row than 16 bits can count."""
+    """More pairs per row than 16 bits can count."""
     a = np.arange(40_000)
     X = np.column_stack([a % 250, a // 250])
     y = np.isin(a, [0, 250, 500, 750])
@@ -215,7 +215,7 @@ def test_many_negatives_do_not_overflow_a_count() -> None:
 def test_rates_are_not_denied_without_the_reference_columns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A search that found no card says "proven" only after it has looked at the problem itself."""
+    """A search that found no card claims a proof only after searching the problem itself."""
     monkeypatch.setattr(branch_and_bound, "_PLAIN_SECONDS", 0.0)
 
     def nothing(self: object, problem: Problem, **_: object) -> SolverResult:
@@ -239,11 +239,11 @@ def test_rates_are_not_denied_without_the_reference_columns(
 def test_the_first_column_of_a_group_is_left_out() -> None:
     table = PatternTable.from_arrays([[1, 0, 0], [0, 1, 1]], [0, 1], names=["a", "b", "c"])
     problem = Problem.build(table, Thresholds.of([0.5]), penalty=0, max_points=3)
-    reduced = branch_and_bound.leave_out_references(problem, np.array([[0, 2]]))
-    assert reduced.problem.patterns.names == ("b", "c")
-    assert reduced.problem.lower.tolist() == [-6, -3]
-    assert reduced.problem.upper.tolist() == [6, 3]
-    points = reduced.back(np.array([5, 1]))
+    reduced, back = branch_and_bound.leave_out_references(problem, np.array([[0, 2]]))
+    assert reduced.patterns.names == ("b", "c")
+    assert reduced.lower.tolist() == [-6, -3]
+    assert reduced.upper.tolist() == [6, 3]
+    points = back(np.array([5, 1]))
     assert points is not None
     assert points.tolist() == [-2, 3, 1]
-    assert reduced.back(np.array([7, 0])) is None
+    assert back(np.array([7, 0])) is None

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +37,6 @@ _MOST_PACE = 1 << 20
 _LADDER = (0.85, 0.7, 0.55, 0.4, 0.2, 0.0)
 #: Closed boxes that are kept for a certificate.
 MOST_BOXES = 2_000_000
-
-Offer = Callable[[IntArray, int], None]
 
 
 class BoxSearch:
@@ -63,7 +61,7 @@ class BoxSearch:
         incumbent: int,
         *,
         must_stop: Callable[[], bool],
-        offer: Offer | None = None,
+        offer: Callable[[IntArray, int], None] | None = None,
         n_jobs: int = 1,
         every_vector: bool = False,
     ) -> None:
@@ -99,18 +97,14 @@ class BoxSearch:
         return max([int(self._shared[0]), *self._known])
 
     @property
-    def nodes(self) -> int:
-        """Boxes looked at."""
-        return int(sum(tree.state[_tree.NODES] for tree in self._trees))
-
-    @property
     def vectors(self) -> int:
         """Vectors counted one by one."""
         return int(sum(tree.state[_tree.VECTORS] for tree in self._trees))
 
     def proof(self, boxes: Boxes | None = None) -> Proof:
         """The present bound, as a proof."""
-        details: dict[str, Any] = {"boxes": self.nodes, "vectors": self.vectors}
+        nodes = int(sum(tree.state[_tree.NODES] for tree in self._trees))
+        details: dict[str, Any] = {"boxes": nodes, "vectors": self.vectors}
         if len(self._arrays.groups):
             details["groups"] = self._arrays.groups.tolist()
         return Proof(
@@ -149,9 +143,7 @@ class BoxSearch:
             done = [job for job in jobs if -job[0] <= incumbent]
             self._jobs, self._later = [job for job in jobs if -job[0] > incumbent], []
             heapq.heapify(self._jobs)
-            box = np.array([[lower, upper] for _, _, lower, upper in done], dtype=np.int64)
-            out = np.array([[-bound, Reason.FLOW] for bound, *_ in done], dtype=np.int64)
-            self._close(box, out)
+            self._close(*self._as_arrays(done))
 
     def _level(self, pool: ThreadPoolExecutor, watch: Callable[[], None] | None) -> None:
         """Bring all open boxes below the target."""
@@ -159,7 +151,7 @@ class BoxSearch:
         futures = {pool.submit(self._work, number, stop) for number in range(self._n_jobs)}
         try:
             pending = futures
-            while pending:  # waiting in short spells keeps Ctrl-C responsive
+            while pending:  # short waits keep Ctrl-C responsive
                 done, pending = wait(pending, timeout=0.1)
                 if any(future.exception() is not None for future in done):
                     break
@@ -265,6 +257,12 @@ class BoxSearch:
     def _top(self) -> int:
         return -self._jobs[0][0] if self._jobs else int(self._shared[0])
 
+    def _as_arrays(self, jobs: list[Any]) -> tuple[IntArray, IntArray]:
+        """Open boxes (B, 2, P), and (B, 2) their bounds and the reason."""
+        box = np.array([[lower, upper] for _, _, lower, upper in jobs], dtype=np.int64)
+        out = np.array([[-bound, Reason.FLOW] for bound, *_ in jobs], dtype=np.int64)
+        return box.reshape(len(jobs), 2, self._arrays.box.shape[1]), out.reshape(len(jobs), 2)
+
     def _close(self, box: IntArray, out: IntArray) -> None:
         if self._closed is None or not len(out):
             return
@@ -279,14 +277,9 @@ class BoxSearch:
         """All boxes, closed and open; None where there were too many to keep."""
         if self._closed is None or self._n_closed + len(self._jobs) > MOST_BOXES:
             return None
-        n_columns = self._arrays.box.shape[1]
-        still_open = [
-            (np.array([[lower, upper]]), np.array([[-bound, Reason.FLOW]], dtype=np.int64))
-            for bound, _, lower, upper in self._jobs
-        ]
-        parts = [*self._closed, *still_open]
-        box = np.concatenate([np.zeros((0, 2, n_columns), int), *(b for b, _ in parts)])
-        out = np.concatenate([np.zeros((0, 2), int), *(o for _, o in parts)])
+        parts = [*self._closed, self._as_arrays(self._jobs)]
+        box = np.concatenate([box for box, _ in parts])
+        out = np.concatenate([out for _, out in parts])
         return Boxes(box[:, 0], box[:, 1], out[:, 0], out[:, 1].astype(np.uint8))
 
 
@@ -298,33 +291,13 @@ class BoxSearch:
 # box, all cards of the first one and some more: its bounds are bounds of the first one.
 
 
-class Reduced(NamedTuple):
-    """A problem without the first columns of its one-hot groups, and the way back."""
+def leave_out_references(
+    problem: Problem, groups: IntArray
+) -> tuple[Problem, Callable[[IntArray], IntArray | None]]:
+    """The problem without the first column of each group, and the way back from its points.
 
-    problem: Problem
-    kept: IntArray  #: which columns of the first problem it has
-    groups: IntArray  #: (G, 2) first and last columns of the groups, in the first problem
-    lower: IntArray  #: of the first problem
-    upper: IntArray
-
-    def back(self, points: IntArray) -> IntArray | None:
-        """The same card in the first problem; None where its points do not fit there."""
-        full = np.zeros(self.lower.size, dtype=np.int64)
-        full[self.kept] = points
-        for first, last in self.groups.tolist():
-            part = slice(first, last)
-            least = int((self.lower[part] - full[part]).max())
-            most = int((self.upper[part] - full[part]).min())
-            if least > most:
-                return None
-            full[part] += min(max(0, least), most)
-        return full
-
-
-def leave_out_references(problem: Problem, groups: IntArray) -> Reduced | None:
-    """Leave out the first column of each group; None where there is no group."""
-    if not len(groups):
-        return None
+    The way back gives None where the points do not fit into the first problem.
+    """
     table = problem.patterns
     lower, upper = problem.lower.copy(), problem.upper.copy()
     for first, last in groups.tolist():
@@ -341,8 +314,20 @@ def leave_out_references(problem: Problem, groups: IntArray) -> Reduced | None:
     bounds = {
         name: (int(lower[k]), int(upper[k])) for name, k in zip(smaller.names, kept, strict=True)
     }
-    reduced = Problem.build(smaller, problem.thresholds, penalty=0, bounds=bounds)
-    return Reduced(reduced, kept, groups, problem.lower, problem.upper)
+
+    def back(points: IntArray) -> IntArray | None:
+        full = np.zeros(lower.size, dtype=np.int64)
+        full[kept] = points
+        for first, last in groups.tolist():
+            part = slice(first, last)
+            least = int((problem.lower[part] - full[part]).max())
+            most = int((problem.upper[part] - full[part]).min())
+            if least > most:
+                return None
+            full[part] += min(max(0, least), most)
+        return full
+
+    return Problem.build(smaller, problem.thresholds, penalty=0, bounds=bounds), back
 
 
 #: Share of the time for a proof that can be rechecked, where there is a faster one.
@@ -381,12 +366,13 @@ def prove_boxes(run: Run, integers: IntegerProblem, *, n_jobs: int) -> Status:
     zero = np.zeros_like(problem.lower)
     if problem.feasible(zero):  # doubling leaves it where it is, so it is looked at by itself
         run.report(1, value_of(problem, zero), zero)
-    reduced = leave_out_references(problem, free_groups(problem))
-    with run.within(1.0 if reduced is None else _PLAIN_SHARE, _PLAIN_SECONDS):
+    groups = free_groups(problem)
+    with run.within(_PLAIN_SHARE if len(groups) else 1.0, _PLAIN_SECONDS):
         status = _search(run, problem, integers, lambda points: points, n_jobs)
-    if reduced is None or status != "time_limit" or run.must_stop or run.best is None:
-        return status  # without a card, only the problem itself can tell whether there is one
-    return _search(run, reduced.problem, IntegerProblem.of(reduced.problem), reduced.back, n_jobs)
+    if not len(groups) or status != "time_limit" or run.must_stop or run.best is None:
+        return status  # without a card, only the problem itself shows whether there is one
+    reduced, back = leave_out_references(problem, groups)
+    return _search(run, reduced, IntegerProblem.of(reduced), back, n_jobs)
 
 
 def _search(
