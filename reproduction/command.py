@@ -1,14 +1,17 @@
-"""What ``netbenefit reproduce`` does: run a plan and write its outputs, with news on the way."""
+"""``netbenefit reproduce``: run a plan and write its outputs, with news on the way."""
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from netbenefit.cli.terminal import make_console, program_name, tell
+from netbenefit.cli.options import Debug, Names, Quiet, option
+from netbenefit.cli.terminal import friendly, make_console, program_name, tell
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.progress import TaskBar
 from reproduction.datasets import DATASETS, check_present
@@ -20,29 +23,72 @@ from reproduction.run import Failure, Outcome, run_plan
 #: So many failed fits are listed one by one.
 _MOST_FAILURES = 5
 
+app = typer.Typer(
+    rich_markup_mode="markdown",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+#: How much time is spent.
+BudgetNames = StrEnum("BudgetNames", "quick standard paper")
 
+
+@app.command(epilog="Example: netbenefit reproduce --budget quick --only performance")
+@friendly
 def reproduce(
-    budget: str,
-    folder: Path,
-    only: list[str],
-    datasets: list[str],
-    methods: list[str],
-    *,
-    jobs: int,
-    quiet: bool,
-) -> bool:
-    """Fit what is not there yet and write all outputs; return whether any fit failed."""
+    budget: Annotated[
+        BudgetNames,
+        typer.Option(
+            help="quick: 2 folds of small data, in minutes. standard: everything, in 3 hours at "
+            "most on 2 cores. paper: 10 minutes for every integer program, which takes days."
+        ),
+    ] = BudgetNames.standard,
+    only: Annotated[
+        Names,
+        option(
+            "NAME",
+            "Only this output: performance, ablation, sensitivity, ranks, computational, "
+            "objective, curves, region or credit. May be repeated.",
+        ),
+    ] = None,
+    datasets: Annotated[str | None, option("LIST", "Data sets, separated by commas.")] = None,
+    methods: Annotated[str | None, option("LIST", "Methods, separated by commas.")] = None,
+    out: Annotated[
+        Path | None,
+        option(
+            "FOLDER",
+            "Where results go, and where finished fits are kept.",
+            "docs/reproduction; docs/reproduction-quick for quick, and so on",
+        ),
+    ] = None,
+    jobs: Annotated[int, option("N", "Fits at a time; −1 for one per core.", min=-1)] = -1,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Run the paper's experiments again: tables and figures, with the published numbers beside.
+
+    Reads the data of the folder `NETBENEFIT_DATA`, or `../shared/data`.  Every finished fit is
+    kept: after an interruption the same command goes on where it stopped, and makes the outputs
+    anew from all that is there.
+    """
+    folder = out or Path("docs", "reproduction" + ("" if budget == "standard" else f"-{budget}"))
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file. Name a folder: --out FOLDER.")
-    plan = make_plan(budget, only=only, datasets=datasets, methods=methods)
-    plan, left_out = check_requirements(plan, required=methods)
+    outputs, chosen = only or [], _words(methods)
+    plan = make_plan(str(budget), only=outputs, datasets=_words(datasets), methods=chosen)
+    plan, left_out = check_requirements(plan, required=chosen)
     check_overwriting(folder, plan)
     for note in left_out:
         tell("yellow", "note", note)
     found = _run(plan, folder, jobs, quiet)
-    _write(found, folder, only, quiet)
+    _write(found, folder, outputs, quiet)
     _tell_failures(found.failures)
-    return bool(found.failures)
+    if found.failures:
+        raise typer.Exit(1)
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
 def _run(plan: list[Job], folder: Path, jobs: int, quiet: bool) -> Outcome:

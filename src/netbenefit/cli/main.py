@@ -8,7 +8,6 @@ errors go to stderr.
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +20,7 @@ from netbenefit.cli.demo import demo
 from netbenefit.cli.evaluate import evaluate
 from netbenefit.cli.export import export
 from netbenefit.cli.fit import fit
-from netbenefit.cli.options import Names, option
+from netbenefit.cli.options import option
 from netbenefit.cli.report import report
 from netbenefit.cli.score import score
 from netbenefit.cli.sizes import sizes
@@ -84,54 +83,13 @@ def show(
         terminal.tell_saved(html)
 
 
-# -- ``netbenefit reproduce``: the paper's experiments, run again, beside the published numbers ----
-
-
-#: Where the experiments are in a clone: beside src, not in the installed package.
+#: Where the paper's experiments are in a clone: beside src, not in the installed package.
 _CLONE = Path(__file__).resolve().parents[3]
 
 
-#: How much time is spent.
-BudgetNames = StrEnum("BudgetNames", "quick standard paper")
-
-
 @terminal.friendly
-def reproduce(
-    budget: Annotated[
-        BudgetNames,
-        typer.Option(
-            help="quick: 2 folds of small data, in minutes. standard: everything, in 3 hours at "
-            "most on 2 cores. paper: 10 minutes for every integer program, which takes days."
-        ),
-    ] = BudgetNames.standard,
-    only: Annotated[
-        Names,
-        option(
-            "NAME",
-            "Only this output: performance, ablation, sensitivity, ranks, computational, "
-            "objective, curves, region or credit. May be repeated.",
-        ),
-    ] = None,
-    datasets: Annotated[str | None, option("LIST", "Data sets, separated by commas.")] = None,
-    methods: Annotated[str | None, option("LIST", "Methods, separated by commas.")] = None,
-    out: Annotated[
-        Path | None,
-        option(
-            "FOLDER",
-            "Where results go, and where finished fits are kept.",
-            "docs/reproduction; docs/reproduction-quick for quick, and so on",
-        ),
-    ] = None,
-    jobs: Annotated[int, option("N", "Fits at a time; −1 for one per core.", min=-1)] = -1,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-) -> None:
-    """Run the paper's experiments again: tables and figures, with the published numbers beside.
-
-    Reads the data of the folder `NETBENEFIT_DATA`, or `../shared/data`.  Every finished fit is
-    kept: after an interruption the same command goes on where it stopped, and makes the outputs
-    anew from all that is there.
-    """
+def reproduce(context: typer.Context) -> None:
+    """Run the paper's experiments again: tables and figures, with the published numbers beside."""
     from netbenefit.common import InputError
 
     if not (_CLONE / "reproduction" / "__init__.py").is_file():
@@ -141,17 +99,9 @@ def reproduce(
         )
     if str(_CLONE) not in sys.path:
         sys.path.append(str(_CLONE))
-    experiments = import_module("reproduction.command")
-    folder = out or Path("docs", "reproduction" + ("" if budget == "standard" else f"-{budget}"))
-    failed = experiments.reproduce(
-        str(budget), folder, only or [], _words(datasets), _words(methods), jobs=jobs, quiet=quiet
-    )
-    if failed:
-        raise typer.Exit(1)
-
-
-def _words(text: str | None) -> list[str]:
-    return [word.strip() for word in (text or "").split(",") if word.strip()]
+    experiments = import_module("reproduction.command").app
+    name = f"{terminal.program_name()} reproduce"
+    raise typer.Exit(experiments(context.args, prog_name=name, standalone_mode=False) or 0)
 
 
 for _command, _example in (
@@ -175,6 +125,10 @@ for _command, _example in (
     (export, "export card.json --to html --out calculator.html"),
     (show, "show card.json --html card.html"),
     (verify, "verify card.json certificate.json patients.csv --full"),
-    (reproduce, "reproduce --budget quick --only performance"),
 ):
     app.command(epilog=f"Example: netbenefit {_example}")(_command)
+# Its options, --help included, are those of the experiments.
+app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(reproduce)
