@@ -86,7 +86,8 @@ GRID = ["--thresholds", "0.1:0.5:0.1", "--penalty", "0.005"]
 #: prior does, nor about what a binner does (tests/cli/test_fit.py).
 PUBLISHED = ["--prior-strength", "0"]
 NUMBERS = ["--binner", "none"]
-FIT = ["--target", "ill", "--drop", "town", "--drop", "weight", *GRID, *PUBLISHED, *NUMBERS]
+TIME = ["--time-limit", "300"]  # a first run may have to compile
+FIT = ["--target", "ill", "--drop", "town", "--drop", "weight", *GRID, *PUBLISHED, *NUMBERS, *TIME]
 
 
 @pytest.fixture(scope="module")
