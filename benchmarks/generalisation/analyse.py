@@ -30,7 +30,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Book:
-    """Results by group (data set or family) and method; groups and methods without any are left out."""
+    """Results by group (data set or family) and method; those without any are left out."""
 
     groups: tuple[str, ...]
     methods: tuple[Method, ...]

@@ -39,7 +39,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Case(ABC):
-    """One pair of training and test rows: a data set or family, and the number of a fold or draw."""
+    """One pair of training and test rows: a data set or family, and a fold or draw of it."""
 
     data: str
     replicate: int

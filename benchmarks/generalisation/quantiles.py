@@ -23,8 +23,8 @@ def quantile_conditions(
 ) -> tuple[Condition, ...]:
     """Cut each column of the training rows near some of its quantiles, at round numbers.
 
-    Among the numbers with the fewest digits, the nearest to the quantile is used, as long as at most
-    2% of the rows lie between the two.
+    Among the numbers with the fewest digits, the nearest to the quantile is used, as long as at
+    most 2% of the rows lie between the two.
 
     >>> [c.text() for c in quantile_conditions({"age": np.arange(18.0, 91.0)})]
     ['age ≥ 36', 'age ≥ 54', 'age ≥ 72']

@@ -22,8 +22,7 @@ from netbenefit.common import asset
 from netbenefit.metrics.measures import measure, wilson
 from netbenefit.report.columns import column_rows
 from netbenefit.report.svg import _x, _y, roc_svg
-from netbenefit.report.tripod import checklist
-from netbenefit.report.validation import certificate_sentence, validation_page
+from netbenefit.report.validation import certificate_sentence, checklist, validation_page
 from netbenefit.updating.observed import count_levels_of_card
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
 from tests.helpers.raw_rows import outcome, raw_table

@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from netbenefit import InputError, Scorecard, SLIMClassifier, expected_calibration_error
-from netbenefit.estimators.slim.exact import SlimExact
+from netbenefit.estimators.slim.task import SlimExact
 from reproduction.datasets import load_dataset
 
 #: Far away: the searches below end by themselves.

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from netbenefit import InputError, MaxTotalPoints, MinTPR, PatternTable, Values
-from netbenefit.estimators.slim.exact import SlimExact
-from netbenefit.estimators.slim.task import SlimTask
+from netbenefit.estimators.slim.task import SlimExact, SlimTask
 from netbenefit.problem.problem import SolverResult
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import IntegerProblem, Problem
-from netbenefit.solvers.bounds.probing import (
+from netbenefit.solvers.bounds.covering import (
     conflict_bound,
     probe_columns,
     sign_parts,

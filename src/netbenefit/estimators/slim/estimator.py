@@ -18,8 +18,7 @@ from netbenefit.cards import steps_of_levels
 from netbenefit.common import InputError, IntArray, exact_number
 from netbenefit.data import read_outcome
 from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.estimators.slim.exact import SlimExact
-from netbenefit.estimators.slim.task import HALF, SlimTask
+from netbenefit.estimators.slim.task import HALF, SlimExact, SlimTask
 from netbenefit.estimators.training import (
     Learned,
     Training,
