@@ -56,7 +56,7 @@ def open_data(
         if size.is_large if stream is None else stream:
             if not quiet:
                 how = "streamed by DuckDB, never all in memory"
-                if table.copied:
+                if source.kind == "postgresql":
                     how = "copied from PostgreSQL to this disk, then streamed by DuckDB"
                 tell("bold", source.shown, f"{size}: {how}")
             return table

@@ -391,7 +391,6 @@ class OpenTable(AbstractContextManager["OpenTable"]):
     differing: dict[str, str] = field(default_factory=dict)
     #: SQL for all columns and one that identifies a row, the same each time; None if impossible.
     keyed: str | None = None
-    copied: bool = False  #: whether rows were first copied from a server to this machine's disk
 
     @property
     def connection(self) -> Any:
@@ -471,13 +470,12 @@ def open_source(
             if source.kind == "parquet":
                 return _open_parquet(source, engine)
             if source.kind == "duckdb":
-                place, is_table = attach_database(engine, source, str(source.files[0]))
+                place, is_table = attach_database(engine, source)
                 return _open(source, engine, place, ("rowid", place) if is_table else None)
-            from netbenefit.data.postgresql import open_postgresql
+            from netbenefit.data.postgresql import copy_postgresql
 
-            place, copied = open_postgresql(source, engine, tell)
-            keyed = ("rowid", place) if copied else None
-            return _open(source, engine, place, keyed, copied=copied)
+            place = copy_postgresql(source, engine, tell)
+            return _open(source, engine, place, ("rowid", place))
     except BaseException:
         engine.close()
         raise

@@ -1,13 +1,10 @@
-"""A table of PostgreSQL: through DuckDB's own reader, else copied once to this machine's disk.
+"""A table of PostgreSQL, copied once to this machine's disk.
 
-DuckDB's reader is an extension.  It is used where it is installed or part of a Python package
-(``duckdb-extension-postgres-scanner``, for one version of DuckDB).  Else psycopg copies the table,
-in pieces, into a database in the folder for what does not fit into memory.
+psycopg copies it, in pieces, into a database in the folder for what does not fit into memory.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +16,12 @@ from netbenefit.data.sources import (
     Engine,
     Listed,
     Source,
-    attach_database,
     name,
     pick_table,
     scrub,
     text,
 )
 
-_PACKAGE = "duckdb_extension_postgres_scanner"
 _SECONDS = 15  #: to wait for a server that does not answer
 _PIECE = 16 * 2**20  #: bytes of a copy that go to disk before DuckDB reads them
 #: What PostgreSQL's types become; the rest is text.
@@ -52,52 +47,6 @@ ORDER BY 1, 2
 """
 
 
-def open_postgresql(
-    source: Source, engine: Engine, tell: Callable[[str], None] | None = None
-) -> tuple[str, bool]:
-    """Return what DuckDB's SQL calls a table of PostgreSQL, and whether it was copied.
-
-    ``tell`` is called with a few words while rows are copied.
-    """
-    if _load(engine):
-        return attach_database(engine, source, _patient(source.address))[0], False
-    if importlib.util.find_spec("psycopg") is not None:
-        return _copy(source, engine, tell), True
-    import duckdb
-
-    try:  # over the network, which is why it comes last
-        engine.connection.execute("INSTALL postgres_scanner")
-        engine.connection.execute("LOAD postgres_scanner")
-    except duckdb.Error:
-        raise InputError(
-            f"{source.shown}: DuckDB's reader for PostgreSQL is not installed and cannot be "
-            "fetched. Run `pip install 'netbenefit[postgresql]'`, which copies the table to this "
-            "machine's disk instead."
-        ) from None
-    return attach_database(engine, source, _patient(source.address))[0], False
-
-
-def _load(engine: Engine) -> bool:
-    """Load DuckDB's reader for PostgreSQL, if it is on this machine."""
-    import duckdb
-
-    try:
-        engine.connection.execute("LOAD postgres_scanner")
-        return True
-    except duckdb.Error:
-        pass
-    package = importlib.util.find_spec(_PACKAGE)
-    if package is None or not package.submodule_search_locations:
-        return False
-    version = engine.connection.sql("SELECT version()").fetchall()[0][0]
-    for folder in package.submodule_search_locations:
-        file = Path(folder, "extensions", version, "postgres_scanner.duckdb_extension")
-        if file.is_file():
-            engine.connection.execute(f"LOAD {text(file)}")
-            return True
-    return False
-
-
 def _patient(address: str) -> str:
     """Return the address with a time limit for connecting, unless it has one."""
     if "connect_timeout=" in address:
@@ -105,11 +54,19 @@ def _patient(address: str) -> str:
     return f"{address}{'&' if '?' in address else '?'}connect_timeout={_SECONDS}"
 
 
-def _copy(source: Source, engine: Engine, tell: Callable[[str], None] | None) -> str:
-    """Copy a table to a database on disk, reading the server once."""
-    import psycopg
-    from psycopg import sql
+def copy_postgresql(source: Source, engine: Engine, tell: Callable[[str], None] | None) -> str:
+    """Copy a table, reading the server once; return what DuckDB's SQL calls it.
 
+    ``tell`` is called with a few words while rows are copied.
+    """
+    try:
+        import psycopg
+        from psycopg import sql
+    except ImportError:
+        raise InputError(
+            f"{source.shown}: reading PostgreSQL needs psycopg, which is not installed. Run "
+            "`pip install 'netbenefit[postgresql]'`."
+        ) from None
     with _server_errors(source), psycopg.connect(_patient(source.address)) as server:
         server.read_only = True
         listed = [Listed(*row) for row in server.execute(_TABLES).fetchall()]

@@ -204,16 +204,16 @@ class Listed(NamedTuple):
     kind: str
 
 
-def attach_database(engine: Engine, source: Source, address: str) -> tuple[str, bool]:
+def attach_database(engine: Engine, source: Source) -> tuple[str, bool]:
     """Let DuckDB read a database; return what SQL calls the table, and whether it is no view."""
-    kind, schema = ("duckdb", "main") if source.kind == "duckdb" else ("postgres", "public")
-    engine.connection.execute(f"ATTACH {text(address)} AS source (TYPE {kind}, READ_ONLY)")
+    file = text(str(source.files[0]))
+    engine.connection.execute(f"ATTACH {file} AS source (TYPE duckdb, READ_ONLY)")
     rows = engine.connection.sql(
         "SELECT table_schema, table_name, table_type FROM information_schema.tables "
         "WHERE table_catalog = 'source' "
         "AND table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY ALL"
     ).fetchall()
-    found = pick_table(source, [Listed(*row) for row in rows], schema)
+    found = pick_table(source, [Listed(*row) for row in rows], "main")
     return f"source.{name(found.schema)}.{name(found.table)}", found.kind == "BASE TABLE"
 
 
