@@ -185,9 +185,6 @@ def _unusable(
     return None
 
 
-# -- numbers ---------------------------------------------------------------------------------------
-
-
 def _numeric(
     classified: ClassifiedColumn, column: Column, options: ColumnOptions, weight: FloatArray
 ) -> ClassifiedColumn | SkippedColumn:
@@ -232,9 +229,6 @@ def _n_present(column: Column, weight: FloatArray) -> float:
     """How many rows have a value, whole weights counting rows."""
     here = weight if column.missing is None else weight[~column.missing]
     return float(here.sum() if are_whole(weight) else np.count_nonzero(here))
-
-
-# -- levels ----------------------------------------------------------------------------------------
 
 
 def _levels(

@@ -303,9 +303,6 @@ def _find_unit(name: str, values: FloatArray, weight: FloatArray, whole: bool) -
     return PerUnit(name, decimals, round(low, decimals), round(max(high, low + step), decimals))
 
 
-# -- levels ----------------------------------------------------------------------------------------
-
-
 def _level_terms(
     classified: ClassifiedColumn,
     values: NDArray[Any],

@@ -380,9 +380,6 @@ def samples(values: Sequence[Value], kind: Kind) -> list[Value]:
     return [*numbers, *near]
 
 
-# -- numbers ---------------------------------------------------------------------------------------
-
-
 class Edge(NamedTuple):
     """Where an interval begins: at a number, or just above it."""
 
@@ -417,9 +414,6 @@ def intervals(found: Iterable[Edge], worth: Callable[[float], _Worth]) -> list[t
 def cuts(terms: Iterable[Term]) -> list[float]:
     """Return the numbers that conditions name, ascending."""
     return sorted(value for value in named(terms) if not isinstance(value, str))
-
-
-# -- levels ----------------------------------------------------------------------------------------
 
 
 def level_order(terms: Iterable[Term], known: Sequence[Value]) -> list[Value]:

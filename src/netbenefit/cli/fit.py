@@ -127,9 +127,6 @@ def fit(
         terminal.tell_saved(certificate)
 
 
-# -- work ------------------------------------------------------------------------------------------
-
-
 def _fit_file(
     rows: Rows,
     label: str,

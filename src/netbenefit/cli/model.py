@@ -268,9 +268,6 @@ def _numbers(name: str, text: str) -> tuple[float, ...]:
     return tuple(number for number in numbers.values() if number is not None)
 
 
-# -- a file ----------------------------------------------------------------------------------------
-
-
 def read_binner(text: str) -> dict[str, Any] | None:
     """Read the value of --binner: parameters of the binner, or None for no binner."""
     if text == "none":
@@ -323,9 +320,6 @@ def _unit(name: str, data: Any, path: Path) -> PerUnit | None:
             f"{', '.join(_UNIT_KEYS)}, not {data!r}."
         )
     return PerUnit(name, **data)
-
-
-# -- the estimator ---------------------------------------------------------------------------------
 
 
 class CommandClassifier(RiskScoreClassifier):

@@ -147,9 +147,6 @@ def _stoppable(journal: Path | None) -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-# -- options ---------------------------------------------------------------------------------------
-
-
 def _read_settings(given: Mapping[str, str | None], nested: bool) -> dict[str, list[Any]]:
     """Return values to choose from, by parameter; the defaults of ``--nested`` where not given."""
     from netbenefit.common import InputError

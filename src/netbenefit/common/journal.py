@@ -199,9 +199,6 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"it holds a {type(value).__name__}")
 
 
-# -- the file --------------------------------------------------------------------------------------
-
-
 class Journal:
     """An open journal: its results, and how to add more. Without a file it keeps nothing."""
 

@@ -157,9 +157,6 @@ def warn_of_constants(table: PatternTable, stacklevel: int = 5) -> None:
         )
 
 
-# -- labels ----------------------------------------------------------------------------------------
-
-
 def _labels(y: Any, what: str) -> NDArray[Any]:
     """Labels as an array, none missing; objects as what they are where they are all numbers."""
     if y is None:

@@ -87,9 +87,6 @@ def find_source(data: Sequence[str]) -> Source:
     return Source(next(iter(kinds)), shown, tuple(files), folder)
 
 
-# -- files -----------------------------------------------------------------------------------------
-
-
 def _files(text: str) -> list[Path]:
     """Return the files that one argument names."""
     path = Path(text)
@@ -120,9 +117,6 @@ def _inside(folder: Path) -> list[Path]:
             f"{folder} is a folder without files that end in {', '.join(SUFFIXES)}. Name another."
         )
     return below
-
-
-# -- databases -------------------------------------------------------------------------------------
 
 
 def _database(text: str) -> Source:

@@ -248,9 +248,6 @@ def _of_numbers(
     return Training(patterns, dict(settings), rows)
 
 
-# -- in memory -------------------------------------------------------------------------------------
-
-
 def _in_memory(
     table: Any,
     request: TableRequest,

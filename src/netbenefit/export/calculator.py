@@ -511,9 +511,6 @@ def _unknown(one: InputColumn, uses: Iterable[ColumnLogic]) -> str | None:
     return f"not known ({', '.join(words)})" if words else "not known"
 
 
-# -- levels ----------------------------------------------------------------------------------------
-
-
 def _options(one: InputColumn, terms: Sequence[Term]) -> tuple[tuple[str, Value], ...]:
     """List the levels of a column, and "other" where the card can tell what others are worth."""
     more = named(terms) if one.levels else level_order(terms, ())
@@ -530,9 +527,6 @@ def _apart(taken: Sequence[Value], text: bool = False) -> Value:
     """Return a value that is none of some."""
     tried: Iterable[Value] = (f"other{'…' * k}" if text else k + 0.5 for k in count())
     return next(value for value in tried if value not in taken)
-
-
-# -- words -----------------------------------------------------------------------------------------
 
 
 def _hint(one: InputColumn, terms: Sequence[Term]) -> str:

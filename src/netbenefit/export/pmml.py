@@ -493,9 +493,6 @@ def _value(column: ColumnLogic, read: dict[str, str], fields: _Fields) -> str:
     return _filled(name, column.fill, "double", fields)
 
 
-# -- answers ---------------------------------------------------------------------------------------
-
-
 def _output(
     unit: int, risks: Sequence[RiskRow], fields: _Fields, scaling: Scaling | None
 ) -> Element:

@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit.common import FloatArray, InputError, check_binary, check_risks, check_weights
 from netbenefit.metrics.thresholds import Thresholds, ThresholdsLike, as_thresholds
 
-# -- net benefit ---------------------------------------------------------------------------------
-
 
 def net_benefit(
     y_true: ArrayLike,
@@ -125,9 +123,6 @@ def weighted_net_benefit(
     return float(counts.thresholds.weight_array @ counts.net_benefit)
 
 
-# -- calibration ---------------------------------------------------------------------------------
-
-
 def expected_calibration_error(
     y_true: ArrayLike,
     risk: ArrayLike,
@@ -193,9 +188,6 @@ def hosmer_lemeshow(
     gap = events - expected
     with np.errstate(over="ignore"):  # a risk near 1e-308 may lead out of the range of floats
         return float(((gap / expected) * (gap / none) * (expected + none)).sum())
-
-
-# -- discrimination ------------------------------------------------------------------------------
 
 
 def auroc(y_true: ArrayLike, risk: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:

@@ -309,9 +309,6 @@ def name_lines(name: str, width: int = _KEY_WIDTH) -> str:
     return "\n".join(wrap(strip_control(name), width))
 
 
-# -- files -----------------------------------------------------------------------------------------
-
-
 def check_picture(path: Path) -> None:
     """Refuse a picture that could not be drawn, before the work that it shows."""
     if path.suffix.lower() not in _SUFFIXES:

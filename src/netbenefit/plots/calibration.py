@@ -233,9 +233,6 @@ def _apart(x: FloatArray, n: FloatArray) -> list[tuple[float, float]]:
     return sorted(kept)
 
 
-# -- counting --------------------------------------------------------------------------------------
-
-
 def _group(risk: FloatArray, weight: FloatArray, groups: Groups, n_groups: int) -> NDArray[np.intp]:
     """Number the group of each row, from the lowest risk up."""
     values, place = np.unique(risk, return_inverse=True)

@@ -257,9 +257,6 @@ def _percents(thresholds: Sequence[float]) -> str:
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]} … {texts[-1]}"
 
 
-# -- computing -------------------------------------------------------------------------------------
-
-
 def _scores(scores: ArrayLike, n_rows: int, name: str) -> FloatArray:
     label = f"scores[{name!r}]" if name else "scores"
     try:

@@ -122,9 +122,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-# -- one column ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Bounds(Constraint):
     """Points of a column from ``lowest`` to ``highest``, instead of −max_points … max_points."""

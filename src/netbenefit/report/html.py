@@ -77,9 +77,6 @@ def made_table(card: Scorecard) -> str:
     )
 
 
-# -- tables ----------------------------------------------------------------------------------------
-
-
 def data_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], style: str = "data", first: bool = False
 ) -> str:

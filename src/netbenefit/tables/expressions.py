@@ -182,9 +182,6 @@ def _codes(terms: Sequence[Term], value: float | str | None) -> tuple[int, ...]:
     return tuple(int(term.value_code(value)) for term in terms)
 
 
-# -- text ------------------------------------------------------------------------------------------
-
-
 def states_of_text(
     x: nw.Expr,
     absent: nw.Expr,

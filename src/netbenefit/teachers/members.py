@@ -127,9 +127,6 @@ def rank(values: NDArray[Any]) -> IntArray:
     return np.array([place[text] for text in texts], dtype=np.int64)
 
 
-# -- canonical rows --------------------------------------------------------------------------------
-
-
 def merge_rows(
     keys: Sequence[NDArray[Any]],
     event: NDArray[np.bool_],
@@ -151,9 +148,6 @@ def merge_rows(
         group=None if group is None else group[first],
         place=place,
     )
-
-
-# -- folds -----------------------------------------------------------------------------------------
 
 
 def fold_sizes(rows: CanonicalRows, n_folds: int, rng: np.random.Generator) -> IntArray:
@@ -207,9 +201,6 @@ def deal(rows: CanonicalRows, n_folds: int, n_repeats: int, seed: int) -> list[F
                 own = sizes[:, k]
                 folds.append(Fold(k + 1, n_folds, rows.units - own, here, own[here]))
     return folds
-
-
-# -- members ---------------------------------------------------------------------------------------
 
 
 Member = Callable[[Fold], FloatArray]

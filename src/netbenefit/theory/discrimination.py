@@ -281,9 +281,6 @@ def _inverse_paper_cost(cost: FloatArray, pair: Pair) -> FloatArray:
     return np.where(cost >= 2.0 * beta, (cost - beta) / alpha, square)
 
 
-# -- checks ----------------------------------------------------------------------------------------
-
-
 def check_auroc(auroc: ArrayLike) -> FloatArray:
     """Check a grouped AUROC, or several."""
     return _check_between(auroc, 0.0, 1.0, "auroc", "a grouped AUROC")

@@ -363,9 +363,6 @@ def make_flow(field: Field, log: int = 1 << 20) -> Flow:
     )
 
 
-# -- conflicts -------------------------------------------------------------------------------------
-
-
 @internal
 def _pack(slack: Array) -> Any:
     """Bits of the slacks of a word that are not negative."""

@@ -321,9 +321,6 @@ def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
     return best_gains(curves[0, :size], curves[1, :size], gains)
 
 
-# -- gain curves -----------------------------------------------------------------------------------
-
-
 @internal
 def gain_curve(out: Array, a: Any, b: Any, tp: Array, fp: Array, left: int, right: int) -> None:
     """Gain by score: constant for ``left`` cells below the lowest score, 0 above the highest."""
@@ -439,9 +436,6 @@ def pair_gains(columns: Columns, state: State, k: int, j: int, out: Array) -> bo
 
 #: Gains that a vectorised loop takes at once; the rest would go one by one.
 BLOCK = 32
-
-
-# -- the state -------------------------------------------------------------------------------------
 
 
 @internal
