@@ -12,7 +12,15 @@ from netbenefit.binning.cuts import METHODS, CutSettings
 from netbenefit.binning.roles import ColumnOptions
 from netbenefit.binning.weights import weight_of_one_row
 from netbenefit.cards import COMBINE, PerUnit, check_value
-from netbenefit.common import FloatArray, InputError, Remedy, Value, check_names, shorten
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    Remedy,
+    Value,
+    check_count,
+    check_names,
+    shorten,
+)
 from netbenefit.metrics import Thresholds
 
 #: What can be done with missing values, and what conditions can be like; the first by default.
@@ -52,9 +60,7 @@ def read_settings(binner: Any, thresholds: Thresholds, weight: FloatArray) -> Cu
     if binner.method not in METHODS:
         raise InputError(f"method={binner.method!r} is not known. Use one of {', '.join(METHODS)}.")
     for name, least in (("max_bins", 2), ("max_levels", 1), ("max_columns", 1)):
-        value = getattr(binner, name)
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
+        check_count(getattr(binner, name), name, least)
     share = binner.min_share
     if isinstance(share, bool) or not isinstance(share, int | float | np.number):
         raise InputError(f"min_share={share!r} must be a number from 0 to 0.5.")

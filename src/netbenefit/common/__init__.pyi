@@ -6,6 +6,7 @@ from .checks import (
     Remedy as Remedy,
     by_name as by_name,
     check_binary as check_binary,
+    check_count as check_count,
     check_level as check_level,
     check_names as check_names,
     check_option as check_option,

@@ -175,6 +175,13 @@ def check_option(name: str, value: Any, known: Sequence[str]) -> Any:
     return value
 
 
+def check_count(value: Any, name: str, least: int = 1, hint: str = ".") -> int:
+    """Return a whole number of at least ``least``; the error ends with the hint."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InputError(f"{name}={value!r} must be a whole number of at least {least}{hint}")
+    return int(value)
+
+
 def check_level(level: Any) -> float:
     """Return the level of an interval as a float; refuse what is not strictly between 0 and 1."""
     if not (isinstance(level, Real) and 0.0 < float(level) < 1.0):

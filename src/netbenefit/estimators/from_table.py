@@ -20,6 +20,7 @@ from netbenefit.common import (
     InputWarning,
     IntArray,
     Remedy,
+    check_count,
     check_names,
     check_weights,
     format_count,
@@ -131,9 +132,7 @@ def read_training(
 ) -> TableTraining:
     """Turn a table into patterns."""
     for name in ("sample_rows", "max_patterns"):
-        value = getattr(request, name)
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < _LEAST:
-            raise InputError(f"{name}={value!r} must be a whole number of at least {_LEAST}.")
+        check_count(getattr(request, name), name, _LEAST)
     if not is_lazy(table):
         return _in_memory(table, request, settings, decimals, make_binner)
     engine = EngineTable(table, request.tell)

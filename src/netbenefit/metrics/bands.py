@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -21,6 +20,7 @@ from netbenefit.common import (
     InputError,
     IntArray,
     Table,
+    check_count,
     check_level,
     check_option,
     check_seed,
@@ -146,11 +146,8 @@ def quantile_limits(draws: FloatArray, level: float) -> Iterator[FloatArray]:
 
 def check_draws(n_resamples: Any, level: Any, random_state: Any) -> tuple[int, float, int]:
     """Check what all bootstrap functions take."""
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, Integral) or n_resamples < 2:
-        raise InputError(
-            f"n_resamples={n_resamples!r} must be a whole number of at least 2. 1000 is usual."
-        )
-    return int(n_resamples), check_level(level), check_seed(random_state)
+    count = check_count(n_resamples, "n_resamples", 2, ". 1000 is usual.")
+    return count, check_level(level), check_seed(random_state)
 
 
 # -- bands around decision curves of out-of-fold risks, by a bootstrap of rows ---------------------

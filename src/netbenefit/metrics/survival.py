@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common import FloatArray, InputError, IntArray, Table, check_weights
+from netbenefit.common import FloatArray, InputError, IntArray, Table, check_count, check_weights
 from netbenefit.metrics.benefit import as_float, sums_by
 
 BoolArray = NDArray[np.bool_]
@@ -284,9 +284,4 @@ def _check_events(event: ArrayLike, n_rows: int) -> IntArray:
 
 
 def _check_cause(cause: int) -> int:
-    if isinstance(cause, bool) or not isinstance(cause, int | np.integer) or cause < 1:
-        raise InputError(
-            f"cause={cause!r} must be a whole number of at least 1: the code of the event of "
-            "interest (0 is censored)."
-        )
-    return int(cause)
+    return check_count(cause, "cause", hint=": the code of the event of interest (0 is censored).")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards import is_finite
-from netbenefit.common import FloatArray, InputError, Table, check_option
+from netbenefit.common import FloatArray, InputError, Table, check_count, check_option
 from netbenefit.metrics import count_effective_rows, wilson
 from netbenefit.plots.base import (
     GREY,
@@ -118,8 +118,7 @@ class CalibrationDisplay(Display):
             As in :meth:`plot`.
         """
         check_option("groups", groups, get_args(Groups))
-        if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 1:
-            raise InputError(f"n_groups={n_groups!r} must be a whole number of at least 1.")
+        check_count(n_groups, "n_groups")
         if confidence is not None and not (is_finite(confidence) and 0 < confidence < 1):
             raise InputError(f"confidence={confidence!r} must lie between 0 and 1, or be None.")
         outcome, by_model, weight = check_rows(y_true, risks, sample_weight)

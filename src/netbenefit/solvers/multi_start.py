@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from netbenefit.common import InputError, IntArray, WorkerDied, finished_tasks, tasks_at_once
+from netbenefit.common import (
+    InputError,
+    IntArray,
+    WorkerDied,
+    check_count,
+    finished_tasks,
+    tasks_at_once,
+)
 from netbenefit.problem import NoCardFound, Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, Solver, check_time_limit, first_points, value_of
 from netbenefit.solvers.local_search import LocalSearch, plainness
@@ -108,8 +115,7 @@ class MultiStart:
         return run.result(best[1], status)
 
     def _check(self) -> float:
-        if isinstance(self.starts, bool) or not isinstance(self.starts, int) or self.starts < 1:
-            raise InputError(f"starts={self.starts!r} must be a whole number of at least 1.")
+        check_count(self.starts, "starts")
         solver: Any = self.solver
         known = dataclasses.is_dataclass(solver) and not isinstance(solver, type)
         names = {field.name for field in dataclasses.fields(solver)} if known else set()

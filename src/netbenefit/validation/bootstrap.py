@@ -15,13 +15,14 @@ from netbenefit.common import (
     FloatArray,
     InputError,
     Table,
+    check_count,
     check_level,
     check_seed,
     format_number,
     format_table,
 )
 from netbenefit.metrics import LOWER_IS_BETTER, ThresholdsLike
-from netbenefit.validation.folds import check_count, random_of, resample, seed_of
+from netbenefit.validation.folds import random_of, resample, seed_of
 from netbenefit.validation.runner import Runner, Task, make_work, measures_by_name
 from netbenefit.validation.stability import CardStability, label, stability_of
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from netbenefit.common import FloatArray, InputError, check_weights
+from netbenefit.common import FloatArray, InputError, check_count, check_weights
 from netbenefit.data import read_outcome
 from netbenefit.metrics import inner_model
 
@@ -109,13 +109,6 @@ def check_repeats(folds: Any, repeats: Any, name: str = "folds") -> int:
             "folds, or repeats=1: a splitter repeats by itself (say, RepeatedStratifiedKFold)."
         )
     return count
-
-
-def check_count(value: Any, name: str, least: int = 1) -> int:
-    """Check a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
-    return int(value)
 
 
 def make_folds(

@@ -16,6 +16,7 @@ from netbenefit.common import (
     FloatArray,
     InputError,
     Table,
+    check_count,
     check_weights,
     format_number,
     format_percent,
@@ -35,7 +36,6 @@ from netbenefit.validation.errors import (
 from netbenefit.validation.folds import (
     Fold,
     Sample,
-    check_count,
     copy_with,
     make_folds,
     take_rows,
