@@ -242,9 +242,6 @@ def _fit_table(
     )
 
 
-# -- what is printed -------------------------------------------------------------------------------
-
-
 def _show(model: CommandClassifier, held_out: HeldOut | None) -> None:
     from netbenefit.report import measure_table
 

@@ -269,9 +269,6 @@ def split_rows(rows: Rows, share: float | None, seed: int) -> tuple[Rows, Rows |
     return rows.only(np.flatnonzero(~held)), rows.only(np.flatnonzero(held))
 
 
-# -- columns of numbers ----------------------------------------------------------------------------
-
-
 def _check_numbers(columns: Mapping[str, NDArray[Any]]) -> None:
     """Refuse text and missing values, naming all columns that hold some at once."""
     words = {name: _first_word(column) for name, column in columns.items()}

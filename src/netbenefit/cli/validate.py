@@ -183,9 +183,6 @@ def _numbers(text: str | None) -> list[float]:
         raise InputError(f"--at {text}: write thresholds, as in --at 0.1,0.2") from None
 
 
-# -- what is printed -------------------------------------------------------------------------------
-
-
 def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -> None:
     import numpy as np
 

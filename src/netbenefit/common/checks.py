@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, NamedTuple
@@ -166,9 +166,9 @@ def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArr
     return risks
 
 
-def check_option(name: str, value: Any, known: Sequence[str]) -> Any:
+def check_option(name: str, value: Any, known: Collection[str]) -> Any:
     """Return an option that is one of some words; refuse any other."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise InputError(
             f"{name}={value!r} is not known. Use one of {', '.join(map(repr, known))}."
         )

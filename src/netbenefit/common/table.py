@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.common.checks import InputError
+from netbenefit.common.checks import InputError, check_option
 
 # -- plain tables of text, as wide as their cells --------------------------------------------------
 
@@ -91,10 +91,7 @@ class Table(dict[str, NDArray[Any]]):
         """Return the table as a data frame of pandas, polars or pyarrow."""
         import narwhals as nw  # late: most users never leave numpy
 
-        if backend not in _BACKENDS:
-            raise InputError(
-                f"backend={backend!r} is not known. Use one of {', '.join(_BACKENDS)}."
-            )
+        check_option("backend", backend, _BACKENDS)
         try:
             importlib.import_module(backend)
         except ImportError as error:

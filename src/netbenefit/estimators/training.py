@@ -243,9 +243,6 @@ def _check_names(estimator: Any, X: Any, reset: bool) -> None:
         ) from None
 
 
-# -- the estimators' common ground -----------------------------------------------------------------
-
-
 class CardClassifier(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
     BaseEstimator,  # type: ignore[misc]

@@ -26,7 +26,7 @@ from netbenefit.cards import (
     log_ends,
     plain_number,
 )
-from netbenefit.common import LARGEST_EXACT, InputError, Value, to_step
+from netbenefit.common import LARGEST_EXACT, InputError, Value, check_option, to_step
 from netbenefit.export.scaling import Scaling
 
 # -- how databases write names, values and types, quoted so that none can be taken for SQL ---------
@@ -268,9 +268,7 @@ def to_sql(
     >>> print(to_sql(card, table="patients").splitlines()[0])
     SELECT netbenefit_row.*, nb6.nb_score AS "card_score", nb7.nb_risk AS "card_risk"
     """
-    if dialect not in DIALECTS:
-        raise InputError(f"dialect={dialect!r} is not known. Use one of {', '.join(DIALECTS)}.")
-    sql = SqlDialect(dialect)
+    sql = SqlDialect(check_option("dialect", dialect, DIALECTS))
     names = [score_as, risk_as] + ([] if scaling is None else [scaled_as])
     quoted = [sql.name(name) for name in names]
     folded = {name.casefold() for name in names}

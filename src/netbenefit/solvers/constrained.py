@@ -118,9 +118,6 @@ def _rates(problem: Problem, strict: bool) -> tuple[Array, Array]:
     return np.array([found, alarm], dtype=kind), np.array([least, most])
 
 
-# -- gains within rates ----------------------------------------------------------------------------
-
-
 @internal
 def _count(columns: Columns, state: State, outcomes: Array) -> Any:
     """Events and others at or above each score: curves[0] and curves[1]; return how many scores.

@@ -325,9 +325,6 @@ def _as_array(X: Any) -> NDArray[Any]:
     return np.column_stack([column.astype(kind) for column in columns])
 
 
-# -- what can be learnt ----------------------------------------------------------------------------
-
-
 def _make_folds(rows: CanonicalRows, seed: int) -> tuple[list[Fold], str]:
     """Deal the rows; without folds, return the reason."""
     rarer = min(rows.class_sizes())

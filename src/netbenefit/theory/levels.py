@@ -17,8 +17,6 @@ from netbenefit.common import InputError, check_risks
 from netbenefit.metrics import ThresholdsLike, as_thresholds, check_and_count, net_benefit
 from netbenefit.theory.calibration import LevelMap, Levels
 
-# -- the two rules ---------------------------------------------------------------------------------
-
 
 class Improvement(NamedTuple):
     """One level that should move, and what the move is worth."""

@@ -39,6 +39,7 @@ from netbenefit.common import (
     IntArray,
     Table,
     check_binary,
+    check_option,
     check_weights,
     format_count,
     format_number,
@@ -644,9 +645,7 @@ def update_card(
     >>> update.new.cutoffs, update.new.risks
     ((1, 1), ((0, 0.1), (1, 0.65), (2, 0.65)))
     """
-    known = _ALL[1:]
-    if what not in known:
-        raise InputError(f"what={what!r} is not known. Use one of {', '.join(map(repr, known))}.")
+    check_option("what", what, _ALL[1:])
     event = check_binary(y, name="y")
     weight = check_weights(sample_weight, event.size)
     rows = _Rows(X, score_rows(card, X, event.size), event, weight)

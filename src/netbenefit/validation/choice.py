@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from netbenefit.common import FloatArray, InputError, Table, check_seed, shorten
+from netbenefit.common import FloatArray, InputError, Table, check_option, check_seed, shorten
 from netbenefit.metrics import ThresholdsLike, name_at
 from netbenefit.validation.errors import (
     ComparesFolds,
@@ -218,8 +218,7 @@ def make_search(
     estimator: Any, settings: Settings, folds: Any, repeats: int, measure: str | float, rule: str
 ) -> tuple[SettingSearch, tuple[float, ...]]:
     """Check how to choose; returns that, and thresholds that have to be measured for it."""
-    if rule not in _RULES:
-        raise InputError(f"rule={rule!r} is not known. Use one of {', '.join(_RULES)}.")
+    check_option("rule", rule, _RULES)
     at: tuple[float, ...] = ()
     if isinstance(measure, float):
         at, measure = (measure,), name_at(measure)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from netbenefit.common import FloatArray, InputError, IntArray
+from netbenefit.common import FloatArray, InputError, IntArray, check_option
 from netbenefit.solvers.highs import linear_program
 from netbenefit.solvers.milp.model import TOLERANCE, MilpModel
 
@@ -307,9 +307,7 @@ BACKENDS: dict[str, Backend] = {"highs": HighsBackend(), "gurobi": GurobiBackend
 
 def find_backend(name: str) -> Backend:
     """Return a backend by name, or raise an error that names what is missing."""
-    if not isinstance(name, str) or name not in BACKENDS:
-        known = ", ".join(repr(known) for known in BACKENDS)
-        raise InputError(f"backend={name!r} is not known. Use one of {known}.")
+    check_option("backend", name, BACKENDS)
     backend = BACKENDS[name]
     backend.require()
     return backend
