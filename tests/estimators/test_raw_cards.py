@@ -448,7 +448,7 @@ def test_auto_is_no_worse_than_logistic_regression_on_credit_data() -> None:
     raw = np.column_stack(list(columns.values()))
     theirs = logistic_risk(raw[~test], y[~test], raw[test])
     # AUNBC is a mean over rows: its difference has the standard error of a mean.
-    grid = model.thresholds_.asked
+    grid = model.thresholds_.given
     odds = grid / (1 - grid)
     worth = np.where(y[test][:, None], 1.0, -odds)
     benefit = (worth * ((ours[:, None] >= grid) * 1.0 - (theirs[:, None] >= grid))).mean(axis=1)

@@ -246,7 +246,7 @@ def test_breakpoints_miss_no_decision() -> None:
             continue
         points = risk_breakpoints(risk)
         table = decision_curve(y, risk, points)
-        rates = dict(zip(points.asked, table["test_pos_rate"], strict=False))
+        rates = dict(zip(points.given, table["test_pos_rate"], strict=False))
         for q in inside:
             below = max(p for p in rates if p <= q)
             assert q - below < 1e-14
@@ -262,12 +262,12 @@ def test_breakpoints_of_a_card_and_of_several_models() -> None:
         thresholds=Thresholds.of([0.1, 0.5]),
         score_range=(0, 2),
     )
-    assert risk_breakpoints(card).asked.tolist() == [0.04, 0.3]
-    assert risk_breakpoints({"card": card, "b": [0.5]}).asked.tolist() == [0.04, 0.3, 0.5]
+    assert risk_breakpoints(card).given.tolist() == [0.04, 0.3]
+    assert risk_breakpoints({"card": card, "b": [0.5]}).given.tolist() == [0.04, 0.3, 0.5]
     pooled = risk_breakpoints({"a": [0.1, 0.4, 1.0], "b": [0.4, 0.0]})
-    assert pooled.asked.tolist() == [0.0, 0.1, 0.4]
+    assert pooled.given.tolist() == [0.0, 0.1, 0.4]
     limited = risk_breakpoints([0.1, 0.4, 0.9], 0.05, 0.5, weights="length")
-    assert limited.asked.tolist() == [0.05, 0.1, 0.4, 0.5]
+    assert limited.given.tolist() == [0.05, 0.1, 0.4, 0.5]
     assert limited.end == 0.5
 
 

@@ -111,8 +111,8 @@ def slow_net_benefit(case: Case, p: float) -> Fraction:
 
 def slow_area(case: Case) -> Fraction:
     grid = case[3]
-    start = Fraction(float(grid.asked[0]))
-    edges = [*(Fraction(float(p)) for p in grid.asked), Fraction(grid.end)]
+    start = Fraction(float(grid.given[0]))
+    edges = [*(Fraction(float(p)) for p in grid.given), Fraction(grid.end)]
     area = Fraction(0)
     for low, high in pairwise(edges):
         area += (high - low) * slow_net_benefit(case, float(low))
@@ -180,7 +180,7 @@ def test_net_benefit_and_its_sums_match_the_slow_twins() -> None:
     for case in random_cases(1, 1000):
         y, risk, weight, grid = case
         fast = net_benefit(y, risk, grid, sample_weight=weight)
-        slow = [slow_net_benefit(case, p) for p in grid.asked]
+        slow = [slow_net_benefit(case, p) for p in grid.given]
         assert len(fast) == len(slow)
         assert all(map(close, fast, slow)), case
         assert close(aunbc(y, risk, grid, sample_weight=weight), slow_area(case)), case
@@ -342,10 +342,10 @@ def test_treating_all_is_a_model_of_ones_and_treating_none_one_of_zeros() -> Non
     for y, _, weight, grid in random_cases(11, 200):
         ones = net_benefit(y, np.ones(len(y)), grid, sample_weight=weight)
         share = np.average(y, weights=weight)
-        odds = grid.asked / (1 - grid.asked)
+        odds = grid.given / (1 - grid.given)
         assert ones == pytest.approx(share - (1 - share) * odds, abs=1e-12)
         zeros = net_benefit(y, np.zeros(len(y)), grid, sample_weight=weight)
-        assert (zeros[grid.asked > 0] == 0).all()
+        assert (zeros[grid.given > 0] == 0).all()
 
 
 def test_treating_all_at_the_prevalence_is_worth_nothing() -> None:

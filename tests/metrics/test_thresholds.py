@@ -29,7 +29,7 @@ def test_missing_zero_is_added_with_weight_zero_and_not_counted_as_given() -> No
     assert t.values == (0.0, 0.2, 0.5)
     assert t.weights == (0.0, 0.5, 0.5)
     assert not t.zero_asked
-    assert t.asked.tolist() == [0.2, 0.5]
+    assert t.given.tolist() == [0.2, 0.5]
     assert len(t) == 3
 
 
@@ -38,7 +38,7 @@ def test_zero_that_was_given_gets_its_weight() -> None:
     assert t.values == (0.0, 0.2, 0.5)
     assert t.weights == (1 / 3, 1 / 3, 1 / 3)
     assert t.zero_asked
-    assert t.asked.tolist() == [0.0, 0.2, 0.5]
+    assert t.given.tolist() == [0.0, 0.2, 0.5]
 
 
 def test_tenths() -> None:
@@ -72,7 +72,7 @@ def test_single_number_is_one_threshold() -> None:
 )
 def test_range(low: float, high: float, step: float, expected: list[float], end: float) -> None:
     t = Thresholds.range(low, high, step)
-    assert t.asked.tolist() == expected
+    assert t.given.tolist() == expected
     assert t.end == end
     assert t.zero_asked == (low == 0)
 
@@ -111,12 +111,12 @@ def test_as_thresholds_keeps_or_reweighs() -> None:
 def test_rounding_noise_is_tidied(noisy: np.ndarray, scale: int) -> None:
     meant = [round(p * scale) / scale for p in noisy]
     assert noisy.tolist() != meant  # there is something to tidy
-    assert Thresholds.of(noisy).asked.tolist() == meant
+    assert Thresholds.of(noisy).given.tolist() == meant
 
 
 def test_tidying_leaves_other_floats_alone() -> None:
     p = math.pi / 10
-    assert Thresholds.of([p]).asked.tolist() == [p]
+    assert Thresholds.of([p]).given.tolist() == [p]
 
 
 # -- weights -------------------------------------------------------------------------------------

@@ -21,10 +21,10 @@ def test_names_and_styles() -> None:
 
 
 def test_grids() -> None:
-    assert len(curve_grid(None, Thresholds.of([0.125, 0.5]), [0.2]).asked) == 101
-    assert len(curve_grid("risks", None, [0.125, 0.3, 0.125]).asked) == 103
+    assert len(curve_grid(None, Thresholds.of([0.125, 0.5]), [0.2]).given) == 101
+    assert len(curve_grid("risks", None, [0.125, 0.3, 0.125]).given) == 103
     part = part_of_interest(Thresholds.tenths(), Thresholds.of([0.2, 0.4]))
-    assert part.asked.tolist() == [0.2, 0.3, 0.4]
+    assert part.given.tolist() == [0.2, 0.3, 0.4]
 
 
 def test_labels_of_points() -> None:

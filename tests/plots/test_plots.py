@@ -121,7 +121,7 @@ def test_decision_curves_are_those_of_the_table(fitted: Fitted, weighted: bool) 
     display = DecisionCurveDisplay.from_estimator(
         fitted.models, fitted.X, fitted.y, sample_weight=weight
     )
-    fine = sorted({i / 100 for i in range(100)} | set(fitted.card.thresholds_.asked))
+    fine = sorted({i / 100 for i in range(100)} | set(fitted.card.thresholds_.given))
     table = decision_curve(fitted.y, fitted.risks, fine, sample_weight=weight)
     assert list(display.lines_) == ["card", "logistic", "Treat All", "Treat None"]
     for name, line in display.lines_.items():
@@ -150,7 +150,7 @@ def test_decision_curve_frame(fitted: Fitted) -> None:
     assert (box.x0, box.x1) == (0.05, 0.5)
     assert key_of(ax) == ["a card", "Treat All", "Treat None", "thresholds of interest"]
     marked = display.lines_["a card"].get_xdata()[display.lines_["a card"].get_markevery()]
-    np.testing.assert_array_equal(marked, fitted.card.thresholds_.asked)
+    np.testing.assert_array_equal(marked, fitted.card.thresholds_.given)
     # Without thresholds nothing is shaded, and one alone is a line.
     plain = DecisionCurveDisplay.from_predictions(fitted.y, fitted.risks["logistic"])
     assert plain.range_ is None
@@ -160,7 +160,7 @@ def test_decision_curve_frame(fitted: Fitted) -> None:
     table = decision_curve(fitted.y, fitted.risks, GRID)
     np.testing.assert_array_equal(
         DecisionCurveDisplay(table, GRID).plot().lines_["card"].get_xdata(),
-        Thresholds.parse(GRID).asked,
+        Thresholds.parse(GRID).given,
     )
 
 
@@ -271,7 +271,7 @@ def test_roc_is_that_of_scikit_learn(fitted: Fitted, weighted: bool) -> None:
         assert f"{name}: AUROC {area:.3f}" in key_of(display.ax_)
     # Operating points, counted by hand.
     risk, w = fitted.risks["card"], np.ones(fitted.y.size) if weight is None else weight
-    for i, p in enumerate(fitted.card.thresholds_.asked):
+    for i, p in enumerate(fitted.card.thresholds_.given):
         for rate, kind in (("fpr", 0), ("tpr", 1)):
             rows = fitted.y == kind
             share = w[rows & (risk >= p)].sum() / w[rows].sum()

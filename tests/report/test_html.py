@@ -165,7 +165,7 @@ def test_curve_draws_every_point(sample: tuple[np.ndarray, np.ndarray]) -> None:
     y, risk = sample
     svg = curve_svg(decision_curve(y, {"Card": risk, "Other": risk**2}, GRID))
     assert svg.count("<polyline") == 4
-    assert svg.count("<circle") == len(GRID.asked)
+    assert svg.count("<circle") == len(GRID.given)
     points = re.findall(r'class="s0" points="([^"]+)"', svg)[0].split()
     heights = [float(point.split(",")[1]) for point in points]
     benefit = metrics.net_benefit(y, risk, GRID)

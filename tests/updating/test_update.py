@@ -247,8 +247,8 @@ def test_what_changed_is_counted(block: int, what: str) -> None:
         w = np.ones(y.size) if weight is None else weight
         old, new = card.risk(columns), update.new.risk(columns)
         d = update.decisions
-        assert d["threshold"].tolist() == card.thresholds.asked.tolist()
-        for i, p in enumerate(card.thresholds.asked):
+        assert d["threshold"].tolist() == card.thresholds.given.tolist()
+        for i, p in enumerate(card.thresholds.given):
             rows = range(y.size)
             assert d["old"][i] == pytest.approx(sum(w[j] for j in rows if old[j] >= p))
             assert d["new"][i] == pytest.approx(sum(w[j] for j in rows if new[j] >= p))

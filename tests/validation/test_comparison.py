@@ -87,7 +87,7 @@ def test_every_number_is_that_of_a_plain_loop() -> None:
                         ((risk >= p) & (y[chosen] == 1)).mean()
                         - ((risk >= p) & (y[chosen] == 0)).mean() * p / (1 - p)
                     )
-                    for p, w in zip(grid.asked, grid.length_weights[1:], strict=True)
+                    for p, w in zip(grid.given, grid.length_weights[1:], strict=True)
                 )
                 assert split["auroc"][number, place] == pytest.approx(
                     roc_auc_score(y[chosen], risk)
@@ -346,11 +346,11 @@ def test_bands_are_percentiles_of_resampled_curves(seed: int) -> None:
         random = np.random.default_rng(seed)
         curves = []
         for times in random.multinomial(n, np.full(n, 1 / n), size=30):
-            tp = [(base * times)[rows] @ (event[rows] & (risk >= p)) for p in grid.asked]
-            fp = [(base * times)[rows] @ (~event[rows] & (risk >= p)) for p in grid.asked]
+            tp = [(base * times)[rows] @ (event[rows] & (risk >= p)) for p in grid.given]
+            fp = [(base * times)[rows] @ (~event[rows] & (risk >= p)) for p in grid.given]
             total = (base * times)[rows].sum()
             curves.append(
-                [(t - f * p / (1 - p)) / total for t, f, p in zip(tp, fp, grid.asked, strict=True)]
+                [(t - f * p / (1 - p)) / total for t, f, p in zip(tp, fp, grid.given, strict=True)]
             )
         low, high = np.percentile(curves, [2.5, 97.5], axis=0)
         np.testing.assert_allclose(found["lower"][3 * i : 3 * i + 3], low, atol=1e-12)

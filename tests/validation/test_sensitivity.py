@@ -60,10 +60,10 @@ def test_the_paper_s_settings() -> None:
     grids = paper_grids()
     assert list(grids) == ["i/10", "i/20", "i/5", "random, equal", "random, length"]
     assert grids["i/10"] == Thresholds.tenths()
-    assert grids["i/20"].asked.tolist() == pytest.approx([i / 20 for i in range(20)])
-    assert grids["i/5"].asked.tolist() == pytest.approx([0, 0.2, 0.4, 0.6, 0.8])
+    assert grids["i/20"].given.tolist() == pytest.approx([i / 20 for i in range(20)])
+    assert grids["i/5"].given.tolist() == pytest.approx([0, 0.2, 0.4, 0.6, 0.8])
     random = [0, 0.0857, 0.1102, 0.1325, 0.2292, 0.4491, 0.5409, 0.5727, 0.5778, 0.6975]
-    assert grids["random, equal"].asked.tolist() == random
+    assert grids["random, equal"].given.tolist() == random
     assert set(grids["random, equal"].weights) == {0.1}
     lengths = np.diff([*random, 1.0])
     np.testing.assert_allclose(grids["random, length"].weights, lengths)
@@ -87,7 +87,7 @@ def test_every_fold_is_what_a_loop_finds(found: Any) -> None:
             ece = expected_calibration_error(y[test], risks[-1], tenths, sample_weight=w)
             assert result.fold_ece[k, i] == ece
             assert result.fold_size[k, i] == model.scorecard_.size
-            for t, p in enumerate(tenths.asked):
+            for t, p in enumerate(tenths.given):
                 other = sum(
                     w[j] for j in range(test.size) if (risks[0][j] >= p) != (risks[i][j] >= p)
                 )
@@ -125,7 +125,7 @@ def test_names_of_a_data_frame_stay() -> None:
     settings = {"one": [0.3], "two": [0.3, 0.6]}
     result = threshold_sensitivity(searcher(), frame, y, settings, cv=2, evaluate_on=[0.3, 0.6])
     assert set(result.cards["one"].features) <= {"age", "bmi", "sex"}
-    assert result.evaluated.asked.tolist() == [0.3, 0.6]
+    assert result.evaluated.given.tolist() == [0.3, 0.6]
     raw = threshold_sensitivity(
         searcher(binner="auto"), {c: frame[c].tolist() for c in frame}, y, settings, cv=2
     )
@@ -156,7 +156,7 @@ def test_pictures_show_the_numbers(found: Any, tmp_path: Path) -> None:
     changes = result.plot(kind="decisions")
     assert list(changes.lines_) == ["range", "weights", "data"]
     for i, line in enumerate(changes.lines_.values(), start=1):
-        np.testing.assert_array_equal(line.get_xdata(), result.evaluated.asked)
+        np.testing.assert_array_equal(line.get_xdata(), result.evaluated.given)
         np.testing.assert_array_equal(line.get_ydata(), result.changed[i])
     areas.save(tmp_path / "a.svg")
     assert "held-out rows" in (tmp_path / "a.svg").read_text(encoding="utf-8")
@@ -218,9 +218,9 @@ def test_suggested_thresholds_are_quantiles_inside_the_range() -> None:
         steps = [Fraction(2 * k - 1, 2 * (size - 1)) for k in range(1, size)]
         found = [round(float(np.sort(inside)[math.ceil(s * inside.size) - 1]), 3) for s in steps]
         expected = sorted({low, *(q for q in found if low < q < high)})
-        assert grid.asked.tolist() == pytest.approx(expected)
+        assert grid.given.tolist() == pytest.approx(expected)
         assert grid.end == high
-        assert len(set(grid.weights[-len(grid.asked) :])) == 1
+        assert len(set(grid.weights[-len(grid.given) :])) == 1
 
 
 def test_suggestions_use_rows_that_the_model_has_not_seen() -> None:
@@ -240,7 +240,7 @@ def test_suggestions_use_rows_that_the_model_has_not_seen() -> None:
 
     grid = suggest_thresholds(X, y, model=Spy())
     assert sum(seen) == 60
-    assert grid.asked.tolist() == [0, 0.3]
+    assert grid.given.tolist() == [0, 0.3]
 
 
 def test_what_cannot_be_suggested_is_refused() -> None:

@@ -5,13 +5,13 @@ from .bands import (
     decision_summary as decision_summary,
 )
 from .benefit import (
-    asked_part as asked_part,
     aunbc as aunbc,
     auroc as auroc,
     check_and_count as check_and_count,
     check_prevalence as check_prevalence,
     count_levels as count_levels,
     expected_calibration_error as expected_calibration_error,
+    given_part as given_part,
     grouped_auroc as grouped_auroc,
     hosmer_lemeshow as hosmer_lemeshow,
     net_benefit as net_benefit,

@@ -26,7 +26,7 @@ from netbenefit.common import (
     check_seed,
     shorten,
 )
-from netbenefit.metrics.benefit import asked_part
+from netbenefit.metrics.benefit import given_part
 from netbenefit.metrics.curves import (
     Measure,
     check_per,
@@ -176,7 +176,7 @@ def curve_bands(
     n_resamples, level, seed = check_draws(n_resamples, level, random_state)
     random = np.random.default_rng(seed)
     base = np.ones(event.size) if weight is None else weight
-    part, tail = asked_part(thresholds), 100 * (1 - level) / 2
+    part, tail = given_part(thresholds), 100 * (1 - level) / 2
     found: dict[str, list[FloatArray]] = {name: [] for name in risks}
     counted = {name: _Counted.of(event, rows, r, thresholds) for name, r in risks.items()}
     step = max(1, _MOST_CELLS // event.size)
@@ -186,7 +186,7 @@ def curve_bands(
         for name, counts in counted.items():
             found[name].append(counts.net_benefit(drawn * base, thresholds)[:, part])
     ends = [_percentiles(np.concatenate(found[name]), [tail, 100 - tail]) for name in risks]
-    p = thresholds.asked
+    p = thresholds.given
     return Table(
         {
             "model": np.repeat(np.array(list(risks), dtype=object), p.size),
@@ -305,7 +305,7 @@ def decision_bands(
         standardised=measure == "standardised_net_benefit",
         per=per,
     )
-    part = asked_part(grid)
+    part = given_part(grid)
     value = table[measure].reshape(len(study.names), -1)
     draws = draw(study, size, seed, lambda rates: measured(study, rates, measure, per)[:, part])
     columns: dict[str, Any] = {**table, "band_of": np.full(table.n_rows, measure)}
@@ -365,7 +365,7 @@ def decision_differences(
     study = make_study(y_true, risks, grid, sample_weight, harm, prevalence, strata)
     base = _check_reference(reference, study)
     others = [i for i in range(len(study.names)) if i != base]
-    part = asked_part(grid)
+    part = given_part(grid)
 
     def difference(rates: Rates) -> FloatArray:
         value = measured(study, rates, measure, per)[:, part]
@@ -374,7 +374,7 @@ def decision_differences(
     value = difference(study.rates())[:, :, 0]
     value[(study.missing[others] | study.missing[base])[:, part]] = np.nan
     bands = bands_of(value, draw(study, size, seed, difference), level)
-    p = grid.asked
+    p = grid.given
     columns: dict[str, Any] = {
         "model": np.repeat([study.names[i] for i in others], p.size),
         "reference": np.full(value.size, study.names[base]),
@@ -475,7 +475,7 @@ def _area(area: Any, grid: Thresholds, risks: Any) -> tuple[Thresholds, FloatArr
         return grid, np.stack([grid.weight_array, grid.weight_array * grid.odds])
     if area == "length":
         return grid, np.stack([grid.length_weights, grid.length_weights * grid.odds])
-    low, high = float(grid.asked[0]), grid.end
+    low, high = float(grid.given[0]), grid.end
     if not low < high < 1.0:
         raise InputError(
             f'area="exact" needs a range of thresholds that ends below 1, but this one goes from '

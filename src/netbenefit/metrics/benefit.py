@@ -49,7 +49,7 @@ def net_benefit(
     Returns
     -------
     ndarray of shape (n_thresholds,)
-        In the order of ``as_thresholds(thresholds).asked``.
+        In the order of ``as_thresholds(thresholds).given``.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def net_benefit(
             counts.fp / counts.fp[0] * (1.0 - share),
         )
     benefit = tp_rate - counts.thresholds.odds * fp_rate - check_harm(harm)
-    return benefit[asked_part(counts.thresholds)]
+    return benefit[given_part(counts.thresholds)]
 
 
 def aunbc(
@@ -307,9 +307,9 @@ def sums_by(index: NDArray[np.integer], values: FloatArray, size: int) -> FloatA
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
-def asked_part(grid: Thresholds) -> slice:
+def given_part(grid: Thresholds) -> slice:
     """Select, from arrays over p_0 … p_M, the thresholds that were given."""
-    return slice(len(grid) - len(grid.asked), None)
+    return slice(len(grid) - len(grid.given), None)
 
 
 def check_harm(harm: float, name: str = "harm") -> float:

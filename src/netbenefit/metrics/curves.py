@@ -18,7 +18,7 @@ from netbenefit.common import (
     check_weights,
     shorten,
 )
-from netbenefit.metrics.benefit import asked_part, check_harm, check_prevalence, require_both
+from netbenefit.metrics.benefit import check_harm, check_prevalence, given_part, require_both
 from netbenefit.metrics.study import (
     BinaryOutcome,
     Outcome,
@@ -237,8 +237,8 @@ def decision_curve(
 
 def curve_table(study: Study, *, weighted: bool, standardised: bool, per: float) -> Table:
     """Lay out the rates of a study as the table of a decision curve."""
-    part = asked_part(study.grid)
-    p = study.grid.asked
+    part = given_part(study.grid)
+    p = study.grid.given
     rates = study.rates()
     share = float(rates.share[0])
 
@@ -290,7 +290,7 @@ def risk_breakpoints(
 
     Examples
     --------
-    >>> risk_breakpoints([0.04, 0.3, 0.04, 0.75], low=0.1, high=0.5).asked
+    >>> risk_breakpoints([0.04, 0.3, 0.04, 0.75], low=0.1, high=0.5).given
     array([0.1, 0.3, 0.5])
     """
     if not 0.0 <= low < high <= 1.0:

@@ -167,7 +167,7 @@ class Thresholds:
         return type(self), (self.values, self.weights, self.end, self.zero_asked)
 
     @property
-    def asked(self) -> FloatArray:
+    def given(self) -> FloatArray:
         """The thresholds that were given (0 left out where it was only added)."""
         return self.array if self.zero_asked else self.array[1:]
 
@@ -246,7 +246,7 @@ def as_thresholds(thresholds: ThresholdsLike, weights: Weights | None = None) ->
     if isinstance(thresholds, Thresholds):
         if weights is None:
             return thresholds
-        return Thresholds.of(thresholds.asked.tolist(), weights, end=thresholds.end)
+        return Thresholds.of(thresholds.given.tolist(), weights, end=thresholds.end)
     weights = "equal" if weights is None else weights
     if isinstance(thresholds, str):
         return Thresholds.parse(thresholds, weights)

@@ -225,7 +225,7 @@ class SensitivityDisplay(Display):
             found.aunbc,
             found.difference,
             found.difference_se,
-            found.evaluated.asked,
+            found.evaluated.given,
             found.changed,
             kind=kind,
         ).plot(ax=ax)

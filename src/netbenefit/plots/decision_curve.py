@@ -45,9 +45,9 @@ def curve_grid(grid: Any, marked: Thresholds | None, risks: Any) -> Thresholds:
         return as_thresholds(grid)
     points = {i / 100 for i in range(100)}
     if marked is not None:
-        points |= set(marked.asked.tolist())
+        points |= set(marked.given.tolist())
     if grid is not None:
-        breaks = risk_breakpoints(risks).asked
+        breaks = risk_breakpoints(risks).given
         # At a risk its rows are positive, a hair above they are not: the jump is drawn upright.
         points |= {float(p) for q in breaks for p in (q, q + _HAIR) if p < 1.0}
     return Thresholds.of(sorted(points))
@@ -57,8 +57,8 @@ def part_of_interest(grid: Thresholds, marked: Thresholds | None) -> Thresholds:
     """The part of the grid that bands cover; a band over more would be wider."""
     if marked is None:
         return grid
-    low, high = marked.asked[0], marked.asked[-1]
-    inside = [p for p in grid.asked.tolist() if low <= p <= high and p > 0]
+    low, high = marked.given[0], marked.given[-1]
+    inside = [p for p in grid.given.tolist() if low <= p <= high and p > 0]
     return Thresholds.of(inside) if inside else grid
 
 
@@ -306,7 +306,7 @@ class DecisionCurveDisplay(ModelDisplay):
 
     @property
     def _marked(self) -> FloatArray:
-        return np.empty(0) if self.thresholds is None else self.thresholds.asked
+        return np.empty(0) if self.thresholds is None else self.thresholds.given
 
     def _shade(self, ax: Any) -> Any:
         marked = self._marked[self._marked > 0]

@@ -17,7 +17,7 @@ from netbenefit.common import (
     check_risks,
     check_weights,
 )
-from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds, asked_part, count_levels
+from netbenefit.metrics import Thresholds, ThresholdsLike, as_thresholds, count_levels, given_part
 from netbenefit.plots.base import (
     GREY,
     INK,
@@ -283,10 +283,10 @@ def _curve(outcome: NDArray[np.bool_], score: FloatArray, weight: FloatArray) ->
 def _points(
     outcome: NDArray[np.bool_], risk: FloatArray, weight: FloatArray, grid: Thresholds
 ) -> Table:
-    counts, part = count_levels(outcome, risk, weight, grid), asked_part(grid)
+    counts, part = count_levels(outcome, risk, weight, grid), given_part(grid)
     return Table(
         {
-            "threshold": grid.asked,
+            "threshold": grid.given,
             "fpr": (counts.fp / counts.fp[0])[part],
             "tpr": (counts.tp / counts.tp[0])[part],
         }

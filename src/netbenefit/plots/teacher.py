@@ -74,7 +74,7 @@ class TeacherDisplay(Display):
             )
         self.thresholds = None if thresholds is None else as_thresholds(thresholds)
         if self.thresholds is not None:
-            missing = np.setdiff1d(self.thresholds.asked, self.curve["threshold"])
+            missing = np.setdiff1d(self.thresholds.given, self.curve["threshold"])
             if missing.size:
                 raise InputError(
                     f"curve has no row for the threshold {float(missing[0])!r}. Compute it at all "
@@ -176,7 +176,7 @@ class TeacherDisplay(Display):
         """
         p, teacher, card = self._both()
         if self.thresholds is not None:
-            rows = np.isin(p, self.thresholds.asked)
+            rows = np.isin(p, self.thresholds.given)
             p, teacher, card = p[rows], teacher[rows], card[rows]
         share = np.divide(card, teacher, out=np.full(card.shape, np.nan), where=teacher > 0)
         return Table(
@@ -214,7 +214,7 @@ class TeacherDisplay(Display):
         lost = teacher - card
         ax.axhline(0.0, color=GREY, linewidth=1.0, zorder=1)
         ax.fill_between(p, 0.0, lost, color=ORANGE, alpha=0.16, linewidth=0, zorder=2)
-        marked = np.isin(p, [] if self.thresholds is None else self.thresholds.asked)
+        marked = np.isin(p, [] if self.thresholds is None else self.thresholds.given)
         (self.lost_,) = ax.plot(
             p,
             lost,

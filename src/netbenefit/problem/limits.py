@@ -292,7 +292,7 @@ class LimitsBuilder:
         for i, p in enumerate(self.thresholds.values):
             if abs(p - threshold) <= _ROUNDING:
                 return i
-        known = self.thresholds.asked.tolist()
+        known = self.thresholds.given.tolist()
         raise InputError(
             f"{what} names threshold {threshold!r}, but the thresholds are {shorten(known, 20)}. "
             "Name one of them, or add it to the thresholds (with weight 0, if need be)."

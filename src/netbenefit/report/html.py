@@ -32,7 +32,7 @@ def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style:
 
 def thresholds_text(thresholds: Thresholds) -> str:
     """Return the thresholds in words."""
-    texts = [f"{100 * p:g}%" for p in thresholds.asked]
+    texts = [f"{100 * p:g}%" for p in thresholds.given]
     return f"threshold {texts[0]}" if len(texts) == 1 else f"thresholds {texts[0]} to {texts[-1]}"
 
 

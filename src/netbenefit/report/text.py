@@ -76,7 +76,7 @@ def evaluation_json(
         "outcome": outcome,
         **measures._asdict(),
         **(extra or {}),
-        "thresholds": thresholds.asked.tolist(),
+        "thresholds": thresholds.given.tolist(),
         "decision_curve": records(curve),
     }
     return json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)

@@ -54,7 +54,7 @@ def _answers(
 ) -> dict[str, str]:
     prepared = "; ".join(f"{row.name}: {row.prepared}" for row in columns)
     missing = [f"{row.name} {row.missing:,} ({row.share:.1%})" for row in columns if row.missing]
-    grid = ", ".join(f"{100 * p:g}%" for p in card.thresholds.asked)
+    grid = ", ".join(f"{100 * p:g}%" for p in card.thresholds.given)
     return {
         "5a": f"Evaluated on {data}.",
         "7": prepared or "The card has no rules.",

@@ -245,7 +245,7 @@ def _levels(old: _Scored, new: _Scored, weight: FloatArray) -> Table:
 
 def _decisions(old: _Scored, new: _Scored, event: NDArray[np.bool_], weight: FloatArray) -> Table:
     grid = new.card.thresholds
-    p = grid.asked
+    p = grid.given
     called_old, called_new = (one.risk[None, :] >= p[:, None] for one in (old, new))
     benefits = [net_benefit(event, one.risk, grid, sample_weight=weight) for one in (old, new)]
     return Table(

@@ -213,7 +213,7 @@ class Sensitivity(ComparesFolds):
         AUNBC, ECE and number of rules of the cards of each fold, on its held-out rows.
     fold_changed : (folds, K, T) float
         Share of held-out rows that are decided otherwise than by the first setting's card, at each
-        threshold of ``evaluated.asked``.
+        threshold of ``evaluated.given``.
     ratio : float
         Held-out rows by training rows, mean over the folds: 1/4 for five folds.
     """
@@ -258,7 +258,7 @@ class Sensitivity(ComparesFolds):
         return Table(
             {
                 "setting": np.array(names, dtype=object),
-                "thresholds": np.array([len(self.settings[n].asked) for n in names]),
+                "thresholds": np.array([len(self.settings[n].given) for n in names]),
                 "aunbc": self.aunbc,
                 "aunbc_se": self.aunbc_se,
                 "difference": self.difference,
@@ -267,14 +267,14 @@ class Sensitivity(ComparesFolds):
                 "rules": self.fold_size.mean(axis=0),
                 "changed": self.changed.mean(axis=1),
                 "most_changed": self.changed.max(axis=1),
-                "at": self.evaluated.asked[worst],
+                "at": self.evaluated.given[worst],
                 "columns": np.array([", ".join(self.cards[n].features) for n in names], object),
             }
         )
 
     def decisions(self) -> Table:
         """One row per setting and threshold: share of held-out rows that are decided otherwise."""
-        names, p = list(self.settings), self.evaluated.asked
+        names, p = list(self.settings), self.evaluated.given
         return Table(
             {
                 "setting": np.repeat(np.array(names, dtype=object), p.size),
@@ -312,7 +312,7 @@ class Sensitivity(ComparesFolds):
             [
                 *format_table(head, rows),
                 f"Held-out rows of {len(self.fold_aunbc)} folds, ± one standard error; all measured"
-                f" at the same {len(self.evaluated.asked)} thresholds.",
+                f" at the same {len(self.evaluated.given)} thresholds.",
             ]
         )
 
@@ -428,5 +428,5 @@ def _grid(choice: Thresholds | Choice, X: Any, y: Any, weight: Any) -> Threshold
 
 def _changed(risks: Sequence[ArrayLike], weight: FloatArray, grid: Thresholds) -> list[list[float]]:
     """Share of rows that each setting decides otherwise than the first one, by threshold."""
-    called = [np.asarray(risk)[None, :] >= grid.asked[:, None] for risk in risks]
+    called = [np.asarray(risk)[None, :] >= grid.given[:, None] for risk in risks]
     return [((one != called[0]) @ weight / weight.sum()).tolist() for one in called]
