@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import load_breast_cancer
 
 from benchmarks.common import console
 from netbenefit import (
@@ -28,7 +29,6 @@ from netbenefit import (
     paper_grids,
     suggest_thresholds,
 )
-from netbenefit.data.datasets import load_breast_cancer
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.validation.sensitivity import threshold_sensitivity
 from reproduction.datasets import data_folder, load_dataset
@@ -39,8 +39,9 @@ DATA = ("breast-cancer (569)", "bankruptcy", "haberman", "mammo", "heart", "brea
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Numbers and outcomes of a data set; scikit-learn's own by its number of rows."""
     if name == DATA[0]:
-        columns, y = load_breast_cancer()
-        return np.column_stack(list(columns.values())), y
+        raw = load_breast_cancer()
+        worst = [k for k, name in enumerate(raw.feature_names) if name.startswith("worst ")]
+        return raw.data[:, worst], raw.target == 0
     X, y, _ = load_dataset(name)
     return X, y
 
