@@ -979,6 +979,26 @@ def test_the_judge_imports_no_solver_and_no_compiler() -> None:
     assert not {"numba", "highspy"} & set(loaded)
 
 
+def test_the_judge_calls_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even the small integer program that finds points which meet all constraints."""
+    rng = np.random.default_rng(3)
+    columns = {name: rng.integers(0, 2, 200) for name in "abcd"}
+    event = rng.random(200) < 0.1 + 0.4 * columns["a"] + 0.3 * columns["b"]
+    model = RiskScoreClassifier(
+        teacher=None,
+        max_points=2,
+        constraints=[AtLeast(2, ["a", "b", "c"]), Implies("c", "d")],
+        n_jobs=1,
+    ).fit(columns, event)
+
+    def solve(*args: Any, **options: Any) -> None:
+        raise AssertionError("a solver was called")
+
+    monkeypatch.setattr("scipy.optimize.milp", solve)
+    verdict = verify(model.scorecard_, model.certificate_, columns, event, full=True)
+    assert verdict.accepted, verdict.failures
+
+
 # -- the command ---------------------------------------------------------------------------------
 
 

@@ -131,3 +131,23 @@ def test_errors(table: Path, tmp_path: Path) -> None:
     assert "text in column 'ward'" in error("validate", table, *ASK, "--binner", "none")
     assert "folds=200 must be at least 2" in error("validate", table, *NUMBERS, "--folds", 200)
     assert "Example: netbenefit validate" in " ".join(run("validate", "--help").split())
+
+
+def test_errors_and_notes_are_those_of_fit(table: Path, tmp_path: Path) -> None:
+    """In the words of the command line, although they come from a fold."""
+    path = tmp_path / "with_ids.csv"
+    lines = table.read_text().splitlines()
+    path.write_text(
+        "\n".join(f"{line},{'id' if k == 0 else f'p{k}'}" for k, line in enumerate(lines))
+    )
+    limits = ["--target", "died", "--monotone", "ward+", "--solver", "local", "--time-limit", 1]
+    for command in (["fit"], ["validate", "--folds", 2]):
+        found = error(*command, path, *limits)
+        assert "have no order" in found
+        assert "--sign 'ward=+'" in found
+        assert "sign={" not in found
+    plain = ["--target", "died", "--teacher", "logistic", "--time-limit", 0.5]
+    for command in (["fit"], ["validate", "--folds", 2], ["sizes", "--folds", 2, "--max-size", 1]):
+        found = " ".join(run(*command, path, *plain).split())
+        assert "drop it (--drop id)" in found
+        assert "InputWarning" not in found

@@ -341,7 +341,7 @@ class Scorecard:
         except UnicodeDecodeError:
             raise InputError(f"{path}: not a card file, since it is not UTF-8 text.") from None
         except InputError as error:
-            raise InputError(f"{path}: {error}") from None
+            raise InputError(f"{path}: ", *error.args) from None
 
     def __str__(self) -> str:
         return _card_text.render(self)

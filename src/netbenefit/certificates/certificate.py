@@ -177,7 +177,7 @@ class Certificate:
         except UnicodeDecodeError:
             raise InputError(f"{path}: not a certificate, since it is not UTF-8 text.") from None
         except InputError as error:
-            raise InputError(f"{path}: {error}") from None
+            raise InputError(f"{path}: ", *error.args) from None
 
 
 def _check_digest(data: dict[str, Any], what: str) -> None:

@@ -23,7 +23,14 @@ from netbenefit.certificates.statement import Lesson, Statement, ValueScale
 from netbenefit.common import InputError, IntArray, find_decimals, shorten
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
-from netbenefit.problem import Limits, Problem, RateLimits, from_json
+from netbenefit.problem import (
+    Form,
+    Limits,
+    RateLimits,
+    all_constraints,
+    from_json,
+    in_arrays,
+)
 
 # -- the data of a certificate, read again from a table --------------------------------------------
 
@@ -109,17 +116,16 @@ def limits_differ(statement: Statement, table: PatternTable, points: Sequence[in
             if fits and not constraint.allows(points, statement.names):
                 return f"the points break a constraint: {constraint}"
         grid = _grid(statement)
+        named = all_constraints(table.names, None, None, None, constraints)
     except (InputError, TypeError, KeyError) as error:
         return f"its constraints or thresholds cannot be read: {error}"
     most = {1, *np.abs(statement.lower).tolist(), *np.abs(statement.upper).tolist()} - {0}
     for largest in sorted(most, reverse=True):
         try:
-            problem = Problem.build(
-                table, grid, penalty=statement.penalty, max_points=largest, constraints=constraints
-            )
+            form = in_arrays(table, grid, largest, named, np.array(points))
         except InputError:
             continue  # another number may fit
-        if _same(statement, problem):
+        if _same(statement, form):
             return None
     return "the limits are not those of its constraints"
 
@@ -133,12 +139,12 @@ def _grid(statement: Statement) -> Thresholds:
     return grid
 
 
-def _same(statement: Statement, problem: Problem) -> bool:
-    mine, yours = statement.limits, problem.limits
+def _same(statement: Statement, form: Form) -> bool:
+    mine, yours = statement.limits, form.limits
     return (
-        np.array_equal(statement.lower, problem.lower)
-        and np.array_equal(statement.upper, problem.upper)
-        and statement.max_features == problem.max_features
+        np.array_equal(statement.lower, form.lower)
+        and np.array_equal(statement.upper, form.upper)
+        and statement.max_features == form.size
         and _allowed_values(mine, statement) == _allowed_values(yours, statement)
         and _rows(mine) == _rows(yours)
         and mine.total == yours.total

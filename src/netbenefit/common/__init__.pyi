@@ -3,6 +3,7 @@ from .checks import (
     InputError as InputError,
     InputWarning as InputWarning,
     IntArray as IntArray,
+    Message as Message,
     Remedy as Remedy,
     by_name as by_name,
     check_binary as check_binary,
@@ -15,6 +16,7 @@ from .checks import (
     check_weights as check_weights,
     drop_it as drop_it,
     exact_number as exact_number,
+    read_parts as read_parts,
     shorten as shorten,
 )
 from .files import (

@@ -51,6 +51,11 @@ class Message:
         return "".join(p.options if isinstance(p, Remedy) else str(p) for p in self.args)
 
 
+def read_parts(data: Sequence[Any]) -> tuple[str | Remedy, ...]:
+    """Return the parts of a message that JSON made lists of."""
+    return tuple(part if isinstance(part, str) else Remedy(*part) for part in data)
+
+
 class InputError(Message, ValueError):
     """What a user passed cannot be used; the message names the culprit and the remedy."""
 

@@ -52,7 +52,7 @@ def at(path: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path}: ", *error.args) from None
 
 
 def show(value: Any) -> str:

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval
 
-from netbenefit.binning import Binner
+from netbenefit.binning import Binner, FittedBins
+from netbenefit.cards import Scorecard
 from netbenefit.certificates import make_certificate
 from netbenefit.common import FloatArray, IntArray
 from netbenefit.data import read_outcome, warn_of_constants
@@ -39,7 +40,7 @@ from netbenefit.estimators.training import (
     warn_of_teaching,
 )
 from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_thresholds
-from netbenefit.problem import Constraint, Problem
+from netbenefit.problem import Constraint, Problem, SolverResult
 from netbenefit.solvers import (
     Callback,
     LiveLine,
@@ -461,10 +462,22 @@ class RiskScoreClassifier(CardClassifier):
             first = {} if start is None else {"start": allowed_start(problem, start)}
             result = solver.solve(problem, callback=callback, **first)
         # 3.
+        card = self._assemble(problem, result, outcome, seed, taught, training.bins)
+        return Learned(card, result, problem, taught)
+
+    def _assemble(
+        self,
+        problem: Problem,
+        result: SolverResult,
+        outcome: str,
+        seed: int,
+        taught: Taught | None,
+        bins: FittedBins | None,
+    ) -> Scorecard:
+        """The card of a solver's answer, and where it comes from."""
         penalty = float(problem.penalty)
         origin = make_provenance(problem.patterns, result, penalty, outcome, seed, taught)
-        card = assemble_card(problem, result, origin, bins=training.bins, calibrate=self.calibrate)
-        return Learned(card, result, problem, taught)
+        return assemble_card(problem, result, origin, bins=bins, calibrate=self.calibrate)
 
     def _pose(self, training: Training, seed: int) -> tuple[Problem, Taught | None]:
         """The problem of some rows, by the masses that the teacher makes of their outcomes."""

@@ -16,7 +16,9 @@ from .constraints import (
     NeedsOneOf as NeedsOneOf,
     Sign as Sign,
     Values as Values,
+    all_constraints as all_constraints,
     from_json as from_json,
+    in_arrays as in_arrays,
 )
 from .levels import (
     count_called as count_called,
@@ -26,6 +28,7 @@ from .levels import (
     pooled_rates as pooled_rates,
 )
 from .limits import (
+    Form as Form,
     Limits as Limits,
     RateLimits as RateLimits,
     whole as whole,

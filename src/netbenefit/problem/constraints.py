@@ -521,9 +521,10 @@ def in_arrays(
     patterns: PatternTable,
     thresholds: Thresholds,
     max_points: int,
-    constraints: tuple[Constraint, ...],
-) -> tuple[Form, IntArray]:
-    """Constraints in arrays, and an allowed vector; refuse constraints that clash."""
+    constraints: Sequence[Constraint],
+    start: IntArray | None = None,
+) -> Form:
+    """Constraints in arrays, and an allowed vector, if none is given; refuse those that clash."""
     # A constant column tells nothing apart; it could only move the floors of fractional scores.
     parts: list[_Part] = [*constraints, *(ConstantColumn(name) for name in patterns.constant)]
 
@@ -533,11 +534,12 @@ def in_arrays(
             part._add_to(builder)
         return builder
 
-    form = build(parts).finish()
-    if form.start is None:
+    built = build(parts)
+    found = built.start() if start is None else start
+    if found is None:
         conflict = find_conflict(parts, lambda some: build(some).start() is not None)
         raise InputError(conflict_text(conflict))
-    return form, form.start
+    return built.finish(found)
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,7 @@ class Form(NamedTuple):
     upper: IntArray
     limits: Limits
     size: int  #: largest number of non-zero points
-    start: IntArray | None  #: an allowed vector with the least absolute points; None if none is
+    start: IntArray  #: an allowed vector
 
 
 class LimitsBuilder:
@@ -300,15 +300,14 @@ class LimitsBuilder:
 
     # -- what they add up to -----------------------------------------------------------------------
 
-    def finish(self) -> Form:
+    def finish(self, start: IntArray) -> Form:
         """Make arrays."""
-        start = self.start()
         spans = [self._span(k) for k in range(self.table.n_features)]
         self._check_widths(spans)
         size = max(0, min(self.size, len(spans)))
         low_high = np.array([span or (0, 0) for span in spans], dtype=np.int64)
         lower, upper = low_high[:, 0], low_high[:, 1]
-        if self.total is not None and start is not None:
+        if self.total is not None:
             lower, upper = self._within_total(lower, upper, size)
         return Form(lower, upper, self._limits(lower, upper, size), size, start)
 

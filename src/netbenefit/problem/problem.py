@@ -345,7 +345,7 @@ class Problem:
         if most > MOST_POINTS:
             raise InputError(f"max_points={most} is too large. Use at most {MOST_POINTS}.")
         named = all_constraints(patterns.names, sign, bounds, max_features, constraints)
-        form, start = in_arrays(patterns, thresholds, most, named)
+        form = in_arrays(patterns, thresholds, most, named)
         problem = cls(
             patterns,
             thresholds,
@@ -355,7 +355,7 @@ class Problem:
             form.size,
             named,
             form.limits,
-            start,
+            form.start,
             most,
         )
         problem._check_room()
@@ -391,7 +391,7 @@ class Problem:
     def with_constraints(self, more: Sequence[Constraint]) -> Problem:
         """The same problem under more constraints."""
         constraints = (*self.constraints, *more)
-        form, start = in_arrays(self.patterns, self.thresholds, self.max_points, constraints)
+        form = in_arrays(self.patterns, self.thresholds, self.max_points, constraints)
         return replace(
             self,
             lower=form.lower,
@@ -399,7 +399,7 @@ class Problem:
             max_features=form.size,
             constraints=constraints,
             limits=form.limits,
-            _start=start,
+            _start=form.start,
         )
 
     def _cutoffs(self, scores: IntArray) -> list[tuple[int, Fraction]]:

@@ -18,6 +18,7 @@ from netbenefit.cards import strip_control
 from netbenefit.common import (
     FloatArray,
     InputError,
+    InputWarning,
     IntArray,
     Table,
     check_seed,
@@ -26,6 +27,7 @@ from netbenefit.common import (
     format_p_value,
     format_table,
     one_by_one,
+    read_parts,
     shorten,
 )
 from netbenefit.estimators import count_threads, pop_column
@@ -710,9 +712,9 @@ def _gathered(
 
     notes: dict[str, dict[str, None]] = {}
     for name, result in zip(cycle(names), results, strict=False):
-        for _, text, about_data in result["warnings"]:
+        for _, parts, about_data in result["warnings"]:
             if about_data:
-                notes.setdefault(text, {})[name] = None
+                notes.setdefault(str(InputWarning(*read_parts(parts))), {})[name] = None
     return Comparison(
         models=names,
         not_refitted=tuple(n for n in names if isinstance(candidates[n], FixedCard)),

@@ -384,6 +384,5 @@ def check_weighted(candidates: Mapping[str, Any]) -> None:
         try:
             weight_name(model.estimator if isinstance(model, PreparedClassifier) else model)
         except InputError as error:
-            raise InputError(
-                f"{name!r}: {error} (Models that take weights: {shorten(list(NAMES), 9)}.)"
-            ) from None
+            known = f" (Models that take weights: {shorten(list(NAMES), 9)}.)"
+            raise InputError(f"{name!r}: ", *error.args, known) from None

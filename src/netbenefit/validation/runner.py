@@ -19,11 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit._version import __version__
 from netbenefit.common import (
     FloatArray,
+    InputWarning,
+    Message,
     Progress,
     TaskBar,
     fingerprint_of,
     one_by_one,
     only_task_here,
+    read_parts,
     run_tasks,
 )
 from netbenefit.metrics import (
@@ -124,7 +127,7 @@ def run_one(function: Callable[[Any], dict[str, Any]], task: Any) -> dict[str, A
 
 @contextmanager
 def warnings_kept() -> Iterator[list[list[Any]]]:
-    """Collect warnings as (kind, text, whether it is about the data, not about deprecated code).
+    """Collect warnings: (kind, parts of the text, whether it is about the data, not about code).
 
     Catching warnings is not safe where other threads work on other tasks: there nothing is caught.
     """
@@ -145,7 +148,9 @@ def warnings_kept() -> Iterator[list[list[Any]]]:
         warnings.simplefilter("always")
         warnings.showwarning = keep
         yield kept
-    kept += [[kind.__name__, str(text), not issubclass(kind, _OF_CODE)] for kind, text in caught]
+    for kind, text in caught:
+        parts = text.args if isinstance(text, Message) else [str(text)]
+        kept.append([kind.__name__, parts, not issubclass(kind, _OF_CODE)])
 
 
 #: Warnings for programmers.
@@ -154,11 +159,13 @@ _OF_CODE = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, Import
 
 def _warn_once(results: Iterable[Mapping[str, Any]]) -> None:
     """Give the warnings of all models, each once."""
-    found = dict.fromkeys((kind, text) for one in results for kind, text, *_ in one["warnings"])
-    for kind, text in found:
-        known = getattr(builtins, kind, None)
-        if isinstance(known, type) and issubclass(known, Warning):
-            warnings.warn(text, known, stacklevel=4)
+    kept = [(kind, read_parts(parts)) for one in results for kind, parts, *_ in one["warnings"]]
+    for kind, parts in dict.fromkeys(kept):
+        text, known = InputWarning(*parts), getattr(builtins, kind, None)
+        if kind == InputWarning.__name__:
+            warnings.warn(text, stacklevel=4)
+        elif isinstance(known, type) and issubclass(known, Warning):
+            warnings.warn(str(text), known, stacklevel=4)
         else:
             warnings.warn(f"{kind}: {text}", stacklevel=4)
 

@@ -24,11 +24,7 @@ from netbenefit.common import (
 from netbenefit.data import read_outcome
 from netbenefit.estimators import (
     RiskScoreClassifier,
-    assemble_card,
     count_threads,
-    make_problem,
-    make_provenance,
-    teach_masses,
     warn_of_teaching,
 )
 from netbenefit.metrics import Thresholds, as_thresholds, measures_of
@@ -81,24 +77,14 @@ class _SizeSearch:
 
     def pose(self, rows: NDArray[np.intp] | None = None) -> _Posed:
         """Learn conditions, the teacher's risks and constants from these rows alone."""
-        model, groups = copy_with(self.estimator), self.groups
+        # Within a size, rules have no price: see limit_size.
+        model, groups = copy_with(self.estimator, penalty=0.0, n_jobs=self.n_jobs), self.groups
         model.thresholds_ = self.thresholds
         X, _, event, weight = self.sample.take(rows)
         if groups is not None and rows is not None:
             groups = groups[rows]
         training = model._training(X, event, weight, groups)
-        table, taught = teach_masses(
-            training,
-            self.thresholds,
-            model.teacher,
-            model.prior_strength,
-            seed=self.seed,
-            n_jobs=self.n_jobs,
-        )
-        # Within a size, rules have no price: see limit_size.
-        settings = {**training.settings, "penalty": 0}
-        problem = make_problem(table, self.thresholds, **settings)
-        return problem, taught, training.bins
+        return *model._pose(training, self.seed), training.bins
 
     def find(self, posed: _Posed) -> tuple[dict[int, Scorecard], dict[int, SolverResult]]:
         """The best card of every size, and how it was found."""
@@ -113,15 +99,11 @@ class _SizeSearch:
         )
         if any(result.status == "interrupted" for result in found.values()):
             raise KeyboardInterrupt  # cards of a broken-off search compare with no others
-        cards = {}
-        for size, result in found.items():
-            origin = make_provenance(
-                problem.patterns, result, float(problem.penalty), self.outcome, self.seed, taught
-            )
-            cards[size] = assemble_card(
-                problem, result, origin, bins=bins, calibrate=self.estimator.calibrate
-            )
-        return cards, found
+        made = {
+            size: self.estimator._assemble(problem, result, self.outcome, self.seed, taught, bins)
+            for size, result in found.items()
+        }
+        return made, found
 
     def measure(
         self, cards: Mapping[int, Scorecard], rows: NDArray[np.intp] | None = None
