@@ -217,7 +217,7 @@ def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tup
     from netbenefit.data import name
 
     found = table.connection.sql(
-        f"SELECT {name(target)}, count(*) FROM ({table.query}) GROUP BY ALL "
+        f"SELECT {name(target)}, count(*) FROM ({table.query}) GROUP BY 1 "
         f"ORDER BY {name(target)} IS NOT NULL, 2 DESC LIMIT {_MOST_LABELS}"
     ).fetchall()
     labels = np.empty(len(found), dtype=object)
