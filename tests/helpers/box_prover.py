@@ -9,7 +9,7 @@ import numpy as np
 
 from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit
-from netbenefit.solvers.boxes.bounds import (
+from netbenefit.solvers.boxes.flow import (
     TOTAL,
     Field,
     Flow,

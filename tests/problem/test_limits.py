@@ -17,7 +17,7 @@ from netbenefit.problem.constraints import MaxFPR, MinTPR
 from netbenefit.problem.levels import floor_scores, level_risks
 from netbenefit.problem.limits import Limits, RateLimits, least_points
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.boxes.bounds import BoxLimits, box_possible, vector_allowed
+from netbenefit.solvers.boxes.flow import BoxLimits, box_possible, vector_allowed
 from tests.helpers import slow_truth as reference
 from tests.helpers.strategies import constrained_problems, points_of, tables
 

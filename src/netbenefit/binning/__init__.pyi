@@ -13,6 +13,9 @@ from .learn import (
     classify_columns as classify_columns,
     learn_bins as learn_bins,
 )
+from .missing import (
+    POLICIES as POLICIES,
+)
 from .options import (
     check_column_options as check_column_options,
     read_settings as read_settings,

@@ -58,10 +58,7 @@ class AdditiveModel(NamedTuple):
 
 
 def outside_logits(
-    columns: Sequence[Codes],
-    n_codes: Sequence[int],
-    event: NDArray[np.bool_],
-    weight: FloatArray,
+    columns: Sequence[Codes], n_codes: Sequence[int], event: NDArray[np.bool_], weight: FloatArray
 ) -> Iterator[FloatArray]:
     """Yield, for each column of codes 0 … K-1, the logit of each row's risk by all other columns.
 
@@ -197,10 +194,7 @@ def _thin(patterns: _Patterns) -> _Patterns:
 
 
 def _strongest(
-    columns: Sequence[Codes],
-    n_codes: Sequence[int],
-    event: NDArray[np.bool_],
-    weight: FloatArray,
+    columns: Sequence[Codes], n_codes: Sequence[int], event: NDArray[np.bool_], weight: FloatArray
 ) -> list[int]:
     """Return the columns that take part, by how much more than noise each explains alone."""
     if len(columns) <= _MOST_COLUMNS:
@@ -254,12 +248,7 @@ class _Rounding:
     """Rounds cut after cut, each one with those before it already rounded."""
 
     def __init__(
-        self,
-        cells: Cells,
-        edges: list[int],
-        scores: CellScores,
-        min_mass: float,
-        supervised: bool,
+        self, cells: Cells, edges: list[int], scores: CellScores, min_mass: float, supervised: bool
     ) -> None:
         self.cells, self.edges, self.supervised = cells, edges, supervised
         self.sums = [np.concatenate(([0.0], np.cumsum(part))) for part in scores[:3]]
@@ -403,11 +392,7 @@ def optbinning_edges(
     if not sendable:
         return [none for _ in tables]
     share = max(min_share, 1e-6)
-    options = {
-        "max_n_bins": max_bins,
-        "min_bin_size": share,
-        "min_prebin_size": min(share, 0.05),
-    }
+    options = {"max_n_bins": max_bins, "min_bin_size": share, "min_prebin_size": min(share, 0.05)}
     sent = [[part.tolist() for part in _whole(table)] for table in sendable]
     found = iter(_run(json.dumps({"options": options, "tables": sent})))
     return [np.array(next(found), dtype=np.intp) if good else none for good in usable]
@@ -506,8 +491,7 @@ def count_events(cells: Cells, event: NDArray[np.bool_], weight: FloatArray) -> 
     """Return the weight of events and of the others in each cell."""
     code, count = cells.cell_of_row, cells.size
     return CellCounts(
-        mass_by(code[event], weight[event], count),
-        mass_by(code[~event], weight[~event], count),
+        mass_by(code[event], weight[event], count), mass_by(code[~event], weight[~event], count)
     )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from netbenefit.binning.cuts import CutSettings, Rows, outside_logits
 from netbenefit.binning.fitted import FittedBins, dtype_of
+from netbenefit.binning.missing import fill, fill_source
 from netbenefit.binning.roles import (
     DROP,
     ClassifiedColumn,
@@ -26,9 +27,7 @@ from netbenefit.binning.terms import (
     BinnedColumn,
     coarse_codes,
     count_edges_by_optbinning,
-    fill,
     make_terms,
-    usual_value,
 )
 from netbenefit.binning.weights import count_rows, drop_last_bits
 from netbenefit.cards import Column, Kind, Reading, Term
@@ -177,17 +176,7 @@ def _source_reading(table: RawTable, name: str, options: ColumnOptions, rows: Ro
             found.reason if isinstance(found, SkippedColumn) else "it holds levels, not numbers"
         )
         raise InputError(f"column {name!r} cannot be combined: {reason}.")
-    column = found.read(table)
-    missing = column.missing is not None and bool(rows.weight[column.missing].any())
-    if missing and options.missing[name] == "refuse":
-        raise InputError(
-            f"column {name!r} has missing values, which are to be refused. Fill them in, or choose "
-            'missing="impute" for this column.'
-        )
-    reading = replace(found.reading, saw_missing=missing, refuse=options.missing[name] == "refuse")
-    if options.missing[name] == "impute":
-        reading = replace(reading, fill=usual_value(found, column, rows.weight))
-    return reading
+    return fill_source(found, found.read(table), rows, options.missing[name])
 
 
 def _is_cut(classified: ClassifiedColumn, options: ColumnOptions) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from netbenefit.binning.cuts import METHODS, CutSettings
+from netbenefit.binning.missing import POLICIES
 from netbenefit.binning.roles import ColumnOptions
 from netbenefit.binning.weights import weight_of_one_row
 from netbenefit.cards import COMBINE, PerUnit, check_value
@@ -23,8 +24,7 @@ from netbenefit.common import (
 )
 from netbenefit.metrics import Thresholds
 
-#: What can be done with missing values, and what conditions can be like; the first by default.
-_POLICIES = ("auto", "condition", "impute", "refuse")
+#: What conditions can be like; the first by default.
 _BINS = ("cumulative", "interval")
 #: Rows that a bin has to hold, however small its share.
 _FEWEST_ROWS = 10
@@ -37,7 +37,7 @@ def check_column_options(binner: Any, columns: Sequence[str]) -> ColumnOptions:
     cuts = _by_column("cuts", binner.cuts, names)
     special = _by_column("special", binner.special, names)
     ordered = _by_column("ordered", binner.ordered, names)
-    missing = _words_by_column("missing", binner.missing, _POLICIES, names)
+    missing = _words_by_column("missing", binner.missing, POLICIES, names)
     bins = _words_by_column("bins", binner.bins, _BINS, names)
     options = ColumnOptions(
         cuts={name: _read_cuts(name, values) for name, values in cuts.items()},

@@ -265,3 +265,20 @@ def _levels(
 
 def _plain_level(level: Any) -> Any:
     return int(level) if isinstance(level, float) and level.is_integer() else level
+
+
+def plain(value: Any) -> Value:
+    """Return a value as Python writes it, whole numbers without a point."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, str):
+        return number
+    whole = float(number).is_integer() and abs(number) <= LARGEST_EXACT
+    return int(number) if whole else float(number)
+
+
+def factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Value]]:
+    """Codes of levels, and the levels in ascending order."""
+    items = values.tolist()
+    place = {level: k for k, level in enumerate(sorted(set(items)))}
+    codes = np.fromiter(map(place.__getitem__, items), np.intp, len(items))
+    return codes, [plain(v) for v in place]

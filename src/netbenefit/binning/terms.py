@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -20,18 +19,18 @@ from netbenefit.binning.cuts import (
     round_cuts,
     scores_for,
 )
-from netbenefit.binning.roles import ClassifiedColumn
+from netbenefit.binning.missing import easy_fill, fill_missing
+from netbenefit.binning.roles import ClassifiedColumn, factorise, plain
 from netbenefit.binning.search import count_cells
 from netbenefit.binning.weights import (
     SLACK,
     first_reaching,
     has_enough_weight,
     mass_by,
-    total_weight,
     weight_of_one_row,
 )
 from netbenefit.cards import Column, Condition, PerUnit, Reading, Term
-from netbenefit.common import LARGEST_EXACT, FloatArray, InputError, Remedy, Value
+from netbenefit.common import FloatArray
 
 #: Steps that a per-unit column should at least have.
 _FEW_STEPS = 10
@@ -54,60 +53,6 @@ class BinnedColumn(NamedTuple):
     own_missing: bool  #: whether missing values have a condition of their own
     note: str = ""
     own_cuts: bool = False  #: whether the cuts are the user's
-
-
-class FilledColumn(NamedTuple):
-    """A column whose missing values are dealt with."""
-
-    column: Column
-    reading: Reading
-    missing_mass: float
-    own_missing: bool
-
-    def present(self, rows: Rows) -> tuple[NDArray[Any], Rows, NDArray[np.bool_]]:
-        """Values that are there, in rows with weight; those rows; and which they are."""
-        column = self.column
-        kept = rows.weight > 0
-        if column.missing is not None:
-            kept &= ~column.missing
-        return column.values[kept], Rows(rows.event[kept], rows.weight[kept]), kept
-
-
-def fill(column: Column, value: Any) -> Column:
-    """Put a value where a column is missing."""
-    if column.missing is None:
-        return column
-    values = column.values.copy()
-    values[column.missing] = value
-    return Column(column.name, values, None)
-
-
-def fill_missing(
-    classified: ClassifiedColumn, column: Column, rows: Rows, policy: str, min_mass: float
-) -> FilledColumn:
-    """Decide what happens to missing values, and fill them in where that is what happens."""
-    missing = column.missing
-    mass = 0.0 if missing is None else total_weight(rows.weight[missing])
-    if mass > 0 and policy == "refuse":
-        row = int(np.flatnonzero(np.asarray(missing))[0])
-        name = shlex.quote(classified.name)
-        raise InputError(
-            f"column {classified.name!r} is missing in row {row}, and missing values are to be "
-            "refused. Fill them in, or choose ",
-            Remedy(
-                'missing="condition" or "impute" for this column',
-                f"--missing {name}=condition or --missing {name}=impute",
-            ),
-            ".",
-        )
-    own = mass > 0 and (
-        policy == "condition" or (policy == "auto" and has_enough_weight(mass, min_mass))
-    )
-    reading = replace(classified.reading, saw_missing=mass > 0, refuse=policy == "refuse")
-    if own or policy == "refuse":
-        return FilledColumn(column, reading, mass, own)
-    usual = usual_value(classified, column, rows.weight)
-    return FilledColumn(fill(column, usual), replace(reading, fill=usual), mass, own)
 
 
 def make_terms(
@@ -151,13 +96,13 @@ def make_terms(
         if classified.order is not None:
             reading = replace(reading, levels=classified.order)
         elif len(terms) == 1 and isinstance(terms[0], Condition) and terms[0].op == "==":
-            reading = replace(reading, levels=tuple(_plain(v) for v in np.unique(values)))
+            reading = replace(reading, levels=tuple(plain(v) for v in np.unique(values)))
     # 3.
     if own:
         terms = (*terms, Condition(classified.name, "missing"))
     # 4.
     if classified.role in ("numeric", "per unit") and reading.fill is not None:
-        reading = replace(reading, fill=_easy(reading.fill, terms, reading))
+        reading = replace(reading, fill=easy_fill(reading.fill, terms, reading))
     return BinnedColumn(classified, terms, reading, mass, own, note, cuts is not None)
 
 
@@ -173,40 +118,6 @@ def count_edges_by_optbinning(
     share = settings.min_mass / float(rows.weight.sum())
     found = optbinning_edges(tables, settings.max_bins, share)
     return {classified.name: edges for (classified, _, _), edges in zip(usable, found, strict=True)}
-
-
-def _easy(fill: Value, terms: Sequence[Term], reading: Reading) -> Value:
-    """The number with fewest digits that counts as the usual value does everywhere."""
-    expected = [term.value_code(fill) for term in terms]
-    for digits in range(1, 17):
-        number = _plain(float(f"{fill:.{digits}g}"))
-        if number not in reading.special and expected == [t.value_code(number) for t in terms]:
-            return number
-    return fill
-
-
-def usual_value(classified: ClassifiedColumn, column: Column, weight: FloatArray) -> Value:
-    """The lower weighted median of numbers, the middle level of ordered ones, else the mode."""
-    here = weight > 0 if column.missing is None else ~column.missing & (weight > 0)
-    values, mass = column.values[here], weight[here]
-    if classified.role in ("numeric", "per unit"):
-        order = np.argsort(values, kind="stable")
-        return _plain(values[order][first_reaching(np.cumsum(mass[order]), 0.5)])
-    codes, levels = _factorise(values)
-    sums = mass_by(codes, mass, len(levels))
-    by_level = dict(zip(levels, sums.tolist(), strict=True))
-    if classified.order is not None:
-        ranked = [level for level in classified.order if level in by_level]
-        return ranked[first_reaching(np.cumsum([by_level[level] for level in ranked]), 0.5)]
-    return max(levels, key=lambda level: (by_level[level], str(level)))
-
-
-def _plain(value: Any) -> Value:
-    number = value.item() if isinstance(value, np.generic) else value
-    if isinstance(number, str):
-        return number
-    whole = float(number).is_integer() and abs(number) <= LARGEST_EXACT
-    return int(number) if whole else float(number)
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -227,12 +138,12 @@ def _cut_terms(
     if given is not None:
         # Among whole numbers 39.5 and 40 are one cut, and the card prints the second.
         whole = classified.reading.whole
-        cuts = list(dict.fromkeys(_plain(np.ceil(cut) if whole else cut) for cut in given))
+        cuts = list(dict.fromkeys(plain(np.ceil(cut) if whole else cut) for cut in given))
     else:
         distinct = np.unique(values)
         if distinct.size == 2 and order is None:
-            return (Condition(name, "==", _plain(distinct[1])),)
-        cuts = [_plain(cut) for cut in _find_cuts(values, rows, settings, offset, edges)]
+            return (Condition(name, "==", plain(distinct[1])),)
+        cuts = [plain(cut) for cut in _find_cuts(values, rows, settings, offset, edges)]
     if order is not None:
         tops = [order[int(np.ceil(float(cut))) :] for cut in cuts]
         return tuple(
@@ -312,7 +223,7 @@ def _level_terms(
     alone: bool,
 ) -> tuple[tuple[Term, ...], Reading, str]:
     """One condition per frequent level, one for all others; of two that exclude each other, one."""
-    codes, levels = _factorise(values)
+    codes, levels = factorise(values)
     mass = mass_by(codes, rows.weight, len(levels))
     events = mass_by(codes, rows.weight * rows.event, len(levels))
     by_mass = sorted(range(len(levels)), key=lambda k: (-mass[k], str(levels[k])))
@@ -341,14 +252,6 @@ def _level_terms(
     return tuple(terms), replace(reading, levels=known), note
 
 
-def _factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Value]]:
-    """Codes of levels, and the levels in ascending order."""
-    items = values.tolist()
-    place = {level: k for k, level in enumerate(sorted(set(items)))}
-    codes = np.fromiter(map(place.__getitem__, items), np.intp, len(items))
-    return codes, [_plain(v) for v in place]
-
-
 def coarse_codes(column: Column, weight: FloatArray) -> tuple[NDArray[np.int16], int, bool]:
     """Return small codes of a column, how many, and whether the last of them means missing."""
     here = np.ones(len(column.values), np.bool_) if column.missing is None else ~column.missing
@@ -358,7 +261,7 @@ def coarse_codes(column: Column, weight: FloatArray) -> tuple[NDArray[np.int16],
         cells = count_cells(values.astype(np.float64), weight[here], _COARSE)
         inner, count = cells.cell_of_row, len(cells.starts)
     else:
-        factors, levels = _factorise(values)
+        factors, levels = factorise(values)
         mass = mass_by(factors, weight[here], len(levels))
         rank = np.empty(len(levels), dtype=np.int32)
         rank[np.argsort(-mass, kind="stable")] = np.arange(len(levels))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from netbenefit.binning import METHODS, Binner
+from netbenefit.binning import METHODS, POLICIES, Binner
 from netbenefit.cards import PerUnit, plain_number, strip_control
 from netbenefit.cli.options import ColumnOptions, LimitOptions, TeacherOptions, ThresholdOptions
 from netbenefit.cli.terminal import check_column, make_console, progress, read_setting, tell
@@ -21,7 +21,6 @@ from netbenefit.estimators import Learned, RiskScoreClassifier, Training
 from netbenefit.metrics import as_thresholds
 from netbenefit.problem import Constraint, MaxPerColumn, Monotone, from_json
 
-POLICIES = ("auto", "condition", "impute", "refuse")
 _UNIT_KEYS = ("decimals", "lower", "upper", "log")
 Columns = Mapping[str, NDArray[Any]]
 

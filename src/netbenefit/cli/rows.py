@@ -20,6 +20,7 @@ from netbenefit.data import (
     label_in,
     read_outcome,
     read_raw,
+    refuse_missing,
     size_of_file,
     size_of_table,
 )
@@ -158,11 +159,7 @@ def rows_of(
 
 
 def features_of(
-    columns: Collection[str],
-    place: str,
-    target: str,
-    sample_weight: str | None,
-    flags: ColumnFlags,
+    columns: Collection[str], place: str, target: str, sample_weight: str | None, flags: ColumnFlags
 ) -> tuple[str, ...]:
     """Return the columns to learn from."""
     unused = {target, sample_weight, *flags.dropped(columns)}
@@ -220,16 +217,12 @@ def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tup
     from netbenefit.data import name
 
     found = table.connection.sql(
-        f"SELECT {name(target)}, count(*) FROM ({table.query}) GROUP BY ALL "
-        f"ORDER BY 2 DESC LIMIT {_MOST_LABELS}"
+        f"SELECT {name(target)}, count(*) FROM ({table.query}) GROUP BY 1 "
+        f"ORDER BY {name(target)} IS NOT NULL, 2 DESC LIMIT {_MOST_LABELS}"
     ).fetchall()
-    missing = sum(count for value, count in found if value is None or value != value)
-    if missing:
-        raise InputError(
-            f"column {target!r} has {missing:,} missing outcomes. Drop those rows from the table."
-        )
     labels = np.empty(len(found), dtype=object)
     labels[:] = [value for value, _ in found]
+    refuse_missing(labels.tolist(), f"column {target!r}", [count for _, count in found])
     outcome = read_outcome(labels, target, positive)
     return outcome, sum(n for (_, n), event in zip(found, outcome.event, strict=True) if event)
 

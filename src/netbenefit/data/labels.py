@@ -41,7 +41,7 @@ def read_outcome(y: Any, name: str | None = None, positive: Any = None) -> Outco
     labels = _labels(y, what)
     items = labels.tolist()
     distinct = _in_order(set(items))
-    events = choose_event(distinct, what, positive)
+    events = _choose_event(distinct, what, positive)
     among = {label for label, event in zip(distinct, events, strict=True) if event}
     event = np.fromiter((item in among for item in items), np.bool_, len(items))
     chosen = next(iter(among)) if len(among) == 1 else positive
@@ -52,7 +52,15 @@ def read_outcome(y: Any, name: str | None = None, positive: Any = None) -> Outco
     return Outcome(event, classes, f"{title} = {_label_text(chosen)}")
 
 
-def choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list[bool]:
+def is_event(label: Any, meant: Any) -> bool:
+    """Whether a label is meant: it is equal, or is read from this text (1 is 1.0 and True)."""
+    if not isinstance(meant, str) or isinstance(label, str):
+        return bool(label == meant)
+    read = read_cell(meant)
+    return bool(label == read) if not isinstance(read, str) else str(label) == meant
+
+
+def _choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list[bool]:
     """Return for each distinct label of ``what`` whether it is the event."""
     texts = [_label_text(label) for label in _in_order(labels)]
     shown = ", ".join(texts[:10]) + ", …" * (len(texts) > 10)
@@ -61,7 +69,7 @@ def choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list
             f"{what} holds one class only: every row is {shown}. Pass rows of both classes."
         )
     if positive is not None:
-        events = [_means(label, positive) for label in labels]
+        events = [is_event(label, positive) for label in labels]
         if not any(events):
             raise InputError(
                 f"{what} is never {positive!r}; it holds {shown}. Say which of them is the event: ",
@@ -101,6 +109,21 @@ def choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list
     )
 
 
+def refuse_missing(labels: Sequence[Any], what: str, counts: Any = None, least: int = 0) -> None:
+    """Refuse missing labels: of each row, or of groups with so many rows; the words are the same.
+
+    Only rows have numbers, which a terminal therefore never shows.
+    """
+    missing = [k for k, label in enumerate(labels) if as_value(what, label, "any") is None]
+    count = max(least, len(missing) if counts is None else sum(int(counts[k]) for k in missing))
+    if count:
+        many = count > 1
+        row = f", {'the first ' * many}in row {missing[0]}" if counts is None else ""
+        found = f"{count:,} {'labels are' if many else 'label is'} missing"
+        drop = f". Drop {'those rows' if many else 'that row'}."
+        raise InputError(f"{what}: {found}", Remedy(row, ""), drop)
+
+
 def match_labels(y: Any, classes: Sequence[Any], model: str) -> NDArray[np.bool_]:
     """Return which rows hold the second of the two labels that a model knows; refuse others."""
     labels = np.asarray(y)
@@ -131,7 +154,7 @@ def find_target(
         if label is None or name in features:
             continue
         items = set(columns[name].tolist()) if isinstance(columns, Mapping) else {label}
-        found += [(name, label)] * any(_means(item, label) for item in items)
+        found += [(name, label)] * any(is_event(item, label) for item in items)
     if len(found) != 1:
         says = "does not say what its outcome is" if outcome is None else f"predicts {outcome!r}"
         raise InputError(
@@ -167,18 +190,11 @@ def _labels(y: Any, what: str) -> NDArray[Any]:
     if isinstance(series, nw.Series):
         y = Frame(series.alias("y").to_frame().to_native()).column("y")
     labels: NDArray[Any] = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "O":
+    if labels.dtype.kind == "O" or (labels != labels).any():
         items = labels.tolist()
-        missing = np.flatnonzero([as_value(what, item, "any") is None for item in items])
-        if not missing.size and all(isinstance(item, Real | np.bool_) for item in items):
+        refuse_missing(items, what)
+        if all(isinstance(item, Real | np.bool_) for item in items):
             labels = np.array(items)
-    else:
-        missing = np.flatnonzero(labels != labels)
-    if missing.size:
-        raise InputError(
-            f"{what} has {missing.size:,} missing labels (NaN), the first in row {missing[0]}. "
-            "Drop those rows."
-        )
     if not labels.size:
         raise InputError(
             f"{what} has 0 sample(s): there are no rows. Pass at least one row of each outcome."
@@ -202,11 +218,3 @@ def _in_order(labels: Any) -> list[Any]:
 def _label_text(label: Any) -> str:
     whole = isinstance(label, float) and label.is_integer()
     return str(int(label)) if whole else str(label)
-
-
-def _means(label: Any, meant: Any) -> bool:
-    """Whether a label is meant: it is equal, or is read from this text (1 is 1.0 and True)."""
-    if not isinstance(meant, str) or isinstance(label, str):
-        return bool(label == meant)
-    read = read_cell(meant)
-    return bool(label == read) if not isinstance(read, str) else str(label) == meant

@@ -10,9 +10,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards import Frame, as_value
+from netbenefit.cards import Frame
 from netbenefit.common import InputError
-from netbenefit.data import EngineTable, Outcome, flag, read_outcome
+from netbenefit.data import EngineTable, Outcome, flag, read_outcome, refuse_missing
 
 _TARGET, _MISSING, _COUNT = "nb_target", "nb_missing", "nb_count"
 
@@ -83,13 +83,9 @@ def _outcome(
 ) -> tuple[Outcome, nw.Expr]:
     """Which of the groups found are events, and which rows."""
     values = found.column(_TARGET).tolist()
-    missing = [k for k, value in enumerate(values) if as_value(target, value, "any") is None]
     # (NaN is a label to some engines; and to Dask null is another value.)
-    absent = max(int(counts[missing].sum()), int(sum(map(int, found.column(_MISSING).tolist()))))
-    if absent:
-        raise InputError(
-            f"column {target!r}, the outcome, is missing in {absent:,} rows. Leave those rows out."
-        )
+    null = sum(map(int, found.column(_MISSING).tolist()))
+    refuse_missing(values, f"column {target!r}", counts, null)
     outcome = read_outcome(np.array(values), target, positive)
     column = table.label(target)
     events = [value for value, event in zip(values, outcome.event, strict=True) if event]

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from netbenefit.binning import Binner
 from netbenefit.cards import Scorecard
 from netbenefit.common import InputError, Remedy, Table, check_names, shorten
-from netbenefit.data import EngineTable, Groups, Tell, choose_event
+from netbenefit.data import EngineTable, Groups, Tell, is_event, read_outcome, refuse_missing
 from netbenefit.estimators import (
     MAX_PATTERNS,
     RiskScoreClassifier,
@@ -272,16 +272,9 @@ def _events(
     groups: Groups, target: str, positive: Any, other_labels: bool
 ) -> tuple[NDArray[np.bool_], Any]:
     """Which groups are events, and the label of these."""
-    values = groups.keys["nb_target"].tolist()
-    missing = np.array([value is None or value != value for value in values], dtype=np.bool_)
-    if missing.any():
-        raise InputError(
-            f"column {target!r}, the outcome, is missing in {int(groups.rows[missing].sum()):,} "
-            "rows. Leave those rows out."
-        )
-    distinct = list(dict.fromkeys(values))
+    values = groups.keys["nb_target"]
+    refuse_missing(values.tolist(), f"column {target!r}", groups.rows)
     if other_labels:  # of rows to compare with, which may lack the event
-        return np.array([value == positive for value in values], dtype=np.bool_), positive
-    events = choose_event(distinct, f"column {target!r}", positive)
-    among = {label for label, event in zip(distinct, events, strict=True) if event}
-    return np.array([value in among for value in values], dtype=np.bool_), next(iter(among))
+        return np.array([is_event(value, positive) for value in values.tolist()]), positive
+    outcome = read_outcome(values, target, positive)
+    return outcome.event, outcome.labels.tolist()[1]

@@ -22,6 +22,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from netbenefit.cards import Scorecard
 from netbenefit.common import FloatArray, InputError, check_weights, shorten
+from netbenefit.data import match_labels, read_outcome
 from netbenefit.estimators import RiskScoreClassifier, RSSDNBClassifier
 from netbenefit.metrics import TREAT_ALL, TREAT_NONE, Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.validation.errors import corrected_error, near_best
@@ -44,7 +45,7 @@ class PlattScaled(CalibratedClassifierCV):  # type: ignore[misc]
         """Fit classifier and sigmoid."""
         super().fit(X, y, sample_weight)
         weight = _check_sample_weight(sample_weight, X)
-        event = np.asarray(y) == self.classes_[1]
+        event = match_labels(y, self.classes_, type(self).__name__)
         share = float(weight[event].sum() / weight.sum())
         for part in self.calibrated_classifiers_:
             for sigmoid in part.calibrators:
@@ -85,7 +86,8 @@ class TunedClassifier(
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose the parameter, then fit."""
         matrix = np.asarray(X, dtype=np.float64)
-        self.classes_, code = np.unique(np.asarray(y), return_inverse=True)
+        outcome = read_outcome(y)
+        self.classes_, code = outcome.labels, outcome.event.astype(np.intp)
         weight = check_weights(sample_weight, code.size)
         values = self._candidates(matrix, code, weight)
         losses, error = self._losses(matrix, code, weight, values)
@@ -197,7 +199,7 @@ class FixedCard(
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Leave the card as it stands."""
-        self.classes_ = np.unique(np.asarray(y))
+        self.classes_ = read_outcome(y).labels
         self.scorecard_ = self.card
         self.n_features_in_ = len(self.card.feature_names)
         return self

@@ -21,7 +21,7 @@ from netbenefit.problem.problem import (
     SolverResult,
 )
 from netbenefit.solvers.boxes import search as branch_and_bound
-from netbenefit.solvers.boxes.bounds import make_field
+from netbenefit.solvers.boxes.flow import make_field
 from netbenefit.solvers.boxes.tree import NOTHING
 from tests.helpers import box_prover
 from tests.helpers.box_prover import BranchAndBound, flow_bound

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.problem import IntegerProblem, Problem, Reason, one_hot_groups
-from netbenefit.solvers.boxes.bounds import (
+from netbenefit.solvers.boxes.flow import (
     LENGTH,
     TOTAL,
     BoxLimits,
