@@ -36,7 +36,7 @@ from netbenefit.certificates.boxes import check_bound, shown
 from netbenefit.certificates.certificate import Certificate, differences, table_digest
 from netbenefit.certificates.recount import RecountedProblem, limits_differ, rebuild_table
 from netbenefit.certificates.statement import Answer, Check
-from netbenefit.common import InputError, relative_gap
+from netbenefit.common import InputError, relative_gap, setting
 from netbenefit.data import PatternTable
 
 # -- the checks of cut-offs and risks: one risk per level as published, or a risk for every score --
@@ -192,7 +192,7 @@ def verify(
     so that the choice of boxes cannot be foreseen.
     """
     if sample < 1:
-        raise InputError(f"sample={sample} must be at least 1.")
+        raise InputError(setting("sample", sample), " must be at least 1.")
     if isinstance(data, PatternTable) != (event is None):
         raise InputError("pass columns and event, or a PatternTable alone.")
     seed = secrets.randbits(32) if seed is None else seed

@@ -63,12 +63,7 @@ def update(
     from netbenefit.cards import check_present
     from netbenefit.cli.rows import read_for_card
     from netbenefit.data import read_raw
-    from netbenefit.updating import (
-        choose_update,
-        default_estimator,
-        needed_columns,
-        update_card,
-    )
+    from netbenefit.updating import choose_update, default_estimator, needed_columns, update_card
 
     terminal.check_writable([card, data], out)
     belief, refit_params = _read_belief(what, prior_strength, teacher, bool(compare))

@@ -15,6 +15,7 @@ from .checks import (
     check_weights as check_weights,
     drop_it as drop_it,
     exact_number as exact_number,
+    setting as setting,
     shorten as shorten,
 )
 from .files import (
