@@ -311,7 +311,7 @@ def test_errors_speak_of_options(
         ("y,x,z\n0,,2\n1,2,\n", "--drop x --drop z"),
         ("y,a b\n0,\n1,2\n", "--drop 'a b'"),
         ("y,x\n0,1\n1,inf\n", "column 'x' has 1 infinite values (inf), the first in row 1"),
-        ("y,x\n0,1\n,2\n", "column 'y' has 1 missing labels (NaN), the first in row 1"),
+        ("y,x\n0,1\n,2\n", "missing labels (NaN) in column 'y' (1, the first in row 1)"),
         ("y,x\n1,1\n1,2\n", "column 'y' holds one class only: every row is 1"),
         ("y,x\n0,1\n1,1\n", "every column is constant ('x')"),
         ("y,x\n", "no rows below the header"),

@@ -262,7 +262,7 @@ def test_what_a_stream_refuses(clinic: Path, card: Path, tmp_path: Path) -> None
     columns["died"][:3] = [""] * 3
     columns["age"][:5] = ["inf"] * 5
     data = save(columns, tmp_path / "gaps.csv")
-    assert "has 3 missing outcomes" in error("fit", data, *FIT, "--stream")
+    assert "missing outcomes in column 'died' (3)" in error("fit", data, *FIT, "--stream")
     columns["died"][:3] = ["no"] * 3
     data = save(columns, tmp_path / "gaps.csv")
     assert "refuses 5 of 600 rows" in error("evaluate", card, data, "--stream")

@@ -375,7 +375,7 @@ def test_positive_chooses_the_event(labels: list[object], positive: str, event: 
         ([1, 1], None, "column 'y' holds one class only: every row is 1"),
         ([1, 2, 3], None, "holds 3 labels (1, 2, 3), but an outcome has two. Say which one"),
         ([0, 1], "2", "column 'y' is never '2'; it holds 0, 1"),
-        ([0.0, np.nan], None, "column 'y' has 1 missing labels (NaN), the first in row 1"),
+        ([0.0, np.nan], None, "missing labels (NaN) in column 'y' (1, the first in row 1)"),
     ],
 )
 def test_outcome_refusals(labels: list[object], positive: str | None, message: str) -> None:

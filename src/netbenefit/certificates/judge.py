@@ -292,7 +292,8 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
     if statement.max_features < statement.lower.size:
         texts.append(f"at most {statement.max_features} columns")
     if statement.constraints:
-        texts.append(f"{len(statement.constraints)} constraints")
+        many = len(statement.constraints)
+        texts.append(f"{many} constraint{'s' * (many > 1)}")
     return Check("problem", True, f"{', '.join(texts)}; objective: {statement.objective_in_full}")
 
 
@@ -318,7 +319,7 @@ def _check_points(certificate: Certificate, recount: RecountedProblem) -> Check:
     wrong = recount.forbids(points)
     if wrong is not None:
         return Check("points", False, f"they are not allowed: {wrong}")
-    return Check("points", True, "they keep to all limits")
+    return Check("points", True, "they are within all limits")
 
 
 def _check_answer(certificate: Certificate, recount: RecountedProblem) -> Check:

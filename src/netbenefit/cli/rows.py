@@ -226,7 +226,7 @@ def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tup
     missing = sum(count for value, count in found if value is None or value != value)
     if missing:
         raise InputError(
-            f"column {target!r} has {missing:,} missing outcomes. Drop those rows from the table."
+            f"missing outcomes in column {target!r} ({missing:,}). Drop those rows from the table."
         )
     labels = np.empty(len(found), dtype=object)
     labels[:] = [value for value, _ in found]

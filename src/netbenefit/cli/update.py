@@ -23,7 +23,7 @@ def update(
         What,
         typer.Option(
             help="risks: points and groups of scores stay; cutoffs: points stay; refit: learn "
-            "anew, from the old card on."
+            "anew, starting from the old card."
         ),
     ] = What.risks,
     out: Annotated[Path | None, option("FILE", "Where to save the new card, as JSON.")] = None,

@@ -177,7 +177,7 @@ def _labels(y: Any, what: str) -> NDArray[Any]:
         missing = np.flatnonzero(labels != labels)
     if missing.size:
         raise InputError(
-            f"{what} has {missing.size:,} missing labels (NaN), the first in row {missing[0]}. "
+            f"missing labels (NaN) in {what} ({missing.size:,}, the first in row {missing[0]}). "
             "Drop those rows."
         )
     if not labels.size:

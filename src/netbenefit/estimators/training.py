@@ -346,7 +346,7 @@ class CardClassifier(
     def _refuse_decimals(self) -> None:
         if self.decimals is not None:
             raise InputError(
-                "decimals go with binner=None. With a binner, say Binner(per_unit={name: "
+                "decimals need binner=None. With a binner, use Binner(per_unit={name: "
                 "PerUnit(name, decimals=1)})."
             )
 

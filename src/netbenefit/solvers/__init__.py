@@ -1,4 +1,4 @@
-"""Who finds the best points, and who proves it; each takes a Problem and returns a SolverResult."""
+"""Solvers that find the best points, or prove them best; each takes a Problem and returns a SolverResult."""
 
 from netbenefit._lazy import attach
 
