@@ -1,4 +1,4 @@
-"""Solvers that find the best points, or prove them best; each takes a Problem and returns a SolverResult."""
+"""Search for the best points, and proof; a solver takes a Problem and returns a SolverResult."""
 
 from netbenefit._lazy import attach
 
