@@ -187,7 +187,7 @@ def _named(key: str, error: Exception, *, kept: bool) -> Exception:
         rest = " The journal keeps what is done: the same call goes on from there." if kept else ""
         return WorkerDied(f"{key}: {error}{rest}")
     if isinstance(error, InputError):
-        return InputError(f"{key}: {error}")
+        return InputError(f"{key}: ", *error.args)
     error.add_note(f"in task {key!r}")
     return error
 
