@@ -2,7 +2,7 @@
 
 Each line is one run of the default ``SearchThenProve``: best value, bound, gap, seconds of
 search and proof, boxes or nodes, and what gave the bound.  Beside it stand the published figures of
-the commercial solver: ten minutes a model, on nine tenths of the rows, mean of ten folds.
+the commercial solver: ten minutes per model, on nine tenths of the rows, averaged over ten folds.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ FIFTHS = Thresholds.of([i / 5 for i in range(5)])
 CORRELATIONS = tuple(round(0.05 * i, 2) for i in range(1, 20))
 SEED = 20
 #: Grouped AUROCs that predictions of type II are made for.
-WANTED = tuple(round(0.02 + 0.04 * i, 2) for i in range(25))
+GROUPED = tuple(round(0.02 + 0.04 * i, 2) for i in range(25))
 
 
 def bound_table(thresholds: Thresholds, prevalence: float, steps: int = 200) -> Table:
@@ -71,12 +71,12 @@ def correlated_pairs(
 
 
 def boundary_pairs(
-    y_true: ArrayLike, thresholds: Thresholds | None = None, wanted: Sequence[float] = WANTED
+    y_true: ArrayLike, thresholds: Thresholds | None = None, grouped: Sequence[float] = GROUPED
 ) -> Table:
     """AUROC and AUNBC of type II predictions, which reach the upper bound."""
     y = check_binary(y_true)
     grid = Thresholds.tenths() if thresholds is None else thresholds
-    found = [(g, *_measures(y, boundary_risks(y, g, grid), grid)) for g in wanted]
+    found = [(g, *_measures(y, boundary_risks(y, g, grid), grid)) for g in grouped]
     heads = ("wanted", "grouped_auroc", "auroc", "aunbc")
     return Table(dict(zip(heads, np.array(found).T, strict=True)))
 

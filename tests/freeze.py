@@ -202,9 +202,9 @@ def keep_card(name: str, model: Any, X: Any, y: Any, **fitting: Any) -> Any:
         except TypeError:
             model.fit(X, y)
         result = getattr(model, "result_", None)
-        told = "" if result is None else f"{result.status} {result.objective!r} {result.bound!r}"
+        summary = "" if result is None else f"{result.status} {result.objective!r} {result.bound!r}"
         digest = hashlib.sha256(np.asarray(model.predict_proba(X)).tobytes()).hexdigest()
-        return f"{model}\n{told}\n{digest}\n"
+        return f"{model}\n{summary}\n{digest}\n"
 
     attempt(f"{name}/fit.txt", fit)
     card = getattr(model, "scorecard_", None)

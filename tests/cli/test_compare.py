@@ -160,7 +160,7 @@ def test_a_card_says_what_the_event_is(breast: Path, tmp_path: Path) -> None:
         (["--target", "age"], "holds"),
         (["--drop", "nothing"], "--drop names column 'nothing'"),
         (["--sample-weight", "died"], "died"),
-        (["--folds", "200"], "cv=200 must be at least 2, and at most"),
+        (["--folds", "200"], "--folds 200 must be at least 2, and at most"),
     ],
 )
 def test_errors_are_one_line(raw: Path, options: list[str], message: str) -> None:

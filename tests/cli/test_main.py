@@ -269,12 +269,12 @@ def test_a_card_without_rules_says_what_to_try(table: Path) -> None:
         ([*FIT, "--thresholds", "5,10"], "threshold 5.0 (position 0) is outside (0, 1)"),
         ([*FIT, "--thresholds", "0.5,0.1"], "thresholds must increase"),
         ([*FIT, "--sign", "fever"], "write NAME=+ or NAME=-"),
-        ([*FIT, "--sign", "fewer=+"], "sign names column 'fewer', which is not in the table"),
+        ([*FIT, "--sign", "fewer=+"], "--sign names column 'fewer', which is not in the table"),
         ([*FIT, "--penalty", "much"], "--penalty must be auto, paper or a number, not 'much'"),
         ([*FIT, "--penalty", "-1"], "penalty must not be negative"),
         ([*FIT, "--max-points", "0"], "--max-points must be a whole number of at least 1"),
-        ([*FIT, "--time-limit", "0"], "time_limit must be positive"),
-        ([*FIT, "--jobs", "0"], "0 threads cannot search"),
+        ([*FIT, "--time-limit", "0"], "--time-limit must be positive"),
+        ([*FIT, "--jobs", "0"], "0 threads cannot search (--jobs 0)"),
         ([*FIT, "--seed", "99999999999999999999"], "seed must be a whole number from 0 to 2^53"),
         ([*FIT, "--drop", "fever", "--drop", "cough", "--drop", "old"], "no feature columns"),
         ([*FIT, "--out", "nowhere/card.json"], "there is no folder nowhere"),
@@ -283,6 +283,25 @@ def test_a_card_without_rules_says_what_to_try(table: Path) -> None:
 )
 def test_fit_refusals(table: Path, options: list[str], message: str) -> None:
     assert message in error("fit", table, *options)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "parameter"),
+    [
+        (["validate", "--folds", "390"], "--folds 390 must be", "folds="),
+        (["compare", "--folds", "390"], "--folds 390 must be", "cv="),
+        (["fit", "--jobs", "0"], "(--jobs 0)", "n_jobs"),
+        (["fit", "--time-limit", "-1"], "--time-limit must be", "time_limit"),
+        (["fit", "--teacher", "foo"], "--teacher foo is neither", "array"),
+        (["fit", "--prior-strength", "-3"], "--prior-strength -3.0 is", "prior_strength"),
+    ],
+)
+def test_errors_speak_of_options(
+    table: Path, command: list[str], option: str, parameter: str
+) -> None:
+    message = error(command[0], table, "--target", "ill", *command[1:])
+    assert option in message
+    assert parameter not in message
 
 
 @pytest.mark.parametrize(

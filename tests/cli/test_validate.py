@@ -129,7 +129,7 @@ def test_errors(table: Path, tmp_path: Path) -> None:
     assert "is not a journal" in error("validate", table, *ASK, "--journal", other)
     assert other.read_text() == "a,b\n1,2\n"
     assert "text in column 'ward'" in error("validate", table, *ASK, "--binner", "none")
-    assert "folds=200 must be at least 2" in error("validate", table, *NUMBERS, "--folds", 200)
+    assert "--folds 200 must be at least 2" in error("validate", table, *NUMBERS, "--folds", 200)
     assert "Example: netbenefit validate" in " ".join(run("validate", "--help").split())
 
 

@@ -53,6 +53,10 @@ def test_fit_ends_with_one_sentence(fitted: tuple[str, Path, Path]) -> None:
     assert provenance.status == "optimal"
 
 
+def test_verify_refuses_an_empty_sample(fitted: tuple[str, Path, Path], table: Path) -> None:
+    assert "--sample 0 must be at least 1" in error("verify", *fitted[1:], table, "--sample", 0)
+
+
 def test_verify_accepts_a_true_proof(fitted: tuple[str, Path, Path], table: Path) -> None:
     _, card, proof = fitted
     for options in ([], ["--full"], ["--sample", 3, "--seed", 1]):

@@ -394,5 +394,5 @@ def test_find_target_composes_and_never_parses() -> None:
     assert find_target(columns, "a = b = c", ["x"]) == ("a = b", "c")
     assert label_in("a = b = c", "a") == "b = c"
     for outcome in (None, "z = 1", "x = 0", "a = 2"):
-        with pytest.raises(InputError, match="--target COLUMN"):
+        with pytest.raises(InputError, match="Name the column of the outcome"):
             find_target(columns, outcome, ["x"])

@@ -192,7 +192,7 @@ def test_rows_held_out_are_the_same_in_every_pass(tmp_path: Path) -> None:
         assert len(table.split(0.25, 7, ["b", "a"])[1].fetchall()) == drawn["a.parquet"]
     with (
         open_source(find_source([f"duckdb:///{tmp_path}/a.db?table=v"])) as table,
-        pytest.raises(InputError, match="--holdout needs rows that can be told apart"),
+        pytest.raises(InputError, match="a split needs rows that can be told apart"),
     ):
         table.split(0.25, 7, ["a"])
 

@@ -160,7 +160,7 @@ def test_the_published_method_takes_raw_tables() -> None:
     [
         ({"binner": "yes"}, "binner='yes' is not known"),
         ({"binner": 3}, "binner=3 is not known"),
-        ({"decimals": {"age": 1}}, "decimals go with binner=None"),
+        ({"decimals": {"age": 1}}, "decimals need binner=None"),
         ({"sign": {"agee": "+"}}, "'agee'"),
         ({"constraints": [Include("age", "nose")]}, "nose"),
     ],

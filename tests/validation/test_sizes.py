@@ -508,7 +508,7 @@ def test_quiet_command_prints_the_table_alone(table: Path) -> None:
         (["--sign", "old"], "write NAME=+ or NAME=-"),
         (["--prior-strength", "much"], "--prior-strength must be auto or a number"),
         (["--drop", "nothing"], "--drop names column 'nothing'"),
-        (["--folds", "200"], "cv=200 must be at least 2, and at most"),
+        (["--folds", "200"], "--folds 200 must be at least 2, and at most"),
         (["--time-limit", "-1"], "time_limit"),
         (["--monotone", "nobody+"], "--monotone names column 'nobody'"),
     ],

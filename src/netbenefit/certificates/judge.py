@@ -36,7 +36,7 @@ from netbenefit.certificates.boxes import check_bound, shown
 from netbenefit.certificates.certificate import Certificate, differences, table_digest
 from netbenefit.certificates.recount import RecountedProblem, limits_differ, rebuild_table
 from netbenefit.certificates.statement import Answer, Check
-from netbenefit.common import InputError, relative_gap
+from netbenefit.common import InputError, relative_gap, setting
 from netbenefit.data import PatternTable
 
 # -- the checks of cut-offs and risks: one risk per level as published, or a risk for every score --
@@ -192,7 +192,7 @@ def verify(
     so that the choice of boxes cannot be foreseen.
     """
     if sample < 1:
-        raise InputError(f"sample={sample} must be at least 1.")
+        raise InputError(setting("sample", sample), " must be at least 1.")
     if isinstance(data, PatternTable) != (event is None):
         raise InputError("pass columns and event, or a PatternTable alone.")
     seed = secrets.randbits(32) if seed is None else seed
@@ -292,7 +292,8 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
     if statement.max_features < statement.lower.size:
         texts.append(f"at most {statement.max_features} columns")
     if statement.constraints:
-        texts.append(f"{len(statement.constraints)} constraints")
+        many = len(statement.constraints)
+        texts.append(f"{many} constraint{'s' * (many > 1)}")
     return Check("problem", True, f"{', '.join(texts)}; objective: {statement.objective_in_full}")
 
 
@@ -318,7 +319,7 @@ def _check_points(certificate: Certificate, recount: RecountedProblem) -> Check:
     wrong = recount.forbids(points)
     if wrong is not None:
         return Check("points", False, f"they are not allowed: {wrong}")
-    return Check("points", True, "they keep to all limits")
+    return Check("points", True, "they are within all limits")
 
 
 def _check_answer(certificate: Certificate, recount: RecountedProblem) -> Check:

@@ -216,7 +216,7 @@ def _fit_table(
             if proof and model.merging_.search_sampled:
                 raise InputError(
                     "--certificate: there are so many patterns that points are searched on a "
-                    "sample, of which a proof would say nothing about all rows. Leave it out, or "
+                    "sample, and a proof for that says nothing about all rows. Leave it out, or "
                     'bin the columns more coarsely ("max_bins" in a --binner FILE.json).'
                 )
 

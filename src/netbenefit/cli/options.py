@@ -54,7 +54,8 @@ Positive = Annotated[
 ]
 RowWeights = Annotated[str | None, option("COLUMN", "A column of row weights.")]
 Weights = Annotated[
-    WeightNames, typer.Option(help="Every threshold alike, or each by the interval it opens.")
+    WeightNames,
+    typer.Option(help="All thresholds alike, or by the width of the interval above each."),
 ]
 MaxPoints = Annotated[int, option("N", "Points of a rule: from −N to N.", **LIMITS)]
 MaxPerColumn = Annotated[
@@ -145,7 +146,7 @@ class ColumnOptions:
     categorical: Annotated[Names, option("NAME", "Numbers of a column that are levels.", **RAW)] = (
         None
     )
-    numeric: Annotated[Names, option("NAME", "A column that is numbers after all.", **RAW)] = None
+    numeric: Annotated[Names, option("NAME", "A column to read as numbers.", **RAW)] = None
     missing: Annotated[
         Names,
         option(

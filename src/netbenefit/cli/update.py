@@ -23,7 +23,7 @@ def update(
         What,
         typer.Option(
             help="risks: points and groups of scores stay; cutoffs: points stay; refit: learn "
-            "anew, from the old card on."
+            "anew, starting from the old card."
         ),
     ] = What.risks,
     out: Annotated[Path | None, option("FILE", "Where to save the new card, as JSON.")] = None,
@@ -63,12 +63,7 @@ def update(
     from netbenefit.cards import check_present
     from netbenefit.cli.rows import read_for_card
     from netbenefit.data import read_raw
-    from netbenefit.updating import (
-        choose_update,
-        default_estimator,
-        needed_columns,
-        update_card,
-    )
+    from netbenefit.updating import choose_update, default_estimator, needed_columns, update_card
 
     terminal.check_writable([card, data], out)
     belief, refit_params = _read_belief(what, prior_strength, teacher, bool(compare))

@@ -162,8 +162,7 @@ def _read_settings(given: Mapping[str, str | None], nested: bool) -> dict[str, l
         items = [item.strip() for item in text.split(",")]
         if len(items) > 1 and not nested:
             raise InputError(
-                f"{flag} {text}: several values are something to choose from. Add --nested, or "
-                "give one."
+                f"{flag} {text}: only --nested chooses among several values. Add it, or give one."
             )
         if name == "penalty":
             found[name] = [terminal.read_setting(item, flag, "auto", "paper") for item in items]

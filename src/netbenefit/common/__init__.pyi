@@ -17,6 +17,7 @@ from .checks import (
     drop_it as drop_it,
     exact_number as exact_number,
     read_parts as read_parts,
+    setting as setting,
     shorten as shorten,
 )
 from .files import (

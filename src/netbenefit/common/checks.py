@@ -28,6 +28,16 @@ class Remedy(NamedTuple):
     options: str
 
 
+#: Options that have other names than their parameters.
+_OPTIONS = {"cv": "folds", "n_jobs": "jobs", "random_state": "seed"}
+
+
+def setting(name: str, value: Any) -> Remedy:
+    """Say what a parameter, or option, was set to."""
+    option = _OPTIONS.get(name, name).replace("_", "-")
+    return Remedy(f"{name}={value!r}", f"--{option} {shlex.quote(str(value))}")
+
+
 def by_name(parameter: str, name: str) -> Remedy:
     """Say that a parameter, or option, should name a column."""
     return Remedy(f"{parameter}=[{name!r}]", f"--{parameter} {shlex.quote(name)}")
@@ -198,8 +208,9 @@ def check_seed(random_state: Any) -> int:
     """Return a seed as a whole number; refuse what is none."""
     if isinstance(random_state, bool) or not isinstance(random_state, Integral) or random_state < 0:
         raise InputError(
-            f"random_state={random_state!r} must be a whole number, and must not be negative: with "
-            "it, the same data give the same folds and resamples again."
+            setting("random_state", random_state),
+            " must be a whole number, and must not be negative: with it, the same data give the "
+            "same folds and resamples again.",
         )
     return int(random_state)
 

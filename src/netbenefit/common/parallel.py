@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from netbenefit.common.checks import InputError
+from netbenefit.common.checks import InputError, setting
 
 
 class Lost(NamedTuple):
@@ -241,7 +241,7 @@ def tasks_at_once(n_jobs: int | None) -> int:
     from joblib import effective_n_jobs  # comes with scikit-learn
 
     if n_jobs == 0:
-        raise InputError("n_jobs=0 would never run a task. Use 1 or more, or −1.")
+        raise InputError(setting("n_jobs", 0), " would never run a task. Use 1 or more, or −1.")
     backend = _backend()
     if n_jobs != 1 and _is(backend, "DaskDistributedBackend"):
         return max(1, cluster_threads(backend))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import plain_array
-from netbenefit.common import Display, InputError, at, check_names
+from netbenefit.common import Display, InputError, Remedy, at, check_names
 from netbenefit.data.files import (
     MISSING,
     RawFile,
@@ -411,9 +411,11 @@ class OpenTable(AbstractContextManager["OpenTable"]):
         """
         if self.keyed is None:
             raise InputError(
-                f"{self.source.shown}: --holdout needs rows that can be told apart, which a view "
-                "and a table behind PostgreSQL do not offer to DuckDB. Copy the table into a "
-                "Parquet file first, or name other rows for `netbenefit evaluate`."
+                f"{self.source.shown}: ",
+                Remedy("a split", "--holdout"),
+                " needs rows that can be told apart, which a view and a table behind PostgreSQL do "
+                "not offer to DuckDB. Copy the table into a Parquet file first",
+                Remedy(".", ", or name other rows for `netbenefit evaluate`."),
             )
         limit = round(share * _SHARES)
         drawn = f"hash({name(_KEY)}, {int(seed)}) % {_SHARES} < {limit}"
@@ -582,7 +584,8 @@ def _check_case(source: Source, columns: Sequence[str]) -> None:
         if other != column:
             raise InputError(
                 f"{source.shown}: columns {other!r} and {column!r} differ in case alone, which "
-                "DuckDB ignores. Rename one of them, or name a single file and --no-stream."
+                "DuckDB ignores. Rename one of them, or ",
+                Remedy("read a single file into memory.", "name a single file and --no-stream."),
             )
 
 

@@ -158,8 +158,9 @@ def find_target(
     if len(found) != 1:
         says = "does not say what its outcome is" if outcome is None else f"predicts {outcome!r}"
         raise InputError(
-            f"the card {says}, and no column matches that. Name the column of the outcome: "
-            f"--target COLUMN. There are {shorten(list(columns), 10)}."
+            f"the card {says}, and no column matches that. Name the column of the outcome",
+            Remedy("", ": --target COLUMN"),
+            f". There are {shorten(list(columns), 10)}.",
         )
     return found[0]
 

@@ -12,15 +12,7 @@ from typing import Any
 
 from netbenefit.common import InputError
 from netbenefit.data.files import check_not_empty
-from netbenefit.data.sources import (
-    Engine,
-    Listed,
-    Source,
-    name,
-    pick_table,
-    scrub,
-    text,
-)
+from netbenefit.data.sources import Engine, Listed, Source, name, pick_table, scrub, text
 
 _SECONDS = 15  #: to wait for a server that does not answer
 _PIECE = 16 * 2**20  #: bytes of a copy that go to disk before DuckDB reads them

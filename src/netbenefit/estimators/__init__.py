@@ -1,4 +1,4 @@
-"""scikit-learn's door: estimators that learn cards from rows."""
+"""Estimators in the style of scikit-learn, which learn cards from rows."""
 
 from netbenefit._lazy import attach
 

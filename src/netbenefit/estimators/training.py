@@ -37,9 +37,11 @@ from netbenefit.common import (
     FloatArray,
     InputError,
     IntArray,
+    Remedy,
     check_names,
     check_risks,
     check_weights,
+    setting,
     shorten,
     threads_here,
 )
@@ -327,9 +329,13 @@ class CardClassifier(
         risks, rest = pop_column(X, name, "teacher")
         if risks is None:
             raise InputError(
-                f"teacher={name!r} is neither known nor a column of the table. Use one of "
-                f"{', '.join(map(repr, TEACHERS))}, a classifier, risks (a column's name or an "
-                "array), or None."
+                setting("teacher", name),
+                " is neither known nor a column of the table. Use one of ",
+                ", ".join(map(repr, TEACHERS)),
+                Remedy(
+                    ", a classifier, risks (a column's name or an array), or None.",
+                    ", a column of risks, or none.",
+                ),
             )
         return given_risks(name, risks), rest
 
@@ -340,7 +346,7 @@ class CardClassifier(
     def _refuse_decimals(self) -> None:
         if self.decimals is not None:
             raise InputError(
-                "decimals go with binner=None. With a binner, say Binner(per_unit={name: "
+                "decimals need binner=None. With a binner, use Binner(per_unit={name: "
                 "PerUnit(name, decimals=1)})."
             )
 
@@ -546,7 +552,11 @@ def choose_solver(
 def count_threads(n_jobs: int | None) -> int:
     """Return how many threads scikit-learn's ``n_jobs`` stands for."""
     if n_jobs == 0:
-        raise InputError("0 threads cannot search (n_jobs=0). Use 1 or more, or −1 for all cores.")
+        raise InputError(
+            "0 threads cannot search (",
+            setting("n_jobs", 0),
+            "). Use 1 or more, or −1 for all cores.",
+        )
     return threads_here(n_jobs)
 
 

@@ -15,17 +15,7 @@ from netbenefit.cards import (
     integer_text,
     wrap,
 )
-from netbenefit.plots.base import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    PLAIN,
-    Display,
-    card_of,
-    name_lines,
-    tidy,
-)
+from netbenefit.plots.base import BLUE, GREY, INK, ORANGE, PLAIN, Display, card_of, name_lines, tidy
 
 # -- the points of a card as bars ------------------------------------------------------------------
 

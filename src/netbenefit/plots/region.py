@@ -14,15 +14,7 @@ from numpy.typing import ArrayLike
 from netbenefit.cards import is_finite
 from netbenefit.common import FloatArray, InputError
 from netbenefit.metrics import ThresholdsLike, as_thresholds, aunbc, check_prevalence, grouped_auroc
-from netbenefit.plots.base import (
-    GREY,
-    INK,
-    ModelDisplay,
-    check_rows,
-    draw_key,
-    style_of,
-    tidy,
-)
+from netbenefit.plots.base import GREY, INK, ModelDisplay, check_rows, draw_key, style_of, tidy
 from netbenefit.theory import lower_aunbc, upper_aunbc
 
 #: Values of AUROC at which the bounds are computed.

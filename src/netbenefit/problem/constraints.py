@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from netbenefit.cards import MOST_POINTS
-from netbenefit.common import InputError, IntArray, shorten
+from netbenefit.common import InputError, IntArray, Remedy, shorten
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
 from netbenefit.problem.limits import (
@@ -502,7 +502,7 @@ def all_constraints(
         name = names[position(key, names, "bounds")]
         named.append(Bounds(name, *whole_pair(name, pair)))
     for key, direction in _items(sign, "sign"):
-        named.append(Sign(names[position(key, names, "sign")], direction))
+        named.append(Sign(names[position(key, names, Remedy("sign", "--sign"))], direction))
     if max_features is not None:
         named.append(MaxFeatures(max_features))
     if isinstance(constraints, Constraint | str | Mapping) or not np.iterable(constraints):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import MOST_POINTS
-from netbenefit.common import InputError, IntArray, shorten
+from netbenefit.common import InputError, IntArray, Remedy, shorten
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
 
@@ -32,15 +32,16 @@ _SIGNS = {
 }
 
 
-def position(key: Any, names: Sequence[str], what: str) -> int:
+def position(key: Any, names: Sequence[str], what: str | Remedy) -> int:
     """Where a column stands that was given by name or by position."""
     if isinstance(key, int | np.integer) and not isinstance(key, bool) and 0 <= key < len(names):
         return int(key)
     if isinstance(key, str) and key in names:
         return list(names).index(key)
     raise InputError(
-        f"{what} names column {key!r}, which is not in the table; its columns are "
-        f"{shorten(names, 10)}. Correct the name."
+        what,
+        f" names column {key!r}, which is not in the table; its columns are {shorten(names, 10)}. "
+        "Correct the name.",
     )
 
 

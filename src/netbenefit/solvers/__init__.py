@@ -1,4 +1,4 @@
-"""Who finds the best points, and who proves it; each takes a Problem and returns a SolverResult."""
+"""Search for the best points, and proof; a solver takes a Problem and returns a SolverResult."""
 
 from netbenefit._lazy import attach
 

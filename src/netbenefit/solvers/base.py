@@ -14,16 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from netbenefit.cards import Provenance, share_text
-from netbenefit.common import Display, InputError, IntArray
-from netbenefit.problem import (
-    Evaluation,
-    Problem,
-    Progress,
-    Proof,
-    SolverResult,
-    Status,
-    TraceRow,
-)
+from netbenefit.common import Display, InputError, IntArray, Remedy
+from netbenefit.problem import Evaluation, Problem, Progress, Proof, SolverResult, Status, TraceRow
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,7 +118,10 @@ def check_time_limit(time_limit: float | None) -> float:
     if isinstance(time_limit, bool) or not isinstance(time_limit, int | float | np.number):
         raise InputError(f"time_limit must be a number of seconds or None, not {time_limit!r}.")
     if not time_limit > 0:
-        raise InputError(f"time_limit must be positive, but is {time_limit!r} seconds.")
+        raise InputError(
+            Remedy("time_limit", "--time-limit"),
+            f" must be positive, but is {time_limit!r} seconds.",
+        )
     return float(time_limit)
 
 

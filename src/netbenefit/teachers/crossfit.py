@@ -23,6 +23,7 @@ from netbenefit.common import (
     check_weights,
     exact_number,
     minimise_by_newton,
+    setting,
     tasks_at_once,
     threads_here,
 )
@@ -513,9 +514,9 @@ def read_strength(prior_strength: Any, n_rows: float) -> Fraction | None:
         return exact_number(prior_strength, "prior_strength", '"auto"')
     except InputError:
         raise InputError(
-            f'prior_strength={prior_strength!r} is not a number of rows. Use "auto" (ten for every '
-            "row), 0 (outcomes alone, the published method), a number of rows, or inf (the teacher "
-            "alone)."
+            setting("prior_strength", prior_strength),
+            ' is not a number of rows. Use "auto" (ten for every row), 0 (outcomes alone, the '
+            "published method), a number of rows, or inf (the teacher alone).",
         ) from None
 
 

@@ -45,6 +45,7 @@ from netbenefit.common import (
     format_number,
     format_percent,
     format_table,
+    setting,
 )
 from netbenefit.data import PatternTable, raw_rows
 from netbenefit.estimators import (
@@ -378,7 +379,8 @@ def _with_belief(card: Scorecard, rows: _Rows, prior_strength: float) -> _Rows:
     A row of weight v and risk q brings v · n0/N · q events and v · n0/N · (1 − q) others.
     """
     if not (np.isfinite(prior_strength) and prior_strength >= 0):
-        raise InputError(f"prior_strength={prior_strength!r} must be a number of rows, 0 or more.")
+        given = setting("prior_strength", prior_strength)
+        raise InputError(given, " must be a number of rows, 0 or more.")
     if prior_strength == 0:
         return rows
     _, score, event, weight = rows

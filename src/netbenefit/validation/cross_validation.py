@@ -25,12 +25,7 @@ from netbenefit.common import (
     format_table,
 )
 from netbenefit.metrics import ThresholdsLike, check_thresholds_at
-from netbenefit.validation.choice import (
-    SettingChoice,
-    Settings,
-    folds_in_journal,
-    make_search,
-)
+from netbenefit.validation.choice import SettingChoice, Settings, folds_in_journal, make_search
 from netbenefit.validation.errors import corrected_error
 from netbenefit.validation.folds import (
     Fold,

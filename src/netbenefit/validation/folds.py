@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from netbenefit.common import FloatArray, InputError, check_count, check_weights
+from netbenefit.common import FloatArray, InputError, check_count, check_weights, setting
 from netbenefit.data import read_outcome
 from netbenefit.metrics import inner_model
 
@@ -131,7 +131,7 @@ def make_folds(
     if not is_count(cv):
         if cv is None or isinstance(cv, bool | float):
             raise InputError(
-                f"{name}={cv!r} must be a number of folds of at least 2, or a splitter."
+                setting(name, cv), " must be a number of folds of at least 2, or a splitter."
             )
         strata = sample.strata if both else None
         return given_folds(cv, sample.event, strata=strata, groups=groups, name=name)
@@ -141,8 +141,9 @@ def make_folds(
     )
     if not 2 <= cv <= few:
         raise InputError(
-            f"{name}={cv} must be at least 2, and at most {few}, the number of {kind} (with "
-            "weight): every fold needs one."
+            setting(name, int(cv)),
+            f" must be at least 2, and at most {few}, the number of {kind} (with weight): every "
+            "fold needs one.",
         )
     if not isinstance(random, np.random.Generator):
         return given_folds(_splitter(int(cv), random, repeats, groups), sample.event, groups=groups)
@@ -186,7 +187,7 @@ def given_folds(
         pairs = splitter.split(np.zeros((event.size, 1)), event, groups)
         folds = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in pairs]
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name}={cv!r} gives no folds: {error}") from None
+        raise InputError(setting(name, cv), f" gives no folds: {error}") from None
     if len(folds) < 2:
         raise InputError(f"{name}={cv!r} gives {len(folds)} fold. Standard errors need at least 2.")
     kinds = event.astype(np.intp) if strata is None else strata

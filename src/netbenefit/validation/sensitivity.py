@@ -33,13 +33,7 @@ from netbenefit.validation.errors import (
     fold_ratio,
     with_error,
 )
-from netbenefit.validation.folds import (
-    Fold,
-    Sample,
-    copy_with,
-    make_folds,
-    take_rows,
-)
+from netbenefit.validation.folds import Fold, Sample, copy_with, make_folds, take_rows
 from netbenefit.validation.runner import Runner, Task, make_work
 
 

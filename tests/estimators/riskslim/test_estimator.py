@@ -263,7 +263,7 @@ def test_errors_say_what_to_do() -> None:
         RiskSLIMClassifier().fit(X, y, sample_weight=y.astype(float))
     with pytest.raises(InputError, match="not a risk between 0 and 1"):
         RiskSLIMClassifier(max_nodes=0).fit(X, y).predict(X, threshold=20)
-    with pytest.raises(InputError, match="decimals go with binner=None"):
+    with pytest.raises(InputError, match="decimals need binner=None"):
         RiskSLIMClassifier(binner="auto", decimals={"x0": 1}).fit(X, y)
     with pytest.warns(UserWarning, match="constant columns"):
         model = RiskSLIMClassifier(max_nodes=5).fit(np.column_stack([X, np.ones(len(X))]), y)

@@ -65,10 +65,10 @@ function percentText(share) {
 // The card's words for a risk, with more decimals where they would lie on the wrong side of the
 // threshold: who decides by the number that is shown decides as the card does.
 function riskText(level) {
-  const told = PAGE.risks[level];
+  const shown = PAGE.risks[level];
   const risk = CARD.risks[level][1];
-  if (threshold === null || !/^\d/.test(told)) return told;
-  for (let text = told, decimals = 2; decimals <= 8; decimals += 1) {
+  if (threshold === null || !/^\d/.test(shown)) return shown;
+  for (let text = shown, decimals = 2; decimals <= 8; decimals += 1) {
     if (Number(text.replace("%", "e-2")) >= threshold === risk >= threshold) return text;
     text = `${(100 * risk).toFixed(decimals)}%`;
   }
