@@ -171,4 +171,4 @@ def test_update_with_a_teacher(table: Path, card: Path, tmp_path: Path) -> None:
     assert "--teacher is about a refit" in error(*ask, "--what", "risks", "--teacher", "risk")
     assert "must be a number" in error(*ask, "--prior-strength", "auto")
     assert "--prior-strength -1.0" in error(*ask, "--prior-strength", "-1")
-    assert "--teacher nobody" in error(*ask, "--what", "refit", "--teacher", "nobody")
+    assert "'nobody'" in error(*ask, "--what", "refit", "--teacher", "nobody")

@@ -17,6 +17,7 @@ from netbenefit.common import (
     FloatArray,
     InputError,
     IntArray,
+    Remedy,
     check_binary,
     check_risks,
     check_seed,
@@ -145,9 +146,10 @@ _PREVALENCE = "the prevalence"
 _CONDITIONS, _COLUMNS, _TREES = "logistic on conditions", "logistic on columns", "boosting"
 _LOGISTIC = (_CONDITIONS, _COLUMNS)
 _MEMBERS = {"auto": (*_LOGISTIC, _TREES), "logistic": _LOGISTIC, "boosting": (_TREES,)}
-_POSSIBLE = (
+_POSSIBLE = Remedy(
     'Use "auto", "logistic", "boosting", a scikit-learn classifier (an instance with fit and '
-    "predict_proba), or an array with one risk per row."
+    "predict_proba), or an array with one risk per row.",
+    "Use auto, logistic, boosting, none, or a column of risks.",
 )
 
 
@@ -249,7 +251,7 @@ def _check_teacher(teacher: Any) -> None:
     """Refuse what cannot teach."""
     if isinstance(teacher, str):
         if teacher not in _MEMBERS:
-            raise InputError(f"teacher={teacher!r} is not known. {_POSSIBLE}")
+            raise InputError(setting("teacher", teacher), " is not known. ", _POSSIBLE)
     elif isinstance(teacher, type):
         raise InputError(
             f"the teacher {teacher.__name__} is a class. Pass an instance: {teacher.__name__}()."
@@ -263,7 +265,7 @@ def _check_teacher(teacher: Any) -> None:
                 "in CalibratedClassifierCV."
             )
     elif isinstance(teacher, Mapping | set) or not hasattr(teacher, "__len__"):
-        raise InputError(f"teacher={teacher!r} cannot teach. {_POSSIBLE}")
+        raise InputError(setting("teacher", teacher), " cannot teach. ", _POSSIBLE)
 
 
 def _given(teacher: Any, n_rows: int) -> Teaching:
