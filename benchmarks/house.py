@@ -161,8 +161,8 @@ def main() -> None:
     size = measure_size()
     fit, command = entered(_FIT), entered(_COMMAND)
     counts = [
-        ("lines of src/netbenefit, docstrings included", 49_999, size.lines),
-        ("files of src/netbenefit", 199, size.files),
+        ("lines of Python in src/netbenefit, docstrings included", 49_999, size.lines),
+        ("modules of src/netbenefit", 199, size.files),
         (f"modules in the fullest folder ({size.fullest})", 16, size.modules),
         ("modules that RiskScoreClassifier().fit(X, y) enters", 30, len(fit)),
         ("modules that netbenefit fit data.csv --target y enters", 55, len(command)),
@@ -171,6 +171,10 @@ def main() -> None:
         [what, f"at most {target:,}", f"{measured:,}", "yes" if measured <= target else "no"]
         for what, target, measured in counts
     ]
+    stubs = sum(
+        len(file.read_text(encoding="utf-8").splitlines()) for file in PACKAGE.rglob("*.pyi")
+    )
+    rows.append(["lines of stubs, which list the names that a room lends", "–", f"{stubs:,}", "–"])
     rows.append(["import netbenefit", "–", _seconds(_IMPORT), "–"])
     rows.append(["netbenefit --help", "–", _seconds(_HELP), "–"])
     show("The house", ["what", "target", "measured", "met"], rows)
