@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from netbenefit.cli.options import Debug, Names, Quiet, option
-from netbenefit.cli.terminal import friendly, make_console, program_name, tell
+from netbenefit.cli.terminal import make_console, print_note, program_name, report_user_errors
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.progress import TaskBar
 from reproduction.datasets import DATASETS, check_present
@@ -34,7 +34,7 @@ BudgetNames = StrEnum("BudgetNames", "quick standard paper")
 
 
 @app.command(epilog="Example: netbenefit reproduce --budget quick --only performance")
-@friendly
+@report_user_errors
 def reproduce(
     budget: Annotated[
         BudgetNames,
@@ -79,7 +79,7 @@ def reproduce(
     plan, left_out = check_requirements(plan, required=chosen)
     check_overwriting(folder, plan)
     for note in left_out:
-        tell("yellow", "note", note)
+        print_note("yellow", "note", note)
     found = _run(plan, folder, jobs, quiet)
     _write(found, folder, outputs, quiet)
     _tell_failures(found.failures)
@@ -94,12 +94,12 @@ def _words(text: str | None) -> list[str]:
 def _run(plan: list[Job], folder: Path, jobs: int, quiet: bool) -> Outcome:
     rows = folder / "rows"
     if not quiet:
-        tell("bold", "fits", f"{len(plan):,}; each is kept in {rows} when it is done.")
+        print_note("bold", "fits", f"{len(plan):,}; each is kept in {rows} when it is done.")
     try:
         with TaskBar("fits", shown=not quiet, console=make_console(stderr=True)) as bar:
             return run_plan(plan, rows, n_jobs=jobs, progress=bar)
     except KeyboardInterrupt:
-        tell(
+        print_note(
             "bold red",
             "stopped",
             f"finished fits are kept in {rows}; the same command goes on from there.",
@@ -117,9 +117,9 @@ def _tell_failures(failures: list[Failure]) -> None:
     for failure in failures[:_MOST_FAILURES]:
         job = failure.job
         what = f"{job.method} ({job.setting}) on {job.dataset}, fold {job.fold}"
-        tell("bold red", "failed", f"{what}: {failure.error}")
+        print_note("bold red", "failed", f"{what}: {failure.error}")
     if failures:
-        tell(
+        print_note(
             "bold red",
             "failed",
             f"{len(failures)} fits in all; `{program_name()} reproduce` tries them again.",

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.data.patterns import PatternTable
-from netbenefit.estimators.training import Rows, Training
+from netbenefit.estimators.training import Rows, TrainingData
 
 __all__ = ["risks_by_level", "training_of"]
 
@@ -19,11 +19,11 @@ def training_of(
     event: ArrayLike,
     sample_weight: ArrayLike | None = None,
     **settings: Any,
-) -> Training:
+) -> TrainingData:
     """Numeric columns to learn from, with settings of the problem."""
     y = np.asarray(event, dtype=np.bool_)
     table = PatternTable.from_columns(columns, y, sample_weight=sample_weight)
-    return Training(table, settings, Rows(columns, columns, y, sample_weight))
+    return TrainingData(table, settings, Rows(columns, columns, y, sample_weight))
 
 
 def risks_by_level(card: Scorecard) -> tuple[float | None, ...]:

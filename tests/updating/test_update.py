@@ -31,7 +31,7 @@ from netbenefit import (
     expected_calibration_error,
     net_benefit,
 )
-from netbenefit.estimators.training import Rows, Training
+from netbenefit.estimators.training import Rows, TrainingData
 from netbenefit.updating.evaluate import evaluate_card
 from netbenefit.updating.update import choose_update, default_estimator, update_card
 from netbenefit.validation.folds import Sample, make_folds
@@ -443,7 +443,7 @@ def test_a_start_is_moved_into_its_bounds_or_refused() -> None:
 
     def run(start: list[int], **settings: Any) -> None:
         rows = Rows(columns, columns, np.asarray(y, dtype=bool))
-        training = Training(PatternTable.from_columns(columns, y), settings, rows)
+        training = TrainingData(PatternTable.from_columns(columns, y), settings, rows)
         model = RiskScoreClassifier(solver=stay, teacher=None)
         model.thresholds_ = Thresholds.tenths()
         model._learn(training, "ill", np.array(start))

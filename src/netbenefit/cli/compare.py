@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MOST_NOTES = 5
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def compare(
     data: options.Data,
     target: options.Target,
@@ -116,7 +116,7 @@ def compare(
     more = len(found.notes) - _MOST_NOTES
     if more > 0:
         terminal.note(f"{more} more note{'s' * (more > 1)} of the models.")
-    terminal.tell_saved(plot, out)
+    terminal.print_saved(plot, out)
 
 
 def _read_models(text: str) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _tell_rows(data: Path, rows: Rows, cards: dict[str, Scorecard]) -> None:
 
     event = rows.outcome.event
     counts = f"{event.size:,} rows, {event.sum():,} with {rows.outcome.text}"
-    terminal.tell("bold", data.name, f"{counts}; {count_columns(rows.names)}")
+    terminal.print_note("bold", data.name, f"{counts}; {count_columns(rows.names)}")
     for name, card in cards.items():
         origin = card.provenance
         if origin is None:

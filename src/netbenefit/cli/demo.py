@@ -18,7 +18,7 @@ _TEST_SHARE, _SPLIT_SEED = 0.3, 0
 _ACT_FROM = 0.1
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the card and the report.")] = Path(
         "netbenefit-demo"
@@ -37,7 +37,7 @@ def demo(
         raise InputError(f"{out} is a file. Name a folder: --out FOLDER.")
     console = terminal.make_console()
     console.print("Which breast tumours are malignant? Learning a card that tells them apart.\n")
-    with terminal.working(False, "getting ready"):
+    with terminal.status(False, "getting ready"):
         import numpy as np
         from sklearn.datasets import load_breast_cancer
         from sklearn.linear_model import LogisticRegression

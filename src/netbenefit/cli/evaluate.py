@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netbenefit.updating import CardEvaluation, Drift
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def evaluate(
     card: options.Card,
     data: options.Sources,
@@ -84,7 +84,7 @@ def evaluate(
     console.print(curve_table(found.curve))
     if drift is not None:
         console.print(str(drift))
-    terminal.tell_saved(csv)
+    terminal.print_saved(csv)
 
 
 def _evaluate_open(

@@ -23,7 +23,7 @@ Format = StrEnum("Format", "json html sql python js xlsx pmml md latex")
 Dialect = StrEnum("Dialect", "ansi duckdb postgresql spark")
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def export(
     card: options.Card,
     to: Annotated[Format, typer.Option(help="The format.")],
@@ -73,7 +73,7 @@ def export(
     if scaling is not None:
         if to is Format.json:
             raise InputError("a card's own file holds no scaled score: leave --scale out.")
-        terminal.tell("bold", "scaled", scaling.text())
+        terminal.print_note("bold", "scaled", scaling.text())
     if lower_is_better and scaling is None:
         raise InputError("--lower-is-better says how to scale: give --scale, too.")
     for name, given, of in (
@@ -90,7 +90,7 @@ def export(
         if out is None:
             raise InputError("a workbook is not text: name a file with --out card.xlsx.")
         formats.to_xlsx(scorecard, out, scaling=scaling)
-        terminal.tell_saved(out)
+        terminal.print_saved(out)
         return
     if to is Format.json:
         text = scorecard.to_json()
@@ -119,7 +119,7 @@ def export(
         typer.echo(text, nl=not text.endswith("\n"))
         return
     write_text(out, text)
-    terminal.tell_saved(out)
+    terminal.print_saved(out)
 
 
 def _pairs(texts: list[str] | None, name: str, like: str, columns: Sequence[str]) -> dict[str, str]:

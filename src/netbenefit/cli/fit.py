@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     HeldOut = tuple[Measures, str]
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def fit(
     data: options.Sources,
     target: options.Target,
@@ -33,7 +33,7 @@ def fit(
         option("SHARE", "Learn without this share of the rows, and measure the card on them."),
     ] = None,
     *,
-    columns: options.ColumnOptions,
+    columns: options.ReadingOptions,
     max_features: Annotated[int | None, option("K", "Largest number of rules.", **LIMITS)] = None,
     max_per_column: options.MaxPerColumn = None,
     max_points: options.MaxPoints = 10,
@@ -123,8 +123,8 @@ def fit(
         for note in notes_on(model.learned_):
             terminal.note(note)
         remind = "add --out card.json to keep the card."
-        terminal.tell("bold", "saved" if out else "not saved", out or remind)
-        terminal.tell_saved(certificate)
+        terminal.print_note("bold", "saved" if out else "not saved", out or remind)
+        terminal.print_saved(certificate)
 
 
 def _fit_file(
@@ -143,11 +143,11 @@ def _fit_file(
     seed = params["random_state"]
     train, test = split_rows(rows, holdout, seed)
     if not quiet:
-        terminal.tell("bold", label, rows.counts(test))
+        terminal.print_note("bold", label, rows.counts(test))
     binner = binner_of(flags, train.columns(), params)
     model = CommandClassifier(binner=binner, **params)
     with terminal.warnings_as_notes(quiet), ExitStack() as reading:
-        reading.enter_context(terminal.working(quiet, "looking at the columns"))
+        reading.enter_context(terminal.status(quiet, "looking at the columns"))
         model.follow(quiet, reading.close)
         model.fit(train.X(binner is not None), train.outcome, train.weight)
     if test is None:
@@ -203,7 +203,7 @@ def _fit_table(
         sample = table.read(names, n_rows=2000).columns
     if not quiet:
         counts = f"{n_events:,} rows with {outcome.text}; {count_columns(names)} to learn from"
-        terminal.tell("bold", source.label, counts)
+        terminal.print_note("bold", source.label, counts)
     binner = binner_of(flags, sample, params)
     model = CommandClassifier(binner=binner, **params)
     with terminal.warnings_as_notes(quiet), duckdb_errors(source), ExitStack() as reading:
@@ -212,7 +212,7 @@ def _fit_table(
         def before() -> None:
             reading.close()
             if not quiet:
-                terminal.tell("bold", "merged", str(model.merging_))
+                terminal.print_note("bold", "merged", str(model.merging_))
             if proof and model.merging_.search_sampled:
                 raise InputError(
                     "--certificate: there are so many patterns that points are searched on a "

@@ -65,7 +65,7 @@ def _root(
     """Risk scorecards that maximise decision net benefit."""
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def show(
     card: options.Card,
     html: Annotated[Path | None, option("FILE", "Write a page to print.")] = None,
@@ -80,14 +80,14 @@ def show(
     terminal.print_card(scorecard)
     if html is not None:
         write_text(html, card_page(scorecard))
-        terminal.tell_saved(html)
+        terminal.print_saved(html)
 
 
 #: Where the paper's experiments are in a clone: beside src, not in the installed package.
 _CLONE = Path(__file__).resolve().parents[3]
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def reproduce(context: typer.Context) -> None:
     """Run the paper's experiments again: tables and figures, with the published numbers beside."""
     from netbenefit.common import InputError

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from netbenefit.binning import METHODS, POLICIES, Binner
 from netbenefit.cards import PerUnit, plain_number, strip_control
-from netbenefit.cli.options import ColumnOptions, LimitOptions, TeacherOptions, ThresholdOptions
-from netbenefit.cli.terminal import check_column, make_console, progress, read_setting, tell
+from netbenefit.cli.options import LimitOptions, ReadingOptions, TeacherOptions, ThresholdOptions
+from netbenefit.cli.terminal import check_column, make_console, print_note, progress, read_setting
 from netbenefit.common import InputError, Value, parse, shorten
 from netbenefit.data import RawColumn, storage_of
-from netbenefit.estimators import Learned, RiskScoreClassifier, Training
+from netbenefit.estimators import Learned, RiskScoreClassifier, TrainingData
 from netbenefit.metrics import as_thresholds
 from netbenefit.problem import Constraint, MaxPerColumn, Monotone, from_json
 
@@ -38,7 +38,7 @@ class ColumnFlags(NamedTuple):
     source: str = "--binner"  #: where the parameters come from
 
     @classmethod
-    def of(cls, options: ColumnOptions) -> Self:
+    def of(cls, options: ReadingOptions) -> Self:
         """Read the options."""
         params = read_binner(options.binner)
         names = ("categorical", "numeric", "missing", "special", "cuts")
@@ -335,13 +335,13 @@ class CommandClassifier(RiskScoreClassifier):
         self._quiet, self._before, self._lists_columns = quiet, before, columns
         return self
 
-    def _learn(self, training: Training, outcome: str, start: Any = None) -> Learned:
+    def _learn(self, training: TrainingData, outcome: str, start: Any = None) -> Learned:
         if self._before is not None:
             self._before()
         if training.bins is not None and self._lists_columns and not self._quiet:
             console = make_console(stderr=True)
             console.print(guess_table(self.binner_.summary(), min(console.width, 120)))
-            tell("bold", "to change", HOW_TO_CHANGE)
+            print_note("bold", "to change", HOW_TO_CHANGE)
         with progress(self._quiet) as callback:
             self.callback = callback
             self.learned_ = super()._learn(training, outcome, start)

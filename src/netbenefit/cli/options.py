@@ -1,7 +1,7 @@
 """Options that several commands share: types that typer reads, with their help.
 
-A dataclass here is a group of options: ``terminal.friendly`` gives a command that takes one the
-options of its fields.
+A dataclass here is a group of options: ``terminal.report_user_errors`` gives a command that takes
+one the options of its fields.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class LimitOptions:
 
 
 @dataclass(frozen=True)
-class ColumnOptions:
+class ReadingOptions:
     """How columns are read."""
 
     binner: Annotated[
@@ -172,7 +172,7 @@ class LimitsInFolds(LimitOptions):
 
 
 @dataclass(frozen=True)
-class ColumnsInFolds(ColumnOptions):
+class ColumnsInFolds(ReadingOptions):
     """How columns are read, as `fit` reads them."""
 
     binner: Annotated[str, option("HOW", "As in `fit`; cut points are found anew.", **RAW)] = "auto"

@@ -9,7 +9,7 @@ from netbenefit.cli import options, terminal
 from netbenefit.cli.options import option
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def report(
     card: options.Card,
     data: options.Data,
@@ -54,4 +54,4 @@ def report(
             verdict=verdict,
         )
     write_text(out, page)
-    terminal.tell_saved(out)
+    terminal.print_saved(out)

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cli.terminal import pick_column, tell
+from netbenefit.cli.terminal import pick_column, print_note
 from netbenefit.common import InputError
 from netbenefit.data import (
     Engine,
     Outcome,
     RawFile,
+    check_no_missing,
     find_target,
     label_in,
     read_outcome,
     read_raw,
-    refuse_missing,
     size_of_file,
     size_of_table,
 )
@@ -59,7 +59,7 @@ def open_data(
                 how = "streamed by DuckDB, never all in memory"
                 if source.kind == "postgresql":
                     how = "copied from PostgreSQL to this disk, then streamed by DuckDB"
-                tell("bold", source.shown, f"{size}: {how}")
+                print_note("bold", source.shown, f"{size}: {how}")
             return table
         raw = table.read()
     except BaseException:
@@ -222,7 +222,7 @@ def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tup
     ).fetchall()
     labels = np.empty(len(found), dtype=object)
     labels[:] = [value for value, _ in found]
-    refuse_missing(labels.tolist(), f"column {target!r}", [count for _, count in found])
+    check_no_missing(labels.tolist(), f"column {target!r}", [count for _, count in found])
     outcome = read_outcome(labels, target, positive)
     return outcome, sum(n for (_, n), event in zip(found, outcome.event, strict=True) if event)
 

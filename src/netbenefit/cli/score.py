@@ -17,7 +17,7 @@ SCORE, RISK = "card_score", "card_risk"
 _FORMATS = (".parquet", ".pq", ".csv", ".csv.gz")
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def score(
     card: options.Card,
     data: options.Sources,
@@ -62,7 +62,7 @@ def score(
             refused = table.connection.sql(query).fetchall()[0][0]
         if not quiet:
             seconds = time.monotonic() - began
-            terminal.tell(
+            terminal.print_note(
                 "bold", "scored", f"{table.n_rows:,} rows of {source.shown} in {seconds:.1f} s"
             )
             if refused:
@@ -70,7 +70,7 @@ def score(
                     f"{refused:,} of {table.n_rows:,} rows have no score: the card refuses a value "
                     "in them (infinite, or missing without a rule for that).",
                 )
-            terminal.tell_saved(out)
+            terminal.print_saved(out)
 
 
 def _kept(table: OpenTable, keep: Sequence[str] | None) -> list[str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netbenefit.validation import SizePath
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def sizes(
     data: options.Data,
     target: options.Target,
@@ -80,7 +80,7 @@ def sizes(
     X = rows.X(binner is not None)
     if not quiet:
         work = f"{folds + 1} searches of up to {time_limit:g} s each"
-        terminal.tell("bold", data.name, f"{rows.counts()}; {work}")
+        terminal.print_note("bold", data.name, f"{rows.counts()}; {work}")
     with terminal.warnings_as_notes(quiet), terminal.progress(quiet) as callback:
         path = size_path(
             model.set_params(callback=callback),
@@ -107,7 +107,7 @@ def sizes(
     same |= {"drop": same.pop("drop", None), "sample_weight": sample_weight, "positive": positive}
     terminal.make_console().print(f"{path}\n\n{_advice(path, _fit_command(data, same))}")
     if not quiet:
-        terminal.tell_saved(csv, plot)
+        terminal.print_saved(csv, plot)
 
 
 def _changed(group: Any) -> dict[str, Any]:

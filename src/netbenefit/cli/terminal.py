@@ -33,7 +33,7 @@ def make_console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True)
 
 
-def tell(style: str, label: str, message: object) -> None:
+def print_note(style: str, label: str, message: object) -> None:
     """Say something about the work, on stderr and in one line."""
     from rich.text import Text
 
@@ -43,10 +43,10 @@ def tell(style: str, label: str, message: object) -> None:
 
 def note(message: object) -> None:
     """Say what the user should know, besides the result."""
-    tell("yellow", "note", message)
+    print_note("yellow", "note", message)
 
 
-def friendly(command: Callable[..., None]) -> Callable[..., None]:
+def report_user_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Expand groups of options; turn errors that a user can mend into one line and exit code 2."""
     parameters, groups = _expand(inspect.signature(command, eval_str=True))
 
@@ -63,12 +63,12 @@ def friendly(command: Callable[..., None]) -> Callable[..., None]:
             if given.get("debug") or isinstance(error, BrokenPipeError):  # as of "… | head"
                 raise
             if isinstance(error, KeyboardInterrupt):
-                tell("bold red", "stopped", "nothing was saved.")
+                print_note("bold red", "stopped", "nothing was saved.")
                 raise typer.Exit(130) from None
             text = error.in_options() if isinstance(error, InputError) else str(error)
             if isinstance(error, OSError) and error.filename:
                 text = f"{error.filename}: {error.strerror}."
-            tell("bold red", "error", text)
+            print_note("bold red", "error", text)
             raise typer.Exit(2) from None
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -110,7 +110,7 @@ def progress(quiet: bool) -> Iterator[Callback | None]:
 
 
 @contextmanager
-def working(quiet: bool, text: str) -> Iterator[None]:
+def status(quiet: bool, text: str) -> Iterator[None]:
     """Say what is being done while it is done, on a terminal."""
     console = make_console(stderr=True)
     if quiet or not console.is_terminal:
@@ -188,11 +188,11 @@ def check_writable(inputs: Iterable[Path | None], *outputs: Path | None) -> None
         used.append(path)
 
 
-def tell_saved(*files: Path | None) -> None:
+def print_saved(*files: Path | None) -> None:
     """Name the files that were written."""
     for file in files:
         if file is not None:
-            tell("bold", "saved", file)
+            print_note("bold", "saved", file)
 
 
 def check_column(columns: Collection[str], name: str | None, option: str) -> None:

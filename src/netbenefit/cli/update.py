@@ -15,7 +15,7 @@ from netbenefit.cli.options import option
 What = StrEnum("What", "risks cutoffs refit")
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def update(
     card: options.Card,
     data: options.Data,
@@ -102,7 +102,7 @@ def update(
     if changed.result is not None:
         terminal.print_teacher(changed.new.provenance, changed.result)
     if not quiet:
-        terminal.tell(
+        terminal.print_note(
             "bold", "saved" if out else "not saved", out or "add --out new.json to keep the card."
         )
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SEVERAL = " Several, with commas, for --nested."
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def validate(
     data: options.Data,
     target: options.Target,
@@ -117,7 +117,7 @@ def validate(
         inner = inner_folds * prod(len(values) for values in settings.values()) if nested else 0
         cards = folds * repeats * (1 + inner) if bootstrap is None else bootstrap + 1
         work = f"{cards:,} cards of up to {time_limit:g} s each"
-        terminal.tell("bold", data.name, f"{rows.counts()}; {work}")
+        terminal.print_note("bold", data.name, f"{rows.counts()}; {work}")
     with terminal.warnings_as_notes(quiet), _stoppable(journal):
         found: CrossValidation | BootstrapValidation
         if bootstrap is not None:
@@ -131,7 +131,7 @@ def validate(
         write_csv(found.to_table(), csv)
     _show(found, rows, params["thresholds"])
     if not quiet:
-        terminal.tell_saved(csv, journal)
+        terminal.print_saved(csv, journal)
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def _stoppable(journal: Path | None) -> Iterator[None]:
         if journal is None:
             raise
         text = f"finished cards are kept in {journal}: the same command goes on from there."
-        terminal.tell("bold red", "stopped", text)
+        terminal.print_note("bold red", "stopped", text)
         raise typer.Exit(130) from None
 
 

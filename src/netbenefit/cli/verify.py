@@ -11,7 +11,7 @@ from netbenefit.cli import options, terminal
 from netbenefit.cli.options import option
 
 
-@terminal.friendly
+@terminal.report_user_errors
 def verify(
     card: options.Card,
     certificate: Annotated[

@@ -23,12 +23,12 @@ from .files import (
 )
 from .labels import (
     Outcome as Outcome,
+    check_no_missing as check_no_missing,
     find_target as find_target,
     is_event as is_event,
     label_in as label_in,
     match_labels as match_labels,
     read_outcome as read_outcome,
-    refuse_missing as refuse_missing,
     warn_of_constants as warn_of_constants,
 )
 from .patterns import (

@@ -109,7 +109,7 @@ def _choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> lis
     )
 
 
-def refuse_missing(labels: Sequence[Any], what: str, counts: Any = None, least: int = 0) -> None:
+def check_no_missing(labels: Sequence[Any], what: str, counts: Any = None, least: int = 0) -> None:
     """Refuse missing labels: of each row, or of groups with so many rows; the words are the same.
 
     Only rows have numbers, which a terminal therefore never shows.
@@ -193,7 +193,7 @@ def _labels(y: Any, what: str) -> NDArray[Any]:
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if labels.dtype.kind == "O" or (labels != labels).any():
         items = labels.tolist()
-        refuse_missing(items, what)
+        check_no_missing(items, what)
         if all(isinstance(item, Real | np.bool_) for item in items):
             labels = np.array(items)
     if not labels.size:

@@ -22,7 +22,7 @@ from .slim.estimator import (
 from .training import (
     Learned as Learned,
     Rows as Rows,
-    Training as Training,
+    TrainingData as TrainingData,
     choose_solver as choose_solver,
     count_threads as count_threads,
     make_binner as make_binner,

@@ -41,7 +41,7 @@ from netbenefit.data import (
 from netbenefit.estimators.training import (
     Learned,
     Rows,
-    Training,
+    TrainingData,
     given_risks,
     settings_by_condition,
     training_of_raw,
@@ -113,7 +113,7 @@ class TableRequest(NamedTuple):
 class TableTraining(NamedTuple):
     """Patterns to learn from, and all that is needed to come back to the table."""
 
-    training: Training
+    training: TrainingData
     labels: NDArray[Any]
     outcome: str  #: what the risk is the risk of
     names: tuple[str, ...]
@@ -181,7 +181,9 @@ def read_training(
             risks=counted.risk,
             learnt_from=learnt_from,
         )
-        training = Training(patterns, settings_by_condition(fitted, settings), conditions, fitted)
+        training = TrainingData(
+            patterns, settings_by_condition(fitted, settings), conditions, fitted
+        )
     merging = MergeReport(
         engine=engine.engine,
         n_rows=survey.n_rows,
@@ -224,7 +226,7 @@ def _pop_risks(rows: MergedRows, request: TableRequest) -> tuple[NDArray[Any] | 
 
 def _of_merged(
     rows: MergedRows, binner: Binner, settings: Mapping[str, Any], risks: NDArray[Any] | None
-) -> Training:
+) -> TrainingData:
     """Patterns of distinct raw rows, all of which are in memory."""
     learnt_from = _DISTINCT if risks is None else ""
     return training_of_raw(
@@ -239,12 +241,12 @@ def _of_numbers(
     risks: NDArray[Any] | None,
     settings: Mapping[str, Any],
     decimals: Mapping[str, int] | None,
-) -> Training:
+) -> TrainingData:
     """Patterns of columns of numbers."""
     patterns = PatternTable.from_columns(columns, event, sample_weight=weight, decimals=decimals)
     learnt_from = _DISTINCT if risks is None else ""
     rows = Rows(columns, columns, event, weight, risks=risks, learnt_from=learnt_from)
-    return Training(patterns, dict(settings), rows)
+    return TrainingData(patterns, dict(settings), rows)
 
 
 def _in_memory(

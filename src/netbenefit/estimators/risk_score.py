@@ -28,7 +28,7 @@ from netbenefit.estimators.from_table import (
 from netbenefit.estimators.training import (
     CardClassifier,
     Learned,
-    Training,
+    TrainingData,
     assemble_card,
     choose_solver,
     count_threads,
@@ -326,7 +326,7 @@ class RiskScoreClassifier(CardClassifier):
         self.__dict__.pop("binner_", None)  # of an earlier fit
 
         def make(names: Sequence[str]) -> Binner:
-            self._refuse_decimals()
+            self._check_decimals()
             return make_binner(own, names, self._grid(), self.sign, settings["constraints"])
 
         found = read_training(
@@ -345,7 +345,7 @@ class RiskScoreClassifier(CardClassifier):
         self._keep(learned, found.training, proven=not found.merging.search_sampled)
         return self
 
-    def _keep(self, learned: Learned, training: Training, *, proven: bool = True) -> None:
+    def _keep(self, learned: Learned, training: TrainingData, *, proven: bool = True) -> None:
         """Keep what was learnt; what was proven of a sample is no certificate."""
         self.scorecard_, self.result_ = learned.card, learned.result
         self.teaching_ = None if learned.taught is None else learned.taught.teaching
@@ -444,7 +444,9 @@ class RiskScoreClassifier(CardClassifier):
     def _grid(self) -> Thresholds:
         return self.thresholds_
 
-    def _learn(self, training: Training, outcome: str, start: IntArray | None = None) -> Learned:
+    def _learn(
+        self, training: TrainingData, outcome: str, start: IntArray | None = None
+    ) -> Learned:
         """Learn a card from patterns: all cards come about this way.
 
         1. The teacher gives every row a risk, which is blended with the outcomes into masses.
@@ -479,7 +481,7 @@ class RiskScoreClassifier(CardClassifier):
         origin = make_provenance(problem.patterns, result, penalty, outcome, seed, taught)
         return assemble_card(problem, result, origin, bins=bins, calibrate=self.calibrate)
 
-    def _pose(self, training: Training, seed: int) -> tuple[Problem, Taught | None]:
+    def _pose(self, training: TrainingData, seed: int) -> tuple[Problem, Taught | None]:
         """The problem of some rows, by the masses that the teacher makes of their outcomes."""
         table, taught = teach_masses(
             training,

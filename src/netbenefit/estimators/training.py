@@ -54,8 +54,8 @@ from netbenefit.problem import (
     Sign,
     SolverResult,
     by_condition,
+    check_two_classes,
     fit_levels,
-    refuse_one_class,
 )
 from netbenefit.solvers import (
     Annealing,
@@ -83,7 +83,7 @@ class Rows(NamedTuple):
     learnt_from: str = ""  #: what a teacher learns from, where these are not all rows one by one
 
 
-class Training(NamedTuple):
+class TrainingData(NamedTuple):
     """Patterns to learn from, and how they came about."""
 
     table: PatternTable
@@ -133,14 +133,16 @@ def training_of_raw(
     groups: ArrayLike | None = None,
     risks: NDArray[Any] | None = None,
     learnt_from: str = "",
-) -> Training:
+) -> TrainingData:
     """Bin raw rows, and express settings of columns by their conditions."""
     codes = binner.fit_codes(X, event, sample_weight)
     rows = Rows(X, X, event, sample_weight, groups, binner, risks, learnt_from)
     table = PatternTable.from_codes(
         codes.matrix, event, names=codes.names, decimals=codes.decimals, sample_weight=sample_weight
     )
-    return Training(table, settings_by_condition(binner.fitted_, settings), rows, binner.fitted_)
+    return TrainingData(
+        table, settings_by_condition(binner.fitted_, settings), rows, binner.fitted_
+    )
 
 
 def settings_by_condition(bins: FittedBins, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -298,7 +300,7 @@ class CardClassifier(
         event: NDArray[np.bool_],
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None = None,
-    ) -> Training:
+    ) -> TrainingData:
         """Patterns of rows to learn from; keeps what later rows are read by."""
         settings = self._settings()
         self.__dict__.pop("binner_", None)  # of an earlier fit
@@ -310,8 +312,8 @@ class CardClassifier(
             )
             warn_of_constants(table)
             rows = Rows(X, columns, event, sample_weight, groups, risks=risks)
-            return Training(table, settings, rows)
-        self._refuse_decimals()
+            return TrainingData(table, settings, rows)
+        self._check_decimals()
         names = X.names if isinstance(X, RawTable) else RawTable(X).names
         self.binner_ = make_binner(
             self.binner, names, self._grid(), settings.get("sign"), settings.get("constraints", ())
@@ -343,7 +345,7 @@ class CardClassifier(
         teacher = getattr(self, "teacher", None)
         return teacher if isinstance(teacher, str) and teacher not in TEACHERS else None
 
-    def _refuse_decimals(self) -> None:
+    def _check_decimals(self) -> None:
         if self.decimals is not None:
             raise InputError(
                 "decimals need binner=None. With a binner, use Binner(per_unit={name: "
@@ -380,7 +382,7 @@ class Learned(NamedTuple):
 
 
 def teach_masses(
-    training: Training,
+    training: TrainingData,
     thresholds: Thresholds,
     teacher: Any,
     prior_strength: Any,
@@ -393,10 +395,10 @@ def teach_masses(
     strength = read_strength(prior_strength, table.n_total)
     if teacher is None or strength == 0:
         return table, None
-    refuse_constants(table)
-    refuse_one_class(table)
+    check_not_constant(table)
+    check_two_classes(table)
     if strength is not None and prior_strength != "auto":
-        refuse_small_weights(
+        check_small_weights(
             table, "A prior counts weights as rows", 'set prior_strength="auto", 0 or inf'
         )
     teaching = teach(
@@ -438,16 +440,16 @@ def _worth(
 
 def make_problem(table: PatternTable, thresholds: Thresholds, **settings: Any) -> Problem:
     """Build a problem by settings of :meth:`Problem.build`; refuse rows that teach nothing."""
-    refuse_constants(table)
+    check_not_constant(table)
     problem = Problem.build(table, thresholds, **settings)
     if settings.get("penalty") == "auto":
-        refuse_small_weights(
+        check_small_weights(
             table, "The price of a rule counts weights as rows", 'set penalty="paper"'
         )
     return problem
 
 
-def refuse_constants(table: PatternTable) -> None:
+def check_not_constant(table: PatternTable) -> None:
     """Raise an error where no column varies."""
     if len(table.constant) == table.n_features:
         raise InputError(
@@ -456,7 +458,7 @@ def refuse_constants(table: PatternTable) -> None:
         )
 
 
-def refuse_small_weights(table: PatternTable, why: str, otherwise: str) -> None:
+def check_small_weights(table: PatternTable, why: str, otherwise: str) -> None:
     """Raise an error where weights are no numbers of rows, but something counts them as such."""
     rows, total = int((table.pattern_of_row >= 0).sum()), float(table.n_total)
     if total < _LEAST_WEIGHT * rows:

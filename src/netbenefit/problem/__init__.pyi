@@ -45,8 +45,8 @@ from .problem import (
     SolverResult as SolverResult,
     Status as Status,
     TraceRow as TraceRow,
+    check_two_classes as check_two_classes,
     one_hot_groups as one_hot_groups,
-    refuse_one_class as refuse_one_class,
 )
 from .raw_constraints import (
     RawNames as RawNames,

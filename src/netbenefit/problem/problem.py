@@ -334,7 +334,7 @@ class Problem:
             ``bounds`` and ``max_features`` are short for constraints of these names.  Where no
             points meet all of them, an error names some that clash.
         """
-        refuse_one_class(patterns)
+        check_two_classes(patterns)
         weighed = zip(thresholds.values, thresholds.weights, strict=True)
         if not any(p > 0 and weight > 0 for p, weight in weighed):
             raise InputError(
@@ -561,7 +561,7 @@ class Problem:
             )
 
 
-def refuse_one_class(patterns: PatternTable) -> None:
+def check_two_classes(patterns: PatternTable) -> None:
     """Raise an error where no row, or every row, had the event."""
     if patterns.n_events in (0, patterns.n_total):
         what = "no events" if patterns.n_events == 0 else "only events"

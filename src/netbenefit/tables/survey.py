@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from netbenefit.cards import Frame
 from netbenefit.common import InputError
-from netbenefit.data import EngineTable, Outcome, flag, read_outcome, refuse_missing
+from netbenefit.data import EngineTable, Outcome, check_no_missing, flag, read_outcome
 
 _TARGET, _MISSING, _COUNT = "nb_target", "nb_missing", "nb_count"
 
@@ -85,7 +85,7 @@ def _outcome(
     values = found.column(_TARGET).tolist()
     # (NaN is a label to some engines; and to Dask null is another value.)
     null = sum(map(int, found.column(_MISSING).tolist()))
-    refuse_missing(values, f"column {target!r}", counts, null)
+    check_no_missing(values, f"column {target!r}", counts, null)
     outcome = read_outcome(np.array(values), target, positive)
     column = table.label(target)
     events = [value for value, event in zip(values, outcome.event, strict=True) if event]

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from netbenefit.binning import Binner
 from netbenefit.cards import Scorecard
 from netbenefit.common import InputError, Remedy, Table, check_names, shorten
-from netbenefit.data import EngineTable, Groups, Tell, is_event, read_outcome, refuse_missing
+from netbenefit.data import EngineTable, Groups, Tell, check_no_missing, is_event, read_outcome
 from netbenefit.estimators import (
     MAX_PATTERNS,
     RiskScoreClassifier,
@@ -273,7 +273,7 @@ def _events(
 ) -> tuple[NDArray[np.bool_], Any]:
     """Which groups are events, and the label of these."""
     values = groups.keys["nb_target"]
-    refuse_missing(values.tolist(), f"column {target!r}", groups.rows)
+    check_no_missing(values.tolist(), f"column {target!r}", groups.rows)
     if other_labels:  # of rows to compare with, which may lack the event
         return np.array([is_event(value, positive) for value in values.tolist()]), positive
     outcome = read_outcome(values, target, positive)

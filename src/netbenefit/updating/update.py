@@ -52,7 +52,7 @@ from netbenefit.estimators import (
     Learned,
     RiskScoreClassifier,
     Rows,
-    Training,
+    TrainingData,
     settings_by_condition,
     terms_of,
     warn_of_teaching,
@@ -516,7 +516,7 @@ def _bare(term: Term) -> Term:
     return replace(term, binary=False) if isinstance(term, PerUnit) else term
 
 
-def _of_numbers(card: Scorecard, estimator: RiskScoreClassifier, rows: _Rows) -> Training:
+def _of_numbers(card: Scorecard, estimator: RiskScoreClassifier, rows: _Rows) -> TrainingData:
     """Columns as they are, those of rules in the card's own steps."""
     risks, X = estimator._given_risks(rows.X)
     X = _chosen_columns(X, card.feature_names, card.feature_names)
@@ -530,10 +530,10 @@ def _of_numbers(card: Scorecard, estimator: RiskScoreClassifier, rows: _Rows) ->
         decimals={**steps, **(estimator.decimals or {})},
     )
     training_rows = Rows(X, columns, rows.event, rows.weight, risks=risks)
-    return Training(table, estimator._settings(), training_rows)
+    return TrainingData(table, estimator._settings(), training_rows)
 
 
-def _of_raw(card: Scorecard, estimator: RiskScoreClassifier, rows: _Rows) -> Training:
+def _of_raw(card: Scorecard, estimator: RiskScoreClassifier, rows: _Rows) -> TrainingData:
     """Conditions that the binner finds on the new rows, and those of the old card."""
     X = _chosen_columns(rows.X, needed_columns(card, estimator), card.feature_names)
     training = estimator._training(X, rows.event, rows.weight)
@@ -550,7 +550,7 @@ def _of_raw(card: Scorecard, estimator: RiskScoreClassifier, rows: _Rows) -> Tra
         decimals=[term.decimals for term in bins.terms],
         sample_weight=rows.weight,
     )
-    return Training(table, settings_by_condition(bins, settings), training.rows, bins)
+    return TrainingData(table, settings_by_condition(bins, settings), training.rows, bins)
 
 
 def needed_columns(card: Scorecard, estimator: RiskScoreClassifier) -> tuple[str, ...]:

@@ -22,12 +22,12 @@ from netbenefit.estimators.riskslim.problem import Lattice
 from netbenefit.estimators.riskslim.solve import solve_lattice
 from netbenefit.estimators.training import (
     CardClassifier,
+    check_not_constant,
     make_provenance,
-    refuse_constants,
     rules_of,
 )
 from netbenefit.metrics import Thresholds, weighted_net_benefit
-from netbenefit.problem import SolverResult, floor_scores, refuse_one_class
+from netbenefit.problem import SolverResult, check_two_classes, floor_scores
 from netbenefit.solvers import Callback, check_time_limit
 
 # -- from RISKSLIM's coefficients to a card: one risk per score, the intercept in the table of risks
@@ -232,8 +232,8 @@ class RiskSLIMClassifier(CardClassifier):
         self.classes_ = outcome.labels
         training = self._training(X, outcome.event, sample_weight)
         table = training.table
-        refuse_constants(table)
-        refuse_one_class(table)
+        check_not_constant(table)
+        check_two_classes(table)
         lattice = Lattice.of(
             table,
             max_points=int(self.max_points),

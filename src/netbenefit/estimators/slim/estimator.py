@@ -21,12 +21,12 @@ from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.slim.task import HALF, SlimExact, SlimTask
 from netbenefit.estimators.training import (
     Learned,
-    Training,
+    TrainingData,
     assemble_card,
+    check_not_constant,
+    check_small_weights,
     count_threads,
     make_provenance,
-    refuse_constants,
-    refuse_small_weights,
 )
 from netbenefit.problem import Constraint, SolverResult, floor_scores, level_risks
 from netbenefit.solvers import Callback
@@ -180,11 +180,11 @@ class SLIMClassifier(RiskScoreClassifier):
 
     # -- steps of fit ----------------------------------------------------------------------------
 
-    def _task(self, training: Training) -> SlimTask:
+    def _task(self, training: TrainingData) -> SlimTask:
         table = training.table
-        refuse_constants(table)
+        check_not_constant(table)
         if "paper" in (self.penalty, self.point_penalty):
-            refuse_small_weights(
+            check_small_weights(
                 table, "SLIM's usual prices count weights as rows", "set penalty and point_penalty"
             )
         settings = dict(training.settings)
@@ -198,7 +198,9 @@ class SLIMClassifier(RiskScoreClassifier):
             **settings,
         )
 
-    def _learn(self, training: Training, outcome: str, start: IntArray | None = None) -> Learned:
+    def _learn(
+        self, training: TrainingData, outcome: str, start: IntArray | None = None
+    ) -> Learned:
         """The engine's card, with SLIM's own cut-off and risks."""
         task, table = self._task(training), training.table
         seed = self._seed()  # drawn once: the card records the one that the search had
