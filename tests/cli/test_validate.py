@@ -119,7 +119,9 @@ def test_ctrl_c_tells_what_is_kept(
 
 
 def test_errors(table: Path, tmp_path: Path) -> None:
-    assert "Add --nested, or give one" in error("validate", table, *ASK, "--max-features", "1,2")
+    assert "only --nested chooses among several values" in error(
+        "validate", table, *ASK, "--max-features", "1,2"
+    )
     assert "not with --bootstrap" in error("validate", table, *ASK, "--nested", "--bootstrap", 9)
     assert "write thresholds, as in --at" in error("validate", table, *ASK, "--at", "x")
     assert "write whole numbers" in error("validate", table, *ASK, "--max-points", "many")

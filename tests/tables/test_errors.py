@@ -50,7 +50,7 @@ def with_column(name: str, values: list[Any]) -> Any:
         (lambda: fit(FRAME.lazy().filter(pl.col("age") > 99)), "0 rows"),
         (lambda: fit(with_column("y", [0] * 80)), "one class only"),
         (lambda: fit(with_column("y", [0, 1, 2, 3] * 20)), "4 labels"),
-        (lambda: fit(with_column("y", [None, 1, 0, 1] * 20)), "missing in 20 rows. Leave those"),
+        (lambda: fit(with_column("y", [None, 1, 0, 1] * 20)), "20 labels are missing"),
         (lambda: fit(with_column("age", [float("inf"), 1.0] * 40)), "'age' holds infinite numbers"),
         (lambda: fit(FRAME.lazy(), sample_weight="v"), "no column 'v'"),
         (
