@@ -171,12 +171,12 @@ def eight() -> None:
         made = {
             "taught": RiskScoreClassifier(
                 # Bounds of many columns are computed in threads, which see the clock in any order.
-                solver="auto" if len(columns) < 16 else "local",
+                solver="auto" if len(columns) < 16 else search(),
                 time_limit=3,
                 n_jobs=1,
             ),
             "small": RiskScoreClassifier(
-                teacher="logistic", solver="local", max_features=4, time_limit=2, n_jobs=1
+                teacher="logistic", solver=search(), max_features=4, n_jobs=1
             ),
             "published": RSSDNBClassifier(solver="anneal", time_limit=2, n_jobs=1),
         }
