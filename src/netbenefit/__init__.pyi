@@ -74,6 +74,7 @@ from .problem import (
     MaxFeatures as MaxFeatures,
     MaxFPR as MaxFPR,
     MaxPerColumn as MaxPerColumn,
+    MaxQuestions as MaxQuestions,
     MaxTotalPoints as MaxTotalPoints,
     MinTPR as MinTPR,
     Monotone as Monotone,

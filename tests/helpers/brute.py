@@ -27,7 +27,11 @@ def all_values(integers: IntegerProblem, points: np.ndarray) -> np.ndarray:
             called = scores >= scores[:, t : t + 1]
             best = np.maximum(best, called @ row)
         total += best
-    return total - integers.price * (points != 0).sum(axis=1)
+    total -= integers.price * (points != 0).sum(axis=1)
+    for question in set(integers.questions.tolist()):
+        used = (points[:, integers.questions == question] != 0).any(axis=1)
+        total -= integers.question_price * used
+    return total
 
 
 def random_problem(
@@ -77,8 +81,21 @@ def random_problem(
             lower[k] = rng.integers(-most, most + 1)
             upper[k] = rng.integers(lower[k], most + 1)
     price = int(rng.choice([0, 1, 1, 2, 5]))
+    extra, questions = 0, np.arange(p)
+    if rng.random() < 0.5:
+        extra, questions = int(rng.choice([0, 1, 3])), rng.integers(0, p, p)
     return IntegerProblem(
-        units, unit, gains, price, lower, upper, Fraction(0), Fraction(int(mass.sum())), True
+        units=units,
+        unit=unit,
+        gains=gains,
+        price=price,
+        question_price=extra,
+        questions=questions,
+        lower=lower,
+        upper=upper,
+        constant=Fraction(0),
+        total=Fraction(int(mass.sum())),
+        exact=True,
     )
 
 

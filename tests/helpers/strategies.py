@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from netbenefit.problem.constraints import (
     Include,
     MaxFeatures,
     MaxFPR,
+    MaxQuestions,
     MaxTotalPoints,
     MinTPR,
     Sign,
@@ -29,6 +31,7 @@ from netbenefit.problem.constraints import (
 )
 from netbenefit.problem.levels import floor_scores
 from netbenefit.problem.problem import Problem
+from netbenefit.problem.questions import Questions
 from netbenefit.teachers.crossfit import blend
 
 GRIDS = [
@@ -62,6 +65,10 @@ def _column(draw: st.DrawFn, kind: str, n: int) -> list[float]:
 
 
 KINDS = ["binary", "binary", "two", "small", "wide", "tenths", "thousandths", "constant"]
+
+
+#: Prices of a question, some with that of each further rule on it.
+PENALTIES = ["paper", "auto", 0.0, 0.01, (0.01, 0.002), (0.03, 0.0), (0.02, 0.02)]
 
 
 @st.composite
@@ -133,9 +140,10 @@ def problems(
         )
     )
     grid = ROUGH_GRID if real and not real_weights else draw(st.sampled_from(GRIDS))
-    penalty = draw(st.sampled_from(["paper", "auto", 0.0, 0.01]))
+    penalty = draw(st.sampled_from(PENALTIES))
+    asked = draw(st.none() | some_questions(table))
     if constrained:
-        return _constrained(draw, table, grid, penalty, max_points, rates, most_vectors)
+        return _constrained(draw, table, grid, penalty, max_points, rates, most_vectors, asked)
     bounds = {}
     for k in range(table.n_features):
         if draw(st.integers(0, 3)) == 0:
@@ -143,8 +151,37 @@ def problems(
             bounds[k] = (low, draw(st.integers(low, max_points)))
     forced = sum(low > 0 or high < 0 for low, high in bounds.values())
     limit = draw(st.none() | st.integers(forced, table.n_features))
+    few = draw(st.none() | st.integers(forced, table.n_features))
     return Problem.build(
-        table, grid, penalty=penalty, max_points=max_points, bounds=bounds, max_features=limit
+        table,
+        grid,
+        penalty=penalty,
+        max_points=max_points,
+        bounds=bounds,
+        max_features=limit,
+        max_questions=few,
+        questions=asked,
+    )
+
+
+@st.composite
+def some_questions(draw: st.DrawFn, table: PatternTable) -> Questions:
+    """Columns that belong together, at random; their answers are the codes that occur, and 0."""
+    n = table.n_features
+    labels = draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n))
+    names = tuple(dict.fromkeys(labels))
+    of_column = np.array([names.index(label) for label in labels], dtype=np.int64)
+    answers, of_answer = [np.zeros((0, n), dtype=np.int64)], []
+    for question in range(len(names)):
+        own = np.flatnonzero(of_column == question)
+        codes = table.codes[:, own]
+        if own.size > 1 and np.isin(codes, (0, 1)).all() and not any(table.decimals):
+            rows = np.zeros((len(codes) + 1, n), dtype=np.int64)
+            rows[1:, own] = codes
+            answers.append(np.unique(rows, axis=0))
+            of_answer += [question] * len(answers[-1])
+    return Questions(
+        tuple(map(str, names)), of_column, np.concatenate(answers), np.array(of_answer, np.int64)
     )
 
 
@@ -183,10 +220,11 @@ def _constrained(
     draw: st.DrawFn,
     table: PatternTable,
     grid: Thresholds,
-    penalty: str | float,
+    penalty: Any,
     max_points: int,
     rates: bool,
     most_vectors: int,
+    asked: Questions | None,
 ) -> Problem:
     widest = int(most_vectors ** (1 / table.n_features))  # values per column, on average
     most = draw(st.integers(1, max(1, min(max_points, (widest - 1) // 2))))
@@ -200,7 +238,12 @@ def _constrained(
     while True:
         try:
             return Problem.build(
-                table, grid, penalty=penalty, max_points=most, constraints=constraints
+                table,
+                grid,
+                penalty=penalty,
+                max_points=most,
+                constraints=constraints,
+                questions=asked,
             )
         except InputError:  # they contradict each other: drop one
             constraints.pop()
@@ -228,6 +271,7 @@ def constraint_lists(
         st.builds(Values, column, st.lists(number, min_size=1, max_size=4)),
         st.builds(lambda k, v: Values(k, [0, *v]), column, st.lists(number, max_size=3)),
         st.builds(MaxFeatures, st.integers(0, table.n_features)),
+        st.builds(MaxQuestions, st.integers(0, table.n_features)),
         columns.map(lambda names: Include(*names[:2])),
         columns.map(lambda names: Exclude(*names[:2])),
         columns.map(lambda names: Exclusive(*names)),
@@ -257,8 +301,20 @@ def all_points(problem: Problem) -> IntArray:
     ]
     vectors = np.array(list(itertools.product(*ranges)), dtype=np.int64).reshape(-1, lower.size)
     rows = ((vectors != 0) @ limits.support.T <= limits.support_limit).all(axis=1)
-    kept: IntArray = vectors[rows & (np.abs(vectors).sum(axis=1) <= limits.total)]
+    rows &= np.abs(vectors).sum(axis=1) <= limits.total
+    asked, most = problem.questions, limits.asked
+    for question in range(len(asked)):
+        worth = vectors @ asked.answers[asked.of_answer == question].T
+        if worth.shape[1]:
+            rows &= worth.max(axis=1) - worth.min(axis=1) <= most.spread[question]
+    rows &= np.array([count_questions(problem, points) <= most.most for points in vectors])
+    kept: IntArray = vectors[rows]
     return kept
+
+
+def count_questions(problem: Problem, points: IntArray) -> int:
+    """How many questions have points, one column after the other."""
+    return len({int(problem.questions.of_column[k]) for k, v in enumerate(points) if v != 0})
 
 
 def brute_force(problem: Problem) -> tuple[Fraction, IntArray] | None:
@@ -281,7 +337,9 @@ def brute_force(problem: Problem) -> tuple[Fraction, IntArray] | None:
         benefit = seen[order]
         if benefit is None:
             continue
-        value = benefit - problem.penalty * int(np.count_nonzero(points))
+        questions = count_questions(problem, points)
+        further = int(np.count_nonzero(points)) - questions
+        value = benefit - problem.penalty * questions - problem.rule_penalty * further
         if best is None or value > best[0]:
             best = value, points
     return best

@@ -17,7 +17,7 @@ from netbenefit.solvers import state as _chain
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.kernels.coordinates import columns_of, make_state
 from tests.helpers import slow_truth as reference
-from tests.helpers.strategies import problems
+from tests.helpers.strategies import count_questions, problems
 
 MASK = 2**64 - 1
 
@@ -47,6 +47,8 @@ def test_state_is_right_after_any_number_of_steps(data: st.DataObject, real: boo
         exact = problem.evaluate(points)
         assert objective_of(problem, value) == pytest.approx(float(exact.objective), abs=1e-12)
     assert chain.size[0] == np.count_nonzero(state.points)
+    if problem.questions.grouped:
+        assert chain.size[2] == count_questions(problem, state.points)
     assert chain.value[1] >= chain.value[0]
 
 
@@ -147,7 +149,10 @@ def published_annealing(problem: Problem, settings: Annealing, start: list[int])
     number = Numbers(int(seed))
 
     def loss(points: list[int]) -> Fraction:
-        return -reference.objective(problem.patterns, problem.thresholds, problem.penalty, points)
+        free = reference.objective(problem.patterns, problem.thresholds, Fraction(0), points)
+        asked = count_questions(problem, np.array(points))
+        further = sum(v != 0 for v in points) - asked
+        return problem.penalty * asked + problem.rule_penalty * further - free
 
     free = [
         k
@@ -161,7 +166,7 @@ def published_annealing(problem: Problem, settings: Annealing, start: list[int])
         others = [v for v in range(problem.lower[k], problem.upper[k] + 1) if v != current[k]]
         new = list(current)
         new[k] = others[int(number() * len(others))]
-        if sum(v != 0 for v in new) > problem.max_features:
+        if not problem.allows(new):
             continue
         worse = loss(new) - loss(current)
         if worse < 0 or number() < math.exp(-float(worse) / t):

@@ -55,6 +55,7 @@ from .terms import (
     level_order as level_order,
     log_ends as log_ends,
     named as named,
+    samples as samples,
     total_of as total_of,
 )
 from .text import (

@@ -35,6 +35,10 @@ def fit(
     *,
     columns: options.ReadingOptions,
     max_features: Annotated[int | None, option("K", "Largest number of rules.", **LIMITS)] = None,
+    max_questions: Annotated[
+        int | None,
+        option("K", "Largest number of questions: columns that rules are about.", **LIMITS),
+    ] = None,
     max_per_column: options.MaxPerColumn = None,
     max_points: options.MaxPoints = 10,
     limits: options.LimitOptions,
@@ -42,8 +46,9 @@ def fit(
         str,
         option(
             "PRICE",
-            "What a rule must bring, in net benefit; auto is prevalence / rows, and less below "
-            "4,000 rows; paper is 0.1 · prevalence / columns.",
+            "What a question must bring, in net benefit, and after a slash each further rule on it "
+            "(default: a quarter); auto is prevalence / rows, and less below 4,000 rows; paper is "
+            "0.1 · prevalence / columns.",
         ),
     ] = "auto",
     teacher: options.TeacherOptions,
@@ -86,9 +91,10 @@ def fit(
         teacher,
         limits,
         max_per_column,
-        penalty=terminal.read_setting(penalty, "--penalty", "auto", "paper"),
+        penalty=terminal.read_penalty(penalty),
         max_points=max_points,
         max_features=max_features,
+        max_questions=max_questions,
         solver=solver.value,
         time_limit=time_limit,
         random_state=seed,

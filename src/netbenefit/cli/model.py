@@ -152,7 +152,7 @@ def read_card_flags(
     **others: Any,
 ) -> dict[str, Any]:
     """Read the options about the card: parameters of the estimator, ``others`` as they are."""
-    for name in ("max_points", "max_features"):
+    for name in ("max_points", "max_features", "max_questions"):
         value = others.get(name)
         if value is not None and value < 1:
             flag = f"--{name.replace('_', '-')}"

@@ -225,6 +225,12 @@ def read_setting(text: str, option: str, *words: str) -> str | float:
         raise InputError(f"{option} must be {known}, not {text!r}.") from None
 
 
+def read_penalty(text: str) -> Any:
+    """Read the price of a question, or with a slash also that of a further rule on it."""
+    parts = [read_setting(part.strip(), "--penalty", "auto", "paper") for part in text.split("/")]
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
 def print_teacher(origin: Provenance | None, result: SolverResult) -> None:
     """Print who taught a card, what the teacher is worth, and what the card makes of it."""
     from netbenefit.cards import share_text

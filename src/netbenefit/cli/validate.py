@@ -50,13 +50,16 @@ def validate(
     max_features: Annotated[
         str | None, option("K", "Largest number of rules." + _SEVERAL, **LIMITS)
     ] = None,
+    max_questions: Annotated[
+        str | None, option("K", "Largest number of questions." + _SEVERAL, **LIMITS)
+    ] = None,
     max_points: Annotated[
-        str | None, option("N", "Points of a rule: from −N to N." + _SEVERAL, "10", **LIMITS)
+        str | None, option("N", "Points of an answer: at most N." + _SEVERAL, "10", **LIMITS)
     ] = None,
     max_per_column: options.MaxPerColumn = None,
     limits: options.LimitsInFolds,
     penalty: Annotated[
-        str | None, option("C0", "Price of a rule, in net benefit." + _SEVERAL, "auto")
+        str | None, option("C0", "Price of a question, in net benefit." + _SEVERAL, "auto")
     ] = None,
     teacher: options.TeacherOptions,
     solver: Annotated[options.Solver, typer.Option(help="As in `fit`.")] = options.Solver.auto,
@@ -88,7 +91,12 @@ def validate(
     if nested and bootstrap is not None:
         raise InputError("--nested goes with folds, not with --bootstrap. Choose one.")
     terminal.check_writable([data], journal, csv)
-    given = {"penalty": penalty, "max_features": max_features, "max_points": max_points}
+    given = {
+        "penalty": penalty,
+        "max_features": max_features,
+        "max_questions": max_questions,
+        "max_points": max_points,
+    }
     settings = _read_settings(given, nested)
     flags = ColumnFlags.of(columns)
     params = read_card_flags(
@@ -157,7 +165,7 @@ def _read_settings(given: Mapping[str, str | None], nested: bool) -> dict[str, l
         flag = f"--{name.replace('_', '-')}"
         if text is None:
             if nested:
-                found[name] = list(CARD_SETTINGS[name])
+                found[name] = list(CARD_SETTINGS.get(name, (None,)))
             continue
         items = [item.strip() for item in text.split(",")]
         if len(items) > 1 and not nested:
@@ -165,7 +173,7 @@ def _read_settings(given: Mapping[str, str | None], nested: bool) -> dict[str, l
                 f"{flag} {text}: only --nested chooses among several values. Add it, or give one."
             )
         if name == "penalty":
-            found[name] = [terminal.read_setting(item, flag, "auto", "paper") for item in items]
+            found[name] = [terminal.read_penalty(item) for item in items]
             continue
         if not all(item.isdecimal() for item in items):
             raise InputError(f"{flag} {text}: write whole numbers, as in {flag} 5")

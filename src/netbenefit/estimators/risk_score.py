@@ -40,7 +40,7 @@ from netbenefit.estimators.training import (
     warn_of_teaching,
 )
 from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_thresholds
-from netbenefit.problem import Constraint, Problem, SolverResult
+from netbenefit.problem import Constraint, Penalty, Problem, SolverResult
 from netbenefit.solvers import (
     Callback,
     LiveLine,
@@ -57,7 +57,7 @@ class RiskScoreClassifier(CardClassifier):
 
     With thresholds p_i, weights ω_i and odds r_i = p_i / (1 − p_i), the points λ maximise
 
-        Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ ,
+        Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · questions − C1 · further rules ,
 
     where a row is positive at p_i when its score x·λ reaches the cut-off T_i.  What counts as an
     event is a blend: a *teacher*, a model that sees all columns, gives every row a risk p̂ by
@@ -79,11 +79,13 @@ class RiskScoreClassifier(CardClassifier):
         hold text, categories and missing values, and the card scores raw rows.  None takes columns
         as they are: numbers, none of them missing, with points per unit.
     max_points : int, default=10
-        Largest absolute value of a rule's points.  (Where conditions on a column add up, the
-        printed card shows sums, which may be larger.)
-    penalty : "auto", "paper" or float, default="auto"
-        Price C0 of a rule, in net benefit; ``"auto"`` is prevalence / rows, times √(rows / 4000)
-        in tables of fewer than 4,000 rows; ``"paper"`` the published 0.1 · prevalence / columns.
+        Largest points of an answer as printed, and largest absolute value of a rule's points.
+        Points of conditions on one column add up: their sums are limited, too.
+    penalty : "auto", "paper", float or pair of floats, default="auto"
+        Price C0 of a question, in net benefit; ``"auto"`` is prevalence / rows, times
+        √(rows / 4000) in tables of fewer than 4,000 rows; ``"paper"`` the published
+        0.1 · prevalence / columns.  A further rule on the same question costs C1, a quarter of it;
+        a pair (C0, C1) gives both.  Without a binner each column is a question of its own.
     teacher : "auto", "logistic", "boosting", classifier, str, array or None, default="auto"
         What gives every training row a risk.  ``"auto"``: a stack of logistic regression on the
         conditions, logistic regression on the raw columns, and boosted trees; ``"logistic"``: the
@@ -95,6 +97,8 @@ class RiskScoreClassifier(CardClassifier):
         table, 0 the published objective; ``inf`` leaves only the teacher's decisions.
     max_features : int, default=None
         Largest number of rules.
+    max_questions : int, default=None
+        Largest number of questions: raw (or combined) columns that rules are about.
     sign : mapping, default=None
         ``{"age": "+", "haemoglobin": "-"}``: columns whose points may not be negative, or not
         positive.  With a binner: along which points never fall, or never rise.
@@ -161,15 +165,18 @@ class RiskScoreClassifier(CardClassifier):
     array([ True, False, False])
     """
 
+    #: Whether conditions on one column are one question; published methods count conditions.
+    _asks_questions: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "thresholds": [Thresholds, str, "array-like", None],
         "weights": [str, "array-like", callable, None],
         "binner": [object, None],
         "max_points": [Interval(Integral, 1, None, closed="left")],
-        "penalty": [str, Real],  # Problem has the better errors
+        "penalty": [str, Real, "array-like"],  # Problem has the better errors
         "teacher": [object, None],  # teach has the better errors
         "prior_strength": [str, Real],
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
+        "max_questions": [Interval(Integral, 0, None, closed="left"), None],
         "sign": [Mapping, None],
         "bounds": [Mapping, None],
         "constraints": [object, None],  # Problem has the better errors
@@ -190,10 +197,11 @@ class RiskScoreClassifier(CardClassifier):
         weights: Weights | None = None,
         binner: str | Binner | None = None,
         max_points: int = 10,
-        penalty: str | float = "auto",
+        penalty: Penalty = "auto",
         teacher: Any = "auto",
         prior_strength: str | float = "auto",
         max_features: int | None = None,
+        max_questions: int | None = None,
         sign: Mapping[Any, Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
         constraints: Sequence[Constraint] | None = None,
@@ -214,6 +222,7 @@ class RiskScoreClassifier(CardClassifier):
         self.teacher = teacher
         self.prior_strength = prior_strength
         self.max_features = max_features
+        self.max_questions = max_questions
         self.sign = sign
         self.bounds = bounds
         self.constraints = constraints
@@ -439,6 +448,7 @@ class RiskScoreClassifier(CardClassifier):
             "bounds": self.bounds,
             "constraints": () if self.constraints is None else self.constraints,
             "max_features": self.max_features,
+            **({"max_questions": self.max_questions} if self._asks_questions else {}),
         }
 
     def _grid(self) -> Thresholds:
@@ -477,8 +487,8 @@ class RiskScoreClassifier(CardClassifier):
         bins: FittedBins | None,
     ) -> Scorecard:
         """The card of a solver's answer, and where it comes from."""
-        penalty = float(problem.penalty)
-        origin = make_provenance(problem.patterns, result, penalty, outcome, seed, taught)
+        price = problem.penalty, problem.price(result.size, result.questions)
+        origin = make_provenance(problem.patterns, result, price, outcome, seed, taught)
         return assemble_card(problem, result, origin, bins=bins, calibrate=self.calibrate)
 
     def _pose(self, training: TrainingData, seed: int) -> tuple[Problem, Taught | None]:

@@ -44,10 +44,11 @@ random_state, n_jobs, verbose, calibrate, decimals, callback
     array([1, 0, 2])
     """
 
+    _asks_questions = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: checks
         for name, checks in RiskScoreClassifier._parameter_constraints.items()
-        if name not in ("teacher", "prior_strength")
+        if name not in ("teacher", "prior_strength", "max_questions")
     }
 
     def __init__(

@@ -50,6 +50,7 @@ from netbenefit.metrics import Thresholds
 from netbenefit.problem import (
     Constraint,
     Problem,
+    Questions,
     RawNames,
     Sign,
     SolverResult,
@@ -153,7 +154,10 @@ def settings_by_condition(bins: FittedBins, settings: Mapping[str, Any]) -> dict
         settings.get("bounds"),
         settings.get("constraints", ()),
     )
-    return {**settings, "sign": None, "bounds": None, "constraints": constraints}
+    made = {**settings, "sign": None, "bounds": None, "constraints": constraints}
+    if "max_questions" in settings:
+        made["questions"] = Questions.of_terms(bins.terms)
+    return made
 
 
 def pop_column(X: Any, name: str, purpose: str) -> tuple[NDArray[Any] | None, Any]:
@@ -471,15 +475,16 @@ def check_small_weights(table: PatternTable, why: str, otherwise: str) -> None:
 def make_provenance(
     table: PatternTable,
     result: SolverResult,
-    penalty: float,
+    price: tuple[Fraction | float, Fraction | float],
     outcome: str,
     seed: int | None,
     taught: Taught | None = None,
 ) -> Provenance:
     """Write down where a card comes from.
 
-    Of the teacher's net benefit on the masses, the card keeps its own share; a card with as few
-    rules keeps at most that of the bound, to which the price of its rules is added again.
+    ``price`` is that of a question, and that of all questions and rules of the card.  Of the
+    teacher's net benefit on the masses, the card keeps its own share; a card with as few questions
+    and rules keeps at most that of the bound, to which their price is added again.
     """
     origin = Provenance(
         version=__version__,
@@ -489,7 +494,7 @@ def make_provenance(
         prevalence=table.prevalence,
         objective=result.objective,
         bound=result.bound,
-        penalty=penalty,
+        penalty=float(price[0]),
         prior_strength=0.0,
         solver=result.solver,
         status=result.status,
@@ -500,7 +505,7 @@ def make_provenance(
     if taught is None:
         return origin
     whole, strength = taught.blended_benefit, taught.blend.strength
-    bound = None if result.bound is None else result.bound + penalty * result.size
+    bound = None if result.bound is None else result.bound + float(price[1])
     return replace(
         origin,
         prior_strength=math.inf if strength is None else float(strength),

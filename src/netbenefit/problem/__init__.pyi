@@ -10,6 +10,7 @@ from .constraints import (
     MaxFeatures as MaxFeatures,
     MaxFPR as MaxFPR,
     MaxPerColumn as MaxPerColumn,
+    MaxQuestions as MaxQuestions,
     MaxTotalPoints as MaxTotalPoints,
     MinTPR as MinTPR,
     Monotone as Monotone,
@@ -30,6 +31,7 @@ from .levels import (
 from .limits import (
     Form as Form,
     Limits as Limits,
+    QuestionLimits as QuestionLimits,
     RateLimits as RateLimits,
     whole as whole,
 )
@@ -38,6 +40,7 @@ from .problem import (
     Evaluation as Evaluation,
     IntegerProblem as IntegerProblem,
     NoCardFound as NoCardFound,
+    Penalty as Penalty,
     Problem as Problem,
     Progress as Progress,
     Proof as Proof,
@@ -47,6 +50,9 @@ from .problem import (
     TraceRow as TraceRow,
     check_two_classes as check_two_classes,
     one_hot_groups as one_hot_groups,
+)
+from .questions import (
+    Questions as Questions,
 )
 from .raw_constraints import (
     RawNames as RawNames,

@@ -27,6 +27,7 @@ from netbenefit.problem.limits import (
     whole,
     whole_pair,
 )
+from netbenefit.problem.questions import Questions
 
 # -- what all constraints have in common -----------------------------------------------------------
 
@@ -413,6 +414,25 @@ class MaxFeatures(_Limit):
         builder.size = min(builder.size, self.limit)
 
 
+class MaxQuestions(_Limit):
+    """At most ``limit`` questions are asked: columns of which some condition has points.
+
+    Which conditions belong to one question depends on the problem, so that this constraint allows
+    all points by itself; :meth:`Problem.allows` decides.
+    """
+
+    kind, label = "max_questions", "max_questions"
+
+    def __str__(self) -> str:
+        return f"at most {self.limit} question{'s' * (self.limit != 1)}"
+
+    def _allows(self, points: Mapping[str, int]) -> bool:
+        return True
+
+    def _add_to(self, builder: LimitsBuilder) -> None:
+        builder.most_questions = min(builder.most_questions, self.limit)
+
+
 class MaxPerColumn(_Limit):
     """At most ``limit`` conditions of any one raw column have points (see ``Binner``).
 
@@ -495,6 +515,7 @@ def all_constraints(
     bounds: Mapping[Any, Any] | None,
     max_features: int | None,
     constraints: Sequence[Constraint],
+    max_questions: int | None = None,
 ) -> tuple[Constraint, ...]:
     """All constraints, with columns by name; those in short form first."""
     named: list[Constraint] = []
@@ -505,6 +526,8 @@ def all_constraints(
         named.append(Sign(names[position(key, names, Remedy("sign", "--sign"))], direction))
     if max_features is not None:
         named.append(MaxFeatures(max_features))
+    if max_questions is not None:
+        named.append(MaxQuestions(max_questions))
     if isinstance(constraints, Constraint | str | Mapping) or not np.iterable(constraints):
         raise InputError(f"constraints must be a list of constraints, not {constraints!r}.")
     for constraint in constraints:
@@ -522,6 +545,7 @@ def in_arrays(
     thresholds: Thresholds,
     max_points: int,
     constraints: Sequence[Constraint],
+    questions: Questions,
     start: IntArray | None = None,
 ) -> Form:
     """Constraints in arrays, and an allowed vector, if none is given; refuse those that clash."""
@@ -529,7 +553,7 @@ def in_arrays(
     parts: list[_Part] = [*constraints, *(ConstantColumn(name) for name in patterns.constant)]
 
     def build(some: Sequence[_Part]) -> LimitsBuilder:
-        builder = LimitsBuilder(patterns, thresholds, max_points)
+        builder = LimitsBuilder(patterns, thresholds, max_points, questions)
         for part in some:
             part._add_to(builder)
         return builder
@@ -539,7 +563,14 @@ def in_arrays(
     if found is None:
         conflict = find_conflict(parts, lambda some: build(some).start() is not None)
         raise InputError(conflict_text(conflict))
-    return built.finish(found)
+    form = built.finish(found)
+    beyond = np.flatnonzero(questions.spreads(form.start) > form.limits.asked.spread)
+    if start is None and beyond.size:
+        raise InputError(
+            f"the constraints on {questions.names[beyond[0]]!r} need answers of more than "
+            f"{form.limits.asked.spread[beyond[0]]} points. Raise max_points, or relax them."
+        )
+    return form
 
 
 @dataclass(frozen=True)

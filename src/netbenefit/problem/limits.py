@@ -16,6 +16,7 @@ from netbenefit.cards import MOST_POINTS
 from netbenefit.common import InputError, IntArray, Remedy, shorten
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
+from netbenefit.problem.questions import Questions
 
 # -- what users write into constraints, checked: columns, signs, whole numbers, shares -------------
 
@@ -132,6 +133,16 @@ class RateLimits(NamedTuple):
         return cls(tuple(floors), tuple(accumulate(alarms, min)))
 
 
+class QuestionLimits(NamedTuple):
+    """How many questions may be asked, and how far apart their answers may be."""
+
+    of_column: IntArray  #: (P,) question of each column
+    most: int  #: questions with points, at most
+    answers: IntArray  #: (A, P) codes of the answers whose points are limited
+    first: IntArray  #: (Q + 1,) answers to question q are rows first[q] … first[q + 1] − 1
+    spread: IntArray  #: (Q,) largest difference between two answers to a question
+
+
 class Limits(NamedTuple):
     """The constraints of a problem with P columns, as arrays.
 
@@ -140,7 +151,9 @@ class Limits(NamedTuple):
     1. values[k, λ_k − lower[k]] for every column k,
     2. Σ_k support[r, k] · [λ_k ≠ 0] ≤ support_limit[r] for every row r,
     3. Σ_k |λ_k| ≤ total (which bounds nothing where no limit was given),
-    4. its cut-offs can be chosen within ``rates``, where there are any.
+    4. its cut-offs can be chosen within ``rates``, where there are any,
+    5. the columns with points belong to at most ``asked.most`` questions,
+    6. max − min of answers[a]·λ ≤ asked.spread[q] over the answers a to every question q.
     """
 
     values: NDArray[np.bool_]  #: (P, widest range)
@@ -148,6 +161,7 @@ class Limits(NamedTuple):
     support_limit: IntArray  #: (R,)
     total: int
     rates: RateLimits | None
+    asked: QuestionLimits
 
 
 def least_points(
@@ -156,11 +170,13 @@ def least_points(
     support: IntArray,
     support_limit: IntArray,
     total: int | None,
+    asked: tuple[IntArray, int],
 ) -> IntArray | None:
     """Return an allowed vector with the least sum of absolute points, or None if none is allowed.
 
     Only two values of a column matter: 0, where ``zero`` allows it, and the one nearest to 0 apart
-    from 0 (``nearest``; 0 where there is none).
+    from 0 (``nearest``; 0 where there is none).  ``asked`` holds the question of each column, and
+    how many of them may have points.
     """
     if not (zero | (nearest != 0)).all():
         return None
@@ -169,10 +185,14 @@ def least_points(
     forbidden: list[NDArray[np.bool_]] = []
     while True:
         points: IntArray = np.where(used, nearest, 0)
-        if (support @ used <= support_limit).all() and int(np.abs(points).sum()) <= room:
+        if (
+            (support @ used <= support_limit).all()
+            and int(np.abs(points).sum()) <= room
+            and np.unique(asked[0][used]).size <= asked[1]
+        ):
             return points
         forbidden.append(used)  # a solver's tolerance may let a vector pass that is not allowed
-        found = _least_support(zero, nearest, support, support_limit, room, forbidden)
+        found = _least_support(zero, nearest, support, support_limit, room, forbidden, asked)
         if found is None:
             return None
         used = found
@@ -185,23 +205,39 @@ def _least_support(
     support_limit: IntArray,
     room: int,
     forbidden: Sequence[NDArray[np.bool_]],
+    asked: tuple[IntArray, int],
 ) -> NDArray[np.bool_] | None:
-    """Choose the columns with points by a small integer program."""
+    """Choose the columns with points, and the questions that they belong to, by a small program."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # late: few constraints need it
 
     size = np.abs(nearest).astype(np.float64)
     weights = size / max(1.0, size.max())
     unlike = np.array([np.where(used, -1.0, 1.0) for used in forbidden])
-    rows = np.vstack([support, weights, -unlike])
+    question, most = asked
+    n_columns, n_questions = weights.size, int(question.max(initial=-1)) + 1
+    needs = np.zeros((n_columns, n_questions))
+    needs[np.arange(n_columns), question] = -1.0  # a column's question is used if the column is
+    own = np.vstack([support, weights, -unlike])
+    rows = np.block(
+        [
+            [own, np.zeros((own.shape[0], n_questions))],
+            [np.eye(n_columns), needs],
+            [np.zeros((1, n_columns)), np.ones((1, n_questions))],
+        ]
+    )
     top = [*support_limit, room / max(1.0, size.max()), *((unlike < 0).sum(axis=1) - 1.0)]
+    top += [0.0] * n_columns + [most]
     found = milp(
-        weights,
-        integrality=np.ones(weights.size),
-        bounds=Bounds(np.where(zero, 0.0, 1.0), np.where(nearest != 0, 1.0, 0.0)),
+        np.concatenate([weights, np.zeros(n_questions)]),
+        integrality=np.ones(n_columns + n_questions),
+        bounds=Bounds(
+            np.concatenate([np.where(zero, 0.0, 1.0), np.zeros(n_questions)]),
+            np.concatenate([np.where(nearest != 0, 1.0, 0.0), np.ones(n_questions)]),
+        ),
         constraints=LinearConstraint(rows, ub=np.array(top, dtype=np.float64)),
         options={"mip_rel_gap": 0.0},
     )
-    return None if found.x is None else found.x > 0.5
+    return None if found.x is None else found.x[:n_columns] > 0.5
 
 
 # -- from a list of constraints to arrays ----------------------------------------------------------
@@ -226,10 +262,13 @@ class Form(NamedTuple):
 class LimitsBuilder:
     """What constraints add up to, one after the other; :meth:`finish` makes arrays of it."""
 
-    def __init__(self, table: PatternTable, thresholds: Thresholds, max_points: int) -> None:
-        self.table, self.thresholds = table, thresholds
+    def __init__(
+        self, table: PatternTable, thresholds: Thresholds, max_points: int, questions: Questions
+    ) -> None:
+        self.table, self.thresholds, self.questions = table, thresholds, questions
         self.place = {name: k for k, name in enumerate(table.names)}
         self.size = table.n_features
+        self.most_questions = len(questions)
         self.total: int | None = None
         self.constant: set[int] = set()
         self._max_points = max_points
@@ -305,7 +344,8 @@ class LimitsBuilder:
         """Make arrays."""
         spans = [self._span(k) for k in range(self.table.n_features)]
         self._check_widths(spans)
-        size = max(0, min(self.size, len(spans)))
+        most = len(spans) if self.questions.grouped else self.most_questions
+        size = max(0, min(self.size, most, len(spans)))
         low_high = np.array([span or (0, 0) for span in spans], dtype=np.int64)
         lower, upper = low_high[:, 0], low_high[:, 1]
         if self.total is not None:
@@ -322,6 +362,7 @@ class LimitsBuilder:
             support=_matrix(rows, n_columns),
             support_limit=np.array([limit for _, limit in rows], dtype=np.int64),
             total=self.total,
+            asked=(self.questions.of_column, self.most_questions),
         )
 
     def _ends(self, k: int) -> tuple[int, int]:
@@ -395,6 +436,26 @@ class LimitsBuilder:
             support_limit=np.array([limit for _, limit in rows], dtype=np.int64),
             total=most if self.total is None else min(most, self.total),
             rates=self._rates(),
+            asked=self._asked(lower, upper),
+        )
+
+    def _asked(self, lower: IntArray, upper: IntArray) -> QuestionLimits:
+        """Limit the points of answers to ``max_points``, or to what their conditions' bounds allow.
+
+        Conditions that must have points may need more, together.
+        """
+        asked = self.questions
+        spread = np.zeros(len(asked), dtype=np.int64)
+        forced = [k for k in range(lower.size) if not self._has(k, 0)]
+        np.add.at(spread, asked.of_column[forced], [abs(self._nearest(k)) for k in forced])
+        spread = np.maximum(spread, self._max_points)
+        np.maximum.at(spread, asked.of_column, np.maximum(np.abs(lower), np.abs(upper)))
+        return QuestionLimits(
+            of_column=asked.of_column,
+            most=min(len(asked), max(0, self.most_questions)),
+            answers=asked.answers,
+            first=np.searchsorted(asked.of_answer, np.arange(len(asked) + 1)),
+            spread=spread,
         )
 
     def _rates(self) -> RateLimits | None:

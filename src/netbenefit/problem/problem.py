@@ -2,13 +2,16 @@
 
 With N rows, weights ω, odds r and integer points λ, a solver maximises
 
-    G(λ) = Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · ‖λ‖₀ .
+    G(λ) = Σ_i ω_i max_T (TP_i(T) − r_i FP_i(T)) / N − C0 · questions − C1 · further rules .
 
+A question is used if any of its conditions has points; each rule beyond the first on the same
+question is a further one.  With one condition per question the price is C0 · ‖λ‖₀, as published.
 TP and FP add up the masses of the patterns: outcomes of rows, or a blend with a teacher's risks.
 Limits on rates of events found and false alarms always refer to the outcomes.
 
 Where a common scale exists, G is held as an integer: ``scale · N · G = rates[0] · gain −
-rates[1] · size`` up to a constant, with no rounding anywhere.
+rates[1] · size − rates[2] · questions`` up to a constant, with no rounding anywhere; rates[1] is
+the price C1 of a rule, and rates[2] what a question costs beyond its first rule, C0 − C1.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from netbenefit.metrics import Thresholds
 from netbenefit.problem.constraints import Constraint, MaxFPR, MinTPR, all_constraints, in_arrays
 from netbenefit.problem.levels import allowed_cutoffs, floor_scores
 from netbenefit.problem.limits import Limits, whole
+from netbenefit.problem.questions import Questions
 
 # -- what a proof consists of: boxes of points that cover the search space, each with a bound ------
 
@@ -122,6 +126,7 @@ class SolverResult:
     cutoffs: tuple[int, ...]  #: T_1 … T_M, the best cut-off at each threshold
     objective: float  #: G, penalty included; exact up to the last rounding to a float
     net_benefit: float  #: weighted, of the masses that were trained on, without the penalty
+    questions: int  #: how many are asked
     score_range: tuple[int, int]  #: lowest and highest floor-score of a training row
     bound: float | None  #: no card can have a higher objective; None where nothing is proven
     status: Status
@@ -149,12 +154,14 @@ class SolverResult:
 _ROOM = 2**62
 #: Rows from which on ``penalty="auto"`` is one unit of prevalence / rows.
 _MANY_ROWS = 4000
+#: C1 / C0, where only C0 is given: what a further rule on a question costs.
+RULE_SHARE = Fraction(1, 4)
 
 
 class Scale(NamedTuple):
     """How gains and sizes add up: objective = (value + constant) / total.
 
-    A value is rates[0] · gain − rates[1] · size.
+    A value is rates[0] · gain − rates[1] · size − rates[2] · questions.
     """
 
     found: NDArray[Any]
@@ -164,15 +171,18 @@ class Scale(NamedTuple):
     total: Fraction | float  #: what the sum is divided by
 
 
-def _integer_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction) -> Scale | None:
+def _integer_scale(
+    table: PatternTable, thresholds: Thresholds, prices: tuple[Fraction, Fraction]
+) -> Scale | None:
     gains = thresholds.integer_gains
     if gains is None or not table.is_whole:
         return None
     events, others = int(table.event_mass), int(table.total_mass - table.event_mass)
-    price = penalty * gains.scale * Fraction(table.total_mass)
+    rule, question = (price * gains.scale * Fraction(table.total_mass) for price in prices)
+    one = math.lcm(rule.denominator, question.denominator)
     largest = max(max(gains.found) * events, max(gains.alarm) * others)
     total_gain = sum(gains.found) * events
-    top = price.denominator * total_gain + abs(price.numerator) * table.n_features
+    top = one * (total_gain + (rule + question) * table.n_features)
     if largest >= _ROOM or top >= _ROOM or max(events, others) >= 2**31:
         return None
     kind = np.int32 if largest < 2**31 else np.int64
@@ -181,19 +191,21 @@ def _integer_scale(table: PatternTable, thresholds: Thresholds, penalty: Fractio
     return Scale(
         found=np.array([gains.found[i] for i in kept], dtype=kind),
         alarm=np.array([gains.alarm[i] for i in kept], dtype=kind),
-        rates=np.array([price.denominator, price.numerator], dtype=np.int64),
-        constant=Fraction(constant * events * price.denominator),
-        total=Fraction(gains.scale * int(table.total_mass) * price.denominator),
+        rates=np.array([one, int(one * rule), int(one * question)], dtype=np.int64),
+        constant=Fraction(constant * events * one),
+        total=Fraction(gains.scale * int(table.total_mass) * one),
     )
 
 
-def _float_scale(table: PatternTable, thresholds: Thresholds, penalty: Fraction) -> Scale:
+def _float_scale(
+    table: PatternTable, thresholds: Thresholds, prices: tuple[Fraction, Fraction]
+) -> Scale:
     weights, odds = thresholds.weight_array, thresholds.odds
     kept = np.flatnonzero(weights * odds > 0)
     return Scale(
         found=weights[kept],
         alarm=(weights * odds)[kept],
-        rates=np.array([1.0, float(penalty * Fraction(table.total_mass))]),
+        rates=np.array([1.0, *(float(price * Fraction(table.total_mass)) for price in prices)]),
         constant=float(weights[odds == 0].sum() * table.event_mass),
         total=float(table.total_mass),
     )
@@ -206,6 +218,30 @@ def auto_units(n_rows: float) -> Fraction:
     falls with the root of the rows, down to 1 / N, that of one more event found.
     """
     return min(Fraction(1), Fraction(round(100 * math.sqrt(n_rows / _MANY_ROWS)), 100))
+
+
+#: One price, whose share :data:`RULE_SHARE` is that of a further rule; or both.
+Penalty = str | float | Fraction | Sequence[float | Fraction]
+
+
+def read_prices(penalty: Penalty, patterns: PatternTable) -> tuple[Fraction, Fraction]:
+    """C0 and C1; a pair names both, anything else C0 alone."""
+    if isinstance(penalty, str) or not np.iterable(penalty):
+        first = read_penalty(penalty, patterns)
+        return first, RULE_SHARE * first
+    given = list(penalty)
+    if len(given) != 2:
+        raise InputError(
+            f"penalty={penalty!r} must be one price, or two: of a question and of each further "
+            "rule on it."
+        )
+    first, further = (read_penalty(price, patterns) for price in given)
+    if further > first:
+        raise InputError(
+            f"penalty={penalty!r}: a further rule on a question may not cost more than the "
+            "question itself. Swap the two prices, or give one."
+        )
+    return first, further
 
 
 def read_penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fraction:
@@ -227,12 +263,18 @@ def read_penalty(penalty: str | float | Fraction, patterns: PatternTable) -> Fra
 # single step.
 
 
-def one_hot_groups(codes: IntArray, decimals: tuple[int, ...]) -> IntArray:
+def one_hot_groups(
+    codes: IntArray, decimals: tuple[int, ...], questions: Questions | None = None
+) -> IntArray:
     """Return (first, last) of the run of adjacent columns that each column shares its rows with.
 
     A column on its own gets (k, k + 1).  Only adjacent columns that vary are tried, as every
-    encoder puts them; a constant column never gets points, not even by a shift.
+    encoder puts them; a constant column never gets points, not even by a shift.  Where questions
+    have several columns, those of a run belong to one.
     """
+    part = np.zeros(codes.shape[1], dtype=np.int64)
+    if questions is not None and questions.grouped:
+        part = questions.of_column
     n_columns = codes.shape[1]
     binary = [
         decimals[k] == 0 and codes[:, k].min() == 0 and codes[:, k].max() == 1
@@ -241,16 +283,16 @@ def one_hot_groups(codes: IntArray, decimals: tuple[int, ...]) -> IntArray:
     groups = np.stack([np.arange(n_columns), np.arange(n_columns) + 1], axis=1)
     first = 0
     while first < n_columns:
-        last = _end_of_group(codes, binary, first)
+        last = _end_of_group(codes, binary, part, first)
         groups[first:last] = first, last
         first = last
     return groups
 
 
-def _end_of_group(codes: IntArray, binary: list[bool], first: int) -> int:
+def _end_of_group(codes: IntArray, binary: list[bool], part: IntArray, first: int) -> int:
     taken = np.zeros(codes.shape[0], dtype=np.int64)
     for k in range(first, codes.shape[1]):
-        if not binary[k]:
+        if not binary[k] or part[k] != part[first]:
             break
         taken += codes[:, k]
         if taken.max() > 1:
@@ -272,6 +314,7 @@ class Evaluation(NamedTuple):
     cutoffs: tuple[int, ...]  #: T_1 … T_M
     score_range: tuple[int, int]  #: lowest and highest floor-score
     size: int  #: number of non-zero points
+    questions: int  #: number of questions that these belong to
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +333,9 @@ class Problem:
 
     patterns: PatternTable
     thresholds: Thresholds
-    penalty: Fraction  #: C0, the price of one non-zero coefficient in units of net benefit
+    penalty: Fraction  #: C0, the price of a question that is used, in units of net benefit
+    rule_penalty: Fraction  #: C1, that of each further rule; C0 where each column is a question
+    questions: Questions
     lower: IntArray  #: (P,) smallest allowed points of each column
     upper: IntArray  #: (P,) largest
     max_features: int  #: largest allowed number of non-zero points
@@ -305,12 +350,14 @@ class Problem:
         patterns: PatternTable,
         thresholds: Thresholds,
         *,
-        penalty: str | float | Fraction = "paper",
+        penalty: Penalty = "paper",
         max_points: int = 10,
         sign: Mapping[Any, Any] | None = None,
         bounds: Mapping[Any, Any] | None = None,
         max_features: int | None = None,
+        max_questions: int | None = None,
         constraints: Sequence[Constraint] = (),
+        questions: Questions | None = None,
     ) -> Problem:
         """Check the settings and put the problem together.
 
@@ -318,21 +365,27 @@ class Problem:
         ----------
         patterns : PatternTable
         thresholds : Thresholds
-        penalty : "paper", "auto" or number, default="paper"
+        penalty : "paper", "auto", number or pair of numbers, default="paper"
             C0; ``"paper"`` is the published 0.1 · a0 / P, ``"auto"`` is a0 / N times
-            √(N / 4000), at most 1.
+            √(N / 4000), at most 1.  C1, the price of a further rule on a question, is a quarter
+            of it, unless a pair (C0, C1) gives both.
         max_points : int, default=10
-            Largest absolute value of a coefficient.
+            Largest absolute value of a coefficient; of a question with several columns also the
+            largest difference between two of its answers.
         sign : mapping of column to "+" / "-" (or 1 / −1), optional
             Columns whose points may not be negative, or not positive.
         bounds : mapping of column to (lowest, highest), optional
             Allowed points of single columns, instead of −max_points … max_points.
         max_features : int, optional
             Largest number of non-zero coefficients.
+        max_questions : int, optional
+            Largest number of questions with such coefficients.
         constraints : sequence of Constraint, optional
             Further constraints; see :mod:`netbenefit.problem.constraints`.  ``sign``,
-            ``bounds`` and ``max_features`` are short for constraints of these names.  Where no
-            points meet all of them, an error names some that clash.
+            ``bounds``, ``max_features`` and ``max_questions`` are short for constraints of these
+            names.  Where no points meet all of them, an error names some that clash.
+        questions : Questions, optional
+            Which columns belong together; by default each is a question of its own.
         """
         check_two_classes(patterns)
         weighed = zip(thresholds.values, thresholds.weights, strict=True)
@@ -344,12 +397,18 @@ class Problem:
         most = whole(max_points, "max_points", 1)
         if most > MOST_POINTS:
             raise InputError(f"max_points={most} is too large. Use at most {MOST_POINTS}.")
-        named = all_constraints(patterns.names, sign, bounds, max_features, constraints)
-        form = in_arrays(patterns, thresholds, most, named)
+        named = all_constraints(
+            patterns.names, sign, bounds, max_features, constraints, max_questions
+        )
+        asked = Questions.single(patterns.names) if questions is None else questions
+        form = in_arrays(patterns, thresholds, most, named, asked)
+        first, further = read_prices(penalty, patterns)
         problem = cls(
             patterns,
             thresholds,
-            read_penalty(penalty, patterns),
+            first,
+            further if asked.grouped else first,
+            asked,
             form.lower,
             form.upper,
             form.size,
@@ -379,19 +438,30 @@ class Problem:
             sum((w * value for w, (_, value) in zip(weights, best, strict=True)), Fraction(0))
             / total
         )
-        size = int(np.count_nonzero(vector))
+        size, asked = int(np.count_nonzero(vector)), self.questions.used(vector)
         return Evaluation(
-            objective=benefit - self.penalty * size,
+            objective=benefit - self.price(size, asked),
             net_benefit=benefit,
             cutoffs=tuple(cutoff for cutoff, _ in best[1:]),
             score_range=(int(scores.min()), int(scores.max())),
             size=size,
+            questions=asked,
         )
+
+    def price(self, size: int, questions: int) -> Fraction:
+        """What so many rules on so many questions cost."""
+        return self.penalty * questions + self.rule_penalty * (size - questions)
+
+    def without_penalty(self) -> Problem:
+        """The same problem where questions and rules cost nothing."""
+        return replace(self, penalty=Fraction(0), rule_penalty=Fraction(0))
 
     def with_constraints(self, more: Sequence[Constraint]) -> Problem:
         """The same problem under more constraints."""
         constraints = (*self.constraints, *more)
-        form = in_arrays(self.patterns, self.thresholds, self.max_points, constraints)
+        form = in_arrays(
+            self.patterns, self.thresholds, self.max_points, constraints, self.questions
+        )
         return replace(
             self,
             lower=form.lower,
@@ -427,7 +497,10 @@ class Problem:
             return False
         own = limits.values[np.arange(vector.size), vector - self.lower]
         rows = limits.support @ (vector != 0) <= limits.support_limit
-        return bool(own.all() and rows.all() and np.abs(vector).sum() <= limits.total)
+        few = self.questions.used(vector) <= limits.asked.most
+        near = self.questions.spreads(vector) <= limits.asked.spread
+        fits = own.all() and rows.all() and few and near.all()
+        return bool(fits and np.abs(vector).sum() <= limits.total)
 
     def feasible(self, points: Sequence[int] | IntArray) -> bool:
         """Whether points keep to all limits, and cut-offs exist that keep to the rates."""
@@ -458,7 +531,7 @@ class Problem:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether there are no constraints except bounds and size."""
+        """Whether there are no constraints except bounds, sizes and points of answers."""
         limits = self.limits
         widths = self.upper - self.lower + 1
         size_rows = 1 if self.max_features < widths.size else 0
@@ -506,9 +579,9 @@ class Problem:
     @cached_property
     def shift_groups(self) -> IntArray:
         """(P, 2) first and last of the columns whose points may be shifted together, for free."""
-        n_columns = self.lower.size
+        n_columns, table = self.lower.size, self.patterns
         if self.is_plain and (self.penalty > 0 or self.max_features < n_columns):
-            return one_hot_groups(self.patterns.codes, self.patterns.decimals)
+            return one_hot_groups(table.codes, table.decimals, self.questions)
         # Sizes cost nothing, so nothing is gained by shifting; or other limits forbid it.
         return np.stack([np.arange(n_columns), np.arange(n_columns) + 1], axis=1)
 
@@ -519,7 +592,7 @@ class Problem:
 
     @property
     def rates(self) -> NDArray[Any]:
-        """Worth of one unit of gain and price of one feature, in the search's own units."""
+        """(3,) worth of one unit of gain, price of a rule, and what a question costs beyond it."""
         return self._scale.rates
 
     def to_objective(self, value: float) -> float:
@@ -541,7 +614,8 @@ class Problem:
 
     @cached_property
     def _scale(self) -> Scale:
-        settings = self.patterns, self.thresholds, self.penalty
+        prices = self.rule_penalty, self.penalty - self.rule_penalty
+        settings = self.patterns, self.thresholds, prices
         return _integer_scale(*settings) or _float_scale(*settings)
 
     def _check_room(self) -> None:
@@ -572,9 +646,9 @@ def check_two_classes(patterns: PatternTable) -> None:
 
 # -- a problem in whole numbers: what every bound works on -----------------------------------------
 # With points λ, floors of the scores s_u = ⌊x_u·λ⌋ and one cut-off per threshold,
-# value(λ) = Σ_i max_T Σ_{u: s_u ≥ T} gains[i, u] − price · ‖λ‖₀ ,
+# value(λ) = Σ_i max_T Σ_{u: s_u ≥ T} gains[i, u] − price · ‖λ‖₀ − question_price · questions(λ) ,
 # objective = (value + constant) / total .
-# Where masses or thresholds have no common whole scale, gains are rounded up and the price down, so
+# Where masses or thresholds have no common whole scale, gains are rounded up and prices down, so
 # that every value (and every bound of it) is at least the true one; ``exact`` then is False.
 
 
@@ -590,7 +664,9 @@ class IntegerProblem:
     unit: int  #: 1 for integer data, else a power of ten
     #: (m, n) what calling pattern u positive adds, at thresholds where some call is a loss
     gains: IntArray
-    price: int  #: of a non-zero coefficient
+    price: int  #: of a non-zero coefficient: C1
+    question_price: int  #: of a question with such coefficients, on top: C0 − C1
+    questions: IntArray  #: (P,) question of each column
     lower: IntArray  #: (P,) allowed points
     upper: IntArray
     constant: Fraction
@@ -603,12 +679,14 @@ class IntegerProblem:
         table = problem.patterns
         digits = max(table.decimals)
         scale = np.array([10 ** (digits - d) for d in table.decimals], dtype=np.int64)
-        gains, price, constant, total, exact = _whole(problem) or _rounded(problem)
+        gains, prices, constant, total, exact = _whole(problem) or _rounded(problem)
         return cls(
             units=table.codes * scale,
             unit=10**digits,
             gains=gains,
-            price=price,
+            price=prices[0],
+            question_price=prices[1],
+            questions=problem.questions.of_column,
             lower=problem.lower,
             upper=problem.upper,
             constant=constant,
@@ -621,13 +699,18 @@ class IntegerProblem:
         vector = np.asarray(points, dtype=np.int64)
         digits = len(str(self.unit)) - 1
         scores = floor_scores(self.units, [digits] * vector.size, vector)
-        total = -self.price * int(np.count_nonzero(vector))
+        total = -self.paid(vector != 0)
         for row in self.gains:
             masses = np.maximum(row, 0), np.maximum(-row, 0)
             (best,) = allowed_cutoffs(scores, masses, [Fraction(1)], [(Fraction(0), None)], masses)
             assert best is not None  # calling none is always allowed
             total += int(best[1])
         return total
+
+    def paid(self, used: NDArray[np.bool_]) -> int:
+        """Price of the (P,) columns that are used, and of their questions."""
+        asked = np.unique(self.questions[used]).size
+        return self.price * int(used.sum()) + self.question_price * asked
 
     def to_objective(self, value: int) -> Fraction:
         """Objective of a value; at least the true one where gains were rounded."""
@@ -640,7 +723,8 @@ class IntegerProblem:
     @property
     def rounding(self) -> Fraction:
         """How much higher than the true objective a value may seem; 0 where nothing was rounded."""
-        return Fraction(0) if self.exact else (self.gains.size + self.lower.size) / self.total
+        prices = self.lower.size * (2 if self.question_price else 1)
+        return Fraction(0) if self.exact else (self.gains.size + prices) / self.total
 
     @property
     def ceiling(self) -> int:
@@ -648,7 +732,7 @@ class IntegerProblem:
         return int(np.maximum(self.gains, 0).sum())
 
 
-_Whole = tuple[IntArray, int, Fraction, Fraction, bool]
+_Whole = tuple[IntArray, tuple[int, int], Fraction, Fraction, bool]
 
 
 def _whole(problem: Problem) -> _Whole | None:
@@ -663,11 +747,11 @@ def _whole(problem: Problem) -> _Whole | None:
         return None
     gains = one * (np.outer(found, table.positives) - np.outer(alarm, table.negatives))
     constant, total = problem.exact_scale
-    return gains, int(rates[1]), constant, total, True
+    return gains, (int(rates[1]), int(rates[2])), constant, total, True
 
 
 def _rounded(problem: Problem) -> _Whole:
-    """Gains times a power of two, rounded up; the price rounded down."""
+    """Gains times a power of two, rounded up; prices rounded down."""
     table, thresholds = problem.patterns, problem.thresholds
     total = Fraction(table.total_mass)
     ps = thresholds.fractions
@@ -696,7 +780,10 @@ def _rounded(problem: Problem) -> _Whole:
         )
     return (
         np.array(rows, dtype=np.int64),
-        math.floor(fine * problem.penalty * total),
+        (
+            math.floor(fine * problem.rule_penalty * total),
+            math.floor(fine * (problem.penalty - problem.rule_penalty) * total),
+        ),
         constant * fine,
         fine * total,
         False,

@@ -326,6 +326,7 @@ class Run:
             cutoffs=value.cutoffs,
             objective=objective,
             net_benefit=float(value.net_benefit),
+            questions=value.questions,
             score_range=value.score_range,
             bound=bound,
             status=status,

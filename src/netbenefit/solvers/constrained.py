@@ -2,7 +2,8 @@
 
 Allowed vectors may lie apart from each other, so that no single step leads from one to the next.
 The loops therefore walk through forbidden vectors, too, at a price for each unit that is missing: a
-column too many or too few, points beyond the allowed sum, a share of the events not found.  The
+column too many or too few, a question too many, points beyond the allowed sum or of answers beyond
+their largest difference, a share of the events not found.  The
 price rises while the walk is on forbidden ground and falls while it is not, so the walk keeps
 crossing the border.  Only allowed vectors become the best.  (Values that a column may not take are
 never taken.)
@@ -43,7 +44,20 @@ from netbenefit.solvers.kernels.coordinates import (
     sort_keys,
 )
 from netbenefit.solvers.kernels.jit import internal, jit
-from netbenefit.solvers.state import Chain, SearchState, anneal, keep, random
+from netbenefit.solvers.state import (
+    ASKED,
+    MOST_ASKED,
+    SIZE,
+    Chain,
+    SearchState,
+    anneal,
+    apart,
+    change,
+    count_used,
+    keep,
+    random,
+    weigh,
+)
 
 #: How often a second column changes along with the first.
 _TOGETHER = 0.25
@@ -213,20 +227,35 @@ def _beyond(points: Array, rules: Rules, k: int, value: int) -> Any:
     return max(0.0, weight - rules.total[0]) * rules.total[1]
 
 
+@internal
+def _others_apart(points: Array, chain: Chain, question: int) -> Any:
+    """How far answers lie beyond their largest difference, to all questions but one."""
+    total = 0
+    for j in range(points.size):
+        own, first = chain.question[j], True
+        for i in range(j):
+            first = first and chain.question[i] != own
+        if first and own != question and chain.used[own] > 0:
+            weigh(chain, points, j, chain.group[j])
+            total += apart(chain, j, 0, 0)
+    return total
+
+
 @jit
 def judge(columns: Columns, state: State, chain: Chain, rules: Rules) -> Any:
     """Objective of the current points, and the units that they miss."""
-    points = state.points
-    size = 0
-    for j in range(points.size):
-        size += 1 if points[j] != 0 else 0
+    points, size = state.points, chain.size
+    price = chain.rates[1] * size[SIZE] + chain.rates[2] * size[ASKED]
     short = 0.0
     if rules.gains.shape[1] > 0:
         gain, short = _rated_gain(columns, state, rules)
-        value = chain.rates[0] * gain - chain.rates[1] * size
+        value = chain.rates[0] * gain - price
     else:
-        value = chain.rates[0] * gain_now(columns, state) - chain.rates[1] * size
+        value = chain.rates[0] * gain_now(columns, state) - price
     missing = _excess(points, rules, 0, points[0] != 0) + _beyond(points, rules, 0, points[0])
+    missing += max(0, size[ASKED] - size[MOST_ASKED])
+    if chain.answers.shape[0] > 0:
+        missing += _others_apart(points, chain, -1) * rules.total[1]
     return value, missing + short
 
 
@@ -239,32 +268,38 @@ def list_values(columns: Columns, state: State, chain: Chain, rules: Rules, k: i
     if not rated:
         anneal(columns, state, chain, rules.still, -1 - k, -k)
     without, using = _excess(points, rules, k, False), _excess(points, rules, k, True)
-    bare = chain.size[0] - (1 if own != 0 else 0)
+    question = chain.question[k]
+    bare = chain.size[SIZE] - (1 if own != 0 else 0)
+    rest = chain.used[question] - (1 if own != 0 else 0)  # other rules on the same question
+    asked = chain.size[ASKED] - (1 if chain.used[question] > 0 else 0)
+    answered = chain.answers.shape[0] > 0
+    others_apart = 0
+    if answered:
+        others_apart = _others_apart(points, chain, question)
+        weigh(chain, points, k, chain.group[k])
     for v in range(upper - lower + 1):
         if not rules.values[k, v]:
             rules.missing[v] = -1.0
             continue
         value = lower + v
         missing = (using if value != 0 else without) + _beyond(points, rules, k, value)
+        questions = asked + (1 if rest > 0 or value != 0 else 0)
+        missing += max(0, questions - chain.size[MOST_ASKED])
+        if answered:
+            missing += (others_apart + apart(chain, k, value - own, 0)) * rules.total[1]
         if rated:
             move(columns, state, k, value)
             gain, short = _rated_gain(columns, state, rules)
             missing += short
             size = bare + (1 if value != 0 else 0)
-            chain.out[v] = chain.rates[0] * gain - chain.rates[1] * size
+            price = chain.rates[1] * size + chain.rates[2] * questions
+            chain.out[v] = chain.rates[0] * gain - price
         rules.missing[v] = missing
     if rated:
         move(columns, state, k, own)
 
 
 # -- walks -----------------------------------------------------------------------------------------
-
-
-@internal
-def _set(columns: Columns, state: State, chain: Chain, k: int, value: int) -> None:
-    """Give column k other points, and keep the size."""
-    chain.size[0] += (1 if value != 0 else 0) - (1 if state.points[k] != 0 else 0)
-    move(columns, state, k, value)
 
 
 @internal
@@ -353,7 +388,7 @@ def anneal_constrained(
             other, value = _another(columns, state, chain, rules, k)
             if other >= 0:
                 before = points[other]
-                _set(columns, state, chain, other, value)
+                change(columns, state, chain, other, value)
         # 2. All of its values.
         list_values(columns, state, chain, rules, k)
         lower = columns.column[k, LOWER]
@@ -372,10 +407,10 @@ def anneal_constrained(
             top = _draw_value(values, missing, price, heat, random(chain.rng))
             loss = chain.value[0] - values[top] + price * (missing[top] - rules.miss[0])
             if other >= 0 and loss > 0 and random(chain.rng) >= np.exp(-loss / heat):
-                _set(columns, state, chain, other, before)
+                change(columns, state, chain, other, before)
                 continue
         # 4. Go there.
-        _set(columns, state, chain, k, lower + top)
+        change(columns, state, chain, k, lower + top)
         quiet = 0
         chain.value[0], rules.miss[0] = values[top], missing[top]
         _keep_best(state, chain, rules)
@@ -400,7 +435,7 @@ def metropolis_constrained(
             new += 1
         if not rules.values[k, new - lower]:
             continue
-        _set(columns, state, chain, k, new)
+        change(columns, state, chain, k, new)
         evaluated += 1
         value, missing = judge(columns, state, chain, rules)
         gained = value - chain.value[0] - rules.price[0] * (missing - rules.miss[0])
@@ -408,7 +443,7 @@ def metropolis_constrained(
             chain.value[0], rules.miss[0] = value, missing
             _keep_best(state, chain, rules)
         else:
-            _set(columns, state, chain, k, old)
+            change(columns, state, chain, k, old)
         _adapt(rules, heat)
     return evaluated
 
@@ -434,7 +469,7 @@ class ConstrainedState(SearchState):
         """Go to some points; the first time, they are also the best, if they are allowed."""
         chain, rules = self.chain, self.rules
         place(self.columns, self.arrays, points)
-        chain.size[0] = np.count_nonzero(points)
+        count_used(chain, points)
         chain.value[0], rules.miss[0] = judge(self.columns, self.arrays, chain, rules)
         if first:
             rules.found[0] = int(rules.miss[0] == 0 and self.problem.allows(points))
@@ -458,7 +493,7 @@ class ConstrainedState(SearchState):
     def values(self, k: int) -> tuple[Any, NDArray[np.bool_]]:
         """Objectives of column k's values, all else as it is, and which of them are allowed."""
         chain, rules = self.chain, self.rules
-        chain.size[0] = np.count_nonzero(self.points)  # which ``move`` does not update
+        count_used(chain, self.points)  # which ``move`` does not update
         list_values(self.columns, self.arrays, chain, rules, k)
         n_values = int(self.problem.upper[k] - self.problem.lower[k]) + 1
         return chain.out[:n_values].copy(), rules.missing[:n_values] == 0

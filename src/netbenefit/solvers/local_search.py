@@ -15,7 +15,7 @@ from netbenefit.common import IntArray
 from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.kernels.coordinates import columns_of, make_state, pair_gains
-from netbenefit.solvers.state import DESCEND, SearchState, make_search_state
+from netbenefit.solvers.state import DESCEND, SearchState, make_search_state, prices
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ _OVERTIME = 0.5
 
 
 def polish(state: SearchState, points: IntArray, run: Run) -> tuple[SearchState, int]:
-    """Try all values of pairs of coordinates until none improves.
+    """Try all values of pairs of coordinates, and other questions, until none improves.
 
     Returns the state, which holds the best points, and the number of vectors evaluated.
     """
@@ -36,17 +36,77 @@ def polish(state: SearchState, points: IntArray, run: Run) -> tuple[SearchState,
     state.start(points, True)
     free = {k for k in state.free.tolist() if _n_values(problem, k) <= _MANY_VALUES}
     gains = _room_for_pairs(problem, free)
-    evaluated = 0
-    todo = _pairs(state.best, free)
-    while todo:
-        if run.must_stop:
-            break
-        values, better = _best_pair(state, todo.pop(), gains)
-        evaluated += values.size
-        if values.max() > state.best_value + problem.slack:
-            state.start(better, True)
-            todo = _pairs(state.best, free)
+    evaluated, better = 0, True
+    while better and not run.must_stop:
+        evaluated, better = evaluated + _exchange_questions(state, run), False
+        todo = _pairs(state.best, free)
+        while todo and not better and not run.must_stop:
+            values, points = _best_pair(state, todo.pop(), gains)
+            evaluated += values.size
+            better = bool(values.max() > state.best_value + problem.slack)
+            if better:
+                state.start(points, True)
     return state, evaluated
+
+
+def _exchange_questions(state: SearchState, run: Run) -> int:
+    """Replace, add and drop questions until none improves; return the vectors evaluated."""
+    problem, evaluated = state.problem, 0
+    todo = _exchanges(problem, state.best)
+    while todo and not run.must_stop:
+        tried, value, points = _exchanged(state, *todo.pop())
+        evaluated += tried
+        if value > state.best_value + problem.slack:
+            state.start(points, True)
+            todo = _exchanges(problem, state.best)
+    return evaluated
+
+
+def _exchanges(problem: Problem, points: IntArray) -> list[tuple[int, int]]:
+    """Pairs of a question to close and one to open; −1 is none."""
+    if not problem.questions.grouped:
+        return []
+    asked = np.unique(problem.questions.of_column[points != 0]).tolist()
+    others = [q for q in range(len(problem.questions)) if q not in set(asked)]
+    return [(a, b) for a in (*asked, -1) for b in (*others, -1) if (a, b) != (-1, -1)]
+
+
+def _exchanged(state: SearchState, closed: int, opened: int) -> tuple[int, Any, IntArray]:
+    """Take the points off one question, and give another its best ones, column by column.
+
+    Returns the number of vectors evaluated, the value (the lowest where that is not allowed), and
+    the points; the state is left as it was.
+    """
+    problem, best = state.problem, state.best.copy()
+    question, lower = problem.questions.of_column, problem.lower
+    points = np.clip(np.where(question == closed, 0, best), lower, problem.upper)
+    for k in np.flatnonzero(points != best).tolist():
+        state.move(k, int(points[k]))
+    own = [k for k in state.free.tolist() if question[k] == opened]
+    # With an opened question, its columns' values are the first to be allowed.
+    tried, value, changed = 0, _lowest(problem.rates), True
+    for k in own or state.free[:1].tolist():
+        values, allowed = state.values(k)
+        tried += values.size
+        if allowed[points[k] - lower[k]]:
+            value = values[points[k] - lower[k]]
+    while changed and own:
+        changed = False
+        for k in own:
+            values, allowed = state.values(k)
+            tried += values.size
+            values = np.where(allowed, values, _lowest(values))
+            top = int(np.argmax(values))
+            if values[top] > value + problem.slack:
+                points[k], value, changed = lower[k] + top, values[top], True
+                state.move(k, int(points[k]))
+    for k in np.flatnonzero(points != best).tolist():
+        state.move(k, int(best[k]))
+    return tried, value, points
+
+
+def _lowest(values: Any) -> Any:
+    return np.iinfo(np.int64).min // 2 if values.dtype.kind == "i" else -np.inf
 
 
 def _room_for_pairs(problem: Problem, free: set[int]) -> Any:
@@ -73,17 +133,14 @@ def _best_pair(state: SearchState, pair: tuple[int, int], room: Any) -> tuple[An
     values, allowed = room[:n_k, :n_j], np.zeros((n_k, n_j), dtype=np.bool_)
     if problem.is_plain and pair_gains(state.columns, state.arrays, k, j, room):
         v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
-        rest = int(np.count_nonzero(points)) - int(points[k] != 0) - int(points[j] != 0)
-        sizes = rest + (v_k != 0)[:, None].astype(np.int64) + (v_j != 0)[None, :]
-        values = problem.rates[0] * values - problem.rates[1] * sizes
-        allowed = sizes <= problem.max_features
+        price, allowed = prices(problem, points, {k: v_k, j: v_j})
+        values = problem.rates[0] * values - price
     else:  # one value of the first column after the other, with all of the second
         for v in np.flatnonzero(problem.limits.values[k, :n_k]).tolist():
             state.move(k, int(problem.lower[k]) + v)
             values[v], allowed[v] = state.values(j)
         state.move(k, int(points[k]))
-    lowest = np.iinfo(np.int64).min if values.dtype.kind == "i" else -np.inf
-    values = np.where(allowed, values, lowest)
+    values = np.where(allowed, values, _lowest(values))
     a, b = np.unravel_index(int(np.argmax(values)), values.shape)
     better = points.copy()
     better[k], better[j] = problem.lower[k] + a, problem.lower[j] + b
@@ -134,9 +191,12 @@ class LocalSearch:
        the best other value of each coordinate, at these local optima, set the temperatures.
     2. Run a round of ``chains`` independent heat-bath annealings, each from its own random numbers:
        draw a column, then its new value from a softmax over all values.  One-hot groups are free to
-       shift as a whole.  Every second chain starts from the best card so far, at half the heat.
+       shift as a whole.  Where questions have several columns, some steps give all columns of a
+       question new points, in place of its own or of another question's.  Every second chain starts
+       from the best card so far, at half the heat.
     3. Descend from each chain's best points.  The best of all chains becomes the incumbent if it is
-       better, or as good and simpler; then pairs of coordinates are tried on it.
+       better, or as good and simpler; then pairs of coordinates, and other questions in place of
+       each question or beside it, are tried on it.
     4. Make the chains four times longer, up to a limit, and go to 2, until ``patience`` rounds in a
        row brought nothing, or ``max_rounds`` are done, or time is up.
     5. Among equally good values take the smallest points; divide by the greatest common divisor.
@@ -269,6 +329,20 @@ class _Search:
         removable = [k for k in order if points[k] and problem.lower[k] <= 0 <= problem.upper[k]]
         excess = max(0, int(np.count_nonzero(points)) - problem.max_features)
         points[removable[:excess]] = 0
+        return self._fewer_questions(points, rng)
+
+    def _fewer_questions(self, points: IntArray, rng: np.random.Generator) -> IntArray:
+        """Close questions whose answers lie too far apart, and some where there are too many."""
+        asked, limits = self.problem.questions, self.problem.limits.asked
+        if not asked.grouped:
+            return points
+        least = self.problem.nearest_to_zero()
+        apart = np.flatnonzero(asked.spreads(points) > limits.spread)
+        points = np.where(np.isin(asked.of_column, apart), least, points)
+        for question in rng.permutation(np.unique(asked.of_column[points != 0])):
+            if asked.used(points) <= limits.most:
+                break
+            points = np.where(asked.of_column == question, least, points)
         return points
 
     def _some_values(self, rng: np.random.Generator) -> IntArray:

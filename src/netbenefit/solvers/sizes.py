@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import count, pairwise
 from typing import Any
 
@@ -92,7 +91,7 @@ def check_sizes(sizes: Any) -> tuple[int, ...]:
 
 def limit_size(problem: Problem, size: int) -> Problem:
     """The same problem without a penalty, for cards with at most ``size`` columns."""
-    return replace(problem.with_constraints([MaxFeatures(size)]), penalty=Fraction(0))
+    return problem.with_constraints([MaxFeatures(size)]).without_penalty()
 
 
 class _Ladder:

@@ -7,7 +7,7 @@ it on another thread, changes nothing in its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,20 +40,38 @@ _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(
 DESCEND = np.zeros(3)
 
 
+# What the fields of Chain.size mean: rules, and the most of them; questions, and the most of them.
+SIZE, MOST, ASKED, MOST_ASKED = range(4)
+#: Added to the size of a value that is not allowed; larger than any size.
+FORBIDDEN = 1 << 40
+#: How often an annealing takes up a question anew, where questions have several columns.
+_ANEW = 0.1
+
+
 class Chain(NamedTuple):
-    """Where one search stands; written by the loops below."""
+    """Where one search stands; written by the loops below.
+
+    Where every column is a question of its own, all belong to one here: questions then have no
+    price, and no limit.
+    """
 
     rng: Array  #: (1,) state of the random numbers
     free: Array  #: columns that may change
-    rates: Array  #: (2,) objective = rates[0] · gain − rates[1] · size
+    rates: Array  #: (3,) objective = rates[0] · gain − rates[1] · size − rates[2] · questions
     slack: Array  #: (1,) what counts as a gain: more than 0, for floats more than their rounding
     value: Array  #: (2,) objective of the current and of the best points
     best: Array  #: (P,) best points seen
-    size: Array  #: (2,) size of the current points, and the largest allowed
+    size: Array  #: (4,) SIZE, MOST, ASKED, MOST_ASKED
     group: Array  #: (P, 2) first and last of the columns that share every row with column k
+    question: Array  #: (P,) question of each column
+    used: Array  #: (Q,) columns of a question that have points
+    answers: Array  #: (A, P) codes of the answers whose points are limited
+    limits: Array  #: (2, Q + 1) where a question's answers begin, and their largest difference
     out: Array  #: work space: objectives of one coordinate's values
-    sizes: Array  #: work space: their sizes
+    sizes: Array  #: (2, widest) work space: their sizes and questions
     shifts: Array  #: work space: common shifts of a group, and sizes that they leave
+    worth: Array  #: (2, A) work space: points of answers, and whether a group's columns count there
+    kept: Array  #: (P,) work space: points before a step
 
 
 def make_chain(problem: Problem, seed: int) -> Chain:
@@ -62,6 +80,11 @@ def make_chain(problem: Problem, seed: int) -> Chain:
     movable = (problem.upper > problem.lower) & (np.diff(column[:, START]) > 0)
     widest = int((problem.upper - problem.lower).max(initial=0)) + 1
     n_columns = problem.lower.size
+    asked, grouped = problem.limits.asked, problem.questions.grouped
+    n_questions = len(problem.questions) if grouped else 1
+    limits = np.zeros((2, n_questions + 1), dtype=np.int64)
+    if grouped:
+        limits[0], limits[1, :-1] = asked.first, asked.spread
     return Chain(
         rng=np.array([seed], dtype=np.uint64),
         free=np.flatnonzero(movable).astype(np.int64),
@@ -69,12 +92,24 @@ def make_chain(problem: Problem, seed: int) -> Chain:
         slack=np.array([problem.slack], dtype=problem.rates.dtype),
         value=np.zeros(2, dtype=problem.rates.dtype),
         best=np.zeros(n_columns, dtype=np.int64),
-        size=np.array([0, problem.max_features], dtype=np.int64),
+        size=np.array([0, problem.max_features, 0, asked.most if grouped else 2], dtype=np.int64),
         group=problem.shift_groups,
+        question=asked.of_column if grouped else np.zeros(n_columns, dtype=np.int64),
+        used=np.zeros(n_questions, dtype=np.int64),
+        answers=np.ascontiguousarray(asked.answers, dtype=np.int64),
+        limits=limits,
         out=np.zeros(widest, dtype=problem.rates.dtype),
-        sizes=np.zeros(widest, dtype=np.int64),
+        sizes=np.zeros((2, widest), dtype=np.int64),
         shifts=np.zeros((n_columns + 1, 2), dtype=np.int64),
+        worth=np.zeros((2, asked.answers.shape[0]), dtype=np.int64),
+        kept=np.zeros(n_columns, dtype=np.int64),
     )
+
+
+def count_used(chain: Chain, points: Array) -> None:
+    """Count the rules and questions of some points."""
+    chain.used[:] = np.bincount(chain.question[points != 0], minlength=chain.used.size)
+    chain.size[SIZE], chain.size[ASKED] = chain.used.sum(), np.count_nonzero(chain.used)
 
 
 @internal
@@ -121,32 +156,80 @@ def _list_shifts(column: Array, points: Array, group: Array, k: int, shifts: Arr
 
 
 @internal
-def _best_shift(shifts: Array, lower: int, upper: int, value: int) -> Any:
-    """The shift that leaves the fewest non-zero points with points[k] = value, and how many."""
-    best = 0
+def weigh(chain: Chain, points: Array, k: int, group: Array) -> None:
+    """Points of the answers to column k's question, and how many columns of a group count there."""
+    question = chain.question[k]
+    for a in range(chain.limits[0, question], chain.limits[0, question + 1]):
+        chain.worth[0, a] = 0
+        chain.worth[1, a] = 0
+        for j in range(points.size):
+            chain.worth[0, a] += chain.answers[a, j] * points[j]
+        for i in range(group[0], group[1]):
+            chain.worth[1, a] += chain.answers[a, i]
+
+
+@internal
+def apart(chain: Chain, k: int, step: int, shift: int) -> Any:
+    """How far answers lie beyond their largest difference, after ``weigh``.
+
+    Column k has ``step`` more points, and all columns of its group ``shift`` fewer.
+    """
+    question = chain.question[k]
+    first, last = chain.limits[0, question], chain.limits[0, question + 1]
+    low, high = np.int64(0), np.int64(0)
+    for a in range(first, last):
+        own = chain.worth[0, a] + chain.answers[a, k] * step - chain.worth[1, a] * shift
+        low = own if a == first else min(low, own)
+        high = own if a == first else max(high, own)
+    return max(0, high - low - chain.limits[1, question])
+
+
+@internal
+def _best_shift(chain: Chain, count: int, ends: Array, k: int, own: int, value: int) -> Any:
+    """The shift that leaves the fewest non-zero points with points[k] = value, and how many.
+
+    Where the points of answers allow no shift, the number says so.
+    """
+    best, shifts = 0, chain.shifts
     fewest = shifts[0, 1] + (1 if value != 0 else 0)
-    for c in range(1, shifts.shape[0]):
+    if apart(chain, k, value - own, 0) > 0:
+        fewest += FORBIDDEN
+    for c in range(1, count):
         x = value - shifts[c, 0]
         size = shifts[c, 1] + (1 if x != 0 else 0)
-        if size < fewest and lower <= x <= upper:
+        if (
+            size < fewest
+            and ends[LOWER] <= x <= ends[UPPER]
+            and apart(chain, k, value - own, shifts[c, 0]) == 0
+        ):
             best, fewest = shifts[c, 0], size
     return best, fewest
 
 
 @inlined
 def _list_values(columns: Columns, state: State, chain: Chain, k: int) -> Any:
-    """Objectives and sizes of column k's values; return the number of shifts listed."""
+    """Objectives, sizes and questions of column k's values; return the number of shifts listed."""
     coordinate_gains(columns, state, k, chain.out)
     column, group, points = columns.column, chain.group[k], state.points
     lower, upper = column[k, LOWER], column[k, UPPER]
     count = _list_shifts(column, points, group, k, chain.shifts)
-    shifts = chain.shifts[:count]
-    rest = chain.size[0]
+    weigh(chain, points, k, group)
+    rest, question = chain.size[SIZE], chain.question[k]
     for i in range(group[0], group[1]):
         rest -= 1 if points[i] != 0 else 0
+    others = chain.size[SIZE] - chain.used[question]  # rules on other questions
+    asked = chain.size[ASKED] - (1 if chain.used[question] > 0 else 0)
     for v in range(upper - lower + 1):
-        chain.sizes[v] = rest + _best_shift(shifts, lower, upper, lower + v)[1]
-        chain.out[v] = chain.rates[0] * chain.out[v] - chain.rates[1] * chain.sizes[v]
+        size = rest + _best_shift(chain, count, column[k], k, points[k], lower + v)[1]
+        allowed = size % FORBIDDEN
+        questions = asked + (1 if allowed > others else 0)
+        chain.out[v] = (
+            chain.rates[0] * chain.out[v] - chain.rates[1] * allowed - chain.rates[2] * questions
+        )
+        if questions > chain.size[MOST_ASKED]:
+            size = FORBIDDEN + allowed
+        chain.sizes[0, v] = size
+        chain.sizes[1, v] = questions
     return count
 
 
@@ -179,6 +262,68 @@ def _removable(columns: Columns, points: Array, j: int) -> Any:
     return points[j] != 0 and columns.column[j, LOWER] <= 0 <= columns.column[j, UPPER]
 
 
+@internal
+def change(columns: Columns, state: State, chain: Chain, k: int, value: int) -> None:
+    """Give column k other points, and count its rule and its question."""
+    question, old = chain.question[k], state.points[k]
+    before = chain.used[question]
+    after = before + (1 if value != 0 else 0) - (1 if old != 0 else 0)
+    chain.used[question] = after
+    chain.size[SIZE] += after - before
+    chain.size[ASKED] += (1 if after > 0 else 0) - (1 if before > 0 else 0)
+    move(columns, state, k, value)
+
+
+@internal
+def _close(columns: Columns, state: State, chain: Chain, question: int) -> bool:
+    """Take all points off a question; False, with nothing done, where some have to stay."""
+    points = state.points
+    for j in range(points.size):
+        if chain.question[j] == question and points[j] != 0 and not _removable(columns, points, j):
+            return False
+    none = points[0] - points[0]  # 0, as a number that is not a literal
+    for j in range(points.size):
+        if chain.question[j] == question and points[j] != 0:
+            change(columns, state, chain, j, none)
+    return True
+
+
+@internal
+def _make_room(columns: Columns, state: State, chain: Chain, k: int, j: int, descent: bool) -> Any:
+    """Let column j, or its question, make room for column k where there is none.
+
+    0: there is room.  1: a column was given up.  2: a question was.  −1: there is none to be had.
+    """
+    points, size = state.points, chain.size
+    closed = chain.used[chain.question[k]] == 0 and size[ASKED] >= size[MOST_ASKED]
+    if descent or points[k] != 0 or not (closed or size[SIZE] >= size[MOST]):
+        return 0
+    if closed:
+        own = chain.question[j]
+        return 2 if chain.used[own] > 0 and _close(columns, state, chain, own) else -1
+    if not _removable(columns, points, j):
+        return -1
+    change(columns, state, chain, j, points[k])  # which is 0, as a number that is not a literal
+    return 1
+
+
+@internal
+def _go_back(columns: Columns, state: State, chain: Chain) -> None:
+    """Return to the points before the step."""
+    for j in range(chain.kept.size):
+        if state.points[j] != chain.kept[j]:
+            change(columns, state, chain, j, chain.kept[j])
+
+
+@internal
+def _next_of_question(chain: Chain, free: Array, question: int, place: int) -> Any:
+    """Place of the next free column of a question, from a place on; −1 for none."""
+    for at in range(place, free.size):
+        if chain.question[free[at]] == question:
+            return at
+    return -1
+
+
 @jit
 def anneal(
     columns: Columns, state: State, chain: Chain, schedule: Array, begin: int, end: int
@@ -188,14 +333,16 @@ def anneal(
     Steps ``begin`` … ``end`` of a run whose temperature falls geometrically; ``schedule`` holds the
     first temperature, the last one, and the number of steps.  A first temperature of 0 is a
     descent: columns in turn, the best value, until none improves.  At the largest allowed size, a
-    column without points may take the place of one that has some.  Step −1 − k only lists the
-    values of column k (see :func:`list_values`).  Returns the number of vectors evaluated.
+    column without points may take the place of one that has some, and at the largest number of
+    questions a question that of another.  A question that is opened in this way, or that is taken
+    up anew now and then, gets points for all of its columns in one step.  Step −1 − k only lists
+    the values of column k (see :func:`list_values`).  Returns the number of vectors evaluated.
     """
     evaluated, quiet = 0, 0
     column, points, free = columns.column, state.points, chain.free
     descent = schedule[0] == 0.0
     for step in range(begin, end):
-        # 1. A column, and where there is no room for it, one that makes room.
+        # 1. A column, and where there is no room for it, one (or a question) that makes room.
         if descent and quiet == free.size:
             break
         if step < 0:
@@ -204,46 +351,74 @@ def anneal(
             k = free[step % free.size]
         else:
             k = free[int(random(chain.rng) * free.size)]
-        given_up, points_given_up = -1, 0
-        if not descent and points[k] == 0 and chain.size[0] >= chain.size[1]:
-            j = free[int(random(chain.rng) * free.size)]
-            if not _removable(columns, points, j):
+        given_up = 0
+        if not descent:
+            for j in range(points.size):
+                chain.kept[j] = points[j]
+            size = chain.size
+            j = k
+            if points[k] == 0 and (size[SIZE] >= size[MOST] or size[ASKED] >= size[MOST_ASKED]):
+                j = free[int(random(chain.rng) * free.size)]
+            given_up = _make_room(columns, state, chain, k, j, descent)
+            if given_up < 0:
                 continue
-            given_up, points_given_up = j, points[j]
-            move(columns, state, j, points[k])  # which is 0, as a number that is not a literal
-            chain.size[0] -= 1
-        # 2. All of its values.
-        n_shifts = _list_values(columns, state, chain, k)
-        if step < 0:
-            break
-        lower, upper = column[k, LOWER], column[k, UPPER]
-        values, sizes = chain.out[: upper - lower + 1], chain.sizes[: upper - lower + 1]
-        evaluated += values.size
-        top = points[k] - lower
-        for v in range(values.size):
-            if sizes[v] <= chain.size[1] and values[v] > values[top]:
-                top = v
-        # 3. The best one, or a random one.
+            if given_up == 0 and chain.used.size > 1 and random(chain.rng) < _ANEW:
+                own = chain.question[k]
+                if chain.used[own] > 0 and _close(columns, state, chain, own):
+                    given_up = 2
+        place = 0  # where in ``free`` to look for another column of the question
+        heat = 0.0 if descent else schedule[0] * (schedule[1] / schedule[0]) ** (step / schedule[2])
+        before, first = chain.value[0], k
         quiet += 1
-        if descent:
-            if values[top] <= chain.value[0] + chain.slack[0]:
+        while True:
+            # 2. All of its values.
+            n_shifts = _list_values(columns, state, chain, k)
+            if step < 0:
+                return evaluated
+            lower, upper = column[k, LOWER], column[k, UPPER]
+            values, sizes = chain.out[: upper - lower + 1], chain.sizes[0, : upper - lower + 1]
+            evaluated += values.size
+            top = points[k] - lower
+            for v in range(values.size):
+                if sizes[v] <= chain.size[MOST] and values[v] > values[top]:
+                    top = v
+            # 3. The best one, or a random one.
+            if descent:
+                if values[top] <= chain.value[0] + chain.slack[0]:
+                    break
+            elif k == first and values[top] <= chain.value[1]:
+                top = _draw(values, sizes, chain.size[MOST], top, heat, random(chain.rng))
+                loss = before - values[top]
+                if given_up == 1 and loss > 0 and random(chain.rng) >= np.exp(-loss / heat):
+                    _go_back(columns, state, chain)
+                    break
+            # 4. Go there; a group shifts to where most of its points are zero.
+            own, question = points[k], chain.question[k]
+            shift = _best_shift(chain, n_shifts, column[k], k, own, lower + top)[0]
+            rules = sizes[top] - chain.size[SIZE] + chain.used[question]
+            move(columns, state, k, lower + top)
+            _shift(points, chain.group[k], shift)
+            quiet = 0
+            chain.used[question] = rules
+            chain.size[SIZE], chain.size[ASKED] = sizes[top], chain.sizes[1, top]
+            chain.value[0] = values[top]
+            if values[top] > chain.value[1]:
+                keep(points, chain.value, chain.best)
+            # 5. The other columns of a question that was opened; it stays if that was worth it.
+            if given_up < 2:
+                break
+            place = _next_of_question(chain, free, chain.question[first], place)
+            if place >= 0 and free[place] == first:
+                place = _next_of_question(chain, free, chain.question[first], place + 1)
+            if place >= 0:
+                k = free[place]
+                place += 1
                 continue
-        elif values[top] <= chain.value[1]:
-            heat = schedule[0] * (schedule[1] / schedule[0]) ** (step / schedule[2])
-            top = _draw(values, sizes, chain.size[1], top, heat, random(chain.rng))
-            loss = chain.value[0] - values[top]
-            if given_up >= 0 and loss > 0 and random(chain.rng) >= np.exp(-loss / heat):
-                move(columns, state, given_up, points_given_up)
-                chain.size[0] += 1
-                continue
-        # 4. Go there; a group shifts to where most of its points are zero.
-        shift = _best_shift(chain.shifts[:n_shifts], lower, upper, lower + top)[0]
-        move(columns, state, k, lower + top)
-        _shift(points, chain.group[k], shift)
-        quiet = 0
-        chain.size[0], chain.value[0] = sizes[top], values[top]
-        if values[top] > chain.value[1]:
-            keep(points, chain.value, chain.best)
+            loss = before - chain.value[0]
+            if loss > 0 and random(chain.rng) >= np.exp(-loss / heat):
+                _go_back(columns, state, chain)
+                chain.value[0] = before
+            break
     return evaluated
 
 
@@ -258,15 +433,20 @@ def start(columns: Columns, state: State, chain: Chain, points: Array, first: bo
     The value comes from the list of one column's values, so that nothing else needs compiling.
     """
     place(columns, state, points)
-    chain.size[0] = np.count_nonzero(points)
+    count_used(chain, points)
+    size, rates = chain.size, chain.rates
     if chain.free.size:
         k = int(chain.free[0])
         list_values(columns, state, chain, k)
         v = points[k] - columns.column[k, LOWER]
-        chain.value[0] = chain.out[v] + chain.rates[1] * (chain.sizes[v] - chain.size[0])
+        # The list is of shifted groups; these points are as they are.
+        fewer = chain.sizes[0, v] % FORBIDDEN - size[SIZE]
+        chain.value[0] = (
+            chain.out[v] + rates[1] * fewer + rates[2] * (chain.sizes[1, v] - size[ASKED])
+        )
     else:
         gain = gain_now(columns, state)
-        chain.value[0] = chain.rates[0] * gain - chain.rates[1] * chain.size[0]
+        chain.value[0] = rates[0] * gain - rates[1] * size[SIZE] - rates[2] * size[ASKED]
     if first:
         chain.value[1] = chain.value[0]
         chain.best[:] = state.points
@@ -290,20 +470,29 @@ def metropolis(
         new = column[k, LOWER] + int(random(chain.rng) * (column[k, UPPER] - column[k, LOWER]))
         if new >= old:  # one of the other values, each equally likely
             new += 1
-        size = chain.size[0] + (1 if new != 0 else 0) - (1 if old != 0 else 0)
-        if size > chain.size[1]:
+        size = chain.size[SIZE] + (1 if new != 0 else 0) - (1 if old != 0 else 0)
+        question = chain.question[k]
+        opened = old == 0 and new != 0 and chain.used[question] == 0
+        if size > chain.size[MOST] or (opened and chain.size[ASKED] >= chain.size[MOST_ASKED]):
             continue
-        move(columns, state, k, new)
+        if chain.answers.shape[0] > 0:
+            weigh(chain, state.points, k, chain.group[k])
+            if apart(chain, k, new - old, 0) > 0:
+                continue
+        change(columns, state, chain, k, new)
         evaluated += 1
-        value = chain.rates[0] * gain_now(columns, state) - chain.rates[1] * size
+        value = (
+            chain.rates[0] * gain_now(columns, state)
+            - chain.rates[1] * size
+            - chain.rates[2] * chain.size[ASKED]
+        )
         gained = value - chain.value[0]
         if gained > 0 or random(chain.rng) < np.exp(gained / heat):
-            chain.size[0] = size
             chain.value[0] = value
             if value > chain.value[1]:
                 keep(state.points, chain.value, chain.best)
         else:
-            move(columns, state, k, old)
+            change(columns, state, chain, k, old)
     return evaluated
 
 
@@ -383,17 +572,54 @@ class SearchState:
     def values(self, k: int) -> tuple[Any, NDArray[np.bool_]]:
         """Objectives of column k's values, all else as it is, and which of them are allowed."""
         problem, points, rates = self.problem, self.points, self.problem.rates
+        count_used(self.chain, points)  # which ``move`` does not update
         list_values(self.columns, self.arrays, self.chain, k)
         values = np.arange(problem.lower[k], problem.upper[k] + 1)
-        priced = self.chain.out[: values.size] + rates[1] * self.chain.sizes[: values.size]
+        listed, asked = self.chain.sizes[:, : values.size]
+        priced = self.chain.out[: values.size] + rates[1] * (listed % FORBIDDEN) + rates[2] * asked
         gains = priced // rates[0] if priced.dtype.kind == "i" else priced / rates[0]
         # Sizes as they are, without shifts of groups, which would change several points.
-        size = int(np.count_nonzero(points)) - int(points[k] != 0) + (values != 0)
-        return rates[0] * gains - rates[1] * size, size <= problem.max_features
+        price, allowed = prices(problem, points, {k: values})
+        return rates[0] * gains - price, allowed
 
     def loss(self, k: int) -> float:
         """What the best other value of column k costs."""
         list_values(self.columns, self.arrays, self.chain, k)
         lower, upper = int(self.problem.lower[k]), int(self.problem.upper[k])
-        others = np.delete(self.chain.out[: upper - lower + 1], self.points[k] - lower)
-        return float(self.value) - float(others.max())
+        here = self.chain.sizes[0, : upper - lower + 1] < FORBIDDEN
+        here[self.points[k] - lower] = False
+        if not here.any():
+            return 0.0
+        return float(self.value) - float(self.chain.out[: upper - lower + 1][here].max())
+
+
+def prices(
+    problem: Problem, points: IntArray, changed: Mapping[int, IntArray]
+) -> tuple[Any, NDArray[np.bool_]]:
+    """What rules and questions cost where some columns take any of their values, and what may be.
+
+    ``changed`` holds values by column; the answer has one axis for each of them, in this order.
+    """
+    asked, limits, rates = problem.questions, problem.limits.asked, problem.rates
+    shape = tuple(values.size for values in changed.values())
+    axes = [
+        values.reshape([-1 if i == axis else 1 for i in range(len(shape))])
+        for axis, values in enumerate(changed.values())
+    ]
+    rest = points.copy()
+    rest[list(changed)] = 0
+    size = np.full(shape, int(np.count_nonzero(rest)))
+    used = np.zeros((len(asked), *shape), dtype=np.bool_)
+    used[np.unique(asked.of_column[rest != 0])] = True
+    worth = (asked.answers @ rest).reshape(-1, *([1] * len(shape)))
+    for k, values in zip(changed, axes, strict=True):
+        size = size + (values != 0)
+        used[asked.of_column[k]] |= values != 0
+        worth = worth + asked.answers[:, k].reshape(-1, *([1] * len(shape))) * values
+    questions = used.sum(axis=0)
+    allowed = (size <= problem.max_features) & (questions <= limits.most)
+    for question in {int(asked.of_column[k]) for k in changed}:
+        own = worth[limits.first[question] : limits.first[question + 1]]
+        if own.shape[0]:
+            allowed &= own.max(axis=0) - own.min(axis=0) <= limits.spread[question]
+    return rates[1] * size + rates[2] * questions, allowed

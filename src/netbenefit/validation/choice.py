@@ -39,7 +39,7 @@ from netbenefit.validation.runner import Runner, Task, make_work
 #: What is tried for cards where the user names no settings.
 CARD_SETTINGS: dict[str, tuple[Any, ...]] = {
     "penalty": ("auto", "paper"),
-    "max_features": (3, 5, 8),
+    "max_questions": (3, 5, 8),
     "max_points": (3, 10),
 }
 

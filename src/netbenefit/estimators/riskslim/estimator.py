@@ -260,6 +260,7 @@ class RiskSLIMClassifier(CardClassifier):
             cutoffs=card.cutoffs,
             objective=-search.value,
             net_benefit=benefit,
+            questions=int(np.count_nonzero(self.coef_)),
             score_range=(int(scores.min()), int(scores.max())),
             bound=-search.bound,
             status=status,
@@ -268,7 +269,7 @@ class RiskSLIMClassifier(CardClassifier):
             trace=tuple(search.trace),
             solver="riskslim branch",
         )
-        origin = make_provenance(table, self.result_, float(self.penalty), outcome.text, seed)
+        origin = make_provenance(table, self.result_, (self.penalty, 0), outcome.text, seed)
         self.scorecard_ = replace(card, provenance=replace(origin, net_benefit=benefit))
         return self
 

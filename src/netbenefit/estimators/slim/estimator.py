@@ -97,11 +97,13 @@ class SLIMClassifier(RiskScoreClassifier):
     array([ True, False, False])
     """
 
+    _asks_questions = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: checks
             for name, checks in RiskScoreClassifier._parameter_constraints.items()
-            if name not in ("thresholds", "weights", "teacher", "prior_strength", "solver")
+            if name
+            not in ("thresholds", "weights", "teacher", "prior_strength", "max_questions", "solver")
         },
         "point_penalty": [str, Real],
         "max_intercept": [Interval(Integral, 0, 10**9, closed="both")],
@@ -209,7 +211,7 @@ class SLIMClassifier(RiskScoreClassifier):
             result = solver.solve(task, callback=callback)
         self.intercept_ = -result.cutoffs[0]
         self._losses(task, result)
-        made = make_provenance(table, result, float(task.problem.penalty), outcome, seed)
+        made = make_provenance(table, result, (task.problem.penalty, 0), outcome, seed)
         provenance = replace(made, net_benefit=result.net_benefit)
         card = assemble_card(task.problem, result, provenance, bins=training.bins)
         scores = floor_scores(table.codes, table.decimals, result.points)
