@@ -277,7 +277,7 @@ class SlimTask:
         size, total = int(np.count_nonzero(points)), int(np.abs(points).sum())
         prices = self.problem.penalty * size + self.point_price * total
         reached = int(scores.min()), int(scores.max())
-        return Evaluation(benefit - prices, benefit, (cutoff,), reached, size)
+        return Evaluation(benefit - prices, benefit, (cutoff,), reached, size, size)
 
     # -- the same for the engine -----------------------------------------------------------------
 

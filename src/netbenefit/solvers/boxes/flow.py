@@ -10,9 +10,10 @@ and floors change nothing, as they keep order.  What a threshold can bring is th
 of the best set of patterns that holds, with each u, all w in conflict with it: by the theorem of
 maximum closure Σ_u gains⁺ minus the largest flow from u's (supply gains⁺) along conflicts to w's
 (room gains⁻).  Conflicts are transitive, so the bipartite graph suffices.  Columns whose interval
-excludes 0 pay their price on top:
+excludes 0 pay their price on top, and so does each question with such a column:
 
-    value(λ) ≤ Σ_i (Σ_u gains⁺[i, u] − flow_i) − price · #{k: 0 not in [lower_k, upper_k]} .
+    value(λ) ≤ Σ_i (Σ_u gains⁺[i, u] − flow_i) − price · #{k: 0 not in [lower_k, upper_k]}
+               − question_price · #{q: 0 not in [lower_k, upper_k] for some k of q} .
 
 Every flow, not just the largest, gives a valid bound; all numbers are whole.  A smaller box has
 more conflicts and keeps the old ones, so a flow is carried on from box to box, and its changes are
@@ -153,18 +154,91 @@ def _value(counter: Counter, scores: Array, hist: Array) -> int:
     return total
 
 
+#: No allowed value: farther from 0 than any points.
+_NOWHERE = 2**62
+
+
 class BoxLimits(NamedTuple):
-    """Limits 1–3 of :class:`netbenefit.problem.limits.Limits`."""
+    """Limits 1–3, 5 and 6 of :class:`netbenefit.problem.limits.Limits`, and prices."""
 
     values: Array  #: (P, widest) values that a column may take
     base: Array  #: (P,) what values[k, 0] stands for
     support: Array  #: (R, P)
     support_limit: Array  #: (R,)
     total: int
+    prices: Array  #: (2,) of a column with points, and of a question with such columns
+    question: Array  #: (P,) question of each column
+    most: int  #: questions with points, at most
+    answers: Array  #: (A, P) codes of the answers whose points are limited
+    limits: Array  #: (2, Q + 1) where a question's answers begin, and their largest difference
 
 
-#: No allowed value: farther from 0 than any points.
-_NOWHERE = 2**62
+def make_box_limits(problem: Problem, integers: IntegerProblem) -> BoxLimits:
+    """Lay out the limits and prices of a problem."""
+    limits, asked = problem.limits, problem.limits.asked
+    return BoxLimits(
+        values=limits.values,
+        base=integers.lower,
+        support=limits.support,
+        support_limit=limits.support_limit,
+        total=limits.total,
+        prices=np.array([integers.price, integers.question_price], dtype=np.int64),
+        question=np.ascontiguousarray(asked.of_column, dtype=np.int64),
+        most=asked.most,
+        answers=np.ascontiguousarray(asked.answers, dtype=np.int64),
+        limits=np.stack([asked.first, np.append(asked.spread, 0)]).astype(np.int64),
+    )
+
+
+@internal
+def count_questions(limits: BoxLimits, lo: Array, hi: Array) -> int:
+    """How many questions have points in every vector of a box."""
+    seen = np.zeros(limits.limits.shape[1], dtype=np.bool_)
+    count = 0
+    for k in range(lo.size):
+        if (lo[k] > 0 or hi[k] < 0) and not seen[limits.question[k]]:
+            seen[limits.question[k]] = True
+            count += 1
+    return count
+
+
+@internal
+def paid(limits: BoxLimits, lo: Array, hi: Array) -> int:
+    """What every vector of a box pays for columns and questions."""
+    total = 0
+    for k in range(lo.size):
+        total += limits.prices[0] if (lo[k] > 0 or hi[k] < 0) else 0
+    if limits.prices[1] > 0:
+        total += limits.prices[1] * count_questions(limits, lo, hi)
+    return total
+
+
+@internal
+def answers_fit(limits: BoxLimits, lo: Array, hi: Array, all_vectors: bool, times: int) -> bool:
+    """Whether answers of some vector of a box, or of all vectors, may be as far apart as they are.
+
+    ``times`` multiplies the points first.  "Some" is a guess that is False only if there is none;
+    "all" is True only if it holds for all.  Both are exact for a single vector.
+    """
+    for q in range(limits.limits.shape[1] - 1):
+        first, last = limits.limits[0, q], limits.limits[0, q + 1]
+        # Ends of the lowest and of the highest answer.
+        low_of_low, high_of_low = np.int64(_NOWHERE), np.int64(_NOWHERE)
+        low_of_high, high_of_high = np.int64(-_NOWHERE), np.int64(-_NOWHERE)
+        for a in range(first, last):
+            low, high = np.int64(0), np.int64(0)
+            for k in range(lo.size):
+                code = limits.answers[a, k]
+                if code != 0:
+                    low += min(code * lo[k], code * hi[k])
+                    high += max(code * lo[k], code * hi[k])
+            low_of_low, high_of_low = min(low_of_low, low), min(high_of_low, high)
+            low_of_high, high_of_high = max(low_of_high, low), max(high_of_high, high)
+        if first < last:
+            apart = high_of_high - low_of_low if all_vectors else low_of_high - high_of_low
+            if times * apart > limits.limits[1, q]:
+                return False
+    return True
 
 
 @jit
@@ -173,7 +247,8 @@ def box_possible(limits: BoxLimits, lo: Array, hi: Array) -> bool:
 
     Each limit is looked at by itself: a value in every interval; the least that each support row
     can sum to, given which columns the box leaves at 0, away from 0, or open; the least sum of
-    absolute points.  For a box with a single vector the answer is exact.
+    absolute points; the fewest questions; how far apart answers are at least.  For a box with a
+    single vector the answer is exact.
     """
     n_columns, values, base, support = lo.size, limits.values, limits.base, limits.support
     zero = np.zeros(n_columns, dtype=np.bool_)  # 0 is allowed, and in the box
@@ -207,7 +282,9 @@ def box_possible(limits: BoxLimits, lo: Array, hi: Array) -> bool:
                 least += support[r, k]
         if least > limits.support_limit[r]:
             return False
-    return True
+    if count_questions(limits, lo, hi) > limits.most:
+        return False
+    return answers_fit(limits, lo, hi, False, 1)
 
 
 @jit
@@ -229,14 +306,15 @@ def vector_allowed(limits: BoxLimits, points: Array) -> bool:
                 sum_of_row += support[r, k]
         if sum_of_row > limits.support_limit[r]:
             return False
-    return True
+    if count_questions(limits, points, points) > limits.most:
+        return False
+    return answers_fit(limits, points, points, True, 1)
 
 
 @internal
 def best_vector(
     counter: Counter,
     limits: BoxLimits,
-    price: int,
     lo: Array,
     hi: Array,
     hist: Array,
@@ -260,8 +338,7 @@ def best_vector(
         if vector_allowed(limits, points):
             value = _value(counter, scores, hist)
             if value > nothing:
-                for k in range(n_columns):
-                    value -= price if points[k] != 0 else 0
+                value -= paid(limits, points, points)
                 top = max(top, value)
                 if value > best[n_columns]:
                     best[:n_columns] = points

@@ -19,13 +19,16 @@ from netbenefit.solvers.boxes.flow import (
     Counter,
     Field,
     Flow,
+    answers_fit,
     augment,
     best_vector,
     box_possible,
+    make_box_limits,
     make_counter,
     make_field,
     make_flow,
     narrow,
+    paid,
     spread,
     take_back,
 )
@@ -47,9 +50,9 @@ class TreeArrays(NamedTuple):
     counter: Counter
     box: Array  #: (2, P) lowest and highest points
     limits: BoxLimits
-    price: int
     ceiling: int
-    doubles: int  #: 1 where the limits allow 2λ whenever λ and the box do
+    #: 1 where the limits allow 2λ whenever λ, the box, and the points of answers do
+    doubles: int
     groups: Array  #: (G, 2) first and last of the columns whose points may be shifted for free
     raises: int  #: 1 where a better vector becomes the incumbent
     few: int  #: boxes of at most this many vectors are counted
@@ -97,10 +100,7 @@ def make_tree_arrays(
         field=make_field(integers),
         counter=make_counter(problem, integers),
         box=np.stack([integers.lower, integers.upper]),
-        limits=BoxLimits(
-            limits.values, integers.lower, limits.support, limits.support_limit, limits.total
-        ),
-        price=integers.price,
+        limits=make_box_limits(problem, integers),
         ceiling=integers.ceiling,
         doubles=int(doubles),
         groups=free_groups(problem) if doubles else np.zeros((0, 2), dtype=np.int64),
@@ -112,8 +112,8 @@ def make_tree_arrays(
 def free_groups(problem: Problem) -> Array:
     """One-hot groups whose points can be shifted together at no price: (G, 2) first and last."""
     none = np.zeros((0, 2), dtype=np.int64)
-    if problem.penalty > 0 or problem.limits.support.shape[0]:
-        return none  # how many points are zero matters
+    if problem.penalty > 0 or problem.limits.support.shape[0] or problem.questions.grouped:
+        return none  # how many points are zero matters, or how far apart they are
     runs = one_hot_groups(problem.patterns.codes, problem.patterns.decimals)
     found = {(first, last) for first, last in runs.tolist() if last - first > 1}
     fitting = [
@@ -190,7 +190,7 @@ def _settled(arrays: TreeArrays, tree: Tree, shared: Array, d: int) -> Any:
     for k in range(lo.size):
         volume *= hi[k] - lo[k] + 1
         doubled = doubled and 2 * lo[k] >= arrays.box[0, k] and 2 * hi[k] <= arrays.box[1, k]
-    if doubled:
+    if doubled and answers_fit(arrays.limits, lo, hi, True, 2):
         _write(tree, d, NOTHING, _DOUBLED)
         return True
     if _shifts(arrays, lo, hi):
@@ -201,7 +201,6 @@ def _settled(arrays: TreeArrays, tree: Tree, shared: Array, d: int) -> Any:
     best = best_vector(
         arrays.counter,
         arrays.limits,
-        arrays.price,
         lo,
         hi,
         tree.hist,
@@ -284,9 +283,7 @@ def _bound(arrays: TreeArrays, tree: Tree, shared: Array, target: int, d: int) -
     """Bound the box at level d; write it out, or split it and stay there."""
     lo, hi = tree.lo[d], tree.hi[d]
     mark = tree.flow.state[LENGTH]
-    top = arrays.ceiling
-    for k in range(lo.size):
-        top -= arrays.price if (lo[k] > 0 or hi[k] < 0) else 0
+    top = arrays.ceiling - paid(arrays.limits, lo, hi)
     aim = max(shared[0], target)
     augment(arrays.field, tree.flow, tree.bits[d], top - aim)
     bound = top - tree.flow.state[TOTAL]
