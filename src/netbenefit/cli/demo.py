@@ -109,7 +109,7 @@ def demo(
     write_csv(Table({**test, "malignant": held_out.astype(np.int64)}), held_out_file)
     write_csv(Table({**columns, "malignant": event.astype(np.int64)}), all_file)
     terminal.print_card(card)
-    for note in notes_on(model.learned_):
+    for note in notes_on(model):
         terminal.note(note)
     console.print(f"\nOn {held_out.size} other tumours, at {thresholds_text(thresholds)}:")
     console.print(comparison_table(rows))

@@ -126,7 +126,8 @@ def fit(
         model.certificate_.save(certificate)
     _show(model, held_out)
     if not quiet:
-        for note in notes_on(model.learned_):
+        _show_choices(model, jobs)
+        for note in notes_on(model):
             terminal.note(note)
         remind = "add --out card.json to keep the card."
         terminal.print_note("bold", "saved" if out else "not saved", out or remind)
@@ -255,14 +256,39 @@ def _show(model: CommandClassifier, held_out: HeldOut | None) -> None:
     terminal.print_card(card)
     origin = card.provenance
     assert origin is not None
-    rules = f"{result.size} rule{'s' * (result.size != 1)}"
+    asked = f"{result.questions} question{'s' * (result.questions != 1)}"
+    if result.size != result.questions:
+        asked += f" ({result.size} rules)"
     console = terminal.make_console()
     console.print(
-        f"objective {result.objective:.6f} · net benefit {origin.net_benefit:.6f} · {rules} · "
-        f"{result.status.replace('_', ' ')} · {result.seconds:.1f} s"
+        f"objective {result.objective:.6f} · net benefit {origin.net_benefit:.6f} · {asked} "
+        f"· {result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
     terminal.print_teacher(origin, result)
     if held_out is not None:
         measures, rows = held_out
         console.print(f"\n{rows}")
         console.print(measure_table(measures))
+
+
+def _show_choices(model: CommandClassifier, jobs: int) -> None:
+    """What cards with few questions keep, and how to get them."""
+    from netbenefit.cards import share_text
+    from netbenefit.estimators import count_threads
+    from netbenefit.validation import kept_by_questions
+
+    merging = getattr(model, "merging_", None)
+    if model.result_.status == "interrupted" or (merging is not None and merging.search_sampled):
+        return
+    learned = model.learned_
+    kept = kept_by_questions(learned, n_jobs=count_threads(jobs))
+    if not kept:
+        return
+    whole = "this card's net benefit" if learned.taught is None else "the teacher's net benefit"
+    lines = [f"  {size} questions keep {share_text(share)}" for size, share in kept.items()]
+    terminal.make_console().print(
+        "\n".join([f"of {whole}, cards with at most", *lines, _HOW_TO_CHOOSE])
+    )
+
+
+_HOW_TO_CHOOSE = "  (fit with --max-questions K; `sizes` shows what they keep on rows not seen)"

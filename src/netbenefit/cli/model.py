@@ -19,7 +19,7 @@ from netbenefit.common import InputError, Value, parse, shorten
 from netbenefit.data import RawColumn, storage_of
 from netbenefit.estimators import Learned, RiskScoreClassifier, TrainingData
 from netbenefit.metrics import as_thresholds
-from netbenefit.problem import Constraint, MaxPerColumn, Monotone, from_json
+from netbenefit.problem import Constraint, MaxPerColumn, from_json
 
 _UNIT_KEYS = ("decimals", "lower", "upper", "log")
 Columns = Mapping[str, NDArray[Any]]
@@ -158,15 +158,16 @@ def read_card_flags(
             flag = f"--{name.replace('_', '-')}"
             raise InputError(f"{flag} must be a whole number of at least 1, not {value}.")
     signs, along = read_signs(limits.sign or ()), read_monotone(limits.monotone or ())
-    for one in along:
-        if signs.get(str(one.feature), one.sign) != one.sign:
-            raise InputError(f"column {one.feature!r} cannot be both + and −. Choose one.")
+    for name, way in along.items():
+        if name in signs and way not in (signs[name], "auto"):
+            raise InputError(f"column {name!r} cannot be both + and −. Choose one.")
     per_column = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
     return {
         "thresholds": as_thresholds(grid.thresholds, grid.weights.value),
         **read_teacher(teacher),
         "sign": signs,
-        "constraints": [*read_constraints(limits.constraints), *per_column, *along],
+        "monotone": along,
+        "constraints": [*read_constraints(limits.constraints), *per_column],
         **others,
     }
 
@@ -182,19 +183,22 @@ def read_signs(texts: Sequence[str]) -> dict[str, str]:
     return signs
 
 
-def read_monotone(texts: Sequence[str]) -> list[Monotone]:
-    """Read NAME+ and NAME-."""
-    found: dict[str, Monotone] = {}
+def read_monotone(texts: Sequence[str]) -> dict[str, str]:
+    """Read NAME+, NAME- and auto, which stands for all columns that are not named."""
+    found: dict[str, str] = {}
     for text in texts:
+        if text == "auto":
+            found["*"] = "auto"
+            continue
         name, direction = text[:-1], text[-1:].replace("−", "-")
         if not name or direction not in ("+", "-"):
             raise InputError(
                 f"--monotone {text!r}: write NAME+ (the risk never falls along the column) or "
-                "NAME-, as in --monotone age+"
+                "NAME-, as in --monotone age+; or auto, for the teacher's directions"
             )
-        if found.setdefault(name, Monotone(name, direction)).sign != direction:
+        if found.setdefault(name, direction) != direction:
             raise InputError(f"column {name!r} cannot be both + and −. Choose one.")
-    return list(found.values())
+    return found
 
 
 def read_constraints(path: Path | None) -> list[Constraint]:
@@ -215,8 +219,7 @@ def binner_of(flags: ColumnFlags, columns: Columns, params: Mapping[str, Any]) -
     binner = flags.binner(columns)
     known = [*columns, *(getattr(binner, "combine", None) or ())]
     limits = params["constraints"]
-    along = [str(one.feature) for one in limits if isinstance(one, Monotone)]
-    check_known(along, known, "--monotone")
+    check_known([name for name in params["monotone"] if name != "*"], known, "--monotone")
     if binner is None and any(isinstance(one, MaxPerColumn) for one in limits):
         raise InputError(
             "--max-per-column limits conditions, but with --binner none there are none."
@@ -348,10 +351,13 @@ class CommandClassifier(RiskScoreClassifier):
         return self.learned_
 
 
-def notes_on(learned: Learned) -> list[str]:
+def notes_on(model: CommandClassifier) -> list[str]:
     """What the user of a new card should know, besides what the estimator warns of."""
+    learned = model.learned_
     problem, result = learned.problem, learned.result
     table, notes = problem.patterns, []
+    if model.monotone == "auto" or "auto" in (model.monotone or {}).values():
+        notes.append(directions_text(model.monotone_))
     rarer = min(float(table.n_events), float(table.n_total - table.n_events))
     columns = min(int((problem.upper > problem.lower).sum()), problem.max_features)
     if columns > rarer:
@@ -371,6 +377,21 @@ def notes_on(learned: Learned) -> list[str]:
     if result.size == 0:
         notes.append("no rule was worth its penalty: try --penalty 0, or other columns.")
     return notes
+
+
+def directions_text(ways: Mapping[str, str]) -> str:
+    """Say which directions were taken from the teacher."""
+    parts = [
+        f"never {verb} along {shorten([name for name, way in ways.items() if way == sign], 10)}"
+        for sign, verb in (("+", "fall"), ("-", "rise"))
+        if sign in ways.values()
+    ]
+    if not parts:
+        return "directions: the evidence is clear for no column, so that none is monotone."
+    return (
+        f"directions, from the teacher and borne out by the outcomes: points {'; '.join(parts)}. "
+        "Other columns are free."
+    )
 
 
 # -- what columns were taken for -----------------------------------------------------------------

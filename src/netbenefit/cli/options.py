@@ -117,7 +117,10 @@ class LimitOptions:
     monotone: Annotated[
         Names,
         option(
-            "NAME+", "Points never fall (NAME+) or never rise (NAME-) along a column.", **LIMITS
+            "NAME+",
+            "Points never fall (NAME+) or never rise (NAME-) along a column; auto: the teacher's "
+            "directions of all others, where they are clear.",
+            **LIMITS,
         ),
     ] = None
     sign: Annotated[

@@ -19,7 +19,7 @@ def sizes(
     data: options.Data,
     target: options.Target,
     max_size: Annotated[
-        int | None, option("K", "Rules of the largest card.", "15, or fewer columns", min=1)
+        int | None, option("K", "Questions of the largest card.", "15, or fewer columns", min=1)
     ] = None,
     folds: Annotated[int, option("N", "Folds, each held out once.", min=2)] = 5,
     *,
@@ -45,12 +45,12 @@ def sizes(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Compare cards of every size on held-out rows, to choose how many rules a card should have.
+    """Compare cards of every size on held-out rows, to choose how many questions to ask.
 
-    For each number of rules the best card is searched, on all rows and without each fold in turn;
-    the net benefit on held-out rows is that of the cards without a fold on that fold.  Cut points
-    and the teacher's risks are found anew in every fold.  Options about columns and cards mean what
-    they mean for `fit`.
+    A question is a column that rules are about.  For each number of questions the best card is
+    searched, on all rows and without each fold in turn; the net benefit on held-out rows is that of
+    the cards without a fold on that fold.  Cut points and the teacher's risks are found anew in
+    every fold.  Options about columns and cards mean what they mean for `fit`.
     """
     from netbenefit.cli.model import ColumnFlags, binner_of, read_card_flags
     from netbenefit.cli.rows import read_rows
@@ -69,7 +69,7 @@ def sizes(
         limits,
         max_per_column,
         max_points=max_points,
-        max_features=max_size,
+        max_questions=max_size,
         time_limit=time_limit,
         random_state=seed,
         n_jobs=jobs,
@@ -128,8 +128,8 @@ def _fit_command(data: Path, chosen: dict[str, Any]) -> str:
 def _advice(path: SizePath, command: str) -> str:
     """How to choose, and how to learn the card that was chosen."""
     best, small = path.best, path.suggested
-    rules = f"{best} rule{'s' * (best != 1)}"
-    highest = f"The card with {rules} has the highest net benefit on held-out rows"
+    questions = f"{best} question{'s' * (best != 1)}"
+    highest = f"The card with {questions} has the highest net benefit on held-out rows"
     if small == best:
         less = "; smaller ones have less" if best > path.sizes[0] else ""
         choice = f"{highest}{less}."
@@ -139,6 +139,6 @@ def _advice(path: SizePath, command: str) -> str:
             "and the card is easier to use and check."
         )
     return (
-        f"{choice} Choose the size beyond which more rules bring nothing that matters to you. To "
-        f"learn that card:\n  {command} --max-features {small} --penalty 0 --out card.json"
+        f"{choice} Choose the size beyond which more questions bring nothing that matters to you. "
+        f"To learn that card:\n  {command} --max-questions {small} --out card.json"
     )

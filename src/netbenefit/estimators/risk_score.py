@@ -6,18 +6,19 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from netbenefit.binning import Binner, FittedBins
 from netbenefit.cards import Scorecard
 from netbenefit.certificates import make_certificate
 from netbenefit.common import FloatArray, IntArray
 from netbenefit.data import read_outcome, warn_of_constants
+from netbenefit.estimators.directions import directions_of, read_automatic
 from netbenefit.estimators.from_table import (
     MAX_PATTERNS,
     SAMPLE_ROWS,
@@ -40,7 +41,7 @@ from netbenefit.estimators.training import (
     warn_of_teaching,
 )
 from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_thresholds
-from netbenefit.problem import Constraint, Penalty, Problem, SolverResult
+from netbenefit.problem import Constraint, Monotone, Penalty, Problem, SolverResult
 from netbenefit.solvers import (
     Callback,
     LiveLine,
@@ -102,6 +103,11 @@ class RiskScoreClassifier(CardClassifier):
     sign : mapping, default=None
         ``{"age": "+", "haemoglobin": "-"}``: columns whose points may not be negative, or not
         positive.  With a binner: along which points never fall, or never rise.
+    monotone : mapping or "auto", default=None
+        ``{"age": "+", "haemoglobin": "-"}``: columns along which points never fall, or never rise.
+        ``"auto"`` takes the direction of every column from the teacher, where the evidence is
+        clear, and a mapping does so for columns that have ``"auto"`` (``"*"`` stands for all that
+        it does not name); see ``monotone_``.
     bounds : mapping, default=None
         ``{"age": (0, 5)}``: lowest and highest points of a column, or of each condition on it.
     constraints : sequence of Constraint, default=None
@@ -135,6 +141,9 @@ class RiskScoreClassifier(CardClassifier):
         Objective, bound, status, time and trace, all by the blended masses.
     teaching_ : Teaching or None
         The teacher's out-of-fold risks, its name, and notes; None without a teacher.
+    monotone_ : dict
+        Columns along which points never fall ("+") or never rise ("-") because the teacher and the
+        outcomes say so; only with ``monotone="auto"``.
     certificate_ : Certificate
         What was solved, found and proven, for ``netbenefit verify``.
     merging_ : MergeReport
@@ -178,6 +187,7 @@ class RiskScoreClassifier(CardClassifier):
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
         "max_questions": [Interval(Integral, 0, None, closed="left"), None],
         "sign": [Mapping, None],
+        "monotone": [Mapping, StrOptions({"auto"}), None],
         "bounds": [Mapping, None],
         "constraints": [object, None],  # Problem has the better errors
         "solver": [str, object],
@@ -203,6 +213,7 @@ class RiskScoreClassifier(CardClassifier):
         max_features: int | None = None,
         max_questions: int | None = None,
         sign: Mapping[Any, Any] | None = None,
+        monotone: Mapping[Any, Any] | Literal["auto"] | None = None,
         bounds: Mapping[Any, Any] | None = None,
         constraints: Sequence[Constraint] | None = None,
         solver: str | Solver = "auto",
@@ -224,6 +235,7 @@ class RiskScoreClassifier(CardClassifier):
         self.max_features = max_features
         self.max_questions = max_questions
         self.sign = sign
+        self.monotone = monotone
         self.bounds = bounds
         self.constraints = constraints
         self.solver = solver
@@ -441,12 +453,15 @@ class RiskScoreClassifier(CardClassifier):
 
     def _settings(self) -> dict[str, Any]:
         """Arguments of :meth:`Problem.build`."""
+        given = self.monotone if isinstance(self.monotone, Mapping) else {}
+        along = [Monotone(name, way) for name, way in given.items() if way != "auto"]
+        own = () if self.constraints is None else self.constraints
         return {
             "penalty": self.penalty,
             "max_points": self.max_points,
             "sign": self.sign,
             "bounds": self.bounds,
-            "constraints": () if self.constraints is None else self.constraints,
+            "constraints": [*own, *along] if along else own,
             "max_features": self.max_features,
             **({"max_questions": self.max_questions} if self._asks_questions else {}),
         }
@@ -501,7 +516,12 @@ class RiskScoreClassifier(CardClassifier):
             seed=seed,
             n_jobs=self.n_jobs,
         )
-        return make_problem(table, self.thresholds_, **training.settings), taught
+        settings, ways = training.settings, dict[str, str]()
+        if automatic := read_automatic(self.monotone):
+            ways, signs = directions_of(training, table, taught, automatic)
+            settings = settings | {"constraints": [*settings["constraints"], *signs]}
+        self.monotone_ = ways
+        return make_problem(table, self.thresholds_, **settings), taught
 
     def _progress(self) -> AbstractContextManager[Callback | None]:
         """The estimator's own callback, or a line on a terminal where it is verbose."""

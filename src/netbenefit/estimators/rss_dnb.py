@@ -48,7 +48,7 @@ random_state, n_jobs, verbose, calibrate, decimals, callback
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: checks
         for name, checks in RiskScoreClassifier._parameter_constraints.items()
-        if name not in ("teacher", "prior_strength", "max_questions")
+        if name not in ("teacher", "prior_strength", "max_questions", "monotone")
     }
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How a search went over time, and net benefit against the number of rules."""
+"""How a search went over time, and net benefit against the number of questions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.cards import percent
+from netbenefit.cards import percent, share_text
 from netbenefit.common import FloatArray, InputError, IntArray
 from netbenefit.plots.base import BLUE, GREY, INK, ORANGE, PALE_BLUE, Display, draw_key, tidy
 
@@ -162,7 +162,7 @@ _MANY_SIZES = 20
 
 
 class SizePathDisplay(Display):
-    """Net benefit against the number of rules, on held-out rows and in training.
+    """Net benefit against the number of questions, on held-out rows and in training.
 
     Make it with :meth:`from_size_path`, or from numbers.
 
@@ -177,6 +177,8 @@ class SizePathDisplay(Display):
         Sizes to mark.
     n_folds : int
         Over which the standard error was taken.
+    kept : (K,) float, optional
+        Share of the teacher's net benefit that each card keeps in training, written below its size.
 
     Attributes
     ----------
@@ -191,7 +193,7 @@ class SizePathDisplay(Display):
     ...     [1, 2], [0.1, 0.2], [0.01, 0.01], [0.11, 0.22], best=2, suggested=2, n_folds=5
     ... ).plot()
     >>> display.ax_.get_xlabel()
-    'rules on the card'
+    'questions on the card'
     """
 
     _size: ClassVar[tuple[float, float]] = (6.4, 4.0)
@@ -206,12 +208,14 @@ class SizePathDisplay(Display):
         best: int,
         suggested: int,
         n_folds: int,
+        kept: ArrayLike | None = None,
     ) -> None:
         self.sizes: IntArray = np.asarray(sizes, dtype=np.int64)
         self.held_out: FloatArray = np.asarray(held_out, dtype=np.float64)
         self.held_out_se: FloatArray = np.asarray(held_out_se, dtype=np.float64)
         self.training: FloatArray = np.asarray(training, dtype=np.float64)
         self.best, self.suggested, self.n_folds = best, suggested, n_folds
+        self.kept = None if kept is None else np.asarray(kept, dtype=np.float64)
 
     @classmethod
     def from_size_path(cls, path: Any, ax: Any = None) -> Self:
@@ -229,6 +233,7 @@ class SizePathDisplay(Display):
             best=path.best,
             suggested=path.suggested,
             n_folds=len(path.fold_net_benefit),
+            kept=path.kept,
         )
 
     def _draw(self, ax: Any) -> None:
@@ -276,7 +281,7 @@ class SizePathDisplay(Display):
                 markeredgecolor=colour,
                 markeredgewidth=1.8,
                 linestyle="none",
-                label=f"{label} ({size} rule{'s' * (size != 1)})",
+                label=f"{label} ({size} question{'s' * (size != 1)})",
                 zorder=4,
             )
         return drawn
@@ -284,10 +289,15 @@ class SizePathDisplay(Display):
     def _frame(self, ax: Any, marks: list[Any]) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        ax.set_xlabel("rules on the card")
+        ax.set_xlabel("questions on the card")
         ax.set_ylabel("net benefit on held-out rows")
         if self.sizes.size <= _MANY_SIZES:
-            ax.set_xticks(self.sizes)
+            labels = [str(size) for size in self.sizes.tolist()]
+            if self.kept is not None:
+                shares = map(share_text, self.kept.tolist())
+                labels = [f"{size}\n{kept}" for size, kept in zip(labels, shares, strict=True)]
+                ax.set_xlabel("questions on the card; share of the teacher's net benefit kept")
+            ax.set_xticks(self.sizes, labels)
         else:
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         tidy(ax)

@@ -452,13 +452,16 @@ class Problem:
         """What so many rules on so many questions cost."""
         return self.penalty * questions + self.rule_penalty * (size - questions)
 
-    def without_penalty(self) -> Problem:
-        """The same problem where questions and rules cost nothing."""
-        return replace(self, penalty=Fraction(0), rule_penalty=Fraction(0))
-
     def with_constraints(self, more: Sequence[Constraint]) -> Problem:
         """The same problem under more constraints."""
-        constraints = (*self.constraints, *more)
+        return self._under((*self.constraints, *more))
+
+    def without_constraints(self, kind: type[Constraint]) -> Problem:
+        """The same problem without its constraints of one kind."""
+        rest = tuple(one for one in self.constraints if not isinstance(one, kind))
+        return self if rest == self.constraints else self._under(rest)
+
+    def _under(self, constraints: tuple[Constraint, ...]) -> Problem:
         form = in_arrays(
             self.patterns, self.thresholds, self.max_points, constraints, self.questions
         )

@@ -58,6 +58,8 @@ def conclude(result: SolverResult, origin: Provenance | None = None) -> str:
 
 def _share(result: SolverResult, kept: float, most: float | None) -> str:
     rules = f"{result.size} rule{'s' * (result.size != 1)}"
+    if result.questions != result.size:
+        rules = f"{result.questions} question{'s' * (result.questions != 1)} and {rules}"
     own = f"This card of {rules} keeps {share_text(kept)} of the net benefit of the model behind it"
     if most is None or (most >= 1.0 and most > kept):
         return f"{own}; whether another card of at most {rules} could keep more is not known."

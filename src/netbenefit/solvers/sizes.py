@@ -1,14 +1,16 @@
 """The best card of every size, in one run: what one size finds helps its neighbours.
 
-A card "of size k" has at most k columns with points.  Within a size there is nothing to weigh
-against the number of rules, so the penalty is 0 throughout: a size is chosen afterwards, by a
-person, from what each of them keeps on held-out rows (:mod:`netbenefit.validation.sizes`).
+A card "of size k" asks at most k questions.  Where each column is a question of its own, these are
+its rules.  Prices are those of the problem, so that a size is the problem with one more limit.  A
+size is chosen afterwards, by a person, from what each of them keeps on held-out rows
+(:mod:`netbenefit.validation.sizes`).
 
 1. From the smallest size to the largest: descend from the smallest allowed points, and from the
-   card of the size before with the best columns added.  After this every size has a card.
+   card of the size before with the best columns added.  After this every size has a card.  A card
+   that is known already counts for all sizes that it fits.
 2. Upwards: add the best columns to the card of the size before, and descend; then a short annealing
    (:class:`LocalSearch`) from the best card of this size.
-3. Downwards: drop the least useful rules from the card of the size above, and descend.
+3. Downwards: drop the least useful questions from the card of the size above, and descend.
 4. Go to 2, with a longer annealing, until nothing has become better or time is up.
 5. Among equally good cards take the one with the smallest points.  A larger size whose card is not
    better than that of the size before takes that one.
@@ -26,10 +28,11 @@ import numpy as np
 
 from netbenefit.common import InputError, IntArray
 from netbenefit.problem import (
-    MaxFeatures,
+    MaxQuestions,
     NoCardFound,
     Problem,
     Progress,
+    Questions,
     SolverResult,
     Status,
     whole,
@@ -51,14 +54,17 @@ def best_of_every_size(
     time_limit: float | None = 10.0,
     n_jobs: int = 1,
     seed: int = 0,
+    start: IntArray | None = None,
+    max_rounds: int | None = None,
     callback: Callback | None = None,
 ) -> dict[int, SolverResult]:
-    """Search the best card with at most k columns, for every k in ``sizes``, in one run.
+    """Search the best card with at most k questions, for every k in ``sizes``, in one run.
 
-    The penalty is 0 in all results.  No objective is lower than that of a smaller size; seconds and
-    evaluations are those of the whole run.  Where constraints on rates are so strict that no card
-    of a size was found, the size is left out.  After Ctrl-C, what there is.  The same seed gives
-    the same cards on any number of threads, unless time runs out.
+    No objective is lower than that of a smaller size; seconds and evaluations are those of the
+    whole run.  Where constraints on rates are so strict that no card of a size was found, the size
+    is left out.  ``start`` is a card that is known already; ``max_rounds`` ends the climb after so
+    many.  After Ctrl-C, what there is.  The same seed gives the same cards on any number of
+    threads, unless time runs out.
     """
     checked = check_sizes(sizes)
     limit = check_time_limit(time_limit)
@@ -66,8 +72,8 @@ def best_of_every_size(
     compile_search(problems[checked[-1]])
     ladder = _Ladder(problems, limit, callback)
     try:
-        ladder.begin()
-        status = ladder.climb(n_jobs, seed)
+        ladder.begin(start)
+        status = ladder.climb(n_jobs, seed, max_rounds)
     except KeyboardInterrupt:
         if not ladder.found:
             raise
@@ -90,8 +96,8 @@ def check_sizes(sizes: Any) -> tuple[int, ...]:
 
 
 def limit_size(problem: Problem, size: int) -> Problem:
-    """The same problem without a penalty, for cards with at most ``size`` columns."""
-    return problem.with_constraints([MaxFeatures(size)]).without_penalty()
+    """The same problem for cards with at most ``size`` questions, whatever its own limit was."""
+    return problem.without_constraints(MaxQuestions).with_constraints([MaxQuestions(size)])
 
 
 class _Ladder:
@@ -115,7 +121,7 @@ class _Ladder:
         """Whether there is a card of any size."""
         return bool(self._cards)
 
-    def begin(self) -> None:
+    def begin(self, known: IntArray | None) -> None:
         """Step 1."""
         for size in self.sizes:
             if self._clock.must_stop and self.found:
@@ -124,15 +130,19 @@ class _Ladder:
             grown = self._enlarged(size)
             if grown is not None:
                 self._descend(size, grown)
+            if known is not None:
+                fewer = _shrunk(self._states[size], known, size)
+                if fewer is not None:
+                    self._descend(size, fewer)
 
-    def climb(self, n_jobs: int, seed: int) -> Status:
+    def climb(self, n_jobs: int, seed: int, most: int | None) -> Status:
         """Steps 2 to 4."""
         for rounds in count(1):
             better = self._up(LocalSearch(max_rounds=rounds, n_jobs=n_jobs), (seed, rounds))
             better = self._down() or better
             if self._clock.must_stop:
                 return "time_limit"
-            if rounds >= _PATIENCE and not better:
+            if rounds == most or (rounds >= _PATIENCE and not better):
                 break
         return "finished"
 
@@ -261,19 +271,27 @@ def _grown(state: SearchState, points: IntArray) -> IntArray:
 
 
 def _shrunk(state: SearchState, points: IntArray, size: int) -> IntArray | None:
-    """Drop the rule whose absence costs least, until ``size`` are left; None if none may go."""
-    problem, fewer = state.problem, points.copy()
-    while np.count_nonzero(fewer) > size:
-        state.start(fewer, True)
-        worth = {
-            k: state.values(k)[0][-problem.lower[k]]
-            for k in np.flatnonzero(fewer).tolist()
-            if k in state.free and _may_be_zero(problem, k)
-        }
-        if not worth:
+    """Drop the question whose absence costs least, until ``size`` are left; None if none may go."""
+    problem, asked, fewer = state.problem, state.problem.questions, points.copy()
+    while asked.used(fewer) > size:
+        without = [
+            np.where(asked.of_column == question, 0, fewer)
+            for question in np.unique(asked.of_column[fewer != 0])
+            if all(_may_be_zero(problem, k) for k in _used_columns(asked, question, fewer))
+        ]
+        if not without:
             return None
-        fewer[max(worth, key=lambda k: worth[k])] = 0
+        fewer = max(without, key=lambda left: _worth(state, left))
     return fewer
+
+
+def _worth(state: SearchState, points: IntArray) -> float:
+    state.start(points, True)
+    return float(state.value)
+
+
+def _used_columns(asked: Questions, question: int, points: IntArray) -> list[int]:
+    return np.flatnonzero((asked.of_column == question) & (points != 0)).tolist()
 
 
 def _may_be_zero(problem: Problem, k: int) -> bool:

@@ -1,4 +1,4 @@
-"""How many rules a card should have: the best card of every size, and its held-out net benefit."""
+"""How much a card should ask: the best card of every size, and its held-out net benefit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.binning import FittedBins
-from netbenefit.cards import Scorecard
+from netbenefit.cards import Provenance, Scorecard, share_text
 from netbenefit.common import (
     FloatArray,
     InputError,
@@ -23,13 +23,14 @@ from netbenefit.common import (
 )
 from netbenefit.data import read_outcome
 from netbenefit.estimators import (
+    Learned,
     RiskScoreClassifier,
     count_threads,
     warn_of_teaching,
 )
 from netbenefit.metrics import Thresholds, as_thresholds, measures_of
 from netbenefit.plots import SizePathDisplay
-from netbenefit.problem import MaxFeatures, Problem, SolverResult
+from netbenefit.problem import MaxFeatures, MaxQuestions, Problem, SolverResult
 from netbenefit.solvers import (
     Callback,
     best_of_every_size,
@@ -77,8 +78,7 @@ class _SizeSearch:
 
     def pose(self, rows: NDArray[np.intp] | None = None) -> _Posed:
         """Learn conditions, the teacher's risks and constants from these rows alone."""
-        # Within a size, rules have no price: see limit_size.
-        model, groups = copy_with(self.estimator, penalty=0.0, n_jobs=self.n_jobs), self.groups
+        model, groups = copy_with(self.estimator, n_jobs=self.n_jobs), self.groups
         model.thresholds_ = self.thresholds
         X, _, event, weight = self.sample.take(rows)
         if groups is not None and rows is not None:
@@ -117,7 +117,7 @@ class _SizeSearch:
 
 
 #: The largest size of a path without other limits.
-MOST_RULES = 15
+MOST_QUESTIONS = 15
 
 
 def check_estimator(estimator: Any) -> RiskScoreClassifier:
@@ -139,15 +139,18 @@ def check_estimator(estimator: Any) -> RiskScoreClassifier:
 
 def choose_sizes(problem: Problem, sizes: Sequence[int] | None) -> tuple[int, ...]:
     """The given sizes, or the default ones, within what the problem allows."""
-    usable = int(((problem.lower != 0) | (problem.upper != 0)).sum())
-    most = min(usable, problem.max_features)
+    asked = problem.questions
+    usable = asked.used((problem.lower != 0) | (problem.upper != 0))
+    most = min(usable, problem.max_features, problem.limits.asked.most)
+    limited = any(isinstance(one, MaxFeatures | MaxQuestions) for one in problem.constraints)
     if sizes is not None:
         chosen = check_sizes(sizes)
         if chosen[-1] > most:
+            what = "questions" if asked.grouped else "columns"
             limit = (
-                f"the estimator's max_features is {most}"
-                if problem.max_features < usable
-                else f"only {most} columns can have points"
+                f"the estimator's limits allow {most}"
+                if most < usable
+                else f"only {most} {what} can have points"
             )
             raise InputError(
                 f"sizes go up to {chosen[-1]}, but {limit}. Use sizes of at most {most}."
@@ -156,9 +159,8 @@ def choose_sizes(problem: Problem, sizes: Sequence[int] | None) -> tuple[int, ..
         return chosen
     if most == 0:
         raise InputError("no column may have points, so there are no sizes. Allow some columns.")
-    limited = any(isinstance(constraint, MaxFeatures) for constraint in problem.constraints)
     least = next((k for k in range(1, most + 1) if _possible(problem, k)), most)
-    return tuple(range(least, (most if limited else max(least, min(most, MOST_RULES))) + 1))
+    return tuple(range(least, (most if limited else max(least, min(most, MOST_QUESTIONS))) + 1))
 
 
 def _possible(problem: Problem, size: int) -> bool:
@@ -173,7 +175,9 @@ def _possible(problem: Problem, size: int) -> bool:
 class SizePath(ComparesFolds):
     """Cards of every size, and their net benefit in training and on held-out rows.
 
-    Arrays are in the order of ``sizes``.  A card of size k has *at most* k rules.
+    Arrays are in the order of ``sizes``.  A card of size k asks *at most* k questions: raw (or
+    combined) columns, with any number of rules on each.  Where every column is a question of its
+    own, these are its rules.
 
     Attributes
     ----------
@@ -181,7 +185,7 @@ class SizePath(ComparesFolds):
     cards : dict of int to Scorecard
         The card of each size, learnt from all rows.
     results : dict of int to SolverResult
-        How these cards were found; the penalty is 0 in their objectives.
+        How these cards were found.
     training_net_benefit : (K,) float
         Weighted net benefit of these cards on the rows that they were learnt from.
     fold_net_benefit, fold_aunbc : (folds, K) float
@@ -217,6 +221,17 @@ class SizePath(ComparesFolds):
         return self._means.error
 
     @cached_property
+    def kept(self) -> FloatArray | None:
+        """Share of the teacher's net benefit that each card keeps in training; None without one."""
+        shares = [origin.share_kept for origin in self._origins]
+        return None if None in shares else np.array(shares, dtype=np.float64)
+
+    @property
+    def _origins(self) -> list[Provenance]:
+        origins = [self.cards[size].provenance for size in self.sizes]
+        return [origin for origin in origins if origin is not None]
+
+    @cached_property
     def aunbc(self) -> FloatArray:
         """Mean over the folds of the area under the net benefit curve on held-out rows."""
         return fold_means(self.fold_aunbc, self.ratio).mean
@@ -241,12 +256,17 @@ class SizePath(ComparesFolds):
         return fold_means(self.fold_net_benefit, self.ratio)
 
     def to_table(self) -> Table:
-        """One row per size: its rules, training, held-out rows, and the columns with points."""
+        """One row per size: questions and rules, training, held-out rows, columns with points.
+
+        ``share_kept``, of the teacher's net benefit, is there where a teacher was.
+        """
         cards = [self.cards[size] for size in self.sizes]
         return Table(
             {
                 "size": np.array(self.sizes, dtype=np.int64),
+                "questions": np.array([self.results[k].questions for k in self.sizes], np.int64),
                 "rules": np.array([card.size for card in cards], dtype=np.int64),
+                **({} if self.kept is None else {"share_kept": self.kept}),
                 "objective": self.objective,
                 "training_net_benefit": self.training_net_benefit,
                 "held_out_net_benefit": self.held_out,
@@ -262,41 +282,70 @@ class SizePath(ComparesFolds):
         )
 
     def __str__(self) -> str:
-        head = ("rules", "held-out rows", "below the best", "training rows", "")
-        rows = [head, *(self._row(i) for i in range(len(self.sizes)))]
+        head = ["questions", "rules", "held-out rows", "below the best", "training rows"]
+        head += [] if self.kept is None else ["teacher's kept"]
+        rows = [[*head, ""], *(self._row(i) for i in range(len(self.sizes)))]
         widths = [max(len(row[c]) for row in rows) for c in range(len(head))]
-        lines = ["   ".join(t.rjust(w) for t, w in zip(r[:4], widths, strict=False)) for r in rows]
-        marked = [f"{line}   {row[4]}".rstrip() for line, row in zip(lines, rows, strict=True)]
+        lines = ["   ".join(t.rjust(w) for t, w in zip(r, widths, strict=False)) for r in rows]
+        marked = [f"{line}   {row[-1]}".rstrip() for line, row in zip(lines, rows, strict=True)]
         n_folds = len(self.fold_net_benefit)
+        kept = "the share of the teacher's net benefit that a card keeps is of training rows."
         return "\n".join(
             [
-                "Net benefit by the number of rules",
+                "Net benefit by the number of questions",
                 "",
                 *marked,
                 "",
-                f"± one standard error over {n_folds} folds; differences are taken within folds.",
+                f"± one standard error over {n_folds} folds; differences are taken within folds"
+                f"{'.' if self.kept is None else '; ' + kept}",
             ]
         )
 
-    def _row(self, i: int) -> tuple[str, str, str, str, str]:
+    def _row(self, i: int) -> list[str]:
         size = self.sizes[i]
         below = "" if size == self.best else with_error(-self.difference[i], self.difference_se[i])
         marks = [w for w, at in (("best", self.best), ("suggested", self.suggested)) if at == size]
         notes = ["←", ", ".join(marks)] if marks else []
-        rules = self.cards[size].size
-        if rules < size:
-            notes.append(f"({rules} suffice{'s' * (rules == 1)})")
-        return (
+        asked = self.results[size].questions
+        if asked < size:
+            notes.append(f"({asked} suffice{'s' * (asked == 1)})")
+        return [
             str(size),
+            str(self.cards[size].size),
             with_error(self.held_out[i], self.held_out_se[i]),
             below,
             format_number(self.training_net_benefit[i]),
+            *([] if self.kept is None else [share_text(float(self.kept[i]))]),
             " ".join(notes),
-        )
+        ]
 
     def plot(self, ax: Any = None) -> SizePathDisplay:
         """Draw net benefit against size; see :class:`netbenefit.plots.SizePathDisplay`."""
         return SizePathDisplay.from_size_path(self, ax=ax)
+
+
+#: Numbers of questions that are shown beside a new card.
+FEW_QUESTIONS = (3, 5, 8)
+#: Seconds that looking for these cards may take.
+_QUICK = 2.0
+
+
+def kept_by_questions(learned: Learned, *, n_jobs: int = 1) -> dict[int, float]:
+    """What cards with few questions keep of the teacher's net benefit, in training.
+
+    Without a teacher (or where its own is not above 0), of that of the card that was learnt.  The
+    search begins at that card, and is short: more time may find a little more.
+    """
+    problem, result, taught = learned.problem, learned.result, learned.taught
+    whole = result.net_benefit if taught is None else taught.blended_benefit
+    usable = problem.questions.used((problem.lower != 0) | (problem.upper != 0))
+    sizes = [size for size in FEW_QUESTIONS if size < usable and _possible(problem, size)]
+    if whole <= 0 or not sizes:
+        return {}
+    found = best_of_every_size(
+        problem, sizes, time_limit=_QUICK, n_jobs=n_jobs, start=result.points, max_rounds=1
+    )
+    return {size: card.net_benefit / whole for size, card in found.items()}
 
 
 def size_path(
@@ -314,10 +363,11 @@ def size_path(
 ) -> SizePath:
     """Search the best card of every size, and measure each on held-out rows.
 
-    The estimator's settings apply, with these differences: its ``penalty`` plays no role, as a
-    size is the other way to keep cards small; its ``solver`` neither, as one search serves all
-    sizes; its ``time_limit`` is for one path, of which there is one for all rows and one per fold.
-    Everything that a fold learns, conditions and teacher included, comes from its training rows.
+    The card of size k is the one that the estimator learns with ``max_questions=k``; its
+    settings apply, with two differences: its ``solver`` plays no role, as one search serves all
+    sizes, and its ``time_limit`` is for one path, of which there is one for all rows and one per
+    fold.  Everything that a fold learns, conditions and teacher included, comes from its training
+    rows.
 
     Parameters
     ----------
@@ -326,8 +376,8 @@ def size_path(
     X, y, sample_weight, groups
         As for its ``fit``.  Folds that are drawn keep rows of one group together.
     sizes : sequence of int, optional
-        Numbers of rules; by default from the fewest that the constraints allow to the estimator's
-        ``max_features``, or to 15, or to the number of columns.
+        Numbers of questions; by default from the fewest that the constraints allow to the
+        estimator's ``max_questions`` or ``max_features``, or to 15, or to the number of columns.
     cv : int, splitter or iterable, default=5
         As ``folds`` in :func:`cross_validate`.
     n_jobs : int, optional
